@@ -1,0 +1,225 @@
+"""The one record: an episode and its turns, re-executable from seed and actions.
+
+A person's game, an agent's live show, an evaluation's thousandth episode: all are rows of these tables.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import models
+from django.urls import reverse
+
+import gem
+from apps.accounts.models import Viewer
+from apps.agents.models import Agent
+
+if TYPE_CHECKING:
+    from gem.registry import EnvSpec
+
+ID_LENGTH = 12
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: nothing to misread
+
+
+def make_id() -> str:
+    """A random id of 60 bits, short enough to read out."""
+    bits = secrets.randbits(5 * ID_LENGTH)
+    return "".join(_ALPHABET[(bits >> 5 * i) & 31] for i in range(ID_LENGTH))
+
+
+class Batch(models.Model):
+    """Episodes that belong together: those of one job, of one duel, of the showcase."""
+
+    class Kind(models.TextChoices):
+        JOB = "job"
+        SHOWCASE = "showcase"
+
+    id = models.CharField(primary_key=True, max_length=ID_LENGTH, default=make_id, editable=False)
+    kind = models.CharField(max_length=12, choices=Kind.choices)
+    created = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id}"
+
+
+class EpisodeQuerySet(models.QuerySet["Episode"]):
+    """Reads of episodes."""
+
+    def running(self) -> EpisodeQuerySet:
+        """Those that wait for a turn."""
+        return self.filter(status=Episode.Status.RUNNING)
+
+    def ended(self) -> EpisodeQuerySet:
+        """Those that reached an end by the environment's rules."""
+        return self.filter(status=Episode.Status.ENDED)
+
+    def with_seats(self) -> EpisodeQuerySet:
+        """With seats and their agents in two more queries, whatever the number of episodes."""
+        return self.prefetch_related(models.Prefetch("seats", Seat.objects.select_related("agent", "user")))
+
+    def visible_to(self, user: Viewer) -> EpisodeQuerySet:
+        """Those that a list may show `user`: public ones and those they have a seat in.
+
+        An unlisted episode is open to whoever has its address; it only is in no list.
+        """
+        mine = models.Q(seats__user=user) if user.is_authenticated else models.Q(pk__in=[])
+        return self.filter(models.Q(listed=True) | mine).distinct()
+
+
+class Episode(models.Model):
+    """One run of an environment from reset to its end.
+
+    It follows from `env_id`, `env_version`, `env_kwargs`, `data_hash`, `wrappers`, `seed` and the turns' actions
+    (and `tape`, where outside outputs were used). `state` is a cache of the environment's state after the last
+    turn; it is empty once the episode has ended and can always be rebuilt.
+    """
+
+    class Status(models.TextChoices):
+        RUNNING = "running"
+        ENDED = "ended"
+        FAILED = "failed"  # the environment broke; not counted against the agent
+        ABANDONED = "abandoned"
+
+    class Outcome(models.TextChoices):
+        WON = "won", "solved"
+        LOST = "lost", "not solved"
+        LIMIT = "limit", "turn limit"
+        ERROR = "error", "environment error, not counted"
+        RUNNING = "running", "running"
+        ABANDONED = "abandoned", "abandoned"
+
+    id = models.CharField(primary_key=True, max_length=ID_LENGTH, default=make_id, editable=False)
+    batch = models.ForeignKey(Batch, models.CASCADE, null=True, blank=True, related_name="episodes")
+    slot = models.PositiveIntegerField(null=True, blank=True)
+    """The place in the batch; a batch records each slot once, however often its work is repeated."""
+
+    env_id = models.CharField(max_length=120)
+    env_version = models.PositiveIntegerField()
+    env_kwargs = models.JSONField(default=dict, blank=True)
+    data_hash = models.CharField(max_length=64, blank=True)
+    wrappers = models.JSONField(default=list, blank=True)
+    seed = models.BigIntegerField()
+    tape = models.JSONField(null=True, blank=True)
+    engine_version = models.CharField(max_length=20)
+    python_version = models.CharField(max_length=20)
+
+    status = models.CharField(max_length=12, choices=Status.choices, default=Status.RUNNING)
+    terminated = models.BooleanField(default=False)
+    truncated = models.BooleanField(default=False)
+    success = models.BooleanField(null=True, blank=True)
+    failure = models.TextField(blank=True)
+    """What the environment said when it broke."""
+    first_observation = models.TextField(blank=True)
+    first_info = models.JSONField(default=dict, blank=True)
+    turn_count = models.PositiveIntegerField(default=0)
+    max_turns = models.PositiveIntegerField(default=0)
+    state = models.JSONField(null=True, blank=True)
+
+    seq = models.PositiveIntegerField(default=0)
+    """Counts every change that a page shows; raised inside the transaction that makes the change."""
+    listed = models.BooleanField(default=True)
+    created = models.DateTimeField(auto_now_add=True)
+    ended = models.DateTimeField(null=True, blank=True)
+
+    seats: models.Manager[Seat]
+    turns: models.Manager[Turn]
+
+    objects = EpisodeQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["batch", "slot"], name="one_episode_per_slot"),
+            models.CheckConstraint(
+                condition=~models.Q(terminated=True, truncated=True), name="terminated_or_truncated_never_both"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["env_id", "-created"]),
+            models.Index(fields=["-created"], condition=models.Q(status="running"), name="running_episodes"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.env_id} {self.label}"
+
+    def get_absolute_url(self) -> str:
+        """The permalink: live while it runs, a replay afterwards."""
+        return reverse("episodes:episode", args=[self.id])
+
+    @property
+    def label(self) -> str:
+        """The start of the id, for people."""
+        return self.id[:4].upper()
+
+    @property
+    def spec(self) -> EnvSpec:
+        """The environment's specification."""
+        return gem.spec(self.env_id)
+
+    @property
+    def over(self) -> bool:
+        """Whether no turn can follow."""
+        return self.status != self.Status.RUNNING
+
+    @property
+    def outcome(self) -> str:
+        """One of `Outcome`; the environment's failure is not the agent's."""
+        if self.status == self.Status.FAILED:
+            return self.Outcome.ERROR
+        if self.status != self.Status.ENDED:
+            return str(self.status)
+        if self.success:
+            return self.Outcome.WON
+        return self.Outcome.LIMIT if self.truncated else self.Outcome.LOST
+
+    def identity(self) -> dict[str, Any]:
+        """What, together with the actions, the episode follows from (`gem.replay`)."""
+        return {
+            "env_id": self.env_id,
+            "env_version": self.env_version,
+            "env_kwargs": self.env_kwargs,
+            "data_hash": self.data_hash,
+            "wrappers": self.wrappers,
+            "seed": self.seed,
+        }
+
+
+class Seat(models.Model):
+    """A place in an episode and who acts from it."""
+
+    pk = models.CompositePrimaryKey("episode_id", "number")
+    episode = models.ForeignKey(Episode, models.CASCADE, related_name="seats")
+    number = models.PositiveSmallIntegerField()
+    agent = models.ForeignKey(Agent, models.PROTECT, related_name="seats")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="seats")
+    visitor = models.CharField(max_length=32, blank=True)
+    """The key in the session of a person without an account who plays here."""
+    total_reward = models.FloatField(default=0.0)
+
+    class Meta:
+        indexes = [models.Index(fields=["user", "episode"]), models.Index(fields=["agent", "episode"])]
+
+    def __str__(self) -> str:
+        return f"{self.agent} in seat {self.number}"
+
+
+class Turn(models.Model):
+    """One exchange: the action taken and what the environment answered."""
+
+    pk = models.CompositePrimaryKey("episode_id", "number")
+    episode = models.ForeignKey(Episode, models.CASCADE, related_name="turns")
+    number = models.PositiveIntegerField()
+    """1 for the first."""
+    seat = models.PositiveSmallIntegerField(default=0)
+    action = models.TextField()
+    observation = models.TextField()
+    reward = models.FloatField()
+    info = models.JSONField(default=dict)
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["number"]
+
+    def __str__(self) -> str:
+        return f"turn {self.number}"

@@ -1,0 +1,41 @@
+"""Scores: what an agent reached on a benchmark, written once at the end of the job that measured it."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from apps.agents.models import Agent
+from apps.jobs.models import Job
+
+
+class Score(models.Model):
+    """An agent's result on one environment of a benchmark, or over all of it (`env_id` empty).
+
+    `mean`, `low` and `high` are normalized: 0 is the random agent's reference, 1 the best possible. The interval
+    is a 95 % bootstrap over episodes.
+    """
+
+    job = models.ForeignKey(Job, models.CASCADE, related_name="scores")
+    agent = models.ForeignKey(Agent, models.CASCADE, related_name="scores")
+    benchmark = models.CharField(max_length=80)
+    benchmark_version = models.PositiveIntegerField()
+    env_id = models.CharField(max_length=120, blank=True)
+    mean = models.FloatField()
+    low = models.FloatField()
+    high = models.FloatField()
+    mean_return = models.FloatField()
+    success_rate = models.FloatField()
+    n = models.PositiveIntegerField()
+    errors = models.PositiveIntegerField(default=0)
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["job", "benchmark", "benchmark_version", "env_id"], name="one_score_per_job"
+            )
+        ]
+        indexes = [models.Index(fields=["benchmark", "benchmark_version", "env_id", "-mean"])]
+
+    def __str__(self) -> str:
+        return f"{self.agent} on {self.benchmark} {self.env_id or 'overall'}: {self.mean:.3f}"

@@ -1,0 +1,5 @@
+"""Sockets by address."""
+
+from django.urls import URLPattern
+
+websocket_urlpatterns: list[URLPattern] = []

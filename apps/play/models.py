@@ -1,0 +1,36 @@
+"""Live episodes that agents play while people watch."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from apps.episodes.models import Episode
+
+
+class Show(models.Model):
+    """A live episode that `workers.play` plays, and how: its pace, and whether it pauses.
+
+    The worker owns it while its lease lasts; after that another one may go on from the last turn.
+    """
+
+    episode = models.OneToOneField(Episode, models.CASCADE, primary_key=True, related_name="show")
+    pace = models.FloatField(default=1.0)
+    """Seconds from one turn to the next."""
+    paused = models.BooleanField(default=False)
+    turns_due = models.PositiveIntegerField(default=0)
+    """Turns to take although it is paused: "one turn" was pressed so often."""
+    next_turn_at = models.DateTimeField(null=True, blank=True)
+    showcase = models.BooleanField(default=False)
+    """Plays only while somebody watches; only the last few are kept."""
+    started_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
+    visitor = models.CharField(max_length=32, blank=True)
+    lease_token = models.UUIDField(null=True, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    attempt = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        indexes = [models.Index(fields=["lease_until"])]
+
+    def __str__(self) -> str:
+        return f"show of {self.episode}"

@@ -1,0 +1,185 @@
+"""The contract between an agent and an environment, on one page.
+
+    obs, info = env.reset(seed=7)
+    obs, reward, terminated, truncated, info = env.step(action)
+
+Observations and actions are text. `terminated` is the problem's own end, `truncated` the turn limit, never both.
+At the end of an episode `info["success"]` says whether the problem was solved. `info["suffix"]`, where present,
+is what an agent should read after the observation (the board, the prompt for the next action).
+`info["error"]` names a fault of the agent's in its last action: "format" (not understood) or "rule" (not allowed).
+"""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+from gem.errors import InvalidArgument
+from gem.views import TextView, View
+
+if TYPE_CHECKING:
+    from gem.registry import EnvSpec
+
+Info = dict[str, Any]
+State = dict[str, Any]
+Step = tuple[str, float, bool, bool, Info]
+AgentFault = Literal["format", "rule"]
+
+MAX_SEED = 2**63 - 1
+
+
+class Env(ABC):
+    """One environment with one episode at a time.
+
+    Same id, keyword arguments, seed and actions give the same turns, in any process, whatever other environments
+    do in between: an environment draws only from `self.rng`, which it owns.
+    """
+
+    spec: EnvSpec | None = None
+    """How the environment was made; set by `gem.make`."""
+    seats: ClassVar[int] = 1
+    """How many places an episode has that someone acts from."""
+    max_turns: int = 0
+    """Turns after which the episode is truncated; 0 means no limit."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.seed: int | None = None
+        """The seed of the current episode (None before the first `reset`)."""
+        self.rng = random.Random()
+        self._next_seed = None if seed is None else check_seed(seed)
+
+    def reset(self, seed: int | None = None) -> tuple[str, Info]:
+        """Begin an episode and return its first observation and info.
+
+        Args:
+            seed: names the episode, 0 to 2**63 - 1. Without one, the constructor's seed is used the first time,
+                and after that a seed drawn from the generator.
+
+        Raises:
+            InvalidArgument: if `seed` is no such integer.
+        """
+        if seed is not None:
+            seed = check_seed(seed)
+        elif self._next_seed is not None:
+            seed = self._next_seed
+        else:
+            seed = int(self.rng.random() * 2**53)
+        self._next_seed = None
+        self.seed = seed
+        self.rng.seed(seed)
+        return self._start()
+
+    @abstractmethod
+    def _start(self) -> tuple[str, Info]:
+        """Draw a new episode from `self.rng`; return the first observation and info."""
+
+    @abstractmethod
+    def step(self, action: str) -> Step:
+        """Take one turn: `(observation, reward, terminated, truncated, info)`.
+
+        Raises:
+            EpisodeOver: before the first `reset` or after the end of the episode.
+        """
+
+    @abstractmethod
+    def get_state(self) -> State:
+        """Everything the future depends on, as plain JSON, generator included."""
+
+    @abstractmethod
+    def set_state(self, state: State) -> None:
+        """Continue from a state that `get_state` of an environment with the same arguments returned."""
+
+    @abstractmethod
+    def sample_random_action(self) -> str:
+        """A valid action; asking does not change what happens next."""
+
+    def spawn(self, *, same_state: bool = False, **overrides: Any) -> Self:
+        """A new environment with the same arguments except `overrides`, at the same state if asked.
+
+        Raises:
+            InvalidArgument: on an unknown override, or if `same_state` is combined with overrides.
+        """
+        raise NotImplementedError(f"{type(self).__name__} cannot spawn")
+
+    def view(self, seat: int = 0) -> View:
+        """A picture of the present, as the person or agent in `seat` may see it (see `gem.views`)."""
+        return TextView(kind="text", name=type(self).__name__, text="")
+
+    def close(self) -> None:  # noqa: B027 (most environments hold nothing)
+        """Release what the environment holds; safe to call twice."""
+
+    @property
+    def unwrapped(self) -> Env:
+        """The environment under all wrappers."""
+        return self
+
+
+class EnvWrapper(Env):
+    """An environment around another one. It delegates everything and copies nothing.
+
+    Attributes that a wrapper does not define are read from the environment inside.
+    """
+
+    def __init__(self, env: Env) -> None:
+        self.env = env
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "env" or name.startswith("__"):  # not there yet: while unpickling or copying
+            raise AttributeError(name)
+        return getattr(self.env, name)
+
+    @property
+    def unwrapped(self) -> Env:
+        """The environment under all wrappers."""
+        return self.env.unwrapped
+
+    def reset(self, seed: int | None = None) -> tuple[str, Info]:
+        """As `Env.reset`."""
+        return self.env.reset(seed=seed)
+
+    def _start(self) -> tuple[str, Info]:
+        raise AssertionError("a wrapper delegates reset")
+
+    def step(self, action: str) -> Step:
+        """As `Env.step`."""
+        return self.env.step(action)
+
+    def get_state(self) -> State:
+        """The state inside and this wrapper's own."""
+        return {"env": self.env.get_state(), "wrapper": self._get_own_state()}
+
+    def set_state(self, state: State) -> None:
+        """As `Env.set_state`."""
+        self.env.set_state(state["env"])
+        self._set_own_state(state["wrapper"])
+
+    def _get_own_state(self) -> State:
+        """What this wrapper itself remembers, as plain JSON."""
+        return {}
+
+    def _set_own_state(self, state: State) -> None:
+        """Take back what `_get_own_state` returned."""
+
+    def sample_random_action(self) -> str:
+        """As `Env.sample_random_action`."""
+        return self.env.sample_random_action()
+
+    def view(self, seat: int = 0) -> View:
+        """As `Env.view`."""
+        return self.env.view(seat)
+
+    def close(self) -> None:
+        """As `Env.close`."""
+        self.env.close()
+
+
+def check_seed(seed: object) -> int:
+    """`seed` as an integer that names an episode.
+
+    Raises:
+        InvalidArgument: if it is no integer from 0 to 2**63 - 1.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= MAX_SEED:
+        raise InvalidArgument(f"A seed is an integer from 0 to 2**63 - 1, not {seed!r}.")
+    return seed

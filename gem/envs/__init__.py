@@ -1,0 +1,3 @@
+"""The environments, by category; importing this package registers all of them."""
+
+from gem.envs import games as games

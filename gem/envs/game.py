@@ -1,0 +1,159 @@
+r"""What all games share: the boxed action, the turn counter, the turn limit and the guard at the end.
+
+A game defines `pattern` and the six methods that raise here or say "override"; `GuessTheNumber` is the shortest
+example, and `docs/add-an-environment.md` walks through one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from abc import abstractmethod
+from typing import Any, ClassVar, Literal, Self
+
+from gem.core import Env, Info, State, Step
+from gem.draw import Mixer, pack_generator, unpack_generator
+from gem.errors import EpisodeOver, InvalidArgument
+
+FORMAT_PENALTY = -0.1
+"""The reward of an action that cannot be parsed; it also ends the episode."""
+
+Played = tuple[str, float, Literal["rule"] | None]
+"""What happened in words, the reward, and whether the action was against the rules."""
+
+
+class Game(Env):
+    r"""A turn-limited game whose actions are written `\boxed{...}`; the last match in the text counts.
+
+    Subclasses keep their arguments in `self.config` (a frozen dataclass whose fields are the constructor's
+    arguments), draw the episode in `_draw`, and set `self.over` and `self.solved` in `_play`.
+    """
+
+    pattern: ClassVar[re.Pattern[str]]
+    """Finds the actions in a text; `_play` gets what `findall` returns for the last one."""
+    config: Any
+
+    def __init__(self, seed: int | None = None) -> None:
+        super().__init__(seed)
+        self.turn = 0
+        self.over = True
+        self.solved = False
+        self._asked = 0  # random actions asked for at this turn, so that two questions get two answers
+
+    # ------------------------------------------------------------------ what a game defines
+
+    @abstractmethod
+    def _draw(self) -> None:
+        """Draw a new episode from `self.rng`; set `self.max_turns`."""
+
+    @abstractmethod
+    def _instructions(self) -> str:
+        """The rules and the action format, as the first observation."""
+
+    @abstractmethod
+    def _play(self, match: Any) -> Played:
+        """Take the parsed action; set `self.over` and `self.solved` if it ends the episode."""
+
+    @abstractmethod
+    def _suffix(self) -> str:
+        """The board and the prompt for the next action."""
+
+    @abstractmethod
+    def _format_help(self) -> str:
+        """What to say to an action that cannot be parsed."""
+
+    @abstractmethod
+    def _random_action(self, rng: Mixer) -> str:
+        """A valid action, drawn from `rng`."""
+
+    @abstractmethod
+    def _get_own_state(self) -> State:
+        """What the game remembers, as plain JSON, parameters drawn at reset included."""
+
+    @abstractmethod
+    def _set_own_state(self, state: State) -> None:
+        """Take back what `_get_own_state` returned."""
+
+    def _reward_at_limit(self, reward: float) -> float:
+        """The last reward of an episode that the turn limit ends; games with partial credit override it."""
+        return reward
+
+    # ------------------------------------------------------------------ what every game does
+
+    def _start(self) -> tuple[str, Info]:
+        self.turn = 0
+        self.over = self.solved = False
+        self._asked = 0
+        self._draw()
+        return self._instructions(), {"suffix": self._suffix()}
+
+    def step(self, action: str) -> Step:
+        """As `Env.step`. An action without a match ends the episode with `FORMAT_PENALTY`."""
+        if self.over:
+            raise EpisodeOver("The episode is over; call reset() to begin another one.")
+        self.turn += 1
+        self._asked = 0
+        truncated = False
+        matches = self.pattern.findall(action)
+        fault: Literal["format", "rule"] | None
+        if matches:
+            text, reward, fault = self._play(matches[-1])
+            if not self.over and self.turn >= self.max_turns:
+                self.over = truncated = True
+                reward = self._reward_at_limit(reward)
+                text = f"{text} That was turn {self.turn} of {self.max_turns}: the turn limit ends the episode."
+        else:
+            self.over = True
+            text, reward, fault = self._format_help(), FORMAT_PENALTY, "format"
+        info: Info = {"suffix": self._suffix()}
+        if fault is not None:
+            info["error"] = fault
+        if self.over:
+            info["success"] = self.solved
+        return text, reward, self.over and not truncated, truncated, info
+
+    def get_state(self) -> State:
+        """As `Env.get_state`."""
+        return {
+            "seed": self.seed,
+            "rng": pack_generator(self.rng),
+            "turn": self.turn,
+            "over": self.over,
+            "solved": self.solved,
+            "max_turns": self.max_turns,
+            **self._get_own_state(),
+        }
+
+    def set_state(self, state: State) -> None:
+        """As `Env.set_state`."""
+        self.seed = state["seed"]
+        self.rng = unpack_generator(state["rng"])
+        self.turn = state["turn"]
+        self.over = state["over"]
+        self.solved = state["solved"]
+        self.max_turns = state["max_turns"]
+        self._asked = 0
+        self._set_own_state(state)
+
+    def sample_random_action(self) -> str:
+        """As `Env.sample_random_action`: follows from the seed, the turn and how often this turn was asked."""
+        if self.seed is None:
+            raise EpisodeOver("There is no episode yet; call reset() first.")
+        self._asked += 1
+        return self._random_action(Mixer(self.seed, self.turn, self._asked))
+
+    def spawn(self, *, same_state: bool = False, **overrides: Any) -> Self:
+        """As `Env.spawn`."""
+        if same_state and overrides:
+            raise InvalidArgument("A state belongs to its arguments: give same_state or overrides, not both.")
+        arguments = {f.name: getattr(self.config, f.name) for f in dataclasses.fields(self.config)}
+        unknown = [name for name in overrides if name not in arguments and name != "seed"]
+        if unknown:
+            raise InvalidArgument(
+                f"{type(self).__name__} takes no argument {unknown[0]!r}; it takes {', '.join(arguments)}."
+            )
+        other = type(self)(**{**arguments, **overrides})
+        other.spec = self.spec
+        if same_state:
+            other.set_state(self.get_state())
+        return other

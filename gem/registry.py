@@ -1,0 +1,161 @@
+"""Environments by id: `register` says how one is made, `make` makes it."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from typing import Any, Literal
+
+from gem.core import Env
+from gem.errors import InvalidArgument, UnknownEnvironment
+
+Replay = Literal["exact", "taped", "none"]
+Cost = Literal["fast", "slow"]
+
+ENTRY_POINTS = "gem.environments"
+"""Packages register their own environments by naming a module in this entry point group."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnvSpec:
+    """What the registry knows of an environment without making it."""
+
+    id: str
+    """Such as `game:Sokoban-v0-easy`."""
+    entry_point: str | Callable[..., Env]
+    """`module:Class`, loaded on `make`, or the class itself."""
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    version: int = 1
+    """Raised whenever the same seed and actions would give other turns."""
+    replay: Replay = "exact"
+    """`exact`: follows from seed and actions. `taped`: outside outputs are stored. `none`: only shown."""
+    cost: Cost = "fast"
+    """`fast` environments may be stepped in the web process."""
+    winnable: bool = True
+    """Whether an episode can be solved within its turn limit."""
+
+    @property
+    def category(self) -> str:
+        """The part before the colon: game, math, code ..."""
+        return self.id.partition(":")[0]
+
+    @property
+    def family(self) -> str:
+        """The name that all difficulties share: `Sokoban`."""
+        return self.id.partition(":")[2].partition("-v")[0]
+
+    @property
+    def difficulty(self) -> str:
+        """The part after the version, empty for the default: `easy`, `hard`, `random`."""
+        return self.id.rpartition("-v")[2].partition("-")[2]
+
+    def load(self) -> Callable[..., Env]:
+        """The class (or factory) that makes the environment; imports its module."""
+        if not isinstance(self.entry_point, str):
+            return self.entry_point
+        module, _, name = self.entry_point.partition(":")
+        factory: Callable[..., Env] = getattr(importlib.import_module(module), name)
+        return factory
+
+
+ENV_REGISTRY: dict[str, EnvSpec] = {}
+_plugins_loaded = False
+
+
+def register(
+    env_id: str,
+    entry_point: str | Callable[..., Env],
+    *,
+    version: int = 1,
+    replay: Replay = "exact",
+    cost: Cost = "fast",
+    winnable: bool = True,
+    **kwargs: Any,
+) -> None:
+    """Make `gem.make(env_id)` call `entry_point(**kwargs)`.
+
+    Raises:
+        InvalidArgument: if the id is taken or has no category (`game:Name-v0`).
+    """
+    if ":" not in env_id:
+        raise InvalidArgument(f"An environment id needs a category: 'game:{env_id}', not {env_id!r}.")
+    if env_id in ENV_REGISTRY:
+        raise InvalidArgument(f"{env_id!r} is already registered; choose another id or raise its version.")
+    ENV_REGISTRY[env_id] = EnvSpec(env_id, entry_point, dict(kwargs), version, replay, cost, winnable)
+
+
+def spec(env_id: str) -> EnvSpec:
+    """The specification registered under `env_id`.
+
+    Raises:
+        UnknownEnvironment: with the nearest registered ids.
+    """
+    load_plugins()
+    found = ENV_REGISTRY.get(env_id)
+    if found is None:
+        near = difflib.get_close_matches(env_id, ENV_REGISTRY, n=3, cutoff=0.5)
+        hint = f" Did you mean {' or '.join(near)}?" if near else " gem.print_envs() lists all."
+        raise UnknownEnvironment(f"No environment is registered as {env_id!r}.{hint}")
+    return found
+
+
+def specs() -> list[EnvSpec]:
+    """All registered specifications, in the order of registration."""
+    load_plugins()
+    return list(ENV_REGISTRY.values())
+
+
+def make(env_id: str, **kwargs: Any) -> Env:
+    """Make the environment registered as `env_id`; `kwargs` override its registered arguments.
+
+    Raises:
+        UnknownEnvironment: if no such id is registered.
+        InvalidArgument: if an argument is unknown (the nearest is named) or has an impossible value.
+    """
+    env_spec = spec(env_id)
+    factory = env_spec.load()
+    check_kwargs(factory, kwargs, env_id)
+    env = factory(**{**env_spec.kwargs, **kwargs})
+    env.unwrapped.spec = env_spec
+    return env
+
+
+def print_envs() -> None:
+    """Print every registered id, grouped by category."""
+    by_category: dict[str, list[str]] = {}
+    for env_spec in specs():
+        by_category.setdefault(env_spec.category, []).append(env_spec.id)
+    for category, ids in by_category.items():
+        print(f"{category} ({len(ids)})")  # noqa: T201 (printing is what it is for)
+        for env_id in ids:
+            print(f"  {env_id}")  # noqa: T201
+
+
+def check_kwargs(factory: Callable[..., Env], kwargs: Mapping[str, Any], env_id: str) -> None:
+    """Refuse arguments that `factory` does not take, naming the nearest one that it does.
+
+    Raises:
+        InvalidArgument: on the first unknown argument.
+    """
+    parameters = inspect.signature(factory).parameters
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
+        return
+    for name in kwargs:
+        if name not in parameters:
+            near = difflib.get_close_matches(name, parameters, n=1)
+            hint = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(parameters)}."
+            raise InvalidArgument(f"{env_id} takes no argument {name!r}. {hint}")
+
+
+def load_plugins() -> None:
+    """Import the modules that installed packages name in the entry point group, once."""
+    global _plugins_loaded  # noqa: PLW0603 (a once-only switch)
+    if _plugins_loaded:
+        return
+    _plugins_loaded = True
+    for plugin in entry_points(group=ENTRY_POINTS):
+        plugin.load()

@@ -1,0 +1,31 @@
+"""The Celery application: it carries wake-ups (ids) only; Postgres holds what has to be done."""
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gemweb.settings")
+
+from django.conf import settings
+
+app = Celery("gemweb", broker=settings.BROKER_URL, include=["workers.evaluate", "workers.reap"])
+app.conf.update(
+    task_serializer="json",
+    accept_content=["json"],
+    task_ignore_result=True,
+    task_acks_late=True,
+    task_reject_on_worker_lost=False,  # leases bring lost work back, with a cap on attempts
+    worker_prefetch_multiplier=1,
+    worker_soft_shutdown_timeout=2.0,
+    worker_hijack_root_logger=False,
+    worker_enable_remote_control=False,
+    broker_connection_retry_on_startup=True,
+    task_default_queue="evaluate",
+    task_routes={
+        "evaluate.*": {"queue": "evaluate"},
+        "train.*": {"queue": "train"},
+        "verify.*": {"queue": "verify"},
+        "reap.*": {"queue": "reap"},
+    },
+    beat_schedule={"reap": {"task": "reap.everything", "schedule": settings.REAP_SECONDS}},
+)

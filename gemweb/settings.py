@@ -1,0 +1,220 @@
+"""Every setting, read from the environment; what is missing or contradictory stops the start with one sentence.
+
+`make up` sets all of it for one machine. `docs/deploy.md` lists the variables for more.
+"""
+
+from pathlib import Path
+
+import environ
+import structlog
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+from gem import __version__
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = environ.Env()
+
+VERSION = __version__
+DEBUG = env.bool("DEBUG", default=False)
+LOCAL_MODE = env.bool("LOCAL_MODE", default=False)  # one person, on loopback: `make up`
+BIND = env.str("BIND", default="127.0.0.1")
+STATE_DIR = Path(env.str("STATE_DIR", default=str(BASE_DIR / ".state")))
+
+SECRET_KEY = env.str("SECRET_KEY", default="")
+if not SECRET_KEY:
+    raise ImproperlyConfigured("Set SECRET_KEY to at least 50 random characters; `make up` makes one by itself.")
+if (DEBUG or LOCAL_MODE) and BIND not in {"127.0.0.1", "::1", "localhost"}:
+    raise ImproperlyConfigured(f"DEBUG and LOCAL_MODE are for loopback only, but BIND is {BIND}: switch them off.")
+
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+
+# ---------------------------------------------------------------- parts
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.humanize",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "template_partials",
+    "csp",
+    "axes",
+    "django_prometheus",
+    "apps.live",
+    "apps.accounts",
+    "apps.catalog",
+    "apps.agents",
+    "apps.episodes",
+    "apps.play",
+    "apps.jobs",
+    "apps.leaderboard",
+    "apps.api",
+    "apps.site",
+]
+
+MIDDLEWARE = [
+    "django_prometheus.middleware.PrometheusBeforeMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
+    "django_prometheus.middleware.PrometheusAfterMiddleware",
+]
+
+ROOT_URLCONF = "gemweb.urls"
+ASGI_APPLICATION = "gemweb.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "apps.site.context.site",
+            ],
+            "builtins": ["apps.site.templatetags.ui"],
+        },
+    },
+]
+
+# ---------------------------------------------------------------- data
+
+DATABASES = {"default": env.db("DATABASE_URL", default="postgres:///gemweb")}
+if DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql":
+    raise ImproperlyConfigured("gemweb keeps its data in Postgres: DATABASE_URL must start with postgres://.")
+# Web and worker threads share a small pool; a persistent connection per thread would exhaust Postgres.
+DATABASES["default"]["OPTIONS"] = {"pool": {"min_size": 1, "max_size": env.int("DATABASE_POOL", default=12)}}
+DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+VALKEY_URL = env.str("VALKEY_URL", default="redis://127.0.0.1:6379/0")
+BROKER_URL = env.str("BROKER_URL", default=VALKEY_URL)
+
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": VALKEY_URL}}
+SESSION_ENGINE = "django.contrib.sessions.backends.db"
+
+# ---------------------------------------------------------------- jobs
+
+LEASE_SECONDS = env.float("LEASE_SECONDS", default=45.0)
+"""How long a worker owns a shard or a live episode without a heartbeat, by the database's clock."""
+HEARTBEAT_SECONDS = env.float("HEARTBEAT_SECONDS", default=LEASE_SECONDS / 4.5)
+REAP_SECONDS = env.float("REAP_SECONDS", default=LEASE_SECONDS / 4.5)
+MAX_ATTEMPTS = 3
+JOBS_RUNNING_PER_USER = env.int("JOBS_RUNNING_PER_USER", default=2)
+JOBS_QUEUED_PER_USER = env.int("JOBS_QUEUED_PER_USER", default=20)
+EPISODES_PER_JOB = env.int("EPISODES_PER_JOB", default=100_000)
+
+# ---------------------------------------------------------------- people
+
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "accounts:login"
+LOGIN_REDIRECT_URL = "site:home"
+LOGOUT_REDIRECT_URL = "site:home"
+AXES_FAILURE_LIMIT = 8
+AXES_COOLOFF_TIME = 0.25  # hours
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
+AXES_VERBOSE = False
+
+# ---------------------------------------------------------------- pages
+
+LANGUAGE_CODE = "en-gb"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = STATE_DIR / "static"
+WHITENOISE_USE_FINDERS = LOCAL_MODE or DEBUG  # a checkout serves its own files; an image collects them
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": STATE_DIR / "media"}},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if WHITENOISE_USE_FINDERS
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+
+# ---------------------------------------------------------------- security
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+HTTPS = env.bool("HTTPS", default=not (LOCAL_MODE or DEBUG))
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_AGE = 60 * 60 * 24 * 90
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 60 * 60 * 24 * 365 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", default=False) else None
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes; the longest form is an action of 64 KiB
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
+
+# ---------------------------------------------------------------- logs
+
+structlog.configure(
+    processors=[
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.StackInfoRenderer(),
+        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+    ],
+    logger_factory=structlog.stdlib.LoggerFactory(),
+    cache_logger_on_first_use=True,
+)
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "line": {
+            "()": structlog.stdlib.ProcessorFormatter,
+            "processor": structlog.processors.JSONRenderer()
+            if env.bool("LOG_JSON", default=False)
+            else structlog.dev.ConsoleRenderer(colors=False, pad_event=0),
+            "foreign_pre_chain": [structlog.stdlib.add_log_level, structlog.stdlib.add_logger_name],
+        }
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "loggers": {
+        "django.server": {"level": "WARNING"},
+        "httpx": {"level": "WARNING"},
+    },
+}

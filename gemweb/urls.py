@@ -1,0 +1,14 @@
+"""Where each app answers. Reading the list from top to bottom is reading the site's map."""
+
+from django.urls import include, path
+
+urlpatterns = [
+    path("", include("apps.site.urls")),
+    path("account/", include("apps.accounts.urls")),
+    path("environments/", include("apps.catalog.urls")),
+    path("episodes/", include("apps.episodes.urls")),
+    path("play/", include("apps.play.urls")),
+    path("jobs/", include("apps.jobs.urls")),
+    path("leaderboard/", include("apps.leaderboard.urls")),
+    path("", include("django_prometheus.urls")),
+]
