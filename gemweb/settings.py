@@ -52,7 +52,6 @@ INSTALLED_APPS = [
     "apps.play",
     "apps.jobs",
     "apps.leaderboard",
-    "apps.api",
     "apps.site",
 ]
 

@@ -1,0 +1,55 @@
+"""What the user asked for: the environment and make variables, checked."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gemweb.local.errors import StackError
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+WILDCARD = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - compared with, not bound to
+
+
+@dataclass(frozen=True)
+class Config:
+    """Where to listen, where to keep data, and which servers are already there."""
+
+    bind: str
+    port: int
+    state_dir: Path
+    database_url: str
+    valkey_url: str
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str] = os.environ) -> "Config":
+        """Read BIND, PORT, STATE_DIR, DATABASE_URL and VALKEY_URL; empty means unset."""
+        return cls(
+            bind=env.get("BIND") or "127.0.0.1",
+            port=_port(env.get("PORT") or "8000"),
+            state_dir=(ROOT / Path(env.get("STATE_DIR") or ".state").expanduser()).resolve(),
+            database_url=env.get("DATABASE_URL", ""),
+            valkey_url=env.get("VALKEY_URL", ""),
+        )
+
+    @property
+    def local(self) -> bool:
+        """Whether only this machine can reach the site."""
+        return self.bind in LOOPBACK
+
+    def url(self, host: str = "") -> str:
+        """The site's address, as a browser writes it."""
+        host = host or self.bind
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
+
+    @property
+    def own_url(self) -> str:
+        """The site's address as seen from this machine."""
+        return self.url(WILDCARD.get(self.bind, self.bind))
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise StackError(f"PORT must be a number from 0 (any free port) to 65535, not {text!r}.")
+    return int(text)

@@ -1,0 +1,25 @@
+"""The one error of the embedded stack: a sentence for the person at the terminal."""
+
+import errno
+from pathlib import Path
+
+
+class StackError(Exception):
+    """Something the user can mend; the message is one sentence that says how."""
+
+
+def explain(error: OSError, place: Path) -> StackError:
+    """Turn an operating-system error about `place` into a sentence that says what to do."""
+    where = Path(error.filename) if isinstance(error.filename, str) else place
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return disk_full(where)
+    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        return StackError(f"Cannot write to {where}: make it writable, or choose another folder with STATE_DIR=...")
+    if error.errno in {errno.ENOTDIR, errno.EEXIST}:
+        return StackError(f"{where} is in the way, a folder is needed there: move it, or choose STATE_DIR=...")
+    return StackError(f"The system refused to use {where}: {error.strerror or error}.")
+
+
+def disk_full(where: Path) -> StackError:
+    """Say that the disk under `where` is full."""
+    return StackError(f"The disk that holds {where} is full: free some space there, or choose another STATE_DIR=...")
