@@ -216,6 +216,10 @@ class Turn(models.Model):
     observation = models.TextField()
     reward = models.FloatField()
     info = models.JSONField(default=dict)
+    extra = models.JSONField(null=True, blank=True)
+    """What is known besides the environment's answer: the agent's `note`, what was `replaced` in the action."""
+    seq = models.PositiveIntegerField(null=True, blank=True)
+    """The episode's `seq` with this turn; empty where all turns were recorded at once."""
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -223,3 +227,13 @@ class Turn(models.Model):
 
     def __str__(self) -> str:
         return f"turn {self.number}"
+
+    @property
+    def note(self) -> str:
+        """Why the agent acted so, in words."""
+        return str((self.extra or {}).get("note", ""))
+
+    @property
+    def replaced(self) -> str:
+        """What was done to characters of the action that cannot be stored."""
+        return str((self.extra or {}).get("replaced", ""))

@@ -1,0 +1,56 @@
+"""What an episode refuses, each with the sentence that its user reads and the HTTP status that a page answers with."""
+
+from __future__ import annotations
+
+
+class Refusal(Exception):
+    """Something was asked for that cannot be. `str(refusal)` says what happened and what to do next."""
+
+    status = 400
+    title = "This cannot be done"
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+
+
+class NotFound(Refusal):
+    """There is no such episode, or no such turn of it."""
+
+    status = 404
+    title = "There is no such episode"
+
+
+class TurnTaken(Refusal):
+    """The episode went on after the page that sent this turn was drawn; the turn was not played."""
+
+    status = 409
+    title = "Somebody moved first"
+
+
+class EpisodeOver(Refusal):
+    """The episode has ended, so no turn can follow."""
+
+    status = 409
+    title = "The episode is over"
+
+
+class NotYourTurn(Refusal):
+    """The seat belongs to somebody else."""
+
+    status = 403
+    title = "This is not your seat"
+
+
+class ActionTooLong(Refusal):
+    """The action's text is longer than an episode keeps."""
+
+    status = 413
+    title = "The action is too long"
+
+
+class Outdated(Refusal):
+    """The environment has another version now, so the past of this episode cannot be continued."""
+
+    status = 409
+    title = "The environment has changed"

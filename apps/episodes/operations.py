@@ -1,0 +1,254 @@
+"""Every write to an episode: begin, take a turn, give up, break, and the check that it can be re-executed.
+
+A transaction that changes an episode locks its row first (`lock`), raises `seq` by one and publishes it.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import platform
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+import gem
+from apps.accounts.models import User
+from apps.agents.models import Agent
+from apps.episodes.errors import ActionTooLong, EpisodeOver, NotFound, Outdated
+from apps.episodes.models import Batch, Episode, Seat, Turn
+from apps.episodes.text import MAX_ACTION_BYTES, shortened, storable, storable_json, what_was_replaced
+from apps.live import publish
+from gem import replay
+from gem.core import check_seed
+from gem.errors import EnvironmentFailure
+
+logger = logging.getLogger(__name__)
+
+DRAWN_SEEDS = 1_000_000
+"""Seeds that nobody chose are below this: short enough to read out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occupant:
+    """Who acts from a seat: an agent, and the person behind it if it is `human`."""
+
+    agent: Agent
+    user: User | None = None
+    visitor: str = ""
+
+
+@transaction.atomic
+def begin(
+    env_id: str,
+    *,
+    seed: int | None,
+    seats: Sequence[Occupant],
+    env_kwargs: Mapping[str, Any] | None = None,
+    wrappers: Sequence[Mapping[str, Any]] | None = None,
+    listed: bool = True,
+    batch: Batch | None = None,
+) -> Episode:
+    """Reset the environment and record the episode that begins; without a seed, one is drawn.
+
+    Raises:
+        gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: with a sentence for the user.
+    """
+    spec = gem.spec(env_id)
+    episode = Episode(
+        batch=batch,
+        env_id=spec.id,
+        env_version=spec.version,
+        env_kwargs=dict(env_kwargs or {}),
+        wrappers=[dict(wrapper) for wrapper in wrappers or []],
+        seed=secrets.randbelow(DRAWN_SEEDS) if seed is None else check_seed(seed),
+        engine_version=gem.__version__,
+        python_version=platform.python_version(),
+        listed=listed,
+    )
+    env = replay.make_env(replay.Identity(**episode.identity()))
+    observation, info = env.reset(seed=episode.seed)
+    episode.first_observation = shortened(storable(observation))
+    episode.first_info = storable_json(info)
+    episode.max_turns = env.max_turns
+    episode.state = _cached(env)
+    episode.save(force_insert=True)
+    Seat.objects.bulk_create(
+        Seat(episode=episode, number=number, agent=who.agent, user=who.user, visitor=who.visitor)
+        for number, who in enumerate(seats)
+    )
+    env.close()
+    return episode
+
+
+def lock(episode_id: str) -> Episode:
+    """The episode, its row locked until the end of the caller's transaction.
+
+    Raises:
+        NotFound: if there is none with this id.
+    """
+    episode = Episode.objects.select_for_update().filter(pk=episode_id).first()
+    if episode is None:
+        raise NotFound("The address may have a slip in it, or the episode was deleted.")
+    return episode
+
+
+def restore(episode: Episode) -> gem.Env:
+    """The environment as it is after the last turn: from the cached state, or by playing all actions again.
+
+    Raises:
+        Outdated: if the environment has another version now than when the episode began.
+    """
+    if episode.spec.version != episode.env_version:
+        raise Outdated(
+            f"{episode.env_id} has changed from version {episode.env_version} to {episode.spec.version} since this "
+            "episode began. What was played stays here to read; a new episode plays by the new rules."
+        )
+    identity = replay.Identity(**episode.identity())
+    cached = episode.state
+    if cached is None or cached["engine"] != gem.__version__:
+        return replay.restore(identity, list(episode.turns.order_by("number").values_list("action", flat=True)))
+    env = replay.make_env(identity)
+    env.set_state(cached["env"])
+    return env
+
+
+def check_action(action: str) -> None:
+    """Refuse a text that no episode keeps.
+
+    Raises:
+        ActionTooLong: above 64 KiB.
+    """
+    size = len(action.encode(errors="surrogatepass"))
+    if size > MAX_ACTION_BYTES:
+        raise ActionTooLong(
+            f"An action holds at most {MAX_ACTION_BYTES // 1024} KiB; this one has {math.ceil(size / 1024):,} KiB. "
+            "The turn was not played. Shorten the text and send it again."
+        )
+
+
+def record_turn(
+    episode: Episode, env: gem.Env, action: str, *, extra_info: Mapping[str, Any] | None = None, seat: int = 0
+) -> Turn:
+    """Step `env` (which `restore` returned) and append the turn; the caller's transaction holds the row locked.
+
+    `extra_info` is kept beside the environment's answer (an agent's `note`), never mixed into it.
+
+    Raises:
+        EpisodeOver: if no turn can follow.
+        ActionTooLong: above 64 KiB; nothing was played.
+        EnvironmentFailure: the environment broke. Nothing was written; the caller then calls `fail`, in a new
+            transaction.
+    """
+    if episode.over:
+        raise EpisodeOver("No turn can follow. The replay has every turn of it.")
+    check_action(action)
+    extra = storable_json(dict(extra_info or {}))
+    if replaced := what_was_replaced(action):
+        extra["replaced"] = replaced
+        action = storable(action)
+    observation, reward, terminated, truncated, info = _step(episode, env, action)
+    episode.turn_count += 1
+    episode.seq += 1
+    episode.terminated, episode.truncated = terminated, truncated
+    turn = Turn(
+        episode=episode,
+        number=episode.turn_count,
+        seat=seat,
+        action=action,
+        observation=shortened(storable(observation)),
+        reward=reward,
+        info=storable_json(info),
+        extra=extra or None,
+        seq=episode.seq,
+    )
+    turn.save(force_insert=True)
+    Seat.objects.filter(episode=episode, number=seat).update(total_reward=F("total_reward") + reward)
+    if terminated or truncated:
+        episode.success = bool(info.get("success", False))
+        _end(episode, Episode.Status.ENDED)
+    else:
+        episode.state = _cached(env)
+    episode.save(update_fields=["turn_count", "seq", "terminated", "truncated", "success", "status", "ended", "state"])
+    publish(f"episode:{episode.id}", episode.seq)
+    return turn
+
+
+def abandon(episode: Episode) -> Episode:
+    """End the episode without a result, as its player or starter wishes; what was played stays.
+
+    Raises:
+        EpisodeOver: if it has ended already.
+    """
+    return _stop(episode, Episode.Status.ABANDONED, "")
+
+
+def fail(episode: Episode, sentence: str) -> Episode:
+    """End the episode because the environment broke; this never counts against the agent.
+
+    Raises:
+        EpisodeOver: if it has ended already.
+    """
+    logger.warning("Episode %s of %s failed: %s", episode.id, episode.env_id, sentence)
+    return _stop(episode, Episode.Status.FAILED, shortened(storable(sentence), 2000))
+
+
+def touch(episode: Episode) -> Episode:
+    """Tell every page that something about the episode besides its turns has changed; its row is locked."""
+    episode.seq += 1
+    episode.save(update_fields=["seq"])
+    publish(f"episode:{episode.id}", episode.seq)
+    return episode
+
+
+def records(episode: Episode) -> list[replay.TurnRecord]:
+    """The turns as the engine compares them."""
+    return [
+        replay.TurnRecord(action=turn.action, observation=turn.observation, reward=turn.reward, info=turn.info)
+        for turn in episode.turns.order_by("number")
+    ]
+
+
+def verify(episode: Episode) -> replay.Difference | None:
+    """Re-execute the episode and return the first difference from what was recorded, None if there is none."""
+    return replay.verify(replay.Identity(**episode.identity()), records(episode))
+
+
+def _step(episode: Episode, env: gem.Env, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+    try:
+        observation, reward, terminated, truncated, info = env.step(action)
+    except Exception as error:  # noqa: BLE001 (whatever an environment raises is the environment's failure)
+        raise EnvironmentFailure(
+            f"{episode.env_id} broke at turn {episode.turn_count + 1}: {type(error).__name__}: {error}"
+        ) from error
+    if not math.isfinite(reward):
+        raise EnvironmentFailure(f"{episode.env_id} gave {reward} as the reward of turn {episode.turn_count + 1}.")
+    return observation, float(reward), terminated, truncated, info
+
+
+def _cached(env: gem.Env) -> dict[str, Any]:
+    return {"engine": gem.__version__, "env": env.get_state()}
+
+
+@transaction.atomic
+def _stop(episode: Episode, status: Episode.Status, failure: str) -> Episode:
+    locked = lock(episode.id)
+    if locked.over:
+        raise EpisodeOver("It had ended before. The replay has every turn of it.")
+    locked.failure = failure
+    locked.seq += 1
+    _end(locked, status)
+    locked.save(update_fields=["status", "failure", "seq", "ended", "state"])
+    publish(f"episode:{locked.id}", locked.seq)
+    return locked
+
+
+def _end(episode: Episode, status: Episode.Status) -> None:
+    episode.status = status
+    episode.ended = timezone.now()
+    episode.state = None

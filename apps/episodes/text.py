@@ -1,0 +1,58 @@
+"""Text on its way into Postgres, which stores neither NUL nor half a character."""
+
+from __future__ import annotations
+
+from typing import Any
+
+MAX_ACTION_BYTES = 64 * 1024
+MAX_OBSERVATION_CHARS = 1024 * 1024
+
+NUL_PICTURE = "\u2400"
+REPLACEMENT = "\ufffd"
+
+
+def storable(text: str) -> str:
+    """`text` with NUL shown as its picture and lone surrogates as the replacement character; nothing is removed."""
+    if "\0" in text:
+        text = text.replace("\0", NUL_PICTURE)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = "".join(REPLACEMENT if "\ud800" <= character <= "\udfff" else character for character in text)
+    return text
+
+
+def storable_json(value: Any) -> Any:
+    """`value` with every text in it made `storable`."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {storable(str(key)): storable_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [storable_json(item) for item in value]
+    return value
+
+
+def shortened(text: str, limit: int = MAX_OBSERVATION_CHARS) -> str:
+    """The first `limit` characters of `text`, saying how many are missing."""
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit]}\n[{len(text) - limit:,} more characters were not kept]"
+
+
+def what_was_replaced(text: str) -> str:
+    """A sentence about what `storable` does to `text`; empty if it does nothing."""
+    nuls = text.count("\0")
+    halves = sum("\ud800" <= character <= "\udfff" for character in text)
+    parts = []
+    if nuls:
+        parts.append(f"{nuls} NUL {_characters(nuls)} became {NUL_PICTURE}")
+    if halves:
+        parts.append(f"{halves} incomplete {_characters(halves)} became {REPLACEMENT}")
+    if not parts:
+        return ""
+    return f"{' and '.join(parts)}, because they cannot be stored. The rest was sent as written."
+
+
+def _characters(count: int) -> str:
+    return "character" if count == 1 else "characters"
