@@ -3,9 +3,15 @@
 A lost message loses nothing. Postgres holds what has to be done, and the reaper sends it again.
 """
 
+import functools
 import logging
+import os
+import platform
+from dataclasses import dataclass
 
+import redis
 from celery import current_app
+from django.conf import settings
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
@@ -22,3 +28,56 @@ def _send(task: str, ids: tuple[str | int, ...]) -> None:
         current_app.send_task(task, args=ids, retry=False)
     except OperationalError as error:
         logger.warning("The broker did not take %s%s; the reaper will send it again: %s", task, ids, error)
+
+
+# ---------------------------------------------------------------- who is there
+
+_HEARTBEAT = "heartbeat"
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A worker process that has said lately that it is alive."""
+
+    queue: str
+    host: str
+    pid: int
+    age: float
+    """Seconds since its last heartbeat."""
+
+
+@functools.cache
+def _valkey() -> redis.Redis:
+    return redis.Redis.from_url(settings.VALKEY_URL, socket_timeout=2, socket_connect_timeout=2)
+
+
+def beat(queue: str) -> None:
+    """Say that this process serves `queue`; to be repeated every `HEARTBEAT_SECONDS`.
+
+    A worker whose heartbeat cannot be stored works on: only the health page misses it.
+    """
+    name = f"{_HEARTBEAT}:{queue}:{platform.node()}:{os.getpid()}"
+    try:
+        _valkey().set(name, 1, px=_expiry_ms())
+    except redis.RedisError as error:
+        logger.warning("No heartbeat of %s could be stored: %s", queue, error)
+
+
+def workers_alive() -> list[Worker]:
+    """Every worker process with a heartbeat younger than `LEASE_SECONDS`, by queue.
+
+    Raises:
+        redis.RedisError: if Valkey does not answer.
+    """
+    expiry = _expiry_ms()
+    found = []
+    for name in _valkey().scan_iter(f"{_HEARTBEAT}:*", count=500):
+        left = _valkey().pttl(name)
+        _, queue, host, pid = name.decode().split(":", 3)
+        if left > 0:
+            found.append(Worker(queue, host, int(pid), max(0.0, (expiry - left) / 1000)))
+    return sorted(found, key=lambda worker: (worker.queue, worker.host, worker.pid))
+
+
+def _expiry_ms() -> int:
+    return round(settings.LEASE_SECONDS * 1000)

@@ -12,3 +12,8 @@ urlpatterns = [
     path("leaderboard/", include("apps.leaderboard.urls")),
     path("", include("django_prometheus.urls")),
 ]
+
+handler400 = "apps.site.views.bad_request"
+handler403 = "apps.site.views.permission_denied"
+handler404 = "apps.site.views.page_not_found"
+handler500 = "apps.site.views.server_error"

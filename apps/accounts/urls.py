@@ -1,6 +1,14 @@
-"""Addresses."""
+"""Addresses of accounts."""
 
-from django.urls import URLPattern
+from django.urls import path
+
+from apps.accounts import views
 
 app_name = "accounts"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("", views.account, name="account"),
+    path("login/", views.login, name="login"),
+    path("logout/", views.logout, name="logout"),
+    path("signup/", views.signup, name="signup"),
+    path("link/<str:token>/", views.login_link, name="login_link"),
+]

@@ -1,6 +1,11 @@
-"""Addresses."""
+"""Addresses of the catalog."""
 
-from django.urls import URLPattern
+from django.urls import path
+
+from apps.catalog import views
 
 app_name = "catalog"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("", views.list_environments, name="list"),
+    path("<str:env_id>/", views.environment, name="environment"),
+]

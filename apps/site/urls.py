@@ -1,6 +1,15 @@
-"""Addresses."""
+"""Addresses of the pages about the site itself."""
 
-from django.urls import URLPattern
+from django.urls import path
+
+from apps.site import views
 
 app_name = "site"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("search/", views.search, name="search"),
+    path("docs/", views.docs, name="docs"),
+    path("docs/<path:page>/", views.doc, name="doc"),
+    path("health/", views.health, name="health"),
+    path("health.json", views.health_json, name="health_json"),
+]

@@ -1,0 +1,54 @@
+// What every page does: "/" goes to the search field, a chip copies itself, a lost request says so,
+// a menu closes when it loses the focus.
+
+const TOAST_MS = 6000;
+
+/** Say something in a corner for a few seconds; screen readers hear it too. */
+export function toast(text) {
+  const item = document.createElement("div");
+  item.className = "toast";
+  item.textContent = text;
+  document.getElementById("toasts").append(item);
+  setTimeout(() => item.remove(), TOAST_MS);
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") for (const menu of document.querySelectorAll("details.menu[open]")) closeMenu(menu);
+  const typing = event.target.matches("input, textarea, select, [contenteditable]");
+  if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  const field = document.querySelector(".bar-search input");
+  if (!field?.checkVisibility()) return;
+  event.preventDefault();
+  field.focus();
+});
+
+document.addEventListener("click", (event) => {
+  const chip = event.target.closest("[data-copy]");
+  if (chip) copy(chip);
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+});
+
+function closeMenu(menu) {
+  menu.open = false;
+  menu.querySelector("summary").focus();
+}
+
+async function copy(chip) {
+  try {
+    await navigator.clipboard.writeText(chip.dataset.copy);
+    toast(`Copied ${chip.dataset.copy}`);
+  } catch {
+    toast(`This browser does not let a page copy. The text is ${chip.dataset.copy}`);
+  }
+}
+
+// A request that failed changed nothing on the page; the reader hears why.
+document.addEventListener("htmx:sendError", () => toast("The server did not answer. Nothing was changed. Try again."));
+document.addEventListener("htmx:responseError", (event) => {
+  const status = event.detail.xhr.status;
+  toast(`The server answered ${status}. Nothing was changed. Reload the page and try again.`);
+});
+
+for (const item of document.querySelectorAll("#toasts .toast")) setTimeout(() => item.remove(), TOAST_MS);
