@@ -25,7 +25,7 @@ class Guard:
 
     def __init__(self, keep_open: tuple[int, ...] = ()) -> None:
         """Start the guard; it also holds `keep_open`, so a lock on one of them lasts until all is ended."""
-        self._process = subprocess.Popen(  # noqa: S603 - our own file, run by our own interpreter
+        self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", __file__],
             stdin=subprocess.PIPE,
             pass_fds=keep_open,

