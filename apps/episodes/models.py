@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from gem.registry import EnvSpec
 
 ID_LENGTH = 12
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: nothing to misread
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: nothing to misread
 
 
 def make_id() -> str:
     """A random id of 60 bits, short enough to read out."""
     bits = secrets.randbits(5 * ID_LENGTH)
-    return "".join(_ALPHABET[(bits >> 5 * i) & 31] for i in range(ID_LENGTH))
+    return "".join(ALPHABET[(bits >> 5 * i) & 31] for i in range(ID_LENGTH))
 
 
 class Batch(models.Model):
@@ -189,7 +189,7 @@ class Seat(models.Model):
     """A place in an episode and who acts from it."""
 
     pk = models.CompositePrimaryKey("episode_id", "number")
-    episode = models.ForeignKey(Episode, models.CASCADE, related_name="seats")
+    episode = models.ForeignKey(Episode, models.CASCADE, related_name="seats", db_index=False)  # the key begins with it
     number = models.PositiveSmallIntegerField()
     agent = models.ForeignKey(Agent, models.PROTECT, related_name="seats")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="seats")
@@ -208,7 +208,7 @@ class Turn(models.Model):
     """One exchange: the action taken and what the environment answered."""
 
     pk = models.CompositePrimaryKey("episode_id", "number")
-    episode = models.ForeignKey(Episode, models.CASCADE, related_name="turns")
+    episode = models.ForeignKey(Episode, models.CASCADE, related_name="turns", db_index=False)  # the key begins with it
     number = models.PositiveIntegerField()
     """1 for the first."""
     seat = models.PositiveSmallIntegerField(default=0)

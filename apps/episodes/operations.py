@@ -26,7 +26,8 @@ from apps.episodes.text import MAX_ACTION_BYTES, shortened, storable, storable_j
 from apps.live import publish
 from gem import replay
 from gem.core import check_seed
-from gem.errors import EnvironmentFailure
+from gem.errors import EnvironmentFailure, VersionChanged
+from gem.wrappers.wrapper_factory import wrap
 
 logger = logging.getLogger(__name__)
 
@@ -60,18 +61,20 @@ def begin(
         gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: with a sentence for the user.
     """
     spec = gem.spec(env_id)
+    env = gem.make(env_id, **(env_kwargs or {}))
     episode = Episode(
         batch=batch,
         env_id=spec.id,
         env_version=spec.version,
         env_kwargs=dict(env_kwargs or {}),
+        data_hash=env.data_hash,
         wrappers=[dict(wrapper) for wrapper in wrappers or []],
         seed=secrets.randbelow(DRAWN_SEEDS) if seed is None else check_seed(seed),
         engine_version=gem.__version__,
         python_version=platform.python_version(),
         listed=listed,
     )
-    env = replay.make_env(replay.Identity(**episode.identity()))
+    env = wrap(env, episode.wrappers)
     observation, info = env.reset(seed=episode.seed)
     episode.first_observation = shortened(storable(observation))
     episode.first_info = storable_json(info)
@@ -104,18 +107,21 @@ def restore(episode: Episode) -> gem.Env:
     Raises:
         Outdated: if the environment has another version now than when the episode began.
     """
-    if episode.spec.version != episode.env_version:
-        raise Outdated(
-            f"{episode.env_id} has changed from version {episode.env_version} to {episode.spec.version} since this "
-            "episode began. What was played stays here to read; a new episode plays by the new rules."
-        )
     identity = replay.Identity(**episode.identity())
     cached = episode.state
-    if cached is None or cached["engine"] != gem.__version__:
-        return replay.restore(identity, list(episode.turns.order_by("number").values_list("action", flat=True)))
-    env = replay.make_env(identity)
+    try:
+        if cached is None or cached["engine"] != gem.__version__:
+            return replay.restore(identity, actions(episode))
+        env = replay.make_env(identity)
+    except VersionChanged as error:
+        raise Outdated(f"{error} What was played stays here to read; a new episode plays by the new rules.") from error
     env.set_state(cached["env"])
     return env
+
+
+def actions(episode: Episode) -> list[str]:
+    """What was played so far, in order."""
+    return list(episode.turns.order_by("number").values_list("action", flat=True))
 
 
 def check_action(action: str) -> None:
@@ -216,13 +222,20 @@ def records(episode: Episode) -> list[replay.TurnRecord]:
 
 def verify(episode: Episode) -> replay.Difference | None:
     """Re-execute the episode and return the first difference from what was recorded, None if there is none."""
-    return replay.verify(replay.Identity(**episode.identity()), records(episode))
+    ended = episode.status == Episode.Status.ENDED
+    return replay.verify(
+        replay.Identity(**episode.identity()),
+        records(episode),
+        first_observation=episode.first_observation,
+        terminated=episode.terminated if ended else None,
+        truncated=episode.truncated if ended else None,
+    )
 
 
 def _step(episode: Episode, env: gem.Env, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
     try:
         observation, reward, terminated, truncated, info = env.step(action)
-    except Exception as error:  # noqa: BLE001 (whatever an environment raises is the environment's failure)
+    except Exception as error:
         raise EnvironmentFailure(
             f"{episode.env_id} broke at turn {episode.turn_count + 1}: {type(error).__name__}: {error}"
         ) from error
