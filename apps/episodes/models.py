@@ -119,12 +119,12 @@ class Episode(models.Model):
 
     seq = models.PositiveIntegerField(default=0)
     """Counts every change that a page shows; raised inside the transaction that makes the change."""
+    parent = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="branches")
+    """The episode this one forks from; they share everything up to turn `parent_turn`."""
+    parent_turn = models.PositiveIntegerField(null=True, blank=True)
     listed = models.BooleanField(default=True)
     created = models.DateTimeField(auto_now_add=True)
     ended = models.DateTimeField(null=True, blank=True)
-
-    seats: models.Manager[Seat]
-    turns: models.Manager[Turn]
 
     objects = EpisodeQuerySet.as_manager()
 
@@ -137,6 +137,7 @@ class Episode(models.Model):
         ]
         indexes = [
             models.Index(fields=["env_id", "-created"]),
+            models.Index(fields=["env_id", "seed"]),
             models.Index(fields=["-created"], condition=models.Q(status="running"), name="running_episodes"),
         ]
 
