@@ -80,4 +80,5 @@ def workers_alive() -> list[Worker]:
 
 
 def _expiry_ms() -> int:
-    return round(settings.LEASE_SECONDS * 1000)
+    lease: float = settings.LEASE_SECONDS
+    return round(lease * 1000)

@@ -1,28 +1,101 @@
 """Signing up, logging in and out."""
 
-from django.http import HttpRequest, HttpResponse
+from django.conf import settings
+from django.contrib import auth, messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render, resolve_url
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from apps.accounts import operations, visitors
+from apps.accounts.forms import LogInForm, PasswordForm, SignUpForm, password_rules
+from apps.accounts.models import User
+
+LOOPBACK = {"127.0.0.1", "::1"}
 
 
-def account(request: HttpRequest) -> HttpResponse:
-    """A person's own page."""
-    return HttpResponse()
-
-
+@sensitive_post_parameters()
+@never_cache
+@require_http_methods(["GET", "POST"])
 def login(request: HttpRequest) -> HttpResponse:
-    """Log in."""
-    return HttpResponse()
+    """Log in and go on to where they wanted to go (`next`)."""
+    if request.user.is_authenticated:
+        return redirect(next_url(request))
+    form = LogInForm(request, data=request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        user = form.get_user()
+        assert isinstance(user, User)
+        operations.log_in(request, user)
+        return redirect(next_url(request))
+    return render(request, "accounts/login.html", gate(request, form))
 
 
-def logout(request: HttpRequest) -> HttpResponse:
-    """Log out."""
-    return HttpResponse()
-
-
+@sensitive_post_parameters()
+@never_cache
+@require_http_methods(["GET", "POST"])
 def signup(request: HttpRequest) -> HttpResponse:
-    """Make an account."""
-    return HttpResponse()
+    """Make an account and log in."""
+    if request.user.is_authenticated:
+        return redirect(next_url(request))
+    form = SignUpForm(data=request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            operations.sign_up(request, form.cleaned_data["username"], form.cleaned_data["password"])
+        except operations.NameTaken:
+            form.add_error("username", "Somebody has this name already. Choose another one.")
+        else:
+            return redirect(next_url(request))
+    return render(request, "accounts/signup.html", {**gate(request, form), "rules": password_rules()})
 
 
+@require_POST
+def logout(request: HttpRequest) -> HttpResponse:
+    """End the session."""
+    auth.logout(request)
+    messages.info(request, "You are logged out.")
+    return redirect(settings.LOGOUT_REDIRECT_URL)
+
+
+@sensitive_post_parameters()
+@never_cache
+@login_required
+@require_http_methods(["GET", "POST"])
+def account(request: HttpRequest) -> HttpResponse:
+    """A person's own page: who they are here, and their password."""
+    assert isinstance(request.user, User)
+    form = PasswordForm(request.user, data=request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        operations.change_password(request, request.user, form.cleaned_data["new"])
+        messages.info(request, "Your password is changed. Other browsers are logged out.")
+        return redirect("accounts:account")
+    return render(request, "accounts/account.html", {"form": form, "rules": password_rules()})
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
 def login_link(request: HttpRequest, token: str) -> HttpResponse:
-    """Log in by a one-time link."""
-    return HttpResponse()
+    """Log in as the administrator of a stack on one's own machine. Only the button's POST uses the link up."""
+    if not settings.LOCAL_MODE or request.META.get("REMOTE_ADDR") not in LOOPBACK:
+        raise Http404
+    if request.method == "GET":
+        return render(request, "accounts/login_link.html")
+    try:
+        operations.use_login_link(request, token)
+    except operations.LinkRefused:
+        return render(request, "accounts/login_link.html", {"refused": True}, status=403)
+    return redirect(settings.LOGIN_REDIRECT_URL)
+
+
+def gate(request: HttpRequest, form: LogInForm | SignUpForm) -> dict[str, object]:
+    """What the pages before the door share."""
+    return {"form": form, "next": next_url(request), "has_played": bool(visitors.known(request))}
+
+
+def next_url(request: HttpRequest) -> str:
+    """Where to go after logging in: `next` if it is a page of this site, else home."""
+    wanted = request.POST.get("next", request.GET.get("next", ""))
+    ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
+    return wanted if ours else resolve_url(settings.LOGIN_REDIRECT_URL)
