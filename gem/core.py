@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from gem.errors import InvalidArgument
 from gem.views import TextView, View
@@ -36,14 +36,13 @@ class Env(ABC):
     do in between: an environment draws only from `self.rng`, which it owns.
     """
 
-    spec: EnvSpec | None = None
-    """How the environment was made; set by `gem.make`."""
-    seats: ClassVar[int] = 1
-    """How many places an episode has that someone acts from."""
-    max_turns: int = 0
-    """Turns after which the episode is truncated; 0 means no limit."""
-
     def __init__(self, seed: int | None = None) -> None:
+        self.spec: EnvSpec | None = None
+        """How the environment was made; set by `gem.make`."""
+        self.max_turns = 0
+        """Turns after which the episode is truncated; 0 means no limit."""
+        self.data_hash = ""
+        """Names the content of the data that episodes are drawn from; empty without data."""
         self.seed: int | None = None
         """The seed of the current episode (None before the first `reset`)."""
         self.rng = random.Random()
@@ -110,6 +109,11 @@ class Env(ABC):
         """Release what the environment holds; safe to call twice."""
 
     @property
+    def seats(self) -> int:
+        """How many places an episode has that someone acts from."""
+        return 1
+
+    @property
     def unwrapped(self) -> Env:
         """The environment under all wrappers."""
         return self
@@ -118,7 +122,8 @@ class Env(ABC):
 class EnvWrapper(Env):
     """An environment around another one. It delegates everything and copies nothing.
 
-    Attributes that a wrapper does not define are read from the environment inside.
+    Attributes that a wrapper does not define are read from the environment inside. A wrapper with arguments says
+    in `_arguments` how to make another one like it; one that remembers something says what in `_get_own_state`.
     """
 
     def __init__(self, env: Env) -> None:
@@ -128,6 +133,11 @@ class EnvWrapper(Env):
         if name == "env" or name.startswith("__"):  # not there yet: while unpickling or copying
             raise AttributeError(name)
         return getattr(self.env, name)
+
+    @property
+    def seats(self) -> int:
+        """As `Env.seats`."""
+        return self.env.seats
 
     @property
     def unwrapped(self) -> Env:
@@ -160,6 +170,19 @@ class EnvWrapper(Env):
 
     def _set_own_state(self, state: State) -> None:
         """Take back what `_get_own_state` returned."""
+
+    def _arguments(self) -> dict[str, Any]:
+        """The constructor's arguments besides the environment."""
+        return {}
+
+    def spawn(self, *, same_state: bool = False, **overrides: Any) -> Self:
+        """As `Env.spawn`; the overrides are the environment's, the new one is wrapped alike."""
+        if same_state and overrides:
+            raise InvalidArgument("A state belongs to its arguments: give same_state or overrides, not both.")
+        other = type(self)(self.env.spawn(**overrides), **self._arguments())
+        if same_state:
+            other.set_state(self.get_state())
+        return other
 
     def sample_random_action(self) -> str:
         """As `Env.sample_random_action`."""

@@ -28,5 +28,9 @@ class EpisodeOver(UsageError, RuntimeError):
     """`step` was called after the end of the episode, or before the first `reset`."""
 
 
+class VersionChanged(UsageError):
+    """A recorded episode was played on another version of its environment than the one installed."""
+
+
 class EnvironmentFailure(GemError):
     """The environment itself broke: the episode is recorded as failed and the batch goes on."""

@@ -89,7 +89,8 @@ class Game(Env):
 
     def step(self, action: str) -> Step:
         """As `Env.step`. An action without a match ends the episode with `FORMAT_PENALTY`."""
-        if self.over:
+        already_over = self.over
+        if already_over:
             raise EpisodeOver("The episode is over; call reset() to begin another one.")
         self.turn += 1
         self._asked = 0
@@ -98,19 +99,20 @@ class Game(Env):
         fault: Literal["format", "rule"] | None
         if matches:
             text, reward, fault = self._play(matches[-1])
-            if not self.over and self.turn >= self.max_turns:
+            terminated = self.over
+            if self.turn >= self.max_turns and not terminated:
                 self.over = truncated = True
                 reward = self._reward_at_limit(reward)
                 text = f"{text} That was turn {self.turn} of {self.max_turns}: the turn limit ends the episode."
         else:
-            self.over = True
+            self.over = terminated = True
             text, reward, fault = self._format_help(), FORMAT_PENALTY, "format"
         info: Info = {"suffix": self._suffix()}
         if fault is not None:
             info["error"] = fault
-        if self.over:
+        if terminated or truncated:
             info["success"] = self.solved
-        return text, reward, self.over and not truncated, truncated, info
+        return text, reward, terminated, truncated, info
 
     def get_state(self) -> State:
         """As `Env.get_state`."""

@@ -1,0 +1,1 @@
+"""Every number that the project claims, as a command that prints it."""

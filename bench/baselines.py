@@ -1,0 +1,77 @@
+"""Measure the random agent and the expert in every registered environment and write `gem/benchmarks/baselines.json`.
+
+python -m bench.baselines            # all environments, 500 seeds each
+python -m bench.baselines Sokoban    # only ids that contain the word; the other rows stay
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import gem
+from gem.agents import has_expert, make_agent
+from gem.benchmarks import BASELINES
+from gem.evaluate import interval
+from gem.registry import EnvSpec
+from gem.rollout import Slot, rollout
+
+SEEDS = 500
+FILE = Path(gem.__file__).parent / "benchmarks" / BASELINES
+DIGITS = 4
+
+
+def main(word: str = "") -> None:
+    """Measure and write."""
+    kept = json.loads(FILE.read_text("utf-8"))["baselines"] if FILE.exists() else []
+    measured = []
+    for spec in gem.specs():
+        if word not in spec.id:
+            measured += [row for row in kept if row["env_id"] == spec.id]
+            continue
+        for agent in ("random", "expert"):
+            if agent == "random" or has_expert(spec.id):
+                measured.append(measure(spec, agent))
+                print(_line(measured[-1]))
+    text = ",\n".join(f"    {json.dumps(row)}" for row in measured)
+    FILE.write_text(f'{{\n  "baselines": [\n{text}\n  ]\n}}\n', "utf-8")
+
+
+def measure(spec: EnvSpec, agent: str) -> dict[str, Any]:
+    """One agent's baseline in one environment, as a row of the file.
+
+    Raises:
+        RuntimeError: if an episode failed.
+    """
+    returns, successes, turns = [], 0, 0
+    for record in rollout(make_agent(agent), [Slot(seed, spec.id, seed) for seed in range(SEEDS)]):
+        if record.failure:
+            raise RuntimeError(f"{spec.id}, seed {record.identity.seed}: {record.failure}")
+        returns.append((record.index, record.total_reward))
+        successes += bool(record.success)
+        turns += record.turn_count
+    mean, low, high = interval([value for _, value in sorted(returns)])
+    return {
+        "env_id": spec.id,
+        "env_version": spec.version,
+        "agent": agent,
+        "n": SEEDS,
+        "mean_return": round(mean, DIGITS),
+        "low": round(low, DIGITS),
+        "high": round(high, DIGITS),
+        "success_rate": round(successes / SEEDS, DIGITS),
+        "mean_turns": round(turns / SEEDS, 2),
+    }
+
+
+def _line(row: dict[str, Any]) -> str:
+    return (
+        f"{row['env_id']:34} {row['agent']:7} return {row['mean_return']:.4f} "
+        f"({row['low']:.4f} to {row['high']:.4f})  solved {row['success_rate']:6.1%}  turns {row['mean_turns']:.2f}"
+    )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])

@@ -1,0 +1,78 @@
+"""From episodes to scores: means with their uncertainty."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gem.errors import InvalidArgument
+
+RESAMPLE_UP_TO = 1000
+"""More values than this are not resampled one by one: see `interval`."""
+
+
+class Interval(NamedTuple):
+    """A mean and its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def interval(values: Sequence[float], *, seed: int = 0, samples: int = 2000) -> Interval:
+    """The mean of `values` and its 95 % bootstrap interval (percentiles), the same for the same arguments.
+
+    Up to 1,000 values are resampled `samples` times. Above that the percentiles of the bootstrap distribution are
+    computed from its first three moments (the Edgeworth expansion; Hall, The Bootstrap and Edgeworth Expansion,
+    1992): at that size the two differ by less than one run of resampling differs from the next, and 10,000 values
+    take milliseconds.
+
+    Raises:
+        InvalidArgument: if there are no values.
+    """
+    n = len(values)
+    if n == 0:
+        raise InvalidArgument("An interval needs at least one value.")
+    mean = math.fsum(values) / n
+    if min(values) == max(values):
+        return Interval(mean, mean, mean)
+    if n > RESAMPLE_UP_TO:
+        return Interval(mean, _edgeworth(values, mean, -Z95), _edgeworth(values, mean, Z95))
+    draw = random.Random(seed).random
+    places = range(n)
+    means = sorted(sum([values[int(draw() * n)] for _ in places]) / n for _ in range(samples))
+    return Interval(mean, _quantile(means, 0.025), _quantile(means, 0.975))
+
+
+def normalize(value: float, low: float, high: float) -> float:
+    """`value` on the scale where `low` (the random agent) is 0 and `high` (the best possible) is 1; not clipped.
+
+    Raises:
+        InvalidArgument: if the scale has no length.
+    """
+    if not high > low:
+        raise InvalidArgument(f"A scale needs a high end above its low end, not {low} and {high}.")
+    return (value - low) / (high - low)
+
+
+Z95 = 1.959963984540054
+"""The standard normal's 97.5th percentile."""
+
+
+def _edgeworth(values: Sequence[float], mean: float, z: float) -> float:
+    """The value that the resampled mean stays below as often as a standard normal stays below `z`."""
+    n = len(values)
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / n)
+    skewness = math.fsum((value - mean) ** 3 for value in values) / n / deviation**3
+    error = deviation / math.sqrt(n)
+    return mean + error * (z + skewness * (z * z - 1) / (6 * math.sqrt(n)))
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    """The quantile of sorted values, linear between neighbours."""
+    position = share * (len(ordered) - 1)
+    below = int(position)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)

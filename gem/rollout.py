@@ -1,0 +1,142 @@
+"""Agents meet environments: the only loop that plays episodes in bulk.
+
+slots = [Slot(i, "game:Sokoban-v0-easy", seed=i) for i in range(100)]
+for record in rollout(make_agent("random"), slots):
+    print(record.index, record.total_reward)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from gem import registry
+from gem.agents.agent import Agent, Decision, Request
+from gem.core import Env, Step
+from gem.errors import InvalidArgument
+from gem.replay import EpisodeRecord, Identity, TurnRecord, wrapped
+from gem.vector.sync import AutoresetMode, SyncVectorEnv
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One episode to play."""
+
+    index: int
+    """Its place in the batch; the record carries it."""
+    env_id: str
+    seed: int
+    env_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    wrappers: Sequence[Mapping[str, Any]] = ()
+    """Plain data, innermost first (see `gem.wrappers.wrap`)."""
+
+
+def rollout(agent: Agent, slots: Iterable[Slot], *, num_envs: int = 16) -> Iterator[EpisodeRecord]:
+    """Play every slot with `agent`, `num_envs` at a time, and yield each record when its episode ends.
+
+    An environment that raises gives a record with `failure`; the others go on. `slots` is read as places become
+    free, so it may be endless. A slot's record does not depend on `num_envs`. An agent's note on a decision is kept
+    in the turn's `info["note"]`.
+
+    Raises:
+        InvalidArgument: if `num_envs` is below 1, or a slot has arguments that its environment does not take.
+        UnknownEnvironment: if a slot names an environment that is not registered.
+    """
+    if num_envs < 1:
+        raise InvalidArgument(f"num_envs must be at least 1, not {num_envs}.")
+    waiting = iter(slots)
+    vector = SyncVectorEnv([], AutoresetMode.DISABLED)
+    lanes = [_Lane(vector) for _ in range(num_envs)]
+    try:
+        lanes, failed = _begin(lanes, waiting)
+        yield from failed
+        while lanes:
+            decisions = agent.act([lane.request for lane in lanes])
+            actions: list[str | None] = [None] * vector.num_envs
+            for lane, decision in zip(lanes, decisions, strict=True):
+                actions[lane.place] = decision.action
+            steps = vector.step_each(actions)
+            free = []
+            for lane, decision in zip(lanes, decisions, strict=True):
+                if lane.take(decision, steps[lane.place]):
+                    free.append(lane)
+                    yield lane.record
+            if free:
+                _, failed = _begin(free, waiting)
+                yield from failed
+                lanes = [lane for lane in lanes if lane.busy]
+    finally:
+        vector.close()
+
+
+def _begin(lanes: Sequence[_Lane], waiting: Iterator[Slot]) -> tuple[list[_Lane], list[EpisodeRecord]]:
+    """Give each lane its next slot; the lanes that got one, and the records of slots that failed at once."""
+    failed = []
+    for lane in lanes:
+        lane.busy = False
+        for slot in waiting:
+            if lane.begin(slot):
+                break
+            failed.append(lane.record)
+    return [lane for lane in lanes if lane.busy], failed
+
+
+_Setting = tuple[str, Mapping[str, Any], Sequence[Mapping[str, Any]]]
+
+
+@dataclass(slots=True)
+class _Lane:
+    """One place of the vector and the episode in it."""
+
+    vector: SyncVectorEnv
+    place: int = -1
+    busy: bool = False
+    setting: _Setting | None = None
+    env: Env = field(init=False)
+    record: EpisodeRecord = field(init=False)
+    request: Request = field(init=False)
+
+    def begin(self, slot: Slot) -> bool:
+        """Reset for `slot`, making another environment if it needs one; False if that failed."""
+        setting = slot.env_id, slot.env_kwargs, slot.wrappers
+        if setting != self.setting:
+            self._prepare(setting)
+        observation, info = self.vector.reset_one(self.place, slot.seed)
+        self.busy = "failure" not in info
+        version = registry.spec(slot.env_id).version
+        if not self.busy:
+            identity = Identity(slot.env_id, version, slot.seed, slot.env_kwargs, "", slot.wrappers)
+            self.record = EpisodeRecord(slot.index, identity, "", {}, failure=info["failure"])
+            return False
+        self.env = self.vector.env(self.place)
+        identity = Identity(slot.env_id, version, slot.seed, slot.env_kwargs, self.env.data_hash, slot.wrappers)
+        self.record = EpisodeRecord(slot.index, identity, observation, info, max_turns=self.env.max_turns)
+        self.request = Request(self.env, observation, info, 1)
+        return True
+
+    def take(self, decision: Decision, step: Step) -> bool:
+        """Record a turn; whether the episode is over."""
+        observation, reward, terminated, truncated, info = step
+        record = self.record
+        if "failure" in info:
+            record.failure = info["failure"]
+            return True
+        if decision.note:
+            info = {**info, "note": decision.note}
+        record.turns.append(TurnRecord(decision.action, observation, reward, info))
+        if terminated or truncated:
+            record.terminated, record.truncated = terminated, truncated
+            record.success = bool(info.get("success", False))
+            return True
+        self.request = Request(self.env, observation, info, len(record.turns) + 1)
+        return False
+
+    def _prepare(self, setting: _Setting) -> None:
+        make = partial(wrapped, *setting)
+        if self.place < 0:
+            self.place = self.vector.add(make)
+        else:
+            self.vector.replace(self.place, make)
+        self.setting = setting

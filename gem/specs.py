@@ -1,0 +1,130 @@
+"""What a job is asked to do, as one Pydantic model: the form, the API and the worker validate with the same one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from gem import benchmarks, registry
+from gem.errors import UsageError
+
+MAX_ENVIRONMENTS = 50
+MAX_EPISODES_PER_ENV = 10_000
+MAX_SEED = 2**53
+MAX_NUM_ENVS = 256
+MAX_TURNS = 1000
+
+
+class Part(NamedTuple):
+    """The episodes of one environment: seeds `first_seed` to `first_seed + episodes - 1`."""
+
+    env_id: str
+    first_seed: int
+    episodes: int
+
+
+class EvaluationSpec(BaseModel):
+    """Play so many episodes of these environments with this agent.
+
+    With a `benchmark`, the environments, seeds and number of episodes are the benchmark's, and no turn limit may
+    be set.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    agent: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")]
+    """The agent's short name."""
+    env_ids: tuple[str, ...] = ()
+    episodes_per_env: int = 100
+    seed: int = 0
+    """The first seed; each environment is played with this one and those that follow it."""
+    num_envs: int = 16
+    """How many episodes are played at the same time."""
+    max_turns: int | None = None
+    """A turn limit below the environments' own."""
+    benchmark: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _follow_the_benchmark(cls, data: Any) -> Any:
+        """Fill in what the benchmark decides; refuse what contradicts it."""
+        if not isinstance(data, dict) or not data.get("benchmark"):
+            return data
+        try:
+            benchmark = benchmarks.load(str(data["benchmark"]))
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+        first = benchmark.entries[0]
+        decided = {"env_ids": benchmark.env_ids, "episodes_per_env": first.episodes, "seed": first.first_seed}
+        for name, value in decided.items():
+            given = data.get(name)
+            given = list(given) if isinstance(given, tuple) else given
+            if given not in (None, [], value):
+                raise ValueError(f"The benchmark {benchmark.name} decides {name}; leave it out.")
+        if data.get("max_turns") is not None:
+            raise ValueError(f"The benchmark {benchmark.name} has the environments' own turn limits; leave yours out.")
+        return {**data, **decided}
+
+    @field_validator("env_ids")
+    @classmethod
+    def _registered(cls, env_ids: tuple[str, ...]) -> tuple[str, ...]:
+        if not 1 <= len(env_ids) <= MAX_ENVIRONMENTS:
+            raise ValueError(f"Choose 1 to {MAX_ENVIRONMENTS} environments; you chose {len(env_ids)}.")
+        if len(set(env_ids)) != len(env_ids):
+            raise ValueError("An environment is chosen twice.")
+        for env_id in env_ids:
+            try:
+                registry.spec(env_id)
+            except UsageError as error:
+                raise ValueError(str(error)) from error
+        return env_ids
+
+    @field_validator("episodes_per_env")
+    @classmethod
+    def _episodes_in_range(cls, value: int) -> int:
+        return _within(value, 1, MAX_EPISODES_PER_ENV, "The number of episodes per environment")
+
+    @field_validator("seed")
+    @classmethod
+    def _seed_in_range(cls, value: int) -> int:
+        return _within(value, 0, MAX_SEED, "The seed")
+
+    @field_validator("num_envs")
+    @classmethod
+    def _num_envs_in_range(cls, value: int) -> int:
+        return _within(value, 1, MAX_NUM_ENVS, "The number of parallel environments")
+
+    @field_validator("max_turns")
+    @classmethod
+    def _max_turns_in_range(cls, value: int | None) -> int | None:
+        return None if value is None else _within(value, 1, MAX_TURNS, "The turn limit")
+
+    @model_validator(mode="after")
+    def _has_environments(self) -> Self:
+        if not self.env_ids:
+            raise ValueError("Choose at least one environment, or a benchmark.")
+        return self
+
+    @property
+    def parts(self) -> list[Part]:
+        """What is to be played, environment by environment."""
+        if self.benchmark:
+            return [Part(e.env_id, e.first_seed, e.episodes) for e in benchmarks.load(self.benchmark).entries]
+        return [Part(env_id, self.seed, self.episodes_per_env) for env_id in self.env_ids]
+
+    @property
+    def episodes_total(self) -> int:
+        """How many episodes that makes."""
+        return sum(part.episodes for part in self.parts)
+
+    @property
+    def wrappers(self) -> list[dict[str, Any]]:
+        """The wrappers of every episode, as plain data."""
+        return [] if self.max_turns is None else [{"name": "time_limit", "max_turns": self.max_turns}]
+
+
+def _within(value: int, low: int, high: int, what: str) -> int:
+    if not low <= value <= high:
+        raise ValueError(f"{what} must be from {low:,} to {high:,}, not {value:,}.")
+    return value

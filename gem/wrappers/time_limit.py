@@ -1,0 +1,57 @@
+"""A turn limit from outside, as an evaluation sets it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gem.core import Env, EnvWrapper, Info, State, Step
+from gem.errors import EpisodeOver, InvalidArgument
+
+
+class TimeLimit(EnvWrapper):
+    """Truncates an episode after `max_turns` turns, if the environment has not ended it by then.
+
+    The last reward stays as it is: what an environment pays at its own limit it pays only there.
+
+    Raises:
+        InvalidArgument: if `max_turns` is below 1.
+    """
+
+    def __init__(self, env: Env, max_turns: int) -> None:
+        super().__init__(env)
+        if max_turns < 1:
+            raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
+        self._limit = max_turns
+        self._turn = 0
+        self._cut = False
+
+    @property
+    def max_turns(self) -> int:  # type: ignore[override]  # here it follows from two limits
+        """The smaller of this limit and the environment's own."""
+        return min(self._limit, self.env.max_turns or self._limit)
+
+    def reset(self, seed: int | None = None) -> tuple[str, Info]:
+        """As `Env.reset`."""
+        self._turn, self._cut = 0, False
+        return self.env.reset(seed=seed)
+
+    def step(self, action: str) -> Step:
+        """As `Env.step`."""
+        if self._cut:
+            raise EpisodeOver("The episode is over; call reset() to begin another one.")
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self._turn += 1
+        if self._turn >= self._limit and not (terminated or truncated):
+            self._cut = truncated = True
+            observation = f"{observation} That was turn {self._turn} of {self._limit}: the turn limit ends the episode."
+            info = {**info, "success": False}
+        return observation, reward, terminated, truncated, info
+
+    def _arguments(self) -> dict[str, Any]:
+        return {"max_turns": self._limit}
+
+    def _get_own_state(self) -> State:
+        return {"turn": self._turn, "cut": self._cut}
+
+    def _set_own_state(self, state: State) -> None:
+        self._turn, self._cut = state["turn"], state["cut"]
