@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models.functions import Now
 from django.urls import reverse
 
 from apps.accounts.models import Viewer
@@ -21,6 +25,10 @@ class JobQuerySet(models.QuerySet["Job"]):
     def of(self, user: Viewer) -> JobQuerySet:
         """Those that `user` submitted."""
         return self.filter(owner=user) if user.is_authenticated else self.none()
+
+    def for_page(self) -> JobQuerySet:
+        """With everything that a line about a job shows, in two queries whatever their number."""
+        return self.select_related("agent", "owner").prefetch_related("shards")
 
 
 class Job(models.Model):
@@ -47,24 +55,37 @@ class Job(models.Model):
     state = models.CharField(max_length=12, choices=State.choices, default=State.QUEUED)
     reason = models.TextField(blank=True)
     """Why it failed or was cancelled, for its owner."""
-    idempotency_key = models.CharField(max_length=80, null=True, blank=True, unique=True)
+    idempotency_key = models.CharField(max_length=80, blank=True)
+    """Two submissions of one owner with the same key are one job."""
     seq = models.PositiveIntegerField(default=0)
     episodes_total = models.PositiveIntegerField()
     episodes_done = models.PositiveIntegerField(default=0)
     turns_done = models.PositiveBigIntegerField(default=0)
     seconds_busy = models.FloatField(default=0.0)
     """Wall time that workers spent on it, summed over shards."""
+    seconds_agent = models.FloatField(default=0.0)
+    """The part of `seconds_busy` in which the agent decided."""
+    seconds_storing = models.FloatField(default=0.0)
+    """The part of `seconds_busy` in which episodes were written down."""
+    served = models.DateTimeField(null=True, blank=True)
+    """When a worker last claimed a shard of it: owners who waited longest come first."""
     created = models.DateTimeField(auto_now_add=True)
     started = models.DateTimeField(null=True, blank=True)
     ended = models.DateTimeField(null=True, blank=True)
 
     shards: models.Manager[Shard]
+    events: models.Manager[JobEvent]
 
     objects = JobQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created"]
         indexes = [models.Index(fields=["state", "created"]), models.Index(fields=["owner", "-created"])]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner", "idempotency_key"], condition=~models.Q(idempotency_key=""), name="one_job_per_key"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name or f"{self.kind} {self.id}"
@@ -77,6 +98,10 @@ class Job(models.Model):
     def over(self) -> bool:
         """Whether nothing more will happen to it."""
         return self.state in {self.State.DONE, self.State.CANCELLED, self.State.FAILED}
+
+    def may_be_changed_by(self, user: Viewer) -> bool:
+        """Whether `user` may cancel it: its owner, or staff."""
+        return user.is_authenticated and (user.is_staff or user == self.owner)
 
 
 class Shard(models.Model):
@@ -96,9 +121,21 @@ class Shard(models.Model):
     number = models.PositiveIntegerField()
     env_id = models.CharField(max_length=120)
     first_slot = models.PositiveIntegerField()
+    first_seed = models.BigIntegerField(default=0)
+    """The seed of the first slot; the seeds of a shard are consecutive like its slots."""
     count = models.PositiveIntegerField()
     done = models.PositiveIntegerField(default=0)
-    """How many of its slots are recorded; a new attempt goes on from here."""
+    """How many of its slots are recorded; a new attempt plays the others."""
+    won = models.PositiveIntegerField(default=0)
+    limited = models.PositiveIntegerField(default=0)
+    """Ended by the turn limit, not solved."""
+    errors = models.PositiveIntegerField(default=0)
+    """Episodes in which the environment broke: not counted in the sums."""
+    turns = models.PositiveBigIntegerField(default=0)
+    return_sum = models.FloatField(default=0.0)
+    return_squares = models.FloatField(default=0.0)
+    seconds = models.FloatField(default=0.0)
+    """Wall time that workers spent on it."""
     state = models.CharField(max_length=12, choices=State.choices, default=State.QUEUED)
     attempt = models.PositiveSmallIntegerField(default=0)
     reason = models.TextField(blank=True)
@@ -114,3 +151,35 @@ class Shard(models.Model):
 
     def __str__(self) -> str:
         return f"shard {self.number} of job {self.job_id}"
+
+
+class JobEvent(models.Model):
+    """What raised a job's `seq`, for its log and for the pages that watch it."""
+
+    class Kind(models.TextChoices):
+        SUBMITTED = "submitted"
+        CLAIMED = "claimed"
+        EPISODES = "episodes"
+        REQUEUED = "requeued"
+        ENDED = "ended"
+
+    class Tone(models.TextChoices):
+        PLAIN = ""
+        WARN = "warn"
+        LOSS = "loss"
+
+    pk = models.CompositePrimaryKey("job_id", "seq")
+    job = models.ForeignKey(Job, models.CASCADE, related_name="events", db_index=False)
+    seq = models.PositiveIntegerField()
+    kind = models.CharField(max_length=12, choices=Kind.choices)
+    tone = models.CharField(max_length=4, choices=Tone.choices, blank=True)
+    text = models.TextField()
+    slots: models.Field[Any, list[int]] = ArrayField(models.PositiveIntegerField(), default=list)
+    """The episodes that were recorded."""
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["seq"]
+
+    def __str__(self) -> str:
+        return self.text
