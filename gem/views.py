@@ -25,6 +25,8 @@ class Cell(TypedDict):
     """The action that a click or Enter sends; a cell without one cannot be acted on."""
     alt: NotRequired[str]
     """The action of the second verb (right click, or the key F)."""
+    part: NotRequired[str]
+    """What picking this cell adds to an action of several picks (see `Compose`)."""
     n: NotRequired[int]
     """A count whose colour helps (Minesweeper)."""
     power: NotRequired[int]
@@ -32,6 +34,37 @@ class Cell(TypedDict):
     last: NotRequired[bool]
     """The last action changed this cell."""
     target: NotRequired[bool]
+
+
+class Key(TypedDict):
+    """A button beside or under the board, also reached by the key on a keyboard that `text` names."""
+
+    text: str
+    label: str
+    """Its name for a screen reader, with its state: "E, in the word"."""
+    tone: NotRequired[Tone]
+    act: NotRequired[str]
+    """The action it sends at once."""
+    part: NotRequired[str]
+    """What picking it adds to an action of several picks."""
+
+
+class Compose(TypedDict):
+    """An action made of several picks: their parts, put between `before` and `after`.
+
+    `picks` says what is picked, in order: a "place" (a cell of a grid, a tower) or a "key" (an entry of `keys`).
+    The last pick sends the action, unless `confirm` is set: then Enter does. Backspace and Escape take picks back.
+    """
+
+    picks: list[Literal["place", "key"]]
+    prompts: list[str]
+    """What to do now, one for each pick: "Choose a cell", "Choose a digit"."""
+    before: str
+    between: str
+    after: str
+    keys: NotRequired[list[list[Key]]]
+    """Rows of buttons."""
+    confirm: NotRequired[bool]
 
 
 class GridView(TypedDict):
@@ -49,10 +82,40 @@ class GridView(TypedDict):
     size: NotRequired[Literal["xs", "s", "l"]]
     keys: NotRequired[dict[str, str]]
     """Keyboard key (as in `KeyboardEvent.key`) to the action it sends at once."""
+    compose: NotRequired[Compose]
+    notes: NotRequired[list[tuple[str, list[str]]]]
+    """Headed lists beside the board: the clues of a crossword, the words to search."""
     facts: NotRequired[list[tuple[str, str]]]
     """Label and value pairs beside the turn counter: ("Mines left", "10")."""
     legend: NotRequired[list[tuple[str, str]]]
     """Input and meaning pairs under the board: ("F", "flag")."""
+
+
+class Link(TypedDict):
+    """A way out of a page."""
+
+    text: str
+    act: NotRequired[str]
+    """The action that following it sends; absent once the episode is over."""
+    seen: NotRequired[bool]
+    """It leads to a page that was visited before."""
+
+
+class LinksView(TypedDict):
+    """A page of text and the links on it."""
+
+    kind: Literal["links"]
+    name: str
+    title: str
+    """The page's own title."""
+    text: str
+    links: list[Link]
+    trail: list[str]
+    """The pages visited so far, this one last."""
+    goal: str
+    """Where the way should lead."""
+    facts: NotRequired[list[tuple[str, str]]]
+    legend: NotRequired[list[tuple[str, str]]]
 
 
 class TextView(TypedDict):
@@ -65,4 +128,4 @@ class TextView(TypedDict):
     legend: NotRequired[list[tuple[str, str]]]
 
 
-View = GridView | TextView
+View = GridView | LinksView | TextView
