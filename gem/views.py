@@ -65,6 +65,8 @@ class Compose(TypedDict):
     keys: NotRequired[list[list[Key]]]
     """Rows of buttons."""
     confirm: NotRequired[bool]
+    fewest: NotRequired[int]
+    """How many picks Enter sends at least: 1 where a letter is an action as well as a word. Without it, all."""
 
 
 class GridView(TypedDict):
@@ -89,6 +91,70 @@ class GridView(TypedDict):
     """Label and value pairs beside the turn counter: ("Mines left", "10")."""
     legend: NotRequired[list[tuple[str, str]]]
     """Input and meaning pairs under the board: ("F", "flag")."""
+
+
+class LetterRow(TypedDict):
+    """One guess."""
+
+    cells: list[Cell]
+    label: str
+    """The guess and the answer to it, for a screen reader."""
+    pegs: NotRequired[tuple[int, int]]
+    """How many are right in their place, and how many elsewhere (Mastermind)."""
+    draft: NotRequired[bool]
+    """The empty row that the picks of the next action fill."""
+
+
+class Gallows(TypedDict):
+    """The drawing of Hangman."""
+
+    stage: int
+    """0 (nobody hangs) to 6 (all is drawn)."""
+    label: str
+    """What it says, in words: "4 wrong guesses, 6 turns left"."""
+
+
+class LettersView(TypedDict):
+    """Guesses made of letters or digits: rows of toned cells or the slots of one word, and the keys to type on."""
+
+    kind: Literal["letters"]
+    name: str
+    rows: list[LetterRow]
+    slots: NotRequired[list[Cell]]
+    """The word as far as it is known (Hangman)."""
+    gallows: NotRequired[Gallows]
+    keys: list[list[Key]]
+    """Rows of keys with what is known of each; those of the next action have a `part`."""
+    compose: NotRequired[Compose]
+    """Absent once the episode is over."""
+    facts: NotRequired[list[tuple[str, str]]]
+    legend: NotRequired[list[tuple[str, str]]]
+
+
+class Tower(TypedDict):
+    """One tower of disks."""
+
+    text: str
+    """Its letter, which is also its key."""
+    label: str
+    """Its name for a screen reader: "Tower A: disks 3, 2"."""
+    disks: list[int]
+    """Sizes from the bottom to the top, 1 for the smallest."""
+    part: NotRequired[str]
+    """What choosing it adds to the action; absent once the episode is over."""
+    last: NotRequired[bool]
+    """Its top disk moved last."""
+
+
+class TowersView(TypedDict):
+    """Towers of disks: choose one to lift from, then one to put on."""
+
+    kind: Literal["towers"]
+    name: str
+    towers: list[Tower]
+    compose: NotRequired[Compose]
+    facts: NotRequired[list[tuple[str, str]]]
+    legend: NotRequired[list[tuple[str, str]]]
 
 
 class Link(TypedDict):
@@ -128,4 +194,4 @@ class TextView(TypedDict):
     legend: NotRequired[list[tuple[str, str]]]
 
 
-View = GridView | LinksView | TextView
+View = GridView | LettersView | TowersView | LinksView | TextView
