@@ -78,6 +78,8 @@ class GridView(TypedDict):
     rows: list[list[Cell]]
     coords: NotRequired[bool]
     """Show row and column indices (where actions are typed by index)."""
+    origin: NotRequired[Literal[0, 1]]
+    """What the indices count from, 0 unless told."""
     room: NotRequired[bool]
     """Close the gaps between the cells: walls and floor are one picture."""
     boxes: NotRequired[int]
