@@ -29,6 +29,8 @@ class Cell(TypedDict):
     """What picking this cell adds to an action of several picks (see `Compose`)."""
     n: NotRequired[int]
     """A count whose colour helps (Minesweeper)."""
+    corner: NotRequired[str]
+    """Small text in the corner: the number of a clue."""
     power: NotRequired[int]
     """The exponent of two on a tile (2048)."""
     last: NotRequired[bool]

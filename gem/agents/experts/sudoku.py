@@ -47,6 +47,4 @@ def _only_place(search: Search) -> tuple[int, int, str] | None:
 
 def _write(env: Sudoku, cell: int, number: int, reason: str) -> Decision:
     row, column = cell // env.scale + 1, cell % env.scale + 1
-    return Decision(
-        f"\\boxed{{{row} {column} {number}}}", f"Row {row}, column {column} must be {number}: {reason}."
-    )
+    return Decision(f"\\boxed{{{row} {column} {number}}}", f"Row {row}, column {column} must be {number}: {reason}.")
