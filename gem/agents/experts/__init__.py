@@ -11,13 +11,21 @@ from typing import Any
 
 from gem import registry
 from gem.agents.agent import Decision, Request
+from gem.agents.experts.crosswords import fit_words
+from gem.agents.experts.game_2048 import expectimax
 from gem.agents.experts.guess_the_number import halve
+from gem.agents.experts.sudoku import deduce
+from gem.agents.experts.word_search import read_lines
 from gem.errors import InvalidArgument
 
 Solver = Callable[[Any], Decision]
 
 EXPERTS: Mapping[str, Solver] = {
+    "game:Crosswords": fit_words,
+    "game:Game2048": expectimax,
     "game:GuessTheNumber": halve,
+    "game:Sudoku": deduce,
+    "game:WordSearch": read_lines,
 }
 """Category and family to solver. A new one adds a line here."""
 

@@ -132,9 +132,7 @@ class Game2048(Game):
 
     pattern = re.compile(r"\\boxed{(up|down|left|right)}", re.IGNORECASE | re.ASCII)
 
-    def __init__(
-        self, target_tile: int | None = 64, max_turns: int | None = 50, seed: int | None = None
-    ) -> None:
+    def __init__(self, target_tile: int | None = 64, max_turns: int | None = 50, seed: int | None = None) -> None:
         super().__init__(seed)
         if target_tile is not None and (target_tile not in range(8, MAX_TARGET + 1) or target_tile.bit_count() != 1):
             raise InvalidArgument(f"target_tile must be a power of two from 8 to {MAX_TARGET}, not {target_tile}.")
@@ -246,7 +244,10 @@ class Game2048(Game):
             name="2048, 4 rows, 4 columns",
             rows=[[self._cell(row, column) for column in range(SIZE)] for row in range(SIZE)],
             size="l",
-            facts=[("Target", str(1 << self.target)), ("Largest tile", str(1 << max(line.highest for line in self.board)))],
+            facts=[
+                ("Target", str(1 << self.target)),
+                ("Largest tile", str(1 << max(line.highest for line in self.board))),
+            ],
             legend=[("arrow keys", "move all tiles")],
         )
         if not self.over:
