@@ -15,6 +15,7 @@ from gem.agents.experts.crosswords import fit_words
 from gem.agents.experts.game_2048 import expectimax
 from gem.agents.experts.guess_the_number import halve
 from gem.agents.experts.sudoku import deduce
+from gem.agents.experts.wiki_game import search_links
 from gem.agents.experts.word_search import read_lines
 from gem.errors import InvalidArgument
 
@@ -25,6 +26,7 @@ EXPERTS: Mapping[str, Solver] = {
     "game:Game2048": expectimax,
     "game:GuessTheNumber": halve,
     "game:Sudoku": deduce,
+    "game:WikiGame": search_links,
     "game:WordSearch": read_lines,
 }
 """Category and family to solver. A new one adds a line here."""

@@ -51,8 +51,7 @@ def _words(env: Crosswords, slot: Slot) -> list[str]:
 
 def _fits(env: Crosswords, cells: list[int], word: str) -> bool:
     return len(word) == len(cells) and all(
-        env.board[cell] == letter
-        or (env.board[cell] == UNKNOWN and letter not in env.wrong.get(cell, ""))
+        env.board[cell] == letter or (env.board[cell] == UNKNOWN and letter not in env.wrong.get(cell, ""))
         for cell, letter in zip(cells, word, strict=True)
     )
 

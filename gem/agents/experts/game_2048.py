@@ -7,6 +7,8 @@ many middling tiles are bad.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from gem.agents.agent import Decision
 from gem.envs.games.game_2048 import FOUR_PROBABILITY, LINES, MOVES, Game2048, Line, Row, moved, put
 
@@ -79,8 +81,7 @@ def _best(board: list[Line], depth: int, memo: Memo) -> float:
         after = moved(board, move)
         if after != board:
             value = _average(after, depth - 1, memo)
-            if value > best:
-                best = value
+            best = max(best, value)
     return best
 
 
@@ -102,10 +103,10 @@ SCORES = _Scores()
 
 
 def _line_score(row: Row) -> float:
-    pairs = sum(1 for a, b in zip(row, row[1:], strict=False) if a and a == b)
-    falls = sum(a**ORDER_POWER - b**ORDER_POWER for a, b in zip(row, row[1:], strict=False) if a > b)
-    rises = sum(b**ORDER_POWER - a**ORDER_POWER for a, b in zip(row, row[1:], strict=False) if b > a)
-    crowd = sum(power**CROWD_POWER for power in row)
+    pairs = sum(1 for a, b in pairwise(row) if a and a == b)
+    falls = sum(a**ORDER_POWER - b**ORDER_POWER for a, b in pairwise(row) if a > b)
+    rises = sum(b**ORDER_POWER - a**ORDER_POWER for a, b in pairwise(row) if b > a)
+    crowd = sum(float(power) ** CROWD_POWER for power in row)
     return (
         EMPTY_WEIGHT * LINES[row].empty + PAIR_WEIGHT * pairs - ORDER_WEIGHT * min(falls, rises) - CROWD_WEIGHT * crowd
     )

@@ -18,5 +18,7 @@ def read_lines(env: WordSearch) -> Decision:
             )
         row = env.board[line::size].find(word)
         if row >= 0:
-            return Decision(f"\\boxed{{{row} {line} {row + len(word) - 1} {line}}}", f"{word} reads down column {line}.")
+            return Decision(
+                f"\\boxed{{{row} {line} {row + len(word) - 1} {line}}}", f"{word} reads down column {line}."
+            )
     raise AssertionError(f"{word} is on the list but not on the board")

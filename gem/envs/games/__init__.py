@@ -8,5 +8,6 @@ from gem.envs.games import hangman as hangman
 from gem.envs.games import mastermind as mastermind
 from gem.envs.games import sudoku as sudoku
 from gem.envs.games import tower_of_hanoi as tower_of_hanoi
+from gem.envs.games import wiki_game as wiki_game
 from gem.envs.games import word_search as word_search
 from gem.envs.games import wordle as wordle

@@ -113,7 +113,9 @@ class WordSearch(Game):
                 along, aside = below(rng, size - len(word) + 1), below(rng, size)
                 first = aside * size + along if step == 1 else along * size + aside
                 last = first + (len(word) - 1) * step
-                if all(cells[at] in ("", letter) for at, letter in zip(range(first, last + 1, step), word, strict=True)):
+                if all(
+                    cells[at] in ("", letter) for at, letter in zip(range(first, last + 1, step), word, strict=True)
+                ):
                     break
             else:
                 return False
