@@ -18,7 +18,7 @@ MAX_DEPTH = 4
 """Moves looked ahead at most."""
 LOST = -1e6
 EMPTY_WEIGHT, PAIR_WEIGHT, ORDER_WEIGHT, CROWD_WEIGHT = 500.0, 100.0, 10.0, 100.0
-ORDER_POWER, CROWD_POWER = 3, 2.5
+ORDER_POWER, CROWD_POWER = 3.0, 2.5
 """Found by trying random weights on `-v0-easy` and `-v1-extreme-hard`, seeds 1000 and up."""
 
 Memo = dict[tuple[tuple[Line, ...], int], float]
@@ -106,7 +106,7 @@ def _line_score(row: Row) -> float:
     pairs = sum(1 for a, b in pairwise(row) if a and a == b)
     falls = sum(a**ORDER_POWER - b**ORDER_POWER for a, b in pairwise(row) if a > b)
     rises = sum(b**ORDER_POWER - a**ORDER_POWER for a, b in pairwise(row) if b > a)
-    crowd = sum(float(power) ** CROWD_POWER for power in row)
+    crowd: float = sum(power**CROWD_POWER for power in row)
     return (
         EMPTY_WEIGHT * LINES[row].empty + PAIR_WEIGHT * pairs - ORDER_WEIGHT * min(falls, rises) - CROWD_WEIGHT * crowd
     )

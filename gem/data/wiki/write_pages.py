@@ -43,6 +43,18 @@ def articles() -> Iterator[tuple[str, str]]:
         countries = [f"[[{row[0]}]]" for row in facts["countries"] if name in row[3].split()]
         spoken = f" It is spoken in {_listed(countries[:4])}." if countries else ""
         yield name, f"{name} is a [[language]].{spoken} {more}"
+    yield from _nature(facts)
+    for name, years, country, role, more in facts["people"]:
+        yield name, _person(name, years, country, role, more)
+    yield from map(_pair, facts["topics"])
+
+
+def _pair(row: list[str]) -> tuple[str, str]:
+    title, text = row
+    return title, text
+
+
+def _nature(facts: dict[str, list[list[str]]]) -> Iterator[tuple[str, str]]:
     for name, symbol, number, kind, more in facts["elements"]:
         sort = kind if kind == "solid" else f"[[{kind}]]"
         shown = name.partition(" (")[0]
@@ -52,14 +64,10 @@ def articles() -> Iterator[tuple[str, str]]:
     for name, kind, where, food, more in facts["animals"]:
         article = "an" if kind[0] in "aeiou" else "a"
         yield name, f"The {name[0].lower()}{name[1:]} is {article} [[{kind}]] of {where}. It eats {food}. {more}"
-    for name, years, country, role, more in facts["people"]:
-        yield name, _person(name, years, country, role, more)
     for name, where, length, more in facts["rivers"]:
         yield name, f"The {name} is a [[river]] of {where}, about {int(length):,} kilometres long. {more}"
     for name, where, height, more in facts["mountains"]:
         yield name, f"{name} is a [[mountain]] in {where}, {int(height):,} metres high. {more}"
-    for title, text in facts["topics"]:
-        yield title, text
 
 
 def _person(name: str, years: str, country: str, role: str, more: str) -> str:
