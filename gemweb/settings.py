@@ -117,6 +117,17 @@ JOBS_RUNNING_PER_USER = env.int("JOBS_RUNNING_PER_USER", default=2)
 JOBS_QUEUED_PER_USER = env.int("JOBS_QUEUED_PER_USER", default=20)
 EPISODES_PER_JOB = env.int("EPISODES_PER_JOB", default=100_000)
 
+# ---------------------------------------------------------------- sockets and shows
+
+SOCKETS_PER_USER = env.int("SOCKETS_PER_USER", default=40)
+"""Open pages of one person in one web process."""
+SOCKETS_PER_ADDRESS = env.int("SOCKETS_PER_ADDRESS", default=400)
+"""Open pages of people without an account behind one address: a classroom, a lab."""
+SHOWS_PER_PERSON = env.int("SHOWS_PER_PERSON", default=8)
+"""Live episodes of agents that one person may have under way."""
+TURN_SECONDS = env.float("TURN_SECONDS", default=30.0)
+"""How long an agent may think about one turn of a live episode."""
+
 # ---------------------------------------------------------------- people
 
 AUTH_USER_MODEL = "accounts.User"
