@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -61,7 +61,7 @@ class Services:
         return running
 
 
-def start_services(env: dict[str, str]) -> Services | None:
+def start_services(env: MutableMapping[str, str]) -> Services | None:
     """Start what `env` does not name yet, and name it there."""
     if env.get("DATABASE_URL") and env.get("VALKEY_URL"):
         return None
