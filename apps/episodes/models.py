@@ -138,6 +138,7 @@ class Episode(models.Model):
         indexes = [
             models.Index(fields=["env_id", "-created"]),
             models.Index(fields=["env_id", "seed"]),
+            models.Index(fields=["-created", "id"]),
             models.Index(fields=["-created"], condition=models.Q(status="running"), name="running_episodes"),
         ]
 
@@ -203,6 +204,14 @@ class Seat(models.Model):
 
     def __str__(self) -> str:
         return f"{self.agent} in seat {self.number}"
+
+    def belongs_to(self, user: Viewer, visitor: str) -> bool:
+        """Whether this person acts from the seat."""
+        if self.agent.kind != Agent.Kind.HUMAN:
+            return False
+        if self.user_id is not None:
+            return user.is_authenticated and self.user_id == user.pk
+        return bool(visitor) and self.visitor == visitor
 
 
 class Turn(models.Model):
