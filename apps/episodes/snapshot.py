@@ -14,6 +14,7 @@ from apps.episodes.errors import Outdated
 from apps.episodes.models import Episode, Seat, Turn
 from apps.episodes.operations import actions, restore
 from gem import replay
+from gem.agents import has_expert
 from gem.errors import GemError, UnknownEnvironment, VersionChanged
 from gem.views import TextView, View
 
@@ -63,6 +64,27 @@ class Snapshot:
     def turn_now(self) -> int:
         """The number of the turn to play, or of the last one if the episode is over."""
         return self.episode.turn_count + (not self.episode.over)
+
+    @property
+    def paused(self) -> bool:
+        """Whether the agent that plays it live waits."""
+        show = getattr(self.episode, "show", None)
+        return bool(show and show.paused)
+
+    @property
+    def pace(self) -> float | None:
+        """Seconds from one of the agent's turns to the next, while it plays live."""
+        show = getattr(self.episode, "show", None)
+        return show.pace if show else None
+
+    @property
+    def expert(self) -> bool:
+        """Whether there is an expert to ask and to watch."""
+        return has_expert(self.episode.env_id)
+
+    def since(self, seq: int) -> list[Turn]:
+        """The turns played after the episode had reached `seq`, the newest first."""
+        return [turn for turn in self.turns if turn.seq is not None and turn.seq > seq]
 
     @property
     def omitted(self) -> int:
