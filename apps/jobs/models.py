@@ -73,9 +73,6 @@ class Job(models.Model):
     started = models.DateTimeField(null=True, blank=True)
     ended = models.DateTimeField(null=True, blank=True)
 
-    shards: models.Manager[Shard]
-    events: models.Manager[JobEvent]
-
     objects = JobQuerySet.as_manager()
 
     class Meta:
