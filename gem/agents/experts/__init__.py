@@ -12,12 +12,14 @@ from typing import Any
 from gem import registry
 from gem.agents.agent import Decision, Request
 from gem.agents.experts.guess_the_number import halve
+from gem.agents.experts.minesweeper import deduce
 from gem.errors import InvalidArgument
 
 Solver = Callable[[Any], Decision]
 
 EXPERTS: Mapping[str, Solver] = {
     "game:GuessTheNumber": halve,
+    "game:Minesweeper": deduce,
 }
 """Category and family to solver. A new one adds a line here."""
 
