@@ -129,6 +129,9 @@ SHOWS_PER_PERSON = env.int("SHOWS_PER_PERSON", default=8)
 TURN_SECONDS = env.float("TURN_SECONDS", default=30.0)
 """How long an agent may think about one turn of a live episode."""
 
+STARTS_PER_MINUTE = env.int("STARTS_PER_MINUTE", default=20)
+"""Episodes that a visitor may start in a minute; four times as many with an account, or from one address."""
+
 # ---------------------------------------------------------------- people
 
 AUTH_USER_MODEL = "accounts.User"
