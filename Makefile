@@ -57,7 +57,7 @@ lock: dev  ## Compile the lock files anew from pyproject.toml
 	echo uv | $(COMPILE) --upgrade - -o requirements-uv.lock
 
 bench: dev  ## Measure what docs/benchmarks.md claims about starting and stopping
-	$(BIN)/python bench/startup.py
+	$(BIN)/python -m bench.startup
 
 clean:  ## Delete .venv and the caches; data stays
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -40,10 +40,11 @@ def environment(config: Config, database_url: str, valkey_url: str) -> dict[str,
 def web(env: Mapping[str, str], listener: socket.socket) -> Service:
     """The web process. The socket is ours, so a visitor waits while it is started again, and is not refused."""
     options = ["--loop", "uvloop", "--http", "httptools", "--ws", "websockets-sansio", "--no-access-log"]
+    sockets = ["--ws-per-message-deflate", "false", "--ws-max-size", "4096"]  # one text for all; pages send nothing
     limits = ["--timeout-graceful-shutdown", "1", "--log-level", "warning"]
     return Service(
         name="web",
-        command=_python("uvicorn", "gemweb.asgi:application", "--fd", str(listener.fileno()), *options, *limits),
+        command=_python("uvicorn", "gemweb.asgi:application", "--fd", str(listener.fileno()), *options, *sockets, *limits),
         env=env,
         cwd=ROOT,
         pass_fds=(listener.fileno(),),
