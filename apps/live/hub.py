@@ -9,21 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine
 
 import redis
-import redis.asyncio
-from django.conf import settings
 from django.db import Error as DatabaseError
-from redis.asyncio.client import PubSub
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 
 from apps.live import presence
 from apps.live.door import CHANNEL, PRESENCE, SESSION, fingerprint
+from apps.live.ear import listen
 from apps.live.feed import Feed, Listener
 from apps.live.people import identify
 from apps.live.threads import in_thread
@@ -33,12 +28,9 @@ logger = logging.getLogger(__name__)
 
 RECHECK_SECONDS = 3.0
 PERMISSION_SECONDS = 30.0
-SILENCE_SECONDS = 10.0
-"""After so long without a word Valkey is asked whether it is there; after twice that the connection is dropped."""
 GATHER_SECONDS = 0.2
 """How long changes of the number of spectators are gathered before they are told."""
-RECONNECT_SECONDS = 0.1
-RECONNECT_SECONDS_AT_MOST = 3.0
+RESTART_SECONDS = 3.0
 PEOPLE_AT_ONCE = 100
 
 FORBIDDEN = 4403
@@ -115,40 +107,7 @@ class Hub:
             feed.hear(seq)
 
     async def _listen(self) -> None:
-        """Keep one subscription open for as long as the process lives."""
-        delay = RECONNECT_SECONDS
-        while True:
-            try:
-                async with (
-                    redis.asyncio.Redis.from_url(
-                        settings.VALKEY_URL,
-                        socket_connect_timeout=2,
-                        socket_keepalive=True,
-                        retry=Retry(NoBackoff(), 0),
-                    ) as client,
-                    client.pubsub() as subscription,
-                ):
-                    await subscription.subscribe(CHANNEL)
-                    delay = RECONNECT_SECONDS
-                    await self._recheck()  # hints were lost while there was no subscription
-                    await self._hear_all(subscription)
-            except (redis.RedisError, OSError) as error:
-                logger.warning("No hints from Valkey, rows are rechecked every %g s: %s", RECHECK_SECONDS, error)
-            await asyncio.sleep(delay * random.uniform(0.5, 1.5))
-            delay = min(delay * 2, RECONNECT_SECONDS_AT_MOST)
-
-    async def _hear_all(self, subscription: PubSub) -> None:
-        """Take hints until the connection is lost or silent."""
-        silent = 0
-        while silent < 2:
-            message = await subscription.get_message(ignore_subscribe_messages=True, timeout=SILENCE_SECONDS)
-            if message is None:
-                silent += 1
-                await subscription.ping()
-                continue
-            silent = 0
-            if message["type"] == "message":
-                self.hear(message["data"].decode(errors="replace"))
+        await listen(CHANNEL, self.hear, self._recheck)
 
     # ------------------------------------------------------------------ rechecks
 
@@ -222,7 +181,7 @@ class Hub:
                 await in_thread(presence.renew, self.process, self._own_counts(), changed)
             except redis.RedisError:  # said by the subscription already
                 self._changed |= changed
-                await asyncio.sleep(RECONNECT_SECONDS_AT_MOST)
+                await asyncio.sleep(RESTART_SECONDS)
                 continue
             self._tell(await in_thread(presence.counts, list(self.feeds)))
 
@@ -249,7 +208,7 @@ async def _again_and_again(duty: Callable[[], Coroutine[None, None, None]]) -> N
             await duty()
         except Exception:
             logger.exception("A duty of the hub failed and begins again: %s", duty.__name__)
-            await asyncio.sleep(RECONNECT_SECONDS_AT_MOST)
+            await asyncio.sleep(RESTART_SECONDS)
 
 
 def _feed(topic: str, key: str, audience: str) -> Feed:
