@@ -13,6 +13,7 @@ import signal
 import threading
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 import django
@@ -190,14 +191,17 @@ class Host:
     async def run(self) -> None:
         """Play until `stop`."""
         logger.info("Playing live episodes as %s", self.token)
-        duties = [asyncio.create_task(duty) for duty in (self._listen(), self._sweep_always(), self._renew_always())]
-        stopped = asyncio.create_task(self._stopped.wait())
-        done, _ = await asyncio.wait([*duties, stopped], return_when=asyncio.FIRST_COMPLETED)
+        duties: list[asyncio.Task[None]] = [
+            asyncio.create_task(duty) for duty in (self._listen(), self._sweep_always(), self._renew_always())
+        ]
+        stopped: asyncio.Task[object] = asyncio.create_task(self._stopped.wait())
+        await asyncio.wait([*duties, stopped], return_when=asyncio.FIRST_COMPLETED)
+        ended = [duty for duty in duties if duty.done()]
         for task in (*duties, *(player.task for player in self._players.values())):
             task.cancel()
         await self._release_all()
-        for task in done - {stopped}:
-            task.result()  # a duty never ends by itself: raise what ended it
+        for duty in ended:
+            duty.result()  # a duty never ends by itself: raise what ended it
 
     def stop(self) -> None:
         """Let go of all shows and end."""
@@ -221,10 +225,8 @@ class Host:
                 await asyncio.sleep(RETRY_SECONDS)
             if self.thinkers.hanging > HANGING_AT_MOST:
                 raise RuntimeError(f"{self.thinkers.hanging} agents hang; a new process has to go on.")
-            try:
+            with suppress(TimeoutError):
                 await asyncio.wait_for(self._woken.wait(), SWEEP_SECONDS)
-            except TimeoutError:
-                pass
 
     async def _renew_always(self) -> None:
         while True:
@@ -276,7 +278,7 @@ def _think(loop: asyncio.AbstractEventLoop, answer: asyncio.Future[T], think: Ca
     """Run in the agent's thread; what it returns or raises goes back to the loop."""
     try:
         result = think()
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 (it is raised again where the answer is awaited)
         loop.call_soon_threadsafe(_settle, answer, None, error)
     else:
         loop.call_soon_threadsafe(_settle, answer, result, None)
