@@ -5,10 +5,16 @@ import sys
 import django
 from django.core.management import call_command, get_commands
 
-OPTIONS: dict[str, dict[str, object]] = {
-    "migrate": {"verbosity": 0, "interactive": False},
-    "collectstatic": {"verbosity": 0, "interactive": False},
-}
+from gemweb.local.config import Config
+
+
+def options(name: str) -> dict[str, object]:
+    """How `make up` wants a command to behave."""
+    if name in {"migrate", "collectstatic"}:
+        return {"verbosity": 0, "interactive": False}
+    if name == "login_link":
+        return {"base": Config.from_env().url()}
+    return {}
 
 
 def main(names: list[str]) -> None:
@@ -16,8 +22,11 @@ def main(names: list[str]) -> None:
     django.setup()
     known = get_commands()
     for name in names:
-        if name in known:
-            call_command(name, **OPTIONS.get(name, {}))
+        if name not in known:
+            continue
+        if name == "login_link":
+            sys.stdout.write("Log in as the administrator, once, within 15 minutes:\n")
+        call_command(name, **options(name))
 
 
 if __name__ == "__main__":

@@ -42,9 +42,10 @@ def web(env: Mapping[str, str], listener: socket.socket) -> Service:
     options = ["--loop", "uvloop", "--http", "httptools", "--ws", "websockets-sansio", "--no-access-log"]
     sockets = ["--ws-per-message-deflate", "false", "--ws-max-size", "4096"]  # one text for all; pages send nothing
     limits = ["--timeout-graceful-shutdown", "1", "--log-level", "warning"]
+    application = ["gemweb.asgi:application", "--fd", str(listener.fileno())]
     return Service(
         name="web",
-        command=_python("uvicorn", "gemweb.asgi:application", "--fd", str(listener.fileno()), *options, *sockets, *limits),
+        command=_python("uvicorn", *application, *options, *sockets, *limits),
         env=env,
         cwd=ROOT,
         pass_fds=(listener.fileno(),),

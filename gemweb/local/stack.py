@@ -41,9 +41,9 @@ class Stack:
 
     def run(self) -> None:
         """Serve until somebody stops it."""
+        self._state.open()  # first: behind a killed stack it waits until that one's port is free again
         listener = listen(self._config)
         self._config = replace(self._config, port=listener.getsockname()[1])
-        self._state.open()
         self._guard = Guard(keep_open=(self._state.lock,))
         self._supervisor = Supervisor(self._guard, self._console, self._config.state_dir / "services.json")
         _on_signals(_stop_now)
