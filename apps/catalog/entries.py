@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
+from django.urls import reverse
+
 import gem
 from apps.catalog import docs
 from gem.agents import has_expert, make_agent
@@ -111,6 +113,10 @@ class Entry:
     def id(self) -> str:
         """Such as `game:Sokoban-v0-easy`."""
         return self.spec.id
+
+    def get_absolute_url(self) -> str:
+        """Its page."""
+        return reverse("catalog:environment", args=[self.id])
 
     @property
     def difficulty(self) -> str:

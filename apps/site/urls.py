@@ -7,6 +7,7 @@ from apps.site import views
 app_name = "site"
 urlpatterns = [
     path("", views.home, name="home"),
+    path("begin/", views.begin, name="begin"),
     path("search/", views.search, name="search"),
     path("docs/", views.docs, name="docs"),
     path("docs/<path:page>/", views.doc, name="doc"),
