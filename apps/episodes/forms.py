@@ -57,10 +57,15 @@ class FilterForm(forms.Form):
         text = self.data.get("page", "1")
         return min(10_000, max(1, int(text))) if text.isascii() and text.isdecimal() and len(text) < 6 else 1
 
-    def apply(self, episodes: EpisodeQuerySet, user: Viewer, visitor: str) -> EpisodeQuerySet:
-        """Those of `episodes` that pass the filters."""
+    def episodes(self, user: Viewer, visitor: str) -> EpisodeQuerySet:
+        """The episodes that pass the filters, of those that a list may show to this person."""
         self.is_valid()
         chosen = self.cleaned_data
+        if chosen.get("mine"):
+            person = Q(seats__user=user) if user.is_authenticated else Q(seats__visitor=visitor, seats__user=None)
+            episodes = Episode.objects.filter(person) if user.is_authenticated or visitor else Episode.objects.none()
+        else:
+            episodes = Episode.objects.visible_to(user)
         if chosen.get("env"):
             episodes = episodes.filter(env_id=chosen["env"])
         if chosen.get("agent"):
@@ -69,9 +74,6 @@ class FilterForm(forms.Form):
             episodes = episodes.filter(OUTCOMES[Episode.Outcome(chosen["outcome"])])
         if chosen.get("seed") is not None:
             episodes = episodes.filter(seed=chosen["seed"])
-        if chosen.get("mine"):
-            person = Q(seats__user=user) if user.is_authenticated else Q(seats__visitor=visitor, seats__user=None)
-            episodes = episodes.filter(person) if user.is_authenticated or visitor else episodes.none()
         if chosen.get("source") == "jobs":
             return episodes.filter(batch__kind=Batch.Kind.JOB)
         if chosen.get("source") != "all":

@@ -101,6 +101,18 @@ class Moment:
     turn: Turn | None
     total: float
     """The reward up to here."""
+    last: int
+    """The last turn of the episode."""
+
+    @property
+    def before(self) -> int:
+        """The turn before, or the first."""
+        return max(0, self.number - 1)
+
+    @property
+    def after(self) -> int:
+        """The next turn, or the last."""
+        return min(self.last, self.number + 1)
 
 
 def snapshot(episode: Episode) -> Snapshot:
@@ -130,7 +142,7 @@ def moments(episode: Episode, first: int, last: int) -> list[Moment]:
         turn = turns.get(number)
         total += turn.reward if turn else 0.0
         if number >= first:
-            found.append(Moment(number, view, turn, total))
+            found.append(Moment(number, view, turn, total, episode.turn_count))
     return found
 
 

@@ -105,7 +105,7 @@ def verify(request: HttpRequest, episode_id: str) -> HttpResponse:
         verdict = {"holds": difference is None, "sentence": difference.sentence if difference else ""}
     except GemError as error:
         verdict = {"holds": False, "sentence": str(error)}
-    if request.htmx:
+    if "HX-Request" in request.headers:
         return render(request, "episodes/verdict.html", {"verdict": verdict, "episode": found})
     return _replay(request, found, found.turn_count, verdict=verdict)
 
@@ -147,7 +147,7 @@ def episode_jsonl(request: HttpRequest, episode_id: str) -> HttpResponse:
 def list_episodes(request: HttpRequest) -> HttpResponse:
     """Episodes, newest first, filtered by environment, agent, outcome, seed and whose they are."""
     form = FilterForm(request.GET)
-    shown = form.apply(Episode.objects.visible_to(request.user), request.user, visitors.known(request))
+    shown = form.episodes(request.user, visitors.known(request))
     page = form.page
     rows = list(shown.with_seats().order_by("-created", "id")[(page - 1) * PAGE : page * PAGE + 1])
     query = request.GET.copy()
@@ -161,7 +161,8 @@ def list_episodes(request: HttpRequest) -> HttpResponse:
         "query": query.urlencode(),
         "filtered": any(query.values()),
     }
-    return render(request, "episodes/list.html#results" if request.htmx else "episodes/list.html", context)
+    part = "#results" if "HX-Request" in request.headers else ""
+    return render(request, f"episodes/list.html{part}", context)
 
 
 # ---------------------------------------------------------------- what they show
