@@ -15,6 +15,8 @@ from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
+
 from gemweb.local.guard import Guard
 from gemweb.local.postgres import Postgres
 from gemweb.local.process import Running, server_folder
@@ -116,6 +118,16 @@ class Stack:
         found: dict[str, int] = json.loads((self.state_dir / "services.json").read_text())
         return found
 
+    @property
+    def database_url(self) -> str:
+        """How the stack's processes reach its database."""
+        return self._setting("DATABASE_URL")
+
+    @property
+    def valkey_url(self) -> str:
+        """How the stack's processes reach its broker."""
+        return self._setting("VALKEY_URL")
+
     def get(self, path: str = "/") -> tuple[int, str]:
         """Fetch a page: status and text."""
         with urllib.request.urlopen(self.url + path, timeout=20) as answer:
@@ -132,6 +144,9 @@ class Stack:
         """Kill the supervisor without warning."""
         self.process.kill()
         self.process.wait()
+
+    def _setting(self, name: str) -> str:
+        return psutil.Process(self.pids()["web"]).environ()[name]
 
     def _read(self) -> None:
         assert self.process.stdout is not None
@@ -154,7 +169,7 @@ INHERITED_BY_TESTS_ONLY = {
 @contextmanager
 def running_stack(env: dict[str, str] | None = None) -> Iterator[Stack]:
     """A stack in a folder of its own, served while the block lasts; nothing of it stays."""
-    state_dir = Path(tempfile.mkdtemp(prefix="gemweb-stack-"))
+    state_dir = Path((env or {}).get("STATE_DIR") or tempfile.mkdtemp(prefix="gemweb-stack-"))
     stack = Stack(state_dir, env)
     try:
         yield stack
