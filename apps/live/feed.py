@@ -102,7 +102,7 @@ class Listener:
         self._wake.set()
 
     def catch_up(self, steps: list[Step]) -> None:
-        """Take `steps`, which are more than the feed keeps, before anything else. The list is shared."""
+        """Take `steps`, which begin where it is, before anything else. The list is shared."""
         self._backlog = iter(steps)
 
 
@@ -195,14 +195,13 @@ class Feed:
             self.known = max(self.known, steps[-1].seq)
         elif after < self.known == known:
             self.known = after  # the row is not as far as a hint said
-        if len(steps) > STEPS_KEPT:
-            for listener in self.listeners:
-                if listener.seq == after and listener.idle:
-                    listener.catch_up(steps)
         self._keep(steps[-STEPS_KEPT:])
         self._wanted -= self._steps.keys()
         for listener in self.listeners:
-            listener.wake()
+            if listener.idle:
+                if listener.seq == after:
+                    listener.catch_up(steps)  # old steps may not be kept, and it must not ask for ever
+                listener.wake()
 
     def _keep(self, steps: list[Step]) -> None:
         for step in steps:
