@@ -30,11 +30,12 @@ def make_id() -> str:
 
 
 class Batch(models.Model):
-    """Episodes that belong together: those of one job, of one duel, of the showcase."""
+    """Episodes that belong together: those of one job, of one duel, of the showcase, the examples."""
 
     class Kind(models.TextChoices):
         JOB = "job"
         SHOWCASE = "showcase"
+        EXAMPLE = "example"
 
     id = models.CharField(primary_key=True, max_length=ID_LENGTH, default=make_id, editable=False)
     kind = models.CharField(max_length=12, choices=Kind.choices)

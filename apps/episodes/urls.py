@@ -2,11 +2,13 @@
 
 from django.urls import path
 
-from apps.episodes import views
+from apps.episodes import fragments, views
 
 app_name = "episodes"
 urlpatterns = [
     path("", views.list_episodes, name="list"),
+    path("fragments/example/", fragments.example, name="example"),
+    path("fragments/recent/", fragments.recent, name="recent"),
     path("<slug:episode_id>/", views.episode, name="episode"),
     path("<slug:episode_id>/turns/<int:number>/", views.turn, name="turn"),
     path("<slug:episode_id>/turns/<int:number>/raw.json", views.turn_json, name="turn_json"),

@@ -84,7 +84,7 @@ def check_migrations() -> Check:
     if not pending:
         return Check("migrations", "Tables", "ok", "as this version expects")
     names = tuple(f"{migration.app_label}.{migration.name}" for migration, _ in pending)
-    do = "Run python manage.py migrate, then restart web and workers."
+    do = "Run `python manage.py migrate`, then restart web and workers."
     return Check("migrations", "Tables", "fail", f"{len(pending)} migrations are not applied.", do, names)
 
 
@@ -117,7 +117,7 @@ def check_workers() -> list[Check]:
 def _check_queue(name: str, workers: list[queue.Worker]) -> Check:
     title, command, effect = QUEUES[name]
     if not workers:
-        return Check(name, title, "fail", f"Nobody serves this queue. {effect}", f"Start one: {command}")
+        return Check(name, title, "fail", f"Nobody serves this queue. {effect}", f"Start one: `{command}`")
     youngest = min(worker.age for worker in workers)
     count = "1 process" if len(workers) == 1 else f"{len(workers)} processes"
     details = tuple(f"{worker.host}, process {worker.pid}, {worker.age:.0f} s ago" for worker in workers)
