@@ -14,6 +14,7 @@ from django.urls import reverse
 
 import gem
 from apps.catalog import docs
+from gem import registry
 from gem.agents import has_expert, make_agent
 from gem.benchmarks import Baseline, baseline
 from gem.registry import EnvSpec
@@ -199,7 +200,7 @@ class Family:
 
 def all_entries() -> list[Entry]:
     """Every registered environment, in the order of registration."""
-    return [entry_of(spec.id) for spec in gem.specs()]
+    return [entry_of(spec.id) for spec in registry.specs()]
 
 
 def families(entries: Iterable[Entry]) -> list[Family]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from django import forms
 from django.db.models import Q
 
-import gem
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.episodes.models import Batch, Episode, EpisodeQuerySet
+from gem import registry
 from gem.core import MAX_SEED
 
 OUTCOMES = {
@@ -24,7 +24,7 @@ OUTCOMES = {
 class FilterForm(forms.Form):
     """What the list shows; a value that makes no sense filters nothing and says so."""
 
-    env = forms.ChoiceField(label="Environment", required=False)
+    env_id = forms.ChoiceField(label="Environment", required=False)
     agent = forms.ModelChoiceField(
         Agent.objects.all(), label="Agent", required=False, to_field_name="slug", empty_label="any"
     )
@@ -47,9 +47,9 @@ class FilterForm(forms.Form):
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        field = self.fields["env"]
+        field = self.fields["env_id"]
         assert isinstance(field, forms.ChoiceField)
-        field.choices = [("", "any"), *((spec.id, spec.id) for spec in gem.specs())]
+        field.choices = [("", "any"), *((spec.id, spec.id) for spec in registry.specs())]
 
     @property
     def page(self) -> int:
@@ -66,8 +66,8 @@ class FilterForm(forms.Form):
             episodes = Episode.objects.filter(person) if user.is_authenticated or visitor else Episode.objects.none()
         else:
             episodes = Episode.objects.visible_to(user)
-        if chosen.get("env"):
-            episodes = episodes.filter(env_id=chosen["env"])
+        if chosen.get("env_id"):
+            episodes = episodes.filter(env_id=chosen["env_id"])
         if chosen.get("agent"):
             episodes = episodes.filter(seats__agent=chosen["agent"])
         if chosen.get("outcome"):

@@ -6,9 +6,9 @@ from typing import Any
 
 from django import forms
 
-import gem
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
+from gem import registry
 from gem.agents import AGENT_KINDS
 from gem.core import MAX_SEED
 from gem.errors import UnknownEnvironment
@@ -20,7 +20,7 @@ PACES = [("0.25", "4 turns a second"), ("0.5", "2 turns a second"), ("1", "1 tur
 def environments() -> list[tuple[str, list[tuple[str, str]]]]:
     """Every environment that people may start from the web, grouped by family."""
     families: dict[str, list[tuple[str, str]]] = {}
-    for spec in gem.specs():
+    for spec in registry.specs():
         if spec.cost == "fast":
             families.setdefault(spec.family, []).append((spec.id, spec.id))
     return list(families.items())
@@ -37,7 +37,7 @@ class EnvironmentField(forms.CharField):
         """The id, if it is registered."""
         env_id: str = super().clean(value)
         try:
-            spec = gem.spec(env_id)
+            spec = registry.spec(env_id)
         except UnknownEnvironment as error:
             raise forms.ValidationError(str(error)) from error
         if spec.cost != "fast":
@@ -67,7 +67,7 @@ class SeedField(forms.IntegerField):
 class NewForm(forms.Form):
     """Play an environment oneself."""
 
-    env = EnvironmentField()
+    env_id = EnvironmentField()
     seed = SeedField()
     unlisted = forms.BooleanField(
         required=False, label="Unlisted", help_text="In no list; whoever has the address can still open it."
@@ -75,7 +75,7 @@ class NewForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        widget = self.fields["env"].widget
+        widget = self.fields["env_id"].widget
         assert isinstance(widget, forms.Select)
         widget.choices = environments()
 
@@ -83,7 +83,7 @@ class NewForm(forms.Form):
 class WatchForm(forms.Form):
     """Let an agent play live."""
 
-    env = EnvironmentField()
+    env_id = EnvironmentField()
     agent = forms.ModelChoiceField(
         Agent.objects.none(),
         to_field_name="slug",
@@ -95,7 +95,7 @@ class WatchForm(forms.Form):
 
     def __init__(self, user: Viewer, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        widget = self.fields["env"].widget
+        widget = self.fields["env_id"].widget
         assert isinstance(widget, forms.Select)
         widget.choices = environments()
         agent = self.fields["agent"]

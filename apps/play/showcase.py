@@ -10,7 +10,6 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.template.loader import render_to_string
 
-import gem
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.episodes.models import Batch, Episode
@@ -18,6 +17,7 @@ from apps.live import presence, publish
 from apps.live.topics import Event
 from apps.play import shows
 from apps.play.models import Showcase
+from gem import registry
 from gem.agents import has_expert
 
 TOPIC = "showcase"
@@ -30,7 +30,7 @@ EPISODES_KEPT = 20
 def rotation() -> list[str]:
     """The environments in which the expert shows itself: every family before the next difficulty of any."""
     families: defaultdict[str, list[str]] = defaultdict(list)
-    for spec in gem.specs():
+    for spec in registry.specs():
         if spec.winnable and spec.replay == "exact" and has_expert(spec.id):
             families[spec.family].append(spec.id)
     return [env_id for ids in zip_longest(*families.values()) for env_id in ids if env_id is not None]

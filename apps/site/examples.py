@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.db import transaction
 from django.utils import timezone
 
-import gem
 from apps.agents.models import Agent
 from apps.episodes.bulk import copy_episodes
 from apps.episodes.models import Batch, Episode
+from gem import registry
 from gem.agents import has_expert, make_agent
 from gem.replay import EpisodeRecord
 from gem.rollout import Slot, rollout
@@ -20,7 +20,7 @@ SEEDS = range(7, 13)
 def missing_examples() -> list[str]:
     """The environments that have an expert but no example of their present version."""
     there = set(Episode.objects.filter(batch__kind=Batch.Kind.EXAMPLE).values_list("env_id", "env_version"))
-    specs = (spec for spec in gem.specs() if spec.cost == "fast" and has_expert(spec.id))
+    specs = (spec for spec in registry.specs() if spec.cost == "fast" and has_expert(spec.id))
     return [spec.id for spec in specs if (spec.id, spec.version) not in there]
 
 

@@ -22,6 +22,7 @@ from apps.site import documents as library
 from apps.site import health as parts
 from apps.site.search import MAX_QUERY
 from apps.site.search import search as find
+from gem import registry
 from gem.core import MAX_SEED
 from gem.errors import GemError
 
@@ -40,7 +41,7 @@ FIRST_ACTION_CHARACTERS = 200
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     """What this is, and something to do at once: a board to play, an expert that plays, jobs and ranks."""
-    registered = [spec.id for spec in gem.specs()]
+    registered = [spec.id for spec in registry.specs()]
     env_id = next((env_id for env_id in FIRST_ENVIRONMENTS if env_id in registered), registered[0])
     seed = secrets.randbelow(HOME_SEEDS)
     env = gem.make(env_id)
