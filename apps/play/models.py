@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 
 from apps.episodes.models import Episode
+from apps.episodes.snapshot import Snapshot, snapshot
 
 
 class Show(models.Model):
@@ -49,3 +50,8 @@ class Showcase(models.Model):
 
     def __str__(self) -> str:
         return f"showcase {self.key}"
+
+    @property
+    def shot(self) -> Snapshot | None:
+        """Its episode as a page shows it."""
+        return snapshot(self.episode) if self.episode else None

@@ -97,7 +97,8 @@ class ShowcaseTopic:
         showcase = Showcase.objects.select_related("episode__show").filter(pk=key, seq__gt=after).first()
         if showcase is None or showcase.episode is None:
             return []
-        return [Event(showcase.seq, render_to_string("play/showcase.html", {"showcase": showcase, "swap": True}))]
+        context = {"shot": showcase.shot, "swap_showcase": True}
+        return [Event(showcase.seq, render_to_string("play/showcase_episode.html", context))]
 
 
 def _still_shown(showcase: Showcase) -> bool:
