@@ -96,6 +96,7 @@ class Sample:
     action: str
     """What the expert did first, or a random action where there is no expert."""
     view: View
+    seats: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,6 @@ class Entry:
     arguments: tuple[Argument, ...]
     turn_limit: int | None
     """None where an episode draws it, 0 where there is none."""
-    seats: int
     has_expert: bool
 
     @property
@@ -154,6 +154,11 @@ class Entry:
         return sample(self.id)
 
     @property
+    def seats(self) -> int:
+        """How many places an episode has that someone acts from."""
+        return self.sample.seats if self.sample else 1
+
+    @property
     def board(self) -> str:
         """The kind of its board."""
         return self.sample.view["kind"] if self.sample else "text"
@@ -194,8 +199,13 @@ class Family:
 
     @property
     def first(self) -> Entry:
-        """The one whose page and picture stand for the family."""
-        return next((entry for entry in self.entries if entry.difficulty == "easy"), self.entries[0])
+        """The one whose page stands for the family."""
+        return self.entries[0]
+
+    @property
+    def pictured(self) -> Entry:
+        """The one whose picture stands for the family: the richest board."""
+        return next((entry for entry in self.entries if entry.difficulty == "hard"), self.entries[0])
 
 
 def all_entries() -> list[Entry]:
@@ -229,7 +239,6 @@ def entry_of(env_id: str) -> Entry:
         page=docs.parse(module.__doc__ if module else None),
         arguments=tuple(Argument(name, argument_text(value)) for name, value in arguments.items()),
         turn_limit=arguments.get("max_turns", 0),
-        seats=getattr(factory, "seats", 1),
         has_expert=has_expert(env_id),
     )
 
@@ -253,12 +262,16 @@ def _look(env_id: str) -> Sample:
     agent = make_agent("expert" if has_expert(env_id) else "random")
     record = next(iter(rollout(agent, [Slot(0, env_id, PICTURE_SEED)], num_envs=1)))
     actions = [turn.action for turn in record.turns]
+    env = gem.make(env_id)
+    seats = env.seats
+    env.close()
     seen = list(frames(record.identity, actions[: math.ceil(PICTURE_PROGRESS * len(actions))]))
     return Sample(
         observation=record.first_observation,
         prompt=str(record.first_info.get("suffix", "")),
         action=actions[0] if actions else "",
         view=seen[-1].view,
+        seats=seats,
     )
 
 
