@@ -92,6 +92,17 @@ class Job(models.Model):
         return reverse("jobs:job", args=[self.id])
 
     @property
+    def title(self) -> str:
+        """What it is, in words: its name, or who plays what."""
+        if self.name:
+            return self.name
+        env_ids = self.spec.get("env_ids", [])
+        what = self.spec.get("benchmark") or (
+            env_ids[0].partition(":")[2] if len(env_ids) == 1 else f"{len(env_ids)} environments"
+        )
+        return f"{self.agent.name} on {what}"
+
+    @property
     def over(self) -> bool:
         """Whether nothing more will happen to it."""
         return self.state in {self.State.DONE, self.State.CANCELLED, self.State.FAILED}

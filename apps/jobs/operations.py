@@ -316,7 +316,9 @@ def record_episodes(claim: Claim, records: Sequence[EpisodeRecord], spent: Spent
         seconds_storing=F("seconds_storing") + storing,
     )
     _log_recorded(shard, records)
-    return bool(shard.state == Shard.State.DONE) and _end_if_done(claim.job_id)
+    if shard.state != Shard.State.DONE:
+        return False
+    return _end_if_done(claim.job_id)
 
 
 def _add_up(shard: Shard, records: Sequence[EpisodeRecord], seconds: float) -> None:
