@@ -50,8 +50,8 @@ def episode(request: HttpRequest, episode_id: str) -> HttpResponse:
 
 def play_page(request: HttpRequest, shot: Snapshot, *, status: int = 200, **more: Any) -> HttpResponse:
     """The page of the person who plays; `more` may hold `notice`, `typed` and `decision` (the expert's)."""
-    context = {"shot": shot, "episode": shot.episode, "own": True, "acting": not shot.episode.over, **more}
-    return render(request, "play/play.html", context, status=status)
+    context = {"shot": shot, "episode": shot.episode, "own": True, "acting": not shot.episode.over}
+    return render(request, "play/play.html", {**context, "section": "play", **more}, status=status)
 
 
 @never_cache
@@ -161,8 +161,9 @@ def list_episodes(request: HttpRequest) -> HttpResponse:
         "query": query.urlencode(),
         "filtered": any(query.values()),
     }
-    part = "#results" if "HX-Request" in request.headers else ""
-    return render(request, f"episodes/list.html{part}", context)
+    # A history restore asks with htmx's header too, and needs the whole page.
+    is_part = "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers
+    return render(request, "episodes/list.html#results" if is_part else "episodes/list.html", context)
 
 
 # ---------------------------------------------------------------- what they show
@@ -174,7 +175,7 @@ def _strip(found: Episode) -> list[dict[str, Any]]:
         return []
     rewards = list(found.turns.order_by("number").values_list("number", "reward"))
     top = max((abs(reward) for _, reward in rewards), default=0.0) or 1.0
-    width = 100 / len(rewards)
+    width = min(100 / len(rewards), 4)
     bars = []
     for number, reward in rewards:
         height = max(1.5, 18 * abs(reward) / top)

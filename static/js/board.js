@@ -39,8 +39,9 @@ function sendTyped() {
 const sends = () => Boolean(field() && form());
 
 document.addEventListener("htmx:configRequest", (event) => {
-  if (event.detail.elt !== form() || !extra) return;
-  event.detail.parameters[extra.name] = extra.value;
+  if (event.detail.elt !== form()) return;
+  delete event.detail.parameters.act; // the button that was pressed last; what it stands for is in the field
+  if (extra) event.detail.parameters[extra.name] = extra.value;
   extra = null;
 });
 
@@ -62,6 +63,24 @@ document.addEventListener("htmx:afterRequest", (event) => {
     text.placeholder = sent;
   }
   if (queue.length) setTimeout(() => sends() && send(queue.shift()), 0);
+});
+
+// A turn comes back twice, as the answer and over the socket, in either order; the board is drawn once.
+
+const SEQ = /data-seq="(\d+)"/;
+const shown = () => Number(document.getElementById("board")?.dataset.seq);
+
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const { requestConfig, xhr } = event.detail;
+  const seq = SEQ.exec(xhr.responseText);
+  if (requestConfig.elt.id === "say" && xhr.status === 200 && seq && Number(seq[1]) <= shown()) {
+    event.detail.shouldSwap = false;
+  }
+});
+
+document.addEventListener("htmx:wsBeforeMessage", (event) => {
+  const seq = SEQ.exec(event.detail.message);
+  if (seq && Number(seq[1]) <= shown()) event.preventDefault();
 });
 
 // ---------------------------------------------------------------- mouse and touch
