@@ -309,3 +309,8 @@ def _end(episode: Episode, status: Episode.Status) -> None:
     episode.status = status
     episode.ended = timezone.now()
     episode.state = None
+
+
+def adopt(user: User, visitor: str) -> int:
+    """Give the seats that a visitor without an account acted from to the account they now have; how many."""
+    return Seat.objects.filter(visitor=visitor, user=None).update(user=user)
