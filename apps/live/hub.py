@@ -15,6 +15,7 @@ from collections.abc import Callable, Coroutine
 
 import redis
 from django.db import Error as DatabaseError
+from django.db import connection, transaction
 
 from apps.live import presence
 from apps.live.door import CHANNEL, PRESENCE, SESSION, fingerprint
@@ -213,9 +214,16 @@ async def _again_and_again(duty: Callable[[], Coroutine[None, None, None]]) -> N
 
 def _feed(topic: str, key: str, audience: str) -> Feed:
     async def read(after: int) -> list[Event]:
-        return await in_thread(TOPICS[topic].events, key, after, audience)
+        return await in_thread(_events, topic, key, after, audience)
 
     return Feed(f"{topic}:{key} for {audience}", read)
+
+
+def _events(topic: str, key: str, after: int, audience: str) -> list[Event]:
+    """What the topic says, from one snapshot of the database: no event shows more than its `seq` says."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        return TOPICS[topic].events(key, after, audience)
 
 
 def _current(topic_keys: list[str]) -> dict[str, int | None]:
