@@ -13,7 +13,6 @@ import gem
 from gem.errors import UsageError
 from gem.specs import EvaluationSpec
 
-SEED_DIGITS = 20
 FIELDS = ("agent", "benchmark", "env_id", "episodes_per_env", "seed", "num_envs", "max_turns", "name")
 NUMBER = "{what} is a whole number, for example {example}."
 
@@ -26,8 +25,11 @@ class EnvironmentsField(forms.MultipleChoiceField):
         return len(str(value)) <= 120
 
 
-def _number(what: str, example: int, initial: int | None = None, *, required: bool = True) -> forms.IntegerField:
-    field = forms.IntegerField(
+def _number(
+    label: str, what: str, example: int, initial: int | None = None, *, required: bool = True
+) -> forms.IntegerField:
+    return forms.IntegerField(
+        label=label,
         required=required,
         initial=initial,
         widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
@@ -36,8 +38,6 @@ def _number(what: str, example: int, initial: int | None = None, *, required: bo
             "required": NUMBER.format(what=what, example=example),
         },
     )
-    field.max_digits = SEED_DIGITS  # type: ignore[attr-defined]
-    return field
 
 
 class EvaluationForm(forms.Form):
@@ -46,10 +46,10 @@ class EvaluationForm(forms.Form):
     agent = forms.CharField(max_length=80, error_messages={"required": "Choose an agent."})
     benchmark = forms.CharField(max_length=80, required=False)
     env_id = EnvironmentsField(required=False)
-    episodes_per_env = _number("The number of episodes", 100, 100)
-    seed = _number("A seed", 42, 0)
-    num_envs = _number("The number of parallel environments", 16, 16)
-    max_turns = _number("The turn limit", 20, required=False)
+    episodes_per_env = _number("Episodes per environment", "The number of episodes", 100, 100)
+    seed = _number("First seed", "A seed", 42, 0)
+    num_envs = _number("Episodes at a time", "The number of parallel environments", 16, 16)
+    max_turns = _number("Turn limit", "The turn limit", 20, required=False)
     name = forms.CharField(
         max_length=120,
         required=False,

@@ -248,7 +248,7 @@ def _may_start(owner_id: int) -> bool:
     """Whether the owner may have another job running; workers that ask at the same time wait for each other."""
     User.objects.select_for_update(no_key=True).get(pk=owner_id)
     running = Job.objects.filter(owner=owner_id, state=Job.State.RUNNING).count()
-    return running < settings.JOBS_RUNNING_PER_USER
+    return running < int(settings.JOBS_RUNNING_PER_USER)
 
 
 def _lease(shard: Shard) -> Claim:

@@ -71,6 +71,7 @@ def set_up(job: Job) -> dict[str, Any]:
         plain = {"agent": spec.agent, "benchmark": spec.benchmark, "num_envs": spec.num_envs}
     return {
         "spec": spec,
+        "seeds": (spec.parts[0].first_seed, spec.parts[0].first_seed + spec.parts[0].episodes - 1),
         "spec_json": json.dumps(plain, indent=2),
         "script": SCRIPT.format(spec=json.dumps(plain, indent=4)),
         "again": again(spec),

@@ -154,11 +154,9 @@ def episodes(request: HttpRequest, job_id: str) -> HttpResponse:
     """All finished episodes of a job in a table, page by page, of one environment or outcome if asked."""
     found = _job(job_id)
     env_id, outcome = request.GET.get("env_id", ""), request.GET.get("outcome", "")
-    rows = results.finished(found).order_by("slot")
+    rows = results.finished(found, outcome if outcome in results.WORDS else "").order_by("slot")
     if env_id:
         rows = rows.filter(env_id=env_id)
-    if outcome in results.WORDS:
-        rows = rows.filter(ending=outcome)
     page = Paginator(rows, EPISODES_ON_A_PAGE).get_page(request.GET.get("page"))
     outcomes = {state: results.WORDS[state] for state in ("won", "lost", "limit", "error")}
     context = {"job": found, "page": page, "env_id": env_id, "outcome": outcome, "outcomes": outcomes}
