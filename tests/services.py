@@ -168,15 +168,17 @@ INHERITED_BY_TESTS_ONLY = {
 
 @contextmanager
 def running_stack(env: dict[str, str] | None = None) -> Iterator[Stack]:
-    """A stack in a folder of its own, served while the block lasts; nothing of it stays."""
-    state_dir = Path((env or {}).get("STATE_DIR") or tempfile.mkdtemp(prefix="gemweb-stack-"))
+    """A stack, served while the block lasts; nothing of it stays, unless it ran in a folder that was named."""
+    named = (env or {}).get("STATE_DIR")
+    state_dir = Path(named or tempfile.mkdtemp(prefix="gemweb-stack-"))
     stack = Stack(state_dir, env)
     try:
         yield stack
     finally:
         if stack.process.poll() is None:
             stack.stop()
-        forget_state(state_dir)
+        if not named:
+            forget_state(state_dir)
 
 
 def forget_state(state_dir: Path) -> None:

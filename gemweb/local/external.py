@@ -12,7 +12,7 @@ def require_postgres(url: str) -> None:
     try:
         psycopg.connect(url, connect_timeout=PATIENCE_SECONDS).close()
     except psycopg.Error as error:
-        raise StackError(f"DATABASE_URL leads to no usable Postgres: {_first_line(error)}") from error
+        raise StackError(f"DATABASE_URL leads to no usable Postgres: {_first_line(error)}.") from error
 
 
 def require_valkey(url: str) -> None:
@@ -23,8 +23,8 @@ def require_valkey(url: str) -> None:
         with redis.Redis.from_url(url, socket_connect_timeout=PATIENCE_SECONDS) as client:
             client.ping()
     except (redis.RedisError, ValueError) as error:
-        raise StackError(f"VALKEY_URL leads to no usable Valkey or Redis: {_first_line(error)}") from error
+        raise StackError(f"VALKEY_URL leads to no usable Valkey or Redis: {_first_line(error)}.") from error
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]
+    return str(error).strip().splitlines()[0].rstrip(".")

@@ -134,7 +134,7 @@ class Stack:
 
     def _stop(self) -> None:
         self._console.quiet = True
-        self._supervisor.stop(polite_seconds=1.5, hard_seconds=1.5, last=("postgres", "valkey"))
+        self._supervisor.stop(last=("postgres", "valkey"))
         self._guard.dismiss()
         self._state.close()
 

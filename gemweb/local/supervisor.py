@@ -17,6 +17,8 @@ FIRST_DELAY, LONGEST_DELAY = 0.2, 10.0
 """Seconds between a death and the next start; doubled while a service keeps dying."""
 STEADY_SECONDS = 30.0
 """A service that lived this long is well again: its next death is its first."""
+POLITE_SECONDS, HARD_SECONDS = 1.5, 0.8
+"""How long services may take to end when asked, and when told. Twice the sum, as servers come last: under 5 s."""
 COLOURS = (36, 33, 32, 35, 34, 96, 93, 92)
 
 
@@ -107,23 +109,23 @@ class Supervisor:
             elif kept.due is not None and kept.due <= now:
                 self._revive(kept, now)
 
-    def stop(self, last: tuple[str, ...], polite_seconds: float, hard_seconds: float) -> None:
+    def stop(self, last: tuple[str, ...]) -> None:
         """End everything; what the others stand on comes `last`."""
         servers = [self._kept.pop(name) for name in last if name in self._kept]
-        self._end([kept.running for kept in self._kept.values()] + self._passing, polite_seconds, hard_seconds)
-        self._end([kept.running for kept in servers], polite_seconds, hard_seconds)
+        self._end([kept.running for kept in self._kept.values()] + self._passing)
+        self._end([kept.running for kept in servers])
         self._kept.clear()
         self._roster.unlink(missing_ok=True)
 
-    def _end(self, services: list[Running], polite_seconds: float, hard_seconds: float) -> None:
+    def _end(self, services: list[Running]) -> None:
         """Ask politely, then with SIGQUIT (Celery drops its work, Postgres its clients), then kill."""
         alive = [running for running in services if not running.ended()]
         for running in alive:
             running.process.send_signal(running.service.polite)  # its children are its own to end
-        if not self._wait(alive, polite_seconds):
+        if not self._wait(alive, POLITE_SECONDS):
             for running in alive:
                 running.process.send_signal(signal.SIGQUIT)
-            self._wait(alive, hard_seconds)
+            self._wait(alive, HARD_SECONDS)
         for running in alive:
             running.signal(signal.SIGKILL)
             running.process.wait()

@@ -49,7 +49,7 @@ def test_a_killed_stack_starts_again_at_once(start: Start) -> None:
     first = started(start)
     port = first.url.rpartition(":")[2]
     first.kill()
-    second = start(STATE_DIR=str(first.state_dir), PORT=port)
+    second = start(PORT=port)
     assert second.get("/")[0] == 200
 
 
