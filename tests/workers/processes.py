@@ -19,7 +19,9 @@ PATIENCE = 60.0
 def environment(**more: str) -> dict[str, str]:
     """What a worker process needs to know."""
     database = connection.settings_dict
-    url = f"postgres://{database['USER']}:{database['PASSWORD']}@{database['HOST']}:{database['PORT']}/{database['NAME']}"
+    url = (
+        f"postgres://{database['USER']}:{database['PASSWORD']}@{database['HOST']}:{database['PORT']}/{database['NAME']}"
+    )
     return {**os.environ, "DATABASE_URL": url, **more}
 
 
@@ -27,7 +29,7 @@ class Worker:
     """A Celery worker with its pool and, unless told otherwise, the scheduler: one process group."""
 
     def __init__(self, *arguments: str, scheduler: bool = True, **more: str) -> None:
-        self.log = tempfile.TemporaryFile("w+")
+        self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 (as long as the worker)
         schedule = tempfile.mkdtemp(prefix="gemweb-beat-")
         command = [sys.executable, "-m", "celery", "-A", "tests.workers.app", "worker", "-Q", "evaluate,reap"]
         command += ["--loglevel", "WARNING", *(arguments or ("--concurrency", "2"))]
