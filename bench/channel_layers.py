@@ -41,7 +41,7 @@ class GroupConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         await self.send(message["text"])
 
 
-async def hello(scope: Any, receive: Any, send: Any) -> None:
+async def hello(_scope: Any, _receive: Any, send: Any) -> None:
     """Any page: says that the process is up."""
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": b""})

@@ -21,7 +21,7 @@ from typing import Any
 
 import psutil
 
-from bench.channel_layers import GROUP, make_layer
+from bench.channel_layers import GROUP, LAYERS, make_layer
 from bench.stack import Stack, percentile, print_table, root, stack
 
 CONNECTING_AT_ONCE = 64
@@ -227,10 +227,9 @@ def main() -> None:
     with stack() as made:
         hub, text = through_hub(made, options.spectators, options.seconds)
         results = [hub]
-        for name in ("RedisChannelLayer", "RedisPubSubChannelLayer"):
-            results.append(through_layer(made, name, text, options.spectators, options.seconds))
+        results += [through_layer(made, name, text, options.spectators, options.seconds) for name in LAYERS]
     print(
-        f"{options.spectators} spectators, one web process, {options.seconds} turns at 1 per second, {len(text)} B each"
+        f"{options.spectators} spectators, one web process, a turn a second, {options.seconds} turns of {len(text)} B"
     )
     rows: list[tuple[str, ...]] = [("", "delivered", "p50 ms", "p99 ms", "max ms", "web CPU", "web MB", "target")]
     for result in results:

@@ -74,7 +74,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if self.pump is not None:
             self.pump.cancel()
         if self.listener is not None:
-            hub.leave(self.topic, self.key, self.audience, self.listener)
+            hub.leave(self.listener)
             self.listener = None
         if self.person:
             hub.sockets[self.person] -= 1

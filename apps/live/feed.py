@@ -109,8 +109,10 @@ class Listener:
 class Feed:
     """The steps of one row for one audience, and who listens. At most one read is under way at any time."""
 
-    def __init__(self, name: str, read: Read) -> None:
-        self.name = name
+    def __init__(self, row: str, audience: str, read: Read) -> None:
+        self.row = row
+        """The topic key of what is watched: `episode:7kq2...`."""
+        self.name = f"{row} for {audience}"
         self.listeners: set[Listener] = set()
         self.known = -1
         """The highest seq that the row is known to have reached."""
@@ -130,10 +132,10 @@ class Feed:
         return listener
 
     def leave(self, listener: Listener) -> None:
-        """Forget the listener; the last one ends the reading too."""
+        """Forget the listener; after the last one nothing more is read."""
         self.listeners.discard(listener)
-        if not self.listeners and self._reader is not None:
-            self._reader.cancel()
+        if not self.listeners:
+            self._wanted.clear()
 
     def hear(self, seq: int) -> None:
         """The row has reached `seq`: read what the waiting listeners lack."""

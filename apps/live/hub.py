@@ -71,17 +71,10 @@ class Hub:
         self._presence_changed(topic_key)
         return listener
 
-    def leave(self, topic: str, key: str, audience: str, listener: Listener) -> None:
-        """Forget a listener, and its row if nobody else watches it."""
-        topic_key = f"{topic}:{key}"
-        feed = listener.feed
-        feed.leave(listener)
-        if not feed.listeners and self.feeds.get(topic_key, {}).get(audience) is feed:
-            del self.feeds[topic_key][audience]
-        if not self.feeds.get(topic_key, True):
-            del self.feeds[topic_key]
-            self._spectators.pop(topic_key, None)
-        self._presence_changed(topic_key)
+    def leave(self, listener: Listener) -> None:
+        """Forget a listener; its feed is kept for a moment, because who reloads a page comes back."""
+        listener.feed.leave(listener)
+        self._presence_changed(listener.feed.row)
 
     async def close(self) -> None:
         """Stop the tasks."""
@@ -119,6 +112,7 @@ class Hub:
 
     async def _recheck(self) -> None:
         """Ask Postgres how far every watched row has come."""
+        self._forget_unwatched()
         watched = list(self.feeds)
         try:
             reached = await in_thread(_current, watched)
@@ -131,6 +125,14 @@ class Hub:
                 continue
             for feed in self.feeds.get(topic_key, {}).values():
                 feed.close(GONE)
+
+    def _forget_unwatched(self) -> None:
+        for topic_key, audiences in list(self.feeds.items()):
+            for audience in [name for name, feed in audiences.items() if not feed.listeners]:
+                del audiences[audience]
+            if not audiences:
+                del self.feeds[topic_key]
+                self._spectators.pop(topic_key, None)
 
     async def _check_people_always(self) -> None:
         while True:
@@ -216,7 +218,7 @@ def _feed(topic: str, key: str, audience: str) -> Feed:
     async def read(after: int) -> list[Event]:
         return await in_thread(_events, topic, key, after, audience)
 
-    return Feed(f"{topic}:{key} for {audience}", read)
+    return Feed(f"{topic}:{key}", audience, read)
 
 
 def _events(topic: str, key: str, after: int, audience: str) -> list[Event]:

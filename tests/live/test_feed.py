@@ -30,14 +30,14 @@ class Row:
         self.reading += 1
         self.most_readers = max(self.most_readers, self.reading)
         await asyncio.sleep(0)
-        seqs = range(after + 1, self.seq + 1)
+        seqs = range(after + 1, self.seq + 1)  # one snapshot, however long it takes to draw it
         await asyncio.sleep(0)
         self.reading -= 1
         if self.fails:
             self.fails -= 1
             raise OperationalError("the connection was closed")
         if self.folds:
-            return [Event(self.seq, "".join(turn(n) for n in seqs))] if seqs else []
+            return [Event(seqs[-1], "".join(turn(n) for n in seqs))] if seqs else []
         return [Event(n, turn(n)) for n in seqs]
 
 
@@ -91,7 +91,7 @@ class World:
 
     def __init__(self, *, folds: bool) -> None:
         self.row = Row(folds=folds)
-        self.feed = Feed("test", self.row.read)
+        self.feed = Feed("row:1", "watch", self.row.read)
         self.pages = [Page(self.feed, 0)]
 
     async def publish(self, hinted: int) -> None:
@@ -149,7 +149,7 @@ def test_every_page_ends_with_every_turn_once_and_in_order(disturbances: list[tu
 
 async def test_a_thousand_listeners_cost_one_read() -> None:
     row = Row()
-    feed = Feed("test", row.read)
+    feed = Feed("row:1", "watch", row.read)
     pages = [Page(feed, 0) for _ in range(1000)]
     await asyncio.sleep(0.01)
     before = feed.reads
@@ -161,7 +161,7 @@ async def test_a_thousand_listeners_cost_one_read() -> None:
 
 async def test_a_slow_listener_is_brought_up_to_date_and_nothing_is_kept_for_it() -> None:
     row = Row(folds=True)
-    feed = Feed("test", row.read)
+    feed = Feed("row:1", "watch", row.read)
     slow = feed.join(0)
     fast = Page(feed, 0)
     for number in range(1, STEPS_KEPT * 3):
@@ -179,7 +179,7 @@ async def test_a_slow_listener_is_brought_up_to_date_and_nothing_is_kept_for_it(
 async def test_a_long_history_reaches_a_late_joiner_whole() -> None:
     row = Row()
     row.seq = STEPS_KEPT * 4
-    feed = Feed("test", row.read)
+    feed = Feed("row:1", "watch", row.read)
     page = Page(feed, 0)
     await settle(lambda: page.seq == row.seq)
     assert page.turns == list(range(1, row.seq + 1))
@@ -190,7 +190,7 @@ async def test_a_database_that_is_away_is_asked_again(monkeypatch: pytest.Monkey
     monkeypatch.setattr("apps.live.feed.RETRY_SECONDS", 0.01)
     row = Row()
     row.seq, row.fails = 3, 3
-    page = Page(Feed("test", row.read), 0)
+    page = Page(Feed("row:1", "watch", row.read), 0)
     for _ in range(100):
         if page.seq == 3:
             break
@@ -202,13 +202,13 @@ async def test_a_topic_that_breaks_sends_its_listeners_away_to_come_back() -> No
     async def read(after: int) -> list[Event]:
         raise ZeroDivisionError
 
-    page = Page(Feed("test", read), 0)
+    page = Page(Feed("row:1", "watch", read), 0)
     await settle(lambda: page.code is not None)
     assert page.code == BROKEN
 
 
 async def test_a_notice_replaces_an_older_one_that_was_not_sent() -> None:
-    feed = Feed("test", Row().read)
+    feed = Feed("row:1", "watch", Row().read)
     listener = feed.join(0)
     feed.notify("2 watching")
     feed.notify("3 watching")
