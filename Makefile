@@ -12,7 +12,7 @@ PYTEST = $(BIN)/python -m pytest
 # Settings as a server has them, for the checks that load Django; no service is asked.
 PRODUCTION = SECRET_KEY=$$($(BIN)/python -c "import secrets; print(secrets.token_urlsafe(60))") \
 	DATABASE_URL=postgres://gemweb@127.0.0.1:9/gemweb VALKEY_URL=redis://127.0.0.1:9/0 \
-	DEBUG=0 LOCAL_MODE=0 HTTPS=1 ALLOWED_HOSTS=gemweb.example
+	DATABASE_POOL=0 DEBUG=0 LOCAL_MODE=0 HTTPS=1 ALLOWED_HOSTS=gemweb.example
 
 export PORT BIND STATE_DIR DATABASE_URL VALKEY_URL
 
@@ -38,11 +38,11 @@ test-all: dev browser  ## Run every test
 	$(PYTEST) $(ARGS)
 
 check: dev  ## Check style, types, layers, migrations, deployment settings, docker/; under a minute
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
+	$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --check --quiet
 	$(BIN)/lint-imports
 	$(PRODUCTION) $(BIN)/python manage.py check --deploy --fail-level WARNING
-	$(PRODUCTION) $(BIN)/python manage.py makemigrations --check --dry-run
+	$(PRODUCTION) $(BIN)/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 	$(BIN)/hadolint docker/Dockerfile
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker/compose.yml
 	$(PRODUCTION) $(BIN)/mypy

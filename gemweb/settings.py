@@ -63,6 +63,7 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -96,7 +97,8 @@ DATABASES = {"default": env.db("DATABASE_URL", default="postgres:///gemweb")}
 if DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql":
     raise ImproperlyConfigured("gemweb keeps its data in Postgres: DATABASE_URL must start with postgres://.")
 # Web and worker threads share a small pool; a persistent connection per thread would exhaust Postgres.
-DATABASES["default"]["OPTIONS"] = {"pool": {"min_size": 1, "max_size": env.int("DATABASE_POOL", default=12)}}
+DATABASE_POOL = env.int("DATABASE_POOL", default=12)
+DATABASES["default"]["OPTIONS"] = {"pool": {"min_size": 1, "max_size": DATABASE_POOL}} if DATABASE_POOL else {}
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -222,7 +224,9 @@ LOGGING = {
             "()": structlog.stdlib.ProcessorFormatter,
             "processor": structlog.processors.JSONRenderer()
             if env.bool("LOG_JSON", default=False)
-            else structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0),
+            else structlog.dev.ConsoleRenderer(
+                colors=False, pad_event_to=0, exception_formatter=structlog.dev.plain_traceback
+            ),
             "foreign_pre_chain": [structlog.stdlib.add_log_level, structlog.stdlib.add_logger_name],
         }
     },
