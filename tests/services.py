@@ -189,7 +189,7 @@ def forget_state(state_dir: Path) -> None:
     shutil.rmtree(state_dir, ignore_errors=True)
 
 
-def test_environment() -> dict[str, str]:
+def session_environment() -> dict[str, str]:
     """What settings need in a test session, beside the services."""
     return {
         "DJANGO_SETTINGS_MODULE": "gemweb.settings",
