@@ -30,6 +30,8 @@ from apps.live.door import channel_of
 from apps.live.ear import listen
 from apps.live.threads import DatabaseThreads
 from apps.play import hosting, showcase, shows
+from apps.play.shows import HOSTS
+from apps.queue import beat
 from gem.agents import Agent, Decision, Request, make_agent
 from gem.errors import EnvironmentFailure
 
@@ -230,6 +232,7 @@ class Host:
 
     async def _renew_always(self) -> None:
         while True:
+            await self.in_thread(beat, HOSTS)
             await asyncio.sleep(settings.HEARTBEAT_SECONDS)
             try:
                 await self.in_thread(hosting.renew, self.token)
