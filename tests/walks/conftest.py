@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 LOOKS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
 """The widths and colour schemes in which every page has to look right."""
 PASSWORD = "correct horse battery"
+PATIENCE_MS = 15_000
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -68,6 +69,7 @@ def expected() -> list[str]:
 def page(context: BrowserContext, complaints: list[str], expected: list[str], site: Site) -> Iterator[Page]:
     """A page that fails the walk on a console error, a script error, a failed request or a breach of the policy."""
     opened = context.new_page()
+    opened.set_default_timeout(PATIENCE_MS)
     listen(opened, complaints)
     yield opened
     opened.close()

@@ -20,7 +20,7 @@ def test_a_name_and_a_password_make_an_account(page: Page) -> None:
     name = f"ada-{uuid.uuid4().hex[:8]}"
     sign_up(page, name, PASSWORD)
     expect(page.get_by_text(f"Logged in as {name}")).to_be_attached()
-    page.get_by_text("Account", exact=False).first.click()
+    page.locator(".menu > summary").click()
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("status")).to_contain_text("You are logged out.")
     assert User.objects.get(username=name).check_password(PASSWORD)
