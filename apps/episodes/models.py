@@ -161,6 +161,11 @@ class Episode(models.Model):
         return gem.spec(self.env_id)
 
     @property
+    def family(self) -> str:
+        """The environment's short name, even if it is no longer registered: `Sokoban`."""
+        return self.env_id.partition(":")[2].partition("-v")[0] or self.env_id
+
+    @property
     def over(self) -> bool:
         """Whether no turn can follow."""
         return self.status != self.Status.RUNNING
