@@ -1,11 +1,14 @@
 """Run management commands one after the other: `python -m gemweb.local.commands migrate demo`."""
 
 import sys
+from io import StringIO
 
 import django
 from django.core.management import call_command, get_commands
 
 from gemweb.local.config import Config
+
+INTRODUCTIONS = {"login_link": "Log in as the administrator, once, within 15 minutes: "}
 
 
 def options(name: str) -> dict[str, object]:
@@ -24,9 +27,10 @@ def main(names: list[str]) -> None:
     for name in names:
         if name not in known:
             continue
-        if name == "login_link":
-            sys.stdout.write("Log in as the administrator, once, within 15 minutes:\n")
-        call_command(name, **options(name))
+        said = StringIO()
+        call_command(name, stdout=said, **options(name))
+        if said.getvalue().strip():
+            sys.stdout.write(f"{INTRODUCTIONS.get(name, '')}{said.getvalue().strip()}\n")
 
 
 if __name__ == "__main__":
