@@ -14,8 +14,6 @@ PRODUCTION = SECRET_KEY=$$($(BIN)/python -c "import secrets; print(secrets.token
 	DATABASE_URL=postgres://gemweb@127.0.0.1:9/gemweb VALKEY_URL=redis://127.0.0.1:9/0 \
 	DATABASE_POOL=0 DEBUG=0 LOCAL_MODE=0 HTTPS=1 ALLOWED_HOSTS=gemweb.example
 
-export PORT BIND STATE_DIR DATABASE_URL VALKEY_URL
-
 .DEFAULT_GOAL := help
 .PHONY: help up test test-all check types format lock bench clean reset dev browser
 
