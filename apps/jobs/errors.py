@@ -11,6 +11,10 @@ class UnknownAgent(Refusal):
     """There is no such agent, or it belongs to somebody else."""
 
 
+class NoExpert(Refusal):
+    """The expert has no solver for one of the environments."""
+
+
 class TooManyJobs(Refusal):
     """The owner has as many waiting jobs as one person may have."""
 

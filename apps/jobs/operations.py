@@ -27,11 +27,12 @@ from apps.episodes.bulk import copy_episodes
 from apps.episodes.models import Batch, Episode
 from apps.episodes.text import shortened, storable
 from apps.jobs import estimates
-from apps.jobs.errors import LeaseLost, NotYours, TooManyEpisodes, TooManyJobs, UnknownAgent
+from apps.jobs.errors import LeaseLost, NoExpert, NotYours, TooManyEpisodes, TooManyJobs, UnknownAgent
 from apps.jobs.failpoints import failpoint
 from apps.jobs.models import Job, JobEvent, Shard
 from apps.live import publish
 from apps.queue import enqueue
+from gem.agents import has_expert
 from gem.replay import EpisodeRecord
 from gem.rollout import Slot
 from gem.specs import EvaluationSpec
@@ -91,10 +92,11 @@ def submit(owner: User | None, spec: EvaluationSpec, *, name: str = "", idempote
     """Queue an evaluation; the same `idempotency_key` of the same owner gives the same job.
 
     Raises:
-        UnknownAgent: if there is no such agent for `owner`.
+        UnknownAgent, NoExpert: if there is no such agent for `owner`, or it cannot play an environment.
         TooManyEpisodes, TooManyJobs: if it is above the caps.
     """
     agent = find_agent(owner, spec.agent)
+    check_can_play(agent, spec)
     if spec.episodes_total > settings.EPISODES_PER_JOB:
         raise TooManyEpisodes(
             f"A job may have {settings.EPISODES_PER_JOB:,} episodes; this one has {spec.episodes_total:,}. "
@@ -123,6 +125,17 @@ def find_agent(owner: User | None, slug: str) -> Agent:
     if agent is None:
         raise UnknownAgent(f"There is no agent {slug!r} that you can evaluate. Choose one of those listed.")
     return agent
+
+
+def check_can_play(agent: Agent, spec: EvaluationSpec) -> None:
+    """Return if the agent knows how to act in every environment.
+
+    Raises:
+        NoExpert: if it is the expert and there is none for one of them.
+    """
+    lacking = [env_id for env_id in spec.env_ids if not has_expert(env_id)] if agent.kind == Agent.Kind.EXPERT else []
+    if lacking:
+        raise NoExpert(f"There is no expert for {lacking[0]} yet. Leave it out, or choose another agent.")
 
 
 @transaction.atomic

@@ -18,7 +18,7 @@ from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.catalog.entries import all_entries
 from apps.jobs import estimates, operations, pages, results
-from apps.jobs.errors import NotYours, Refusal, TooManyEpisodes, UnknownAgent
+from apps.jobs.errors import NoExpert, NotYours, Refusal, TooManyEpisodes, UnknownAgent
 from apps.jobs.forms import FIELDS, EvaluationForm, prefilled
 from apps.jobs.models import Job
 from gem import benchmarks
@@ -67,7 +67,9 @@ def submit(request: HttpRequest) -> HttpResponse:
             values["benchmark"] = benchmarks.names()[0]
         return render(request, "jobs/submit.html", _form_page(request, EvaluationForm(initial=values), values))
     if not isinstance(request.user, User):
-        kept = [(name, value) for name in FIELDS for value in request.POST.getlist(name) if value]
+        kept = [
+            (name, value) for name in FIELDS for value in request.POST.getlist(name) if value or name == "benchmark"
+        ]
         back = f"{resolve_url('jobs:submit')}?{urlencode(kept)}"
         messages.info(request, "Log in to submit the job. Your form is kept.")
         return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': back})}")
@@ -116,14 +118,15 @@ def _estimate(request: HttpRequest, form: EvaluationForm) -> dict[str, Any]:
         return {"checked": form, "estimate": None}
     try:
         agent = operations.find_agent(owner, form.spec.agent)
-    except UnknownAgent as refusal:
+        operations.check_can_play(agent, form.spec)
+    except Refusal as refusal:
         form.add_error("agent", str(refusal))
         return {"checked": form, "estimate": None}
     return {"checked": form, "estimate": estimates.estimate(agent, form.spec)}
 
 
 def _field_of(refusal: Refusal) -> str | None:
-    if isinstance(refusal, UnknownAgent):
+    if isinstance(refusal, UnknownAgent | NoExpert):
         return "agent"
     return "episodes_per_env" if isinstance(refusal, TooManyEpisodes) else None
 
@@ -155,7 +158,7 @@ def episodes(request: HttpRequest, job_id: str) -> HttpResponse:
     found = _job(job_id)
     env_id, outcome = request.GET.get("env_id", ""), request.GET.get("outcome", "")
     rows = results.finished(found, outcome if outcome in results.WORDS else "").order_by("slot")
-    if env_id:
+    if env_id in found.spec["env_ids"]:
         rows = rows.filter(env_id=env_id)
     page = Paginator(rows, EPISODES_ON_A_PAGE).get_page(request.GET.get("page"))
     outcomes = {state: results.WORDS[state] for state in ("won", "lost", "limit", "error")}

@@ -4,9 +4,9 @@ import pytest
 
 from apps.jobs.models import Job, Shard
 from apps.leaderboard.models import Score
-from tests.workers.records import Submit, assert_exactly_once, fresh
 from tests.workers.environments import POISON, SLOW
 from tests.workers.processes import wait_until, worker
+from tests.workers.records import Submit, assert_exactly_once, fresh
 
 
 def test_kill_9_in_mid_job_loses_and_repeats_nothing(submit: Submit) -> None:

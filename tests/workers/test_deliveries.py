@@ -9,9 +9,9 @@ from django.db import connection
 
 from apps.jobs.models import Job
 from apps.queue import enqueue
-from tests.workers.records import Submit, assert_exactly_once, fresh
 from tests.workers.environments import SLOW
 from tests.workers.processes import wait_until, worker
+from tests.workers.records import Submit, assert_exactly_once, fresh
 from workers import evaluate
 
 

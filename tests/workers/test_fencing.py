@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.db import transaction
-
 from django.db.models.functions import Now
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

@@ -4,9 +4,9 @@ import time
 
 from apps.jobs import operations
 from apps.jobs.models import Job, Shard
-from tests.workers.records import Submit, assert_exactly_once, fresh
 from tests.workers.environments import BROKEN, SLOW
 from tests.workers.processes import wait_until, worker
+from tests.workers.records import Submit, assert_exactly_once, fresh
 from workers import evaluate
 
 
