@@ -80,7 +80,10 @@ class Snapshot:
     @property
     def expert(self) -> bool:
         """Whether there is an expert to ask and to watch."""
-        return has_expert(self.episode.env_id)
+        try:
+            return has_expert(self.episode.env_id)
+        except UnknownEnvironment:
+            return False
 
     def since(self, seq: int) -> list[Turn]:
         """The turns played after the episode had reached `seq`, the newest first."""
