@@ -2,3 +2,4 @@
 
 from gem.envs.games import guess_the_number as guess_the_number
 from gem.envs.games import minesweeper as minesweeper
+from gem.envs.games import sokoban as sokoban
