@@ -102,6 +102,11 @@ def print_table(rows: list[tuple[str, ...]]) -> None:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip(), flush=True)
 
 
+def machine() -> str:
+    """How busy this machine is: latencies of a busy one say little."""
+    return f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}"
+
+
 def root() -> Path:
     """The checkout."""
     return Path(__file__).resolve().parent.parent

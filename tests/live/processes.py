@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -78,7 +79,8 @@ class Fleet:
 def fleet_on(database_url: str, **more: str) -> Iterator[Fleet]:
     """Processes on this database."""
     guard = Guard()
-    fleet = Fleet(guard, dict(os.environ) | {"DATABASE_URL": database_url} | more)
+    env = {"DATABASE_URL": database_url, "STATE_DIR": os.environ.get("STATE_DIR", tempfile.gettempdir())}
+    fleet = Fleet(guard, dict(os.environ) | env | more)
     try:
         yield fleet
     finally:
