@@ -203,6 +203,9 @@ CSRF_FAILURE_VIEW = "apps.site.views.csrf_failure"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes; the longest form is an action of 64 KiB
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
 
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
+"""Lets a Prometheus without a session read /metrics; empty: staff only."""
+
 # ---------------------------------------------------------------- logs
 
 structlog.configure(

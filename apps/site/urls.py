@@ -13,4 +13,5 @@ urlpatterns = [
     path("docs/<path:page>/", views.doc, name="doc"),
     path("health/", views.health, name="health"),
     path("health.json", views.health_json, name="health_json"),
+    path("metrics", views.metrics, name="metrics"),
 ]

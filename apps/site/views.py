@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
+from django_prometheus.exports import ExportToDjangoView
 
 import gem
 from apps.accounts import visitors
@@ -127,6 +128,19 @@ def health_json(request: HttpRequest) -> HttpResponse:
     """The same for machines: 200, or 503 if a part failed."""
     found = parts.report()
     return JsonResponse(parts.as_json(found), status=200 if found.ok else 503)
+
+
+@never_cache
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Figures for Prometheus: for staff, and for whoever sends `Authorization: Bearer METRICS_TOKEN`."""
+    expected = f"Bearer {settings.METRICS_TOKEN}" if settings.METRICS_TOKEN else ""
+    sent = request.headers.get("Authorization", "")
+    has_token = bool(expected) and secrets.compare_digest(sent.encode(), expected.encode())
+    if not (has_token or request.user.is_staff):
+        raise Http404
+    answer: HttpResponse = ExportToDjangoView(request)
+    return answer
 
 
 # ---------------------------------------------------------------- errors

@@ -36,9 +36,7 @@ def test_a_queue_without_workers_says_what_to_start(client: Client, monkeypatch:
     assert "start nobody" in found["do"]
 
 
-def test_a_broker_that_is_away_is_said_and_everything_else_still_shown(
-    client: Client, settings: Settings
-) -> None:
+def test_a_broker_that_is_away_is_said_and_everything_else_still_shown(client: Client, settings: Settings) -> None:
     health._broker.cache_clear()
     settings.BROKER_URL = "redis://127.0.0.1:1/0"
     try:
