@@ -53,7 +53,7 @@ document.addEventListener("htmx:afterRequest", (event) => {
   if (event.detail.elt.id !== "say") return;
   busy = false;
   const text = field();
-  if (!event.detail.successful) {
+  if (event.detail.xhr.status !== 200) { // refused, though htmx shows the answer: the text stays
     queue.length = 0;
     return;
   }
