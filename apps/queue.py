@@ -10,9 +10,10 @@ import platform
 from dataclasses import dataclass
 
 import redis
-from celery import current_app
+from celery import Celery
 from django.conf import settings
 from django.db import transaction
+from django.utils.module_loading import import_string
 from kombu.exceptions import OperationalError
 
 logger = logging.getLogger(__name__)
@@ -25,9 +26,16 @@ def enqueue(task: str, *ids: str | int) -> None:
 
 def _send(task: str, ids: tuple[str | int, ...]) -> None:
     try:
-        current_app.send_task(task, args=ids, retry=False)
+        _celery().send_task(task, args=ids, retry=False)
     except OperationalError as error:
         logger.warning("The broker did not take %s%s; the reaper will send it again: %s", task, ids, error)
+
+
+@functools.cache
+def _celery() -> Celery:
+    """The application, found by its setting: the apps know nothing of the project around them."""
+    app: Celery = import_string(settings.CELERY_APP)
+    return app
 
 
 # ---------------------------------------------------------------- who is there

@@ -7,15 +7,15 @@ from django.core.asgi import get_asgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gemweb.settings")
 django_application = get_asgi_application()
 
-from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
-from channels.security.websocket import AllowedHostsOriginValidator
+from channels.sessions import CookieMiddleware
 
+from apps.live.origin import OwnPagesOnly
 from apps.live.routing import websocket_urlpatterns
 
 application = ProtocolTypeRouter(
     {
         "http": django_application,
-        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
+        "websocket": OwnPagesOnly(CookieMiddleware(URLRouter(websocket_urlpatterns))),
     }
 )

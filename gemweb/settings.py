@@ -63,6 +63,7 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -96,12 +97,14 @@ DATABASES = {"default": env.db("DATABASE_URL", default="postgres:///gemweb")}
 if DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql":
     raise ImproperlyConfigured("gemweb keeps its data in Postgres: DATABASE_URL must start with postgres://.")
 # Web and worker threads share a small pool; a persistent connection per thread would exhaust Postgres.
-DATABASES["default"]["OPTIONS"] = {"pool": {"min_size": 1, "max_size": env.int("DATABASE_POOL", default=12)}}
+DATABASE_POOL = env.int("DATABASE_POOL", default=12)
+DATABASES["default"]["OPTIONS"] = {"pool": {"min_size": 1, "max_size": DATABASE_POOL}} if DATABASE_POOL else {}
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 VALKEY_URL = env.str("VALKEY_URL", default="redis://127.0.0.1:6379/0")
 BROKER_URL = env.str("BROKER_URL", default=VALKEY_URL)
+CELERY_APP = "gemweb.celery.app"
 
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": VALKEY_URL}}
 SESSION_ENGINE = "django.contrib.sessions.backends.db"
@@ -116,6 +119,20 @@ MAX_ATTEMPTS = 3
 JOBS_RUNNING_PER_USER = env.int("JOBS_RUNNING_PER_USER", default=2)
 JOBS_QUEUED_PER_USER = env.int("JOBS_QUEUED_PER_USER", default=20)
 EPISODES_PER_JOB = env.int("EPISODES_PER_JOB", default=100_000)
+
+# ---------------------------------------------------------------- sockets and shows
+
+SOCKETS_PER_USER = env.int("SOCKETS_PER_USER", default=40)
+"""Open pages of one person in one web process."""
+SOCKETS_PER_ADDRESS = env.int("SOCKETS_PER_ADDRESS", default=400)
+"""Open pages of people without an account behind one address: a classroom, a lab."""
+SHOWS_PER_PERSON = env.int("SHOWS_PER_PERSON", default=8)
+"""Live episodes of agents that one person may have under way."""
+TURN_SECONDS = env.float("TURN_SECONDS", default=30.0)
+"""How long an agent may think about one turn of a live episode."""
+
+STARTS_PER_MINUTE = env.int("STARTS_PER_MINUTE", default=20)
+"""Episodes that a visitor may start in a minute; four times as many with an account, or from one address."""
 
 # ---------------------------------------------------------------- people
 
@@ -182,8 +199,12 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", default=False) else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+CSRF_FAILURE_VIEW = "apps.site.views.csrf_failure"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes; the longest form is an action of 64 KiB
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
+
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
+"""Lets a Prometheus without a session read /metrics; empty: staff only."""
 
 # ---------------------------------------------------------------- logs
 
@@ -206,7 +227,9 @@ LOGGING = {
             "()": structlog.stdlib.ProcessorFormatter,
             "processor": structlog.processors.JSONRenderer()
             if env.bool("LOG_JSON", default=False)
-            else structlog.dev.ConsoleRenderer(colors=False, pad_event=0),
+            else structlog.dev.ConsoleRenderer(
+                colors=False, pad_event_to=0, exception_formatter=structlog.dev.plain_traceback
+            ),
             "foreign_pre_chain": [structlog.stdlib.add_log_level, structlog.stdlib.add_logger_name],
         }
     },

@@ -10,7 +10,6 @@ urlpatterns = [
     path("play/", include("apps.play.urls")),
     path("jobs/", include("apps.jobs.urls")),
     path("leaderboard/", include("apps.leaderboard.urls")),
-    path("", include("django_prometheus.urls")),
 ]
 
 handler400 = "apps.site.views.bad_request"

@@ -18,7 +18,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if config.option.help or not services.needs_services(config.args, config.invocation_params.dir):
         return
-    for name, value in services.test_environment().items():
+    for name, value in services.session_environment().items():
         os.environ.setdefault(name, value)
     started = services.start_services(os.environ)
     if started is not None:

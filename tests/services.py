@@ -11,9 +11,11 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
+
+import psutil
 
 from gemweb.local.guard import Guard
 from gemweb.local.postgres import Postgres
@@ -61,7 +63,7 @@ class Services:
         return running
 
 
-def start_services(env: dict[str, str]) -> Services | None:
+def start_services(env: MutableMapping[str, str]) -> Services | None:
     """Start what `env` does not name yet, and name it there."""
     if env.get("DATABASE_URL") and env.get("VALKEY_URL"):
         return None
@@ -116,6 +118,16 @@ class Stack:
         found: dict[str, int] = json.loads((self.state_dir / "services.json").read_text())
         return found
 
+    @property
+    def database_url(self) -> str:
+        """How the stack's processes reach its database."""
+        return self._setting("DATABASE_URL")
+
+    @property
+    def valkey_url(self) -> str:
+        """How the stack's processes reach its broker."""
+        return self._setting("VALKEY_URL")
+
     def get(self, path: str = "/") -> tuple[int, str]:
         """Fetch a page: status and text."""
         with urllib.request.urlopen(self.url + path, timeout=20) as answer:
@@ -132,6 +144,9 @@ class Stack:
         """Kill the supervisor without warning."""
         self.process.kill()
         self.process.wait()
+
+    def _setting(self, name: str) -> str:
+        return psutil.Process(self.pids()["web"]).environ()[name]
 
     def _read(self) -> None:
         assert self.process.stdout is not None
@@ -153,15 +168,17 @@ INHERITED_BY_TESTS_ONLY = {
 
 @contextmanager
 def running_stack(env: dict[str, str] | None = None) -> Iterator[Stack]:
-    """A stack in a folder of its own, served while the block lasts; nothing of it stays."""
-    state_dir = Path(tempfile.mkdtemp(prefix="gemweb-stack-"))
+    """A stack, served while the block lasts; nothing of it stays, unless it ran in a folder that was named."""
+    named = (env or {}).get("STATE_DIR")
+    state_dir = Path(named or tempfile.mkdtemp(prefix="gemweb-stack-"))
     stack = Stack(state_dir, env)
     try:
         yield stack
     finally:
         if stack.process.poll() is None:
             stack.stop()
-        forget_state(state_dir)
+        if not named:
+            forget_state(state_dir)
 
 
 def forget_state(state_dir: Path) -> None:
@@ -172,7 +189,7 @@ def forget_state(state_dir: Path) -> None:
     shutil.rmtree(state_dir, ignore_errors=True)
 
 
-def test_environment() -> dict[str, str]:
+def session_environment() -> dict[str, str]:
     """What settings need in a test session, beside the services."""
     return {
         "DJANGO_SETTINGS_MODULE": "gemweb.settings",

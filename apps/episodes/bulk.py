@@ -25,7 +25,7 @@ _EPISODES = (
     " turn_count, max_turns, seq, listed, created, ended) FROM STDIN"
 )
 _SEATS = "COPY episodes_seat (episode_id, number, agent_id, visitor, total_reward) FROM STDIN"
-_TURNS = "COPY episodes_turn (episode_id, number, seat, action, observation, reward, info, created) FROM STDIN"
+_TURNS = "COPY episodes_turn (episode_id, number, seat, action, observation, reward, info, extra, created) FROM STDIN"
 
 
 def make_ids(count: int) -> list[str]:
@@ -68,9 +68,13 @@ def _episode(key: str, batch_id: str, record: EpisodeRecord, stamp: str) -> str:
 
 def _turns(key: str, record: EpisodeRecord, stamp: str) -> Iterator[str]:
     for number, turn in enumerate(record.turns, start=1):
+        info, extra = turn.info, r"\N"
+        if "note" in info:  # the agent's, not the environment's
+            info = {name: value for name, value in info.items() if name != "note"}
+            extra = _json({"note": turn.info["note"]})
         yield (
             f"{key}\t{number}\t0\t{_text(turn.action)}\t{_text(turn.observation)}\t{turn.reward!r}"
-            f"\t{_json(turn.info)}\t{stamp}\n"
+            f"\t{_json(info)}\t{extra}\t{stamp}\n"
         )
 
 

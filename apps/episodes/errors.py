@@ -54,3 +54,27 @@ class Outdated(Refusal):
 
     status = 409
     title = "The environment has changed"
+
+
+class Unreadable(Refusal):
+    """The environment would not understand the text, and a person most likely did not mean that."""
+
+    status = 422
+    title = "The environment cannot read this"
+
+    def __init__(self, sentence: str, suggestion: str = "") -> None:
+        super().__init__(sentence)
+        self.suggestion = suggestion
+        """The same text as an action that it can read; empty if there is none."""
+
+
+class TooFast(Refusal):
+    """More was asked for in a short time than one visitor gets."""
+
+    status = 429
+    title = "That was a lot at once"
+
+    def __init__(self, sentence: str, wait: float) -> None:
+        super().__init__(sentence)
+        self.wait = wait
+        """Seconds until the next one is let through."""

@@ -30,11 +30,12 @@ def make_id() -> str:
 
 
 class Batch(models.Model):
-    """Episodes that belong together: those of one job, of one duel, of the showcase."""
+    """Episodes that belong together: those of one job, of one duel, of the showcase, the examples."""
 
     class Kind(models.TextChoices):
         JOB = "job"
         SHOWCASE = "showcase"
+        EXAMPLE = "example"
 
     id = models.CharField(primary_key=True, max_length=ID_LENGTH, default=make_id, editable=False)
     kind = models.CharField(max_length=12, choices=Kind.choices)
@@ -138,6 +139,7 @@ class Episode(models.Model):
         indexes = [
             models.Index(fields=["env_id", "-created"]),
             models.Index(fields=["env_id", "seed"]),
+            models.Index(fields=["-created", "id"]),
             models.Index(fields=["-created"], condition=models.Q(status="running"), name="running_episodes"),
         ]
 
@@ -157,6 +159,11 @@ class Episode(models.Model):
     def spec(self) -> EnvSpec:
         """The environment's specification."""
         return gem.spec(self.env_id)
+
+    @property
+    def family(self) -> str:
+        """The environment's short name, even if it is no longer registered: `Sokoban`."""
+        return self.env_id.partition(":")[2].partition("-v")[0] or self.env_id
 
     @property
     def over(self) -> bool:
@@ -203,6 +210,14 @@ class Seat(models.Model):
 
     def __str__(self) -> str:
         return f"{self.agent} in seat {self.number}"
+
+    def belongs_to(self, user: Viewer, visitor: str) -> bool:
+        """Whether this person acts from the seat."""
+        if self.agent.kind != Agent.Kind.HUMAN:
+            return False
+        if self.user_id is not None:
+            return user.is_authenticated and self.user_id == user.pk
+        return bool(visitor) and self.visitor == visitor
 
 
 class Turn(models.Model):

@@ -89,6 +89,50 @@ def begin(
     return episode
 
 
+@transaction.atomic
+def fork(episode: Episode, turn: int, *, seats: Sequence[Occupant]) -> Episode:
+    """Another episode with the same past up to `turn`, and an open future for those in `seats`.
+
+    Raises:
+        NotFound: if the episode has no such turn.
+        EpisodeOver: if nothing can follow that turn.
+        Outdated: as `restore`.
+    """
+    if not 0 <= turn <= episode.turn_count:
+        raise NotFound(f"The episode has the turns 0 to {episode.turn_count}; there is no turn {turn} to fork from.")
+    if turn == episode.turn_count and episode.status == Episode.Status.ENDED:
+        raise EpisodeOver("Nothing can follow its last turn. Fork from an earlier one.")
+    try:
+        env = replay.restore(replay.Identity(**episode.identity()), actions(episode)[:turn])
+    except VersionChanged as error:
+        raise Outdated(f"{error} What was played stays here to read; a new episode plays by the new rules.") from error
+    branch = Episode(
+        parent=episode,
+        parent_turn=turn,
+        **episode.identity(),
+        engine_version=gem.__version__,
+        python_version=platform.python_version(),
+        first_observation=episode.first_observation,
+        first_info=episode.first_info,
+        max_turns=episode.max_turns,
+        turn_count=turn,
+        state=_cached(env),
+        seq=turn,
+        listed=episode.listed,
+    )
+    branch.save(force_insert=True)
+    past = list(episode.turns.filter(number__lte=turn).order_by("number"))
+    for kept in past:
+        kept.episode, kept.seq = branch, kept.number
+    Turn.objects.bulk_create(past)
+    for number, who in enumerate(seats):
+        total = sum((kept.reward for kept in past if kept.seat == number), 0.0)
+        Seat.objects.create(
+            episode=branch, number=number, agent=who.agent, user=who.user, visitor=who.visitor, total_reward=total
+        )
+    return branch
+
+
 def lock(episode_id: str) -> Episode:
     """The episode, its row locked until the end of the caller's transaction.
 
@@ -265,3 +309,8 @@ def _end(episode: Episode, status: Episode.Status) -> None:
     episode.status = status
     episode.ended = timezone.now()
     episode.state = None
+
+
+def adopt(user: User, visitor: str) -> int:
+    """Give the seats that a visitor without an account acted from to the account they now have; how many."""
+    return Seat.objects.filter(visitor=visitor, user=None).update(user=user)

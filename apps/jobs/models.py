@@ -73,9 +73,6 @@ class Job(models.Model):
     started = models.DateTimeField(null=True, blank=True)
     ended = models.DateTimeField(null=True, blank=True)
 
-    shards: models.Manager[Shard]
-    events: models.Manager[JobEvent]
-
     objects = JobQuerySet.as_manager()
 
     class Meta:
@@ -93,6 +90,17 @@ class Job(models.Model):
     def get_absolute_url(self) -> str:
         """The job's page."""
         return reverse("jobs:job", args=[self.id])
+
+    @property
+    def title(self) -> str:
+        """What it is, in words: its name, or who plays what."""
+        if self.name:
+            return self.name
+        env_ids = self.spec.get("env_ids", [])
+        what = self.spec.get("benchmark") or (
+            env_ids[0].partition(":")[2] if len(env_ids) == 1 else f"{len(env_ids)} environments"
+        )
+        return f"{self.agent.name} on {what}"
 
     @property
     def over(self) -> bool:

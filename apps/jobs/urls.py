@@ -1,6 +1,36 @@
-"""Addresses."""
+"""Addresses of jobs."""
 
-from django.urls import URLPattern
+from django.urls import path, register_converter
+
+from apps.episodes.models import ALPHABET, ID_LENGTH
+from apps.jobs import views
+
+
+class JobId:
+    """An id as `make_id` makes them; anything else is no address."""
+
+    regex = f"[{ALPHABET}]{{{ID_LENGTH}}}"
+
+    def to_python(self, value: str) -> str:
+        """The id as text."""
+        return value
+
+    def to_url(self, value: str) -> str:
+        """The id as text."""
+        return value
+
+
+register_converter(JobId, "job_id")
 
 app_name = "jobs"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("", views.list, name="list"),
+    path("recent/", views.recent, name="recent"),
+    path("new/", views.submit, name="submit"),
+    path("new/estimate/", views.estimate, name="estimate"),
+    path("<job_id:job_id>/", views.job, name="job"),
+    path("<job_id:job_id>/episodes/", views.episodes, name="episodes"),
+    path("<job_id:job_id>/spec.json", views.spec, name="spec"),
+    path("<job_id:job_id>/cancel/", views.cancel, name="cancel"),
+    path("<job_id:job_id>/resubmit/", views.resubmit, name="resubmit"),
+]

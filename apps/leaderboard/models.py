@@ -6,6 +6,20 @@ from django.db import models
 
 from apps.agents.models import Agent
 from apps.jobs.models import Job
+from gem.benchmarks import Benchmark
+
+
+class ScoreQuerySet(models.QuerySet["Score"]):
+    """Reads of scores."""
+
+    def of(self, benchmark: Benchmark) -> ScoreQuerySet:
+        """Those of the benchmark's present version."""
+        return self.filter(benchmark=benchmark.name, benchmark_version=benchmark.version)
+
+    def newest(self, env_id: str = "") -> ScoreQuerySet:
+        """Each agent's latest on one environment, or (without one) overall."""
+        chosen = self.filter(env_id=env_id).order_by("agent_id", "-created").distinct("agent_id")
+        return Score.objects.filter(pk__in=chosen.values("pk")).select_related("agent", "job__owner")
 
 
 class Score(models.Model):
@@ -28,6 +42,8 @@ class Score(models.Model):
     n = models.PositiveIntegerField()
     errors = models.PositiveIntegerField(default=0)
     created = models.DateTimeField(auto_now_add=True)
+
+    objects = ScoreQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -1,6 +1,13 @@
-"""Addresses."""
+"""Addresses of the leaderboard."""
 
-from django.urls import URLPattern
+from django.urls import path
+
+from apps.leaderboard import views
 
 app_name = "leaderboard"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("", views.benchmark, name="benchmark"),
+    path("top/", views.top, name="top"),
+    path("agents/", views.agents, name="agents"),
+    path("row/<int:score_id>/", views.row, name="row"),
+]

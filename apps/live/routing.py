@@ -1,5 +1,24 @@
 """Sockets by address."""
 
-from django.urls import URLPattern
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
 
-websocket_urlpatterns: list[URLPattern] = []
+from django.urls import path, re_path
+
+from apps.live.consumers import LiveConsumer
+
+Message = MutableMapping[str, Any]
+
+
+async def nothing_here(
+    scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
+) -> None:
+    """Refuse a socket at an address that has none."""
+    await receive()
+    await send({"type": "websocket.close"})
+
+
+websocket_urlpatterns = [
+    path("live/<slug:topic>/<str:key>/", LiveConsumer.as_asgi()),
+    re_path(r"", nothing_here),  # type: ignore[arg-type]  # Channels routes to ASGI applications
+]

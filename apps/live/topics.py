@@ -4,10 +4,13 @@ A topic names rows that carry a `seq`. An event is what changes on a page that s
 swapped by id. It is rendered once per process and audience and sent to everybody, so it holds no viewer's data.
 """
 
-from dataclasses import dataclass
-from typing import Protocol
+from __future__ import annotations
 
-from apps.accounts.models import Viewer
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from apps.accounts.models import Viewer
 
 
 @dataclass(frozen=True, slots=True)

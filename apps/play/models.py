@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 
 from apps.episodes.models import Episode
+from apps.episodes.snapshot import Snapshot, snapshot
 
 
 class Show(models.Model):
@@ -34,3 +35,23 @@ class Show(models.Model):
 
     def __str__(self) -> str:
         return f"show of {self.episode}"
+
+
+class Showcase(models.Model):
+    """The show that the home page follows: always the same row, one episode after another."""
+
+    MAIN = "main"
+
+    key = models.CharField(primary_key=True, max_length=20, default=MAIN)
+    episode = models.ForeignKey(Episode, models.SET_NULL, null=True, blank=True, related_name="+")
+    number = models.PositiveIntegerField(default=0)
+    """How many episodes it has begun; says which environment comes next."""
+    seq = models.PositiveIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"showcase {self.key}"
+
+    @property
+    def shot(self) -> Snapshot | None:
+        """Its episode as a page shows it."""
+        return snapshot(self.episode) if self.episode else None

@@ -1,6 +1,19 @@
-"""Addresses."""
+"""Addresses of what people start and do in episodes; the episodes themselves are under `episodes:`."""
 
-from django.urls import URLPattern
+from django.urls import path
+
+from apps.play import views
 
 app_name = "play"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("new/", views.new, name="new"),
+    path("watch/", views.lobby, name="lobby"),
+    path("watch/new/", views.watch_new, name="watch_new"),
+    path("<slug:episode_id>/turn/", views.take_turn, name="take_turn"),
+    path("<slug:episode_id>/hint/", views.hint, name="hint"),
+    path("<slug:episode_id>/undo/", views.undo, name="undo"),
+    path("<slug:episode_id>/abandon/", views.abandon, name="abandon"),
+    path("<slug:episode_id>/fork/", views.fork, name="fork"),
+    path("<slug:episode_id>/controls/", views.controls, name="controls"),
+    path("<slug:episode_id>/control/<slug:verb>/", views.control, name="control"),
+]

@@ -7,9 +7,11 @@ from apps.site import views
 app_name = "site"
 urlpatterns = [
     path("", views.home, name="home"),
+    path("begin/", views.begin, name="begin"),
     path("search/", views.search, name="search"),
     path("docs/", views.docs, name="docs"),
     path("docs/<path:page>/", views.doc, name="doc"),
     path("health/", views.health, name="health"),
     path("health.json", views.health_json, name="health_json"),
+    path("metrics", views.metrics, name="metrics"),
 ]

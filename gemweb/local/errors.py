@@ -17,7 +17,8 @@ def explain(error: OSError, place: Path) -> StackError:
         return StackError(f"Cannot write to {where}: make it writable, or choose another folder with STATE_DIR=...")
     if error.errno in {errno.ENOTDIR, errno.EEXIST}:
         return StackError(f"{where} is in the way, a folder is needed there: move it, or choose STATE_DIR=...")
-    return StackError(f"The system refused to use {where}: {error.strerror or error}.")
+    reason = error.strerror or str(error)
+    return StackError(f"{where} cannot be used ({reason}): choose another folder with STATE_DIR=...")
 
 
 def disk_full(where: Path) -> StackError:

@@ -135,11 +135,19 @@ class Postgres:
     def service(self) -> Service:
         """The server as the supervisor starts it. SIGINT ends it cleanly, SIGQUIT at once."""
         settings = self._settings | ({"io_method": "sync"} if self._binaries.major >= 18 else {})
-        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-        command = [self._program("postgres"), "-D", self.data, "-k", self._socket_folder(), "-h", "127.0.0.1"]
+        options = [f"--{name}={value}" for name, value in settings.items()]
+        command: list[str | Path] = [
+            self._program("postgres"),
+            "-D",
+            self.data,
+            "-k",
+            self._socket_folder(),
+            "-h",
+            "127.0.0.1",
+        ]
         return Service(
             name="postgres",
-            command=[*command, "-p", str(self.port), *options],
+            command=[*command, "-p", str(self.port), "-k", self._socket_folder(), *options],
             account=self._account,
             cwd=Path("/"),
             polite=SIGINT,

@@ -1,18 +1,20 @@
 """Template tags and filters of the interface, available in every template without a load."""
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 from django import template
 from django.forms import BoundField
 from django.templatetags.static import static
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 register = template.Library()
 
 MINUS = "\u2212"
+_NEGATIVE = re.compile(r"(?<![\w.])-(?=\d)")
 
 
 class Stone(Protocol):
@@ -74,13 +76,12 @@ def interval(
     Values beyond the scale are drawn at its ends; the label has the true numbers.
     """
 
-    def place(value: float) -> str:
-        share = (value - start) / (end - start) if end > start else 0.5
-        return f"{100 * min(1.0, max(0.0, share)):.1f}%"
+    def at(value: float) -> str:
+        return place((value - start) / (end - start) if end > start else 0.5)
 
-    zero = place(0.0) if start < 0.0 < end else ""
+    zero = at(0.0) if start < 0.0 < end else ""
     label = f"{number(mean, 2)}, 95 % interval {number(low, 2)} to {number(high, 2)}"
-    return {"mean": place(mean), "low": place(low), "high": place(high), "zero": zero, "label": label, "colour": colour}
+    return {"mean": at(mean), "low": at(low), "high": at(high), "zero": zero, "label": label, "colour": colour}
 
 
 # ---------------------------------------------------------------- numbers
@@ -116,6 +117,12 @@ def sign(value: float | None) -> str:
 
 
 @register.filter
+def place(share: float) -> str:
+    """Where a share from 0 to 1 lies on a picture's axis: `12.5%`."""
+    return f"{100 * min(1.0, max(0.0, share)):.1f}%"
+
+
+@register.filter
 def percent(share: float | None, places: int = 1) -> str:
     """A share from 0 to 1 as a percentage: `54.0 %`."""
     return "–" if share is None else f"{100 * share:.{places}f} %"
@@ -136,6 +143,25 @@ def seconds(value: float | None) -> str:
         return f"{minutes} min {rest} s" if rest else f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+# ---------------------------------------------------------------- text
+
+
+@register.filter
+def prose(text: str) -> SafeString:
+    """A docstring's text: what stands in backquotes becomes code, and a hyphen before a digit a real minus sign."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # a backquote without its partner
+        parts = [text]
+    return format_html_join(
+        "",
+        "{}",
+        (
+            (format_html("<code>{}</code>", part) if index % 2 else _NEGATIVE.sub(MINUS, part),)
+            for index, part in enumerate(parts)
+        ),
+    )
 
 
 # ---------------------------------------------------------------- forms

@@ -14,7 +14,8 @@ from gem.agents.agent import Decision, Request
 from gem.agents.experts.crosswords import fit_words
 from gem.agents.experts.game_2048 import expectimax
 from gem.agents.experts.guess_the_number import halve
-from gem.agents.experts.sudoku import deduce
+from gem.agents.experts.minesweeper import deduce
+from gem.agents.experts.sudoku import complete
 from gem.agents.experts.wiki_game import search_links
 from gem.agents.experts.word_search import read_lines
 from gem.errors import InvalidArgument
@@ -25,7 +26,8 @@ EXPERTS: Mapping[str, Solver] = {
     "game:Crosswords": fit_words,
     "game:Game2048": expectimax,
     "game:GuessTheNumber": halve,
-    "game:Sudoku": deduce,
+    "game:Minesweeper": deduce,
+    "game:Sudoku": complete,
     "game:WikiGame": search_links,
     "game:WordSearch": read_lines,
 }

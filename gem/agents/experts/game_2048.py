@@ -107,6 +107,7 @@ def _line_score(row: Row) -> float:
     falls = sum(a**ORDER_POWER - b**ORDER_POWER for a, b in pairwise(row) if a > b)
     rises = sum(b**ORDER_POWER - a**ORDER_POWER for a, b in pairwise(row) if b > a)
     crowd: float = sum(power**CROWD_POWER for power in row)
-    return (
+    score: float = (
         EMPTY_WEIGHT * LINES[row].empty + PAIR_WEIGHT * pairs - ORDER_WEIGHT * min(falls, rises) - CROWD_WEIGHT * crowd
     )
+    return score

@@ -6,7 +6,7 @@ from gem.agents.agent import Decision
 from gem.envs.games.sudoku import Search, Sudoku
 
 
-def deduce(env: Sudoku) -> Decision:
+def complete(env: Sudoku) -> Decision:
     """The next number that the rules force."""
     search = Search(env.scale, env.board)
     empty = [cell for cell, number in enumerate(env.board) if not number]

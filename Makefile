@@ -1,0 +1,64 @@
+# Everything a person does with this checkout. `make` lists the targets; nothing needs installing first
+# but Python 3.11 or newer. Options: PYTHON=python3.12 PORT=8001 BIND=0.0.0.0 STATE_DIR=/srv/gemweb
+
+PYTHON ?= python3
+BIN := .venv/bin
+BOOTSTRAP = $(PYTHON) gemweb/bootstrap.py
+UV = .venv/uv/bin/uv
+COMPILE = $(UV) pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 \
+	--custom-compile-command "make lock"
+PYTEST = $(BIN)/python -m pytest
+
+# Settings as a server has them, for the checks that load Django; no service is asked.
+PRODUCTION = SECRET_KEY=$$($(BIN)/python -c "import secrets; print(secrets.token_urlsafe(60))") \
+	DATABASE_URL=postgres://gemweb@127.0.0.1:9/gemweb VALKEY_URL=redis://127.0.0.1:9/0 \
+	DATABASE_POOL=0 DEBUG=0 LOCAL_MODE=0 HTTPS=1 ALLOWED_HOSTS=gemweb.example
+
+.DEFAULT_GOAL := help
+.PHONY: help up test test-all check types format lock bench clean reset dev browser
+
+help:  ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-10s %s\n", $$1, $$2 }'
+
+up:  ## Start everything and print the address; Ctrl-C stops it (PORT, BIND, STATE_DIR)
+	@$(BOOTSTRAP) run gemweb.local
+
+dev:  ## Install what tests and checks need into .venv
+	@$(BOOTSTRAP) dev
+
+browser: dev
+	@$(BIN)/python -m tests.browser
+
+test: dev browser  ## Run every test except the long fault tests (ARGS="tests/engine -k sokoban")
+	$(PYTEST) -m "not fault" $(ARGS)
+
+test-all: dev browser  ## Run every test
+	$(PYTEST) $(ARGS)
+
+check: dev  ## Check style, types, layers, migrations, deployment settings, docker/; under a minute
+	$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/lint-imports
+	$(PRODUCTION) $(BIN)/python manage.py check --deploy --fail-level WARNING
+	$(PRODUCTION) $(BIN)/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
+	$(BIN)/hadolint docker/Dockerfile
+	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker/compose.yml
+	$(PRODUCTION) $(BIN)/mypy
+
+format: dev  ## Format the code and mend what can be mended
+	$(BIN)/ruff check --fix --quiet
+	$(BIN)/ruff format
+
+lock: dev  ## Compile the lock files anew from pyproject.toml
+	$(COMPILE) --upgrade pyproject.toml --group web -o requirements.lock
+	$(COMPILE) --upgrade pyproject.toml --group web --group dev -c requirements.lock -o requirements-dev.lock
+	echo uv | $(COMPILE) --upgrade - -o requirements-uv.lock
+
+bench: dev  ## Measure what docs/benchmarks.md claims about starting and stopping
+	$(BIN)/python -m bench.startup
+
+clean:  ## Delete .venv and the caches; data stays
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+reset:  ## Delete the data in STATE_DIR
+	@$(PYTHON) -m gemweb.local.reset

@@ -1,0 +1,27 @@
+"""Parts of pages of other apps: what they show of episodes."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from apps.episodes.models import Batch, Episode
+from apps.episodes.snapshot import snapshot
+
+RECENT = 8
+
+
+@require_safe
+def example(request: HttpRequest) -> HttpResponse:
+    """The expert's example of an environment (`env_id`): its board with a link to the replay."""
+    examples = Episode.objects.filter(env_id=request.GET.get("env_id", ""), batch__kind=Batch.Kind.EXAMPLE)
+    found = examples.with_seats().order_by("-created").first()
+    shot = snapshot(found) if found else None
+    return render(request, "episodes/example.html", {"episode": found, "shot": shot})
+
+
+@require_safe
+def recent(request: HttpRequest) -> HttpResponse:
+    """The latest public episodes of an environment (`env_id`)."""
+    env_id = request.GET.get("env_id", "")
+    episodes = Episode.objects.filter(env_id=env_id, listed=True).with_seats().order_by("-created")[:RECENT]
+    return render(request, "episodes/recent.html", {"episodes": episodes, "env_id": env_id})

@@ -1,0 +1,242 @@
+"""Pages of episodes: live while one runs, a replay afterwards, the list, and the data behind them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.serializers.json import DjangoJSONEncoder
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import require_POST, require_safe
+
+from apps.accounts import visitors
+from apps.episodes import operations
+from apps.episodes.forms import FilterForm
+from apps.episodes.models import Episode, Turn
+from apps.episodes.snapshot import Snapshot, moments, snapshot
+from gem.errors import GemError
+
+CHUNK = 50
+"""Turns in one piece of a replay."""
+STRIP = 400
+"""Turns that a reward strip can show apart."""
+PAGE = 50
+"""Episodes in one page of the list."""
+
+
+def find(episode_id: str) -> Episode:
+    """The episode, or a page that says there is none."""
+    found = Episode.objects.filter(pk=episode_id).select_related("parent").first()
+    if found is None:
+        raise Http404(f"There is no episode {episode_id}. The address may have a slip in it, or it was deleted.")
+    return found
+
+
+@never_cache
+@require_safe
+def episode(request: HttpRequest, episode_id: str) -> HttpResponse:
+    """The permalink: the board to play or watch while the episode runs, its replay afterwards."""
+    found = find(episode_id)
+    if found.over:
+        return _replay(request, found, found.turn_count)
+    shot = snapshot(found)
+    if shot.seat.belongs_to(request.user, visitors.known(request)):
+        return play_page(request, shot)
+    return render(request, "play/watch.html", {"shot": shot, "episode": found})
+
+
+def play_page(request: HttpRequest, shot: Snapshot, *, status: int = 200, **more: Any) -> HttpResponse:
+    """The page of the person who plays; `more` may hold `notice`, `typed` and `decision` (the expert's)."""
+    context = {"shot": shot, "episode": shot.episode, "own": True, "acting": not shot.episode.over}
+    return render(request, "play/play.html", {**context, "section": "play", **more}, status=status)
+
+
+@never_cache
+@require_safe
+def turn(request: HttpRequest, episode_id: str, number: int) -> HttpResponse:
+    """The permalink of one turn: the replay, opened there."""
+    found = find(episode_id)
+    if number > found.turn_count:
+        raise Http404(f"Episode {found.label} has the turns 0 to {found.turn_count}; there is no turn {number}.")
+    return _replay(request, found, number)
+
+
+def _replay(request: HttpRequest, found: Episode, number: int, **more: Any) -> HttpResponse:
+    shot = snapshot(found)
+    chunks = found.turn_count // CHUNK + 1
+    context = {
+        "shot": shot,
+        "episode": found,
+        "moment": moments(found, number, number)[0],
+        "chunk_size": CHUNK,
+        "chunks": range(chunks),
+        "strip": _strip(found),
+        "others": _others(found),
+        "replay": True,
+        **more,
+    }
+    return render(request, "episodes/episode.html", context)
+
+
+@require_safe
+@gzip_page
+def frames(request: HttpRequest, episode_id: str, chunk: int) -> HttpResponse:
+    """The turns of one chunk as HTML, for the player; it never changes once the episode has ended."""
+    found = find(episode_id)
+    first = chunk * CHUNK
+    if first > found.turn_count:
+        raise Http404(f"Episode {found.label} has {found.turn_count} turns; there is no piece {chunk}.")
+    last = min(first + CHUNK - 1, found.turn_count)
+    context = {"moments": moments(found, first, last), "episode": found}
+    response = render(request, "episodes/frames.html", context)
+    response["Cache-Control"] = "public, max-age=31536000, immutable" if found.over else "no-store"
+    return response
+
+
+@require_POST
+def verify(request: HttpRequest, episode_id: str) -> HttpResponse:
+    """Re-execute the episode and say whether every turn came out as recorded."""
+    found = find(episode_id)
+    try:
+        difference = operations.verify(found)
+        verdict = {"holds": difference is None, "sentence": difference.sentence if difference else ""}
+    except GemError as error:
+        verdict = {"holds": False, "sentence": str(error)}
+    if "HX-Request" in request.headers:
+        return render(request, "episodes/verdict.html", {"verdict": verdict, "episode": found})
+    return _replay(request, found, found.turn_count, verdict=verdict)
+
+
+@require_safe
+def turn_json(request: HttpRequest, episode_id: str, number: int) -> JsonResponse:
+    """One turn as data; turn 0 is the reset."""
+    found = find(episode_id)
+    if number == 0:
+        return _json({"turn": 0, "observation": found.first_observation, "info": found.first_info})
+    one = found.turns.filter(number=number).first()
+    if one is None:
+        raise Http404(f"Episode {found.label} has the turns 0 to {found.turn_count}; there is no turn {number}.")
+    return _json(_turn_data(one))
+
+
+@require_safe
+def episode_json(request: HttpRequest, episode_id: str) -> HttpResponse:
+    """The whole record as one document."""
+    found = find(episode_id)
+    response = _json({**_episode_data(found), "turns": [_turn_data(one) for one in found.turns.order_by("number")]})
+    response["Content-Disposition"] = f'attachment; filename="episode-{found.id}.json"'
+    return response
+
+
+@require_safe
+def episode_jsonl(request: HttpRequest, episode_id: str) -> HttpResponse:
+    """The record line by line: the episode first, then every turn."""
+    found = find(episode_id)
+    lines = [_episode_data(found), *(_turn_data(one) for one in found.turns.order_by("number"))]
+    text = "".join(json.dumps(line, cls=DjangoJSONEncoder, ensure_ascii=False) + "\n" for line in lines)
+    response = HttpResponse(text, content_type="application/jsonl; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="episode-{found.id}.jsonl"'
+    return response
+
+
+@never_cache
+@require_safe
+def list_episodes(request: HttpRequest) -> HttpResponse:
+    """Episodes, newest first, filtered by environment, agent, outcome, seed and whose they are."""
+    form = FilterForm(request.GET)
+    shown = form.episodes(request.user, visitors.known(request))
+    page = form.page
+    rows = list(shown.with_seats().order_by("-created", "id")[(page - 1) * PAGE : page * PAGE + 1])
+    query = request.GET.copy()
+    query.pop("page", None)
+    context = {
+        "form": form,
+        "episodes": rows[:PAGE],
+        "page": page,
+        "older": page + 1 if len(rows) > PAGE else None,
+        "newer": page - 1 if page > 1 else None,
+        "query": query.urlencode(),
+        "filtered": any(query.values()),
+    }
+    # A history restore asks with htmx's header too, and needs the whole page.
+    is_part = "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers
+    return render(request, "episodes/list.html#results" if is_part else "episodes/list.html", context)
+
+
+# ---------------------------------------------------------------- what they show
+
+
+def _strip(found: Episode) -> list[dict[str, Any]]:
+    """The reward of each turn as a bar: x and width in percent, y and height in a box of 24."""
+    if not 0 < found.turn_count <= STRIP:
+        return []
+    rewards = list(found.turns.order_by("number").values_list("number", "reward"))
+    top = max((abs(reward) for _, reward in rewards), default=0.0) or 1.0
+    width = min(100 / len(rewards), 4)
+    bars = []
+    for number, reward in rewards:
+        height = max(1.5, 18 * abs(reward) / top)
+        bars.append({
+            "number": number,
+            "reward": reward,
+            "x": f"{(number - 1) * width:.3f}",
+            "width": f"{width:.3f}",
+            "inner_x": f"{(number - 1 + 0.12) * width:.3f}",
+            "inner_width": f"{width * 0.76:.3f}",
+            "y": f"{20 - height:.2f}",
+            "height": f"{height:.2f}",
+        })  # fmt: skip
+    return bars
+
+
+def _others(found: Episode) -> list[Episode]:
+    """What else was played from the same start, the newest first."""
+    same = Episode.objects.filter(env_id=found.env_id, seed=found.seed, env_version=found.env_version, listed=True)
+    same = same.filter(env_kwargs=found.env_kwargs, wrappers=found.wrappers, status=Episode.Status.ENDED)
+    return list(same.exclude(pk=found.pk).with_seats().order_by("-created")[:6])
+
+
+def _episode_data(found: Episode) -> dict[str, Any]:
+    return {
+        "id": found.id,
+        **found.identity(),
+        "engine_version": found.engine_version,
+        "python_version": found.python_version,
+        "seats": [
+            {"number": seat.number, "agent": seat.agent.slug, "total_reward": seat.total_reward}
+            for seat in found.seats.select_related("agent").order_by("number")
+        ],
+        "outcome": found.outcome,
+        "terminated": found.terminated,
+        "truncated": found.truncated,
+        "success": found.success,
+        "failure": found.failure,
+        "turn_count": found.turn_count,
+        "max_turns": found.max_turns,
+        "first_observation": found.first_observation,
+        "first_info": found.first_info,
+        "parent": found.parent_id,
+        "parent_turn": found.parent_turn,
+        "created": found.created,
+        "ended": found.ended,
+    }
+
+
+def _turn_data(one: Turn) -> dict[str, Any]:
+    return {
+        "turn": one.number,
+        "seat": one.seat,
+        "action": one.action,
+        "observation": one.observation,
+        "reward": one.reward,
+        "info": one.info,
+        "extra": one.extra,
+        "created": one.created,
+    }
+
+
+def _json(data: dict[str, Any]) -> JsonResponse:
+    return JsonResponse(data, json_dumps_params={"indent": 2, "ensure_ascii": False})

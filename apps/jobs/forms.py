@@ -1,0 +1,126 @@
+"""The form that becomes an `EvaluationSpec`: it only turns text into values, the spec decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+from pydantic import ValidationError
+
+import gem
+from gem.errors import UsageError
+from gem.specs import EvaluationSpec
+
+FIELDS = ("agent", "benchmark", "env_id", "episodes_per_env", "seed", "num_envs", "max_turns", "name")
+NUMBER = "{what} is a whole number, for example {example}."
+
+
+class EnvironmentsField(forms.MultipleChoiceField):
+    """Environment ids; which of them exist is the spec's to say, with the nearest name."""
+
+    def valid_value(self, value: Any) -> bool:
+        """Any text of a sane length."""
+        return len(str(value)) <= 120
+
+
+def _number(
+    label: str, what: str, example: int, initial: int | None = None, *, required: bool = True
+) -> forms.IntegerField:
+    return forms.IntegerField(
+        label=label,
+        required=required,
+        initial=initial,
+        widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+        error_messages={
+            "invalid": NUMBER.format(what=what, example=example),
+            "required": NUMBER.format(what=what, example=example),
+        },
+    )
+
+
+class EvaluationForm(forms.Form):
+    """Who plays what, how much and how fast. After validation, `spec` is the request."""
+
+    agent = forms.CharField(max_length=80, error_messages={"required": "Choose an agent."})
+    benchmark = forms.CharField(max_length=80, required=False)
+    env_id = EnvironmentsField(required=False)
+    episodes_per_env = _number("Episodes per environment", "The number of episodes", 100, 100)
+    seed = _number("First seed", "A seed", 42, 0)
+    num_envs = _number("Episodes at a time", "The number of parallel environments", 16, 16)
+    max_turns = _number("Turn limit", "The turn limit", 20, required=False)
+    name = forms.CharField(
+        max_length=120,
+        required=False,
+        strip=True,
+        error_messages={"max_length": "A name has at most 120 characters."},
+    )
+    idempotency_key = forms.CharField(max_length=80, required=False, widget=forms.HiddenInput)
+
+    spec: EvaluationSpec | None = None
+
+    def clean(self) -> dict[str, Any]:
+        """Hand the values to the spec; what it refuses is an error of the field that it names."""
+        values = super().clean() or {}
+        if self.errors:
+            return values
+        wanted = {
+            "agent": values["agent"],
+            "num_envs": values["num_envs"],
+            **(
+                {"benchmark": values["benchmark"]}
+                if values["benchmark"]
+                else {
+                    "env_ids": values["env_id"],
+                    "episodes_per_env": values["episodes_per_env"],
+                    "seed": values["seed"],
+                    "max_turns": values["max_turns"],
+                }
+            ),
+        }
+        try:
+            self.spec = EvaluationSpec.model_validate(wanted)
+        except ValidationError as errors:
+            for error in errors.errors():
+                self.add_error(_field_of(error["loc"], wanted), _sentence(error))
+        return values
+
+    @property
+    def chosen(self) -> list[str]:
+        """The environments that are ticked."""
+        return [str(env_id) for env_id in self["env_id"].value() or []]
+
+    @property
+    def problems(self) -> int:
+        """How many fields have something to correct."""
+        return len(self.errors)
+
+
+def prefilled(query: QueryDict) -> dict[str, Any]:
+    """A form's first values from an address: `?env_id=...&agent=...`; what is missing or unknown is left out."""
+    values: dict[str, Any] = {name: query[name] for name in FIELDS if name in query and name != "env_id"}
+    values["env_id"] = list(dict.fromkeys(env_id for env_id in query.getlist("env_id") if _exists(env_id)))
+    return values
+
+
+def _exists(env_id: str) -> bool:
+    try:
+        gem.spec(env_id)
+    except UsageError:
+        return False
+    return True
+
+
+def _field_of(place: Iterable[int | str], wanted: dict[str, Any]) -> str:
+    """The form's field for a place in the spec; what concerns all of it stands by what is played."""
+    first = next(iter(place), "")
+    if first == "env_ids" or first not in {"agent", "num_envs", "episodes_per_env", "seed", "max_turns"}:
+        return "benchmark" if "benchmark" in wanted else "env_id"
+    return str(first)
+
+
+def _sentence(error: Any) -> str:
+    if error["loc"] and error["loc"][0] == "agent":
+        return "There is no such agent. Choose one of those listed."
+    return str(error["msg"]).removeprefix("Value error, ")

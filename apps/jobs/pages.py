@@ -1,0 +1,152 @@
+"""What the pages of jobs show."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.core.cache import cache
+from django.utils import timezone
+
+from apps.jobs import estimates, results
+from apps.jobs.models import Job
+from apps.jobs.results import Tally
+from gem.specs import EvaluationSpec
+
+LAST_FINISHED = 8
+LOG_LINES = 200
+ERRORS_SHOWN = 20
+HISTOGRAM_SECONDS = 2
+"""How old the histogram of a running job may be: it reads every episode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A part of the time that workers spent."""
+
+    name: str
+    seconds: float
+    x: float
+    width: float
+    colour: int
+
+
+def evaluation(
+    job: Job, *, pages: Mapping[str, int] | None = None, cells: bool = True, only: set[int] | None = None
+) -> dict[str, Any]:
+    """Everything a job's page shows to everybody; the cells of its grid only if asked (`only` some of them)."""
+    shards = list(job.shards.all())
+    shown = results.lines(shards, pages)
+    if cells:
+        results.fill(job, shards, shown, only)
+    tally = Tally.of(shards)
+    left = None if job.over else estimates.seconds_left(job)
+    return {
+        "job": job,
+        "tally": tally,
+        "lines": shown,
+        "partly": only is not None,
+        "elapsed": elapsed(job),
+        "turns_per_second": job.turns_done / max(elapsed(job), 0.001) if job.turns_done else None,
+        "ahead": estimates.jobs_ahead(job) if job.state == Job.State.QUEUED else 0,
+        "left": left and left[0],
+        "evidence": left and left[1],
+        "last": results.finished(job)[:LAST_FINISHED],
+        "errors": results.finished(job).filter(status="failed")[:ERRORS_SHOWN] if tally.errors else [],
+        "histogram": _histogram(job) if tally.n else None,
+        "splits": splits(job),
+        "low": min([0.0, *(line.tally.low for line in shown if line.tally.low is not None)]),
+        "high": max([1.0, *(line.tally.high for line in shown if line.tally.high is not None)]),
+    }
+
+
+def set_up(job: Job) -> dict[str, Any]:
+    """What a job's page says of the request, which never changes."""
+    spec = EvaluationSpec.model_validate(job.spec)
+    plain = spec.model_dump(mode="json", exclude_defaults=True)
+    if spec.benchmark:
+        plain = {"agent": spec.agent, "benchmark": spec.benchmark, "num_envs": spec.num_envs}
+    return {
+        "spec": spec,
+        "seeds": (spec.parts[0].first_seed, spec.parts[0].first_seed + spec.parts[0].episodes - 1),
+        "spec_json": json.dumps(plain, indent=2),
+        "script": SCRIPT.format(spec=json.dumps(plain, indent=4)),
+        "again": again(spec),
+        "log": job.events.order_by("-seq")[:LOG_LINES],
+    }
+
+
+SCRIPT = """\
+from gem.agents import make_agent
+from gem.rollout import Slot, rollout
+from gem.specs import EvaluationSpec
+
+spec = EvaluationSpec.model_validate_json('''{spec}''')
+slots = [
+    Slot(i, part.env_id, part.first_seed + i, {{}}, spec.wrappers)
+    for part in spec.parts
+    for i in range(part.episodes)
+]
+for record in rollout(make_agent(spec.agent), slots, num_envs=spec.num_envs):
+    print(record.identity.env_id, record.identity.seed, record.total_reward, record.success)
+"""
+"""Plays the same episodes with the engine alone."""
+
+
+def again(spec: EvaluationSpec) -> str:
+    """The query that fills the form with this request."""
+    pairs: list[tuple[str, str | int]] = [("agent", spec.agent), ("benchmark", spec.benchmark or "")]
+    if not spec.benchmark:
+        pairs += [("env_id", env_id) for env_id in spec.env_ids]
+        pairs += [("episodes_per_env", spec.episodes_per_env), ("seed", spec.seed)]
+        pairs += [("max_turns", spec.max_turns)] if spec.max_turns else []
+    pairs.append(("num_envs", spec.num_envs))
+    return urlencode(pairs)
+
+
+def elapsed(job: Job) -> float:
+    """Seconds from a job's start to its end, or to now; 0 before it started."""
+    if job.started is None:
+        return 0.0
+    return ((job.ended or timezone.now()) - job.started).total_seconds()
+
+
+def splits(job: Job) -> list[Split]:
+    """Where the workers' time went: agent, environment, writing."""
+    total = job.seconds_busy
+    if total <= 0:
+        return []
+    environment = max(0.0, total - job.seconds_agent - job.seconds_storing)
+    parts = [("agent", job.seconds_agent, 4), ("environment", environment, 6), ("storing", job.seconds_storing, 2)]
+    found = []
+    x = 0.0
+    for name, seconds, colour in parts:
+        width = 100 * seconds / total
+        found.append(Split(name, seconds, x, width, colour))
+        x += width
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A job in a list, with what it reached so far."""
+
+    job: Job
+    tally: Tally
+
+
+def items(jobs: Iterable[Job]) -> list[Item]:
+    """Jobs (fetched `for_page`) with their sums."""
+    return [Item(job, Tally.of(job.shards.all())) for job in jobs]
+
+
+def _histogram(job: Job) -> results.Histogram | None:
+    if job.over:
+        return results.histogram(job)
+    found: results.Histogram | None = cache.get_or_set(
+        f"job-histogram:{job.pk}", lambda: results.histogram(job), HISTOGRAM_SECONDS
+    )
+    return found

@@ -1,0 +1,36 @@
+"""What a job's page hears while it is open."""
+
+from __future__ import annotations
+
+from django.template.loader import render_to_string
+
+from apps.accounts.models import Viewer
+from apps.jobs import pages
+from apps.jobs.models import Job, JobEvent
+from apps.live.topics import Event
+
+AUDIENCES = {"first", "other"}
+"""`first` shows the first page of the grid of every environment, whose cells change; `other` another one."""
+
+
+class JobTopic:
+    """Jobs by id: anybody may watch any job."""
+
+    def current(self, key: str) -> int | None:
+        """As `Topic.current`."""
+        return Job.objects.filter(pk=key).values_list("seq", flat=True).first()
+
+    def allows(self, key: str, audience: str, viewer: Viewer, visitor: str) -> bool:
+        """As `Topic.allows`."""
+        return audience in AUDIENCES and Job.objects.filter(pk=key).exists()
+
+    def events(self, key: str, after: int, audience: str) -> list[Event]:
+        """One event for everything since `after`: the sums anew, and the cells that changed."""
+        job = Job.objects.for_page().filter(pk=key).first()
+        if job is None or job.seq <= after:
+            return []
+        happened = list(JobEvent.objects.filter(job=job, seq__gt=after, seq__lte=job.seq))
+        quiet = all(event.kind == JobEvent.Kind.EPISODES for event in happened) and not job.over
+        changed = {slot for event in happened for slot in event.slots} if quiet else None
+        shown = pages.evaluation(job, cells=audience == "first", only=changed)
+        return [Event(job.seq, render_to_string("jobs/event.html", {**shown, "happened": happened, "swap": True}))]

@@ -1,0 +1,220 @@
+"""Pages of jobs: the list, the form, one job, and the buttons on it."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render, resolve_url
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from apps.accounts.models import User
+from apps.agents.models import Agent
+from apps.catalog.entries import all_entries
+from apps.jobs import estimates, operations, pages, results
+from apps.jobs.errors import NoExpert, NotYours, Refusal, TooManyEpisodes, UnknownAgent
+from apps.jobs.forms import FIELDS, EvaluationForm, prefilled
+from apps.jobs.models import Job
+from gem import benchmarks
+
+JOBS_ON_A_PAGE = 25
+EPISODES_ON_A_PAGE = 100
+RECENT = 5
+MOST_PAGES = 10_000
+
+
+# ------------------------------------------------------------------ lists
+
+
+@never_cache
+@require_GET
+def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
+    """Jobs, newest first: everybody's or one's own, in any state or in one."""
+    mine = request.GET.get("whose") == "mine"
+    state = request.GET.get("state", "")
+    jobs = Job.objects.of(request.user) if mine else Job.objects.all()
+    if state in Job.State.values:
+        jobs = jobs.filter(state=state)
+    page = Paginator(jobs.for_page().order_by("-created", "-pk"), JOBS_ON_A_PAGE).get_page(request.GET.get("page"))
+    shown = {"page": page, "items": pages.items(page), "mine": mine, "state": state, "states": Job.State.choices}
+    return render(request, "jobs/list.html", shown)
+
+
+@never_cache
+@require_GET
+def recent(request: HttpRequest) -> HttpResponse:
+    """The latest jobs, as a fragment for other pages."""
+    jobs = Job.objects.for_page().order_by("-created")[:RECENT]
+    return render(request, "jobs/recent.html", {"items": pages.items(jobs)})
+
+
+# ------------------------------------------------------------------ the form
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def submit(request: HttpRequest) -> HttpResponse:
+    """The form for an evaluation. Whoever has no account logs in on the way and finds the form as it was."""
+    if request.method == "GET":
+        values = {"agent": "random", "idempotency_key": uuid.uuid4().hex, **prefilled(request.GET)}
+        if not values["env_id"] and "benchmark" not in values:
+            values["benchmark"] = benchmarks.names()[0]
+        return render(request, "jobs/submit.html", _form_page(request, EvaluationForm(initial=values), values))
+    if not isinstance(request.user, User):
+        kept = [
+            (name, value) for name in FIELDS for value in request.POST.getlist(name) if value or name == "benchmark"
+        ]
+        back = f"{resolve_url('jobs:submit')}?{urlencode(kept)}"
+        messages.info(request, "Log in to submit the job. Your form is kept.")
+        return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': back})}")
+    form = EvaluationForm(request.POST)
+    if form.is_valid() and form.spec is not None:
+        try:
+            job = operations.submit(
+                request.user,
+                form.spec,
+                name=form.cleaned_data["name"],
+                idempotency_key=form.cleaned_data["idempotency_key"],
+            )
+        except Refusal as refusal:
+            form.add_error(_field_of(refusal), str(refusal))
+        else:
+            return redirect(job)
+    return render(request, "jobs/submit.html", _form_page(request, form, request.POST), status=422)
+
+
+@never_cache
+@require_GET
+def estimate(request: HttpRequest) -> HttpResponse:
+    """What the form as it stands would take, as a fragment beside it."""
+    return render(request, "jobs/submit.html#estimate", _estimate(request, EvaluationForm(request.GET)))
+
+
+def _form_page(request: HttpRequest, form: EvaluationForm, values: Any) -> dict[str, Any]:
+    estimated = form if form.is_bound else EvaluationForm({**_defaults(), **form.initial})
+    agents = Agent.objects.selectable_by(request.user)
+    return {
+        "form": form,
+        "agents": agents,
+        "benchmarks": [benchmarks.load(name) for name in benchmarks.names()],
+        "entries": all_entries(),
+        **_estimate(request, estimated),
+    }
+
+
+def _defaults() -> dict[str, Any]:
+    return {name: field.initial for name, field in EvaluationForm.base_fields.items() if field.initial is not None}
+
+
+def _estimate(request: HttpRequest, form: EvaluationForm) -> dict[str, Any]:
+    owner = request.user if isinstance(request.user, User) else None
+    if not form.is_valid() or form.spec is None:
+        return {"checked": form, "estimate": None}
+    try:
+        agent = operations.find_agent(owner, form.spec.agent)
+        operations.check_can_play(agent, form.spec)
+    except Refusal as refusal:
+        form.add_error("agent", str(refusal))
+        return {"checked": form, "estimate": None}
+    return {"checked": form, "estimate": estimates.estimate(agent, form.spec)}
+
+
+def _field_of(refusal: Refusal) -> str | None:
+    if isinstance(refusal, UnknownAgent | NoExpert):
+        return "agent"
+    return "episodes_per_env" if isinstance(refusal, TooManyEpisodes) else None
+
+
+# ------------------------------------------------------------------ one job
+
+
+@never_cache
+@require_GET
+def job(request: HttpRequest, job_id: str) -> HttpResponse:
+    """A job as it is now; what happens next comes through the socket."""
+    found = _job(job_id)
+    chosen = _pages(request)
+    shown = pages.evaluation(found, pages=chosen)
+    context = {
+        **shown,
+        **pages.set_up(found),
+        "audience": "other" if any(page != 1 for page in chosen.values()) else "first",
+        "may_change": found.may_be_changed_by(request.user),
+        "running_now": sum(cell.state == "running" for line in shown["lines"] for cell in line.cells),
+    }
+    return render(request, "jobs/evaluation.html", context)
+
+
+@never_cache
+@require_GET
+def episodes(request: HttpRequest, job_id: str) -> HttpResponse:
+    """All finished episodes of a job in a table, page by page, of one environment or outcome if asked."""
+    found = _job(job_id)
+    env_id, outcome = request.GET.get("env_id", ""), request.GET.get("outcome", "")
+    rows = results.finished(found, outcome if outcome in results.WORDS else "").order_by("slot")
+    if env_id in found.spec["env_ids"]:
+        rows = rows.filter(env_id=env_id)
+    page = Paginator(rows, EPISODES_ON_A_PAGE).get_page(request.GET.get("page"))
+    outcomes = {state: results.WORDS[state] for state in ("won", "lost", "limit", "error")}
+    context = {"job": found, "page": page, "env_id": env_id, "outcome": outcome, "outcomes": outcomes}
+    return render(request, "jobs/episodes.html", context)
+
+
+@require_GET
+def spec(request: HttpRequest, job_id: str) -> HttpResponse:
+    """The request of a job as JSON."""
+    return JsonResponse(_job(job_id).spec, json_dumps_params={"indent": 2})
+
+
+@require_POST
+def cancel(request: HttpRequest, job_id: str) -> HttpResponse:
+    """Stop a job; what is finished stays."""
+    found = _job(job_id)
+    if not isinstance(request.user, User):
+        return _log_in_first(found)
+    try:
+        cancelled = operations.cancel(job_id, request.user)
+    except NotYours as refusal:
+        raise PermissionDenied(str(refusal)) from refusal
+    if cancelled.state != Job.State.CANCELLED:
+        messages.info(request, f"The job was over before: it is {cancelled.state}.")
+    return redirect(cancelled)
+
+
+@require_POST
+def resubmit(request: HttpRequest, job_id: str) -> HttpResponse:
+    """Submit the same request again, as one's own job."""
+    found = _job(job_id)
+    if not isinstance(request.user, User):
+        return _log_in_first(found)
+    try:
+        again = operations.resubmit(found.pk, request.user)
+    except Refusal as refusal:
+        messages.error(request, str(refusal))
+        return redirect(found)
+    return redirect(again)
+
+
+def _log_in_first(job: Job) -> HttpResponse:
+    return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': job.get_absolute_url()})}")
+
+
+def _job(job_id: str) -> Job:
+    found = Job.objects.for_page().filter(pk=job_id).first()
+    if found is None:
+        raise Http404(f"There is no job {job_id}.")
+    return found
+
+
+def _pages(request: HttpRequest) -> dict[str, int]:
+    """Which page of the grid of which environment: `?env_id=...&page=2`."""
+    page = request.GET.get("page", "")
+    if not (page.isascii() and page.isdecimal() and 0 < len(page) < 6):
+        return {}
+    return {request.GET.get("env_id", ""): int(page)}

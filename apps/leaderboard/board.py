@@ -1,0 +1,36 @@
+"""The ranking: one row for each agent, its rank a range where intervals overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from apps.leaderboard.models import Score
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An agent's latest score and the ranks that it may have."""
+
+    score: Score
+    best: int
+    worst: int
+
+    @property
+    def rank(self) -> str:
+        """`3`, or `2–4` where intervals overlap."""
+        return str(self.best) if self.best == self.worst else f"{self.best}–{self.worst}"
+
+
+def ranked(scores: Sequence[Score]) -> list[Row]:
+    """Rows from the highest mean to the lowest.
+
+    The best rank counts only the agents that are surely better (their interval lies above), the worst counts all
+    that are not surely worse.
+    """
+    rows = []
+    for score in sorted(scores, key=lambda score: (-score.mean, score.agent.name)):
+        better = sum(other.low > score.high for other in scores)
+        worse = sum(other.high < score.low for other in scores)
+        rows.append(Row(score, better + 1, len(scores) - worse))
+    return rows

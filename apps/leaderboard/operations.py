@@ -1,0 +1,101 @@
+"""Writing scores, once at the end of the job that measured them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from apps.episodes.models import Episode
+from apps.jobs.models import Job
+from apps.leaderboard.models import Score
+from gem import benchmarks
+from gem.benchmarks import Benchmark, Entry
+from gem.evaluate import Interval, interval
+from gem.specs import EvaluationSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The episodes of one environment, as far as they count."""
+
+    returns: list[float]
+    won: int
+    errors: int
+
+
+@transaction.atomic
+def record_scores(job_id: str) -> int:
+    """Write the scores of a finished benchmark job; the number written, 0 if there were any already."""
+    job = Job.objects.select_for_update().get(pk=job_id)
+    spec = EvaluationSpec.model_validate(job.spec)
+    if job.state != Job.State.DONE or not spec.benchmark or job.scores.exists():
+        return 0
+    benchmark = benchmarks.load(spec.benchmark)
+    results = {entry.env_id: _results(job, entry.env_id) for entry in benchmark.entries}
+    scores = [_score(job, benchmark, entry, results[entry.env_id]) for entry in benchmark.entries]
+    if all(score.n for score in scores):
+        scores.append(_overall(job, benchmark, scores))
+    return len(Score.objects.bulk_create(scores))
+
+
+def record_missing_scores() -> int:
+    """Write the scores of finished benchmark jobs whose worker died before it did; the number of those jobs."""
+    missing = Job.objects.filter(state=Job.State.DONE, spec__benchmark__isnull=False, scores=None)
+    return sum(bool(record_scores(job.pk)) for job in missing.exclude(spec__benchmark=None))
+
+
+def _results(job: Job, env_id: str) -> Results:
+    episodes = Episode.objects.filter(batch=job.batch_id, env_id=env_id)
+    ended = list(episodes.ended().order_by("slot").values_list("seats__total_reward", "success"))
+    return Results(
+        returns=[reward for reward, _ in ended],
+        won=sum(bool(success) for _, success in ended),
+        errors=episodes.filter(status=Episode.Status.FAILED).count(),
+    )
+
+
+def _score(job: Job, benchmark: Benchmark, entry: Entry, results: Results) -> Score:
+    n = len(results.returns)
+    normalized = interval([entry.normalize(value) for value in results.returns]) if n else Interval(0.0, 0.0, 0.0)
+    return Score(
+        job=job,
+        agent_id=job.agent_id,
+        benchmark=benchmark.name,
+        benchmark_version=benchmark.version,
+        env_id=entry.env_id,
+        mean=normalized.mean,
+        low=normalized.low,
+        high=normalized.high,
+        mean_return=math.fsum(results.returns) / n if n else 0.0,
+        success_rate=results.won / n if n else 0.0,
+        n=n,
+        errors=results.errors,
+    )
+
+
+def _overall(job: Job, benchmark: Benchmark, scores: Sequence[Score]) -> Score:
+    """The mean over environments, each counting alike.
+
+    Their episodes are independent, so the distances of the interval's ends from the mean add up in squares.
+    """
+    count = len(scores)
+    mean = math.fsum(score.mean for score in scores) / count
+    below = math.sqrt(math.fsum((score.mean - score.low) ** 2 for score in scores)) / count
+    above = math.sqrt(math.fsum((score.high - score.mean) ** 2 for score in scores)) / count
+    return Score(
+        job=job,
+        agent_id=job.agent_id,
+        benchmark=benchmark.name,
+        benchmark_version=benchmark.version,
+        env_id="",
+        mean=mean,
+        low=mean - below,
+        high=mean + above,
+        mean_return=math.fsum(score.mean_return for score in scores) / count,
+        success_rate=math.fsum(score.success_rate for score in scores) / count,
+        n=sum(score.n for score in scores),
+        errors=sum(score.errors for score in scores),
+    )

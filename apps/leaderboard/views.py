@@ -1,0 +1,127 @@
+"""Pages of the leaderboard: the ranking, one row in place, and fragments of it for other pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+import gem
+from apps.jobs import pages
+from apps.jobs.models import Job
+from apps.leaderboard.board import ranked
+from apps.leaderboard.models import Score
+from gem import benchmarks
+from gem.benchmarks import Benchmark
+from gem.errors import UsageError
+
+DEFAULT = "games"
+TOP = 5
+SORTS = {
+    "score": lambda row: (-row.score.mean,),
+    "return": lambda row: (-row.score.mean_return,),
+    "solved": lambda row: (-row.score.success_rate,),
+    "n": lambda row: (-row.score.n,),
+    "agent": lambda row: (row.score.agent.name.lower(),),
+    "date": lambda row: (-row.score.created.timestamp(),),
+}
+
+
+@never_cache
+@require_GET
+def benchmark(request: HttpRequest) -> HttpResponse:
+    """The ranking of one benchmark, overall or on one environment, in the order asked for."""
+    found = _benchmark(request)
+    env_id = request.GET.get("env_id", "")
+    if env_id and env_id not in found.env_ids:
+        raise Http404(f"{env_id} is not in the benchmark {found.name}.")
+    sort = request.GET.get("sort", "score")
+    sort = sort if sort in SORTS else "score"
+    scores = list(Score.objects.of(found).newest(env_id))
+    rows = sorted(ranked(scores), key=SORTS[sort])
+    opened = request.GET.get("row", "")
+    context = {
+        "benchmark": found,
+        "names": [benchmarks.load(name) for name in benchmarks.names()],
+        "env_id": env_id,
+        "sort": sort,
+        "rows": rows,
+        "opened": _detail(int(opened)) if opened.isascii() and opened.isdecimal() and len(opened) < 12 else None,
+        "running": _running(found),
+        **_scale(scores),
+    }
+    return render(request, "leaderboard/benchmark.html", context)
+
+
+@never_cache
+@require_GET
+def row(request: HttpRequest, score_id: int) -> HttpResponse:
+    """One row opened in place: environment by environment, and how to reproduce it."""
+    detail = _detail(score_id)
+    if detail is None:
+        raise Http404("There is no such score.")
+    return render(request, "leaderboard/detail.html", {"opened": detail})
+
+
+@never_cache
+@require_GET
+def top(request: HttpRequest) -> HttpResponse:
+    """The first rows, as a fragment for other pages."""
+    found = benchmarks.load(DEFAULT)
+    scores = list(Score.objects.of(found).newest())
+    shown = {"benchmark": found, "rows": ranked(scores)[:TOP], "running": _running(found), **_scale(scores)}
+    return render(request, "leaderboard/top.html", shown)
+
+
+@never_cache
+@require_GET
+def agents(request: HttpRequest) -> HttpResponse:
+    """How agents rank on one environment, as a fragment for its page; empty if no benchmark has it."""
+    env_id = request.GET.get("env_id", "")
+    for name in benchmarks.names():
+        found = benchmarks.load(name)
+        if env_id in found.env_ids:
+            scores = list(Score.objects.of(found).newest(env_id))
+            shown = {"benchmark": found, "env_id": env_id, "rows": ranked(scores), **_scale(scores)}
+            return render(request, "leaderboard/agents.html", shown)
+    return HttpResponse("")
+
+
+def _benchmark(request: HttpRequest) -> Benchmark:
+    try:
+        return benchmarks.load(request.GET.get("benchmark", DEFAULT))
+    except UsageError as error:
+        raise Http404(str(error)) from error
+
+
+def _scale(scores: list[Score]) -> dict[str, float]:
+    """The ends of the axis that all intervals of a table share."""
+    return {
+        "low": min([0.0, *(score.low for score in scores)]),
+        "high": max([1.0, *(score.high for score in scores)]),
+    }
+
+
+def _running(found: Benchmark) -> list[pages.Item]:
+    jobs = Job.objects.active().filter(spec__benchmark=found.name).for_page().order_by("created")
+    return pages.items(jobs)
+
+
+def _detail(score_id: int) -> dict[str, Any] | None:
+    """What a row shows when it is opened."""
+    score = Score.objects.select_related("agent", "job__agent", "job__owner").filter(pk=score_id).first()
+    if score is None:
+        return None
+    parts = list(Score.objects.filter(job=score.job).exclude(env_id="").order_by("pk"))
+    earlier = Score.objects.filter(agent=score.agent, benchmark=score.benchmark, env_id=score.env_id)
+    return {
+        "score": score,
+        "parts": parts,
+        "jobs": earlier.exclude(pk=score.pk).select_related("job").order_by("-created")[:5],
+        "set_up": pages.set_up(score.job),
+        "engine": gem.__version__,
+        **_scale(parts),
+    }

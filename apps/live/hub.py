@@ -1,0 +1,253 @@
+"""The hub: one per web process, between Valkey's hints, Postgres' rows and the sockets.
+
+It is fed by one subscription. A hint says how far a row has come; the row's feeds then read what is new and hand
+it to their listeners. Whatever a hint does not say is found by rechecking the watched rows every few seconds, so a
+lost message, a restarted Valkey or Postgres costs time and nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Callable, Coroutine
+
+import redis
+from django.db import Error as DatabaseError
+from django.db import connection, transaction
+
+from apps.live import presence
+from apps.live.door import CHANNEL, PRESENCE, SESSION, fingerprint
+from apps.live.ear import listen
+from apps.live.feed import Feed, Listener
+from apps.live.people import identify
+from apps.live.threads import in_thread
+from apps.live.topics import TOPICS, Event
+
+logger = logging.getLogger(__name__)
+
+RECHECK_SECONDS = 3.0
+PERMISSION_SECONDS = 30.0
+GATHER_SECONDS = 0.2
+"""How long changes of the number of spectators are gathered before they are told."""
+RESTART_SECONDS = 3.0
+PEOPLE_AT_ONCE = 100
+
+FORBIDDEN = 4403
+GONE = 4404
+
+Watch = tuple[str, str]
+"""A row and an audience: `("episode:7kq2...", "watch")`."""
+
+
+class Hub:
+    """Feeds by row and audience, and the four tasks that keep them true."""
+
+    def __init__(self) -> None:
+        self.process = uuid.uuid4().hex
+        self.feeds: dict[str, dict[str, Feed]] = {}
+        """By topic key (`episode:7kq2...`) and audience."""
+        self.sockets: Counter[str] = Counter()
+        """Sockets by person, for the cap that the consumer keeps."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._spectators: dict[str, int] = {}
+        self._changed: set[str] = set()
+        self._count_again = asyncio.Event()
+
+    # ------------------------------------------------------------------ sockets
+
+    def join(self, topic: str, key: str, audience: str, after: int, session_key: str = "") -> Listener:
+        """A listener that gets everything after `after`; the caller has checked that it may listen."""
+        if not self._tasks:
+            self._start()
+        topic_key = f"{topic}:{key}"
+        audiences = self.feeds.setdefault(topic_key, {})
+        if audience not in audiences:
+            audiences[audience] = _feed(topic, key, audience)
+        listener = audiences[audience].join(after, session_key)
+        if topic_key in self._spectators:
+            listener.notice(presence.badge(self._spectators[topic_key]))
+        self._presence_changed(topic_key)
+        return listener
+
+    def leave(self, listener: Listener) -> None:
+        """Forget a listener; its feed is kept for a moment, because who reloads a page comes back."""
+        listener.feed.leave(listener)
+        self._presence_changed(listener.feed.row)
+
+    async def close(self) -> None:
+        """Stop the tasks."""
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # ------------------------------------------------------------------ hints
+
+    def hear(self, message: str) -> None:
+        """Take one hint: `<kind>:<name> <seq>`."""
+        topic_key, _, seq = message.rpartition(" ")
+        kind, _, name = topic_key.partition(":")
+        if kind == PRESENCE:
+            if name in self.feeds:
+                self._count_again.set()
+        elif kind == SESSION:
+            self._do(self._check_people(name))
+        elif seq.isdecimal():
+            self._reached(topic_key, int(seq))
+
+    def _reached(self, topic_key: str, seq: int) -> None:
+        for feed in self.feeds.get(topic_key, {}).values():
+            feed.hear(seq)
+
+    async def _listen(self) -> None:
+        await listen(CHANNEL, self.hear, self._recheck)
+
+    # ------------------------------------------------------------------ rechecks
+
+    async def _recheck_always(self) -> None:
+        while True:
+            await asyncio.sleep(RECHECK_SECONDS)
+            await self._recheck()
+
+    async def _recheck(self) -> None:
+        """Ask Postgres how far every watched row has come."""
+        self._forget_unwatched()
+        watched = list(self.feeds)
+        try:
+            reached = await in_thread(_current, watched)
+        except DatabaseError as error:
+            logger.warning("Watched rows cannot be rechecked: %s", error)
+            return
+        for topic_key, seq in reached.items():
+            if seq is not None:
+                self._reached(topic_key, seq)
+                continue
+            for feed in self.feeds.get(topic_key, {}).values():
+                feed.close(GONE)
+
+    def _forget_unwatched(self) -> None:
+        for topic_key, audiences in list(self.feeds.items()):
+            for audience in [name for name, feed in audiences.items() if not feed.listeners]:
+                del audiences[audience]
+            if not audiences:
+                del self.feeds[topic_key]
+                self._spectators.pop(topic_key, None)
+
+    async def _check_people_always(self) -> None:
+        while True:
+            await asyncio.sleep(PERMISSION_SECONDS)
+            await self._check_people()
+
+    async def _check_people(self, session: str = "") -> None:
+        """Close the sockets of those who may not listen any longer: all, or those of one session."""
+        groups: defaultdict[tuple[str, str, str], list[Listener]] = defaultdict(list)
+        for topic_key, audiences in self.feeds.items():
+            for audience, feed in audiences.items():
+                for listener in feed.listeners:
+                    if not session or session == fingerprint(listener.session_key):
+                        groups[topic_key, audience, listener.session_key].append(listener)
+        questions = list(groups)
+        for start in range(0, len(questions), PEOPLE_AT_ONCE):
+            try:
+                refused = await in_thread(_refused, questions[start : start + PEOPLE_AT_ONCE])
+            except DatabaseError as error:
+                logger.warning("Permissions cannot be checked again, trying later: %s", error)
+                return
+            for question in refused:
+                for listener in groups[question]:
+                    listener.close(FORBIDDEN)
+
+    # ------------------------------------------------------------------ spectators
+
+    def _presence_changed(self, topic_key: str) -> None:
+        self._changed.add(topic_key)
+        self._count_again.set()
+
+    def _own_counts(self) -> dict[str, int]:
+        """Listeners by topic key; whoever plays from a seat is no spectator."""
+        return {
+            topic_key: sum(len(f.listeners) for name, f in audiences.items() if not name.startswith("seat"))
+            for topic_key, audiences in self.feeds.items()
+        }
+
+    async def _count_always(self) -> None:
+        while True:
+            try:
+                await asyncio.wait_for(self._count_again.wait(), presence.RENEW_SECONDS)
+                await asyncio.sleep(GATHER_SECONDS)
+            except TimeoutError:
+                pass
+            self._count_again.clear()
+            changed, self._changed = self._changed, set()
+            try:
+                await in_thread(presence.renew, self.process, self._own_counts(), changed)
+            except redis.RedisError:  # said by the subscription already
+                self._changed |= changed
+                await asyncio.sleep(RESTART_SECONDS)
+                continue
+            self._tell(await in_thread(presence.counts, list(self.feeds)))
+
+    def _tell(self, totals: dict[str, int]) -> None:
+        for topic_key, total in totals.items():
+            if topic_key in self.feeds and self._spectators.get(topic_key) != total:
+                self._spectators[topic_key] = total
+                for feed in self.feeds[topic_key].values():
+                    feed.notify(presence.badge(total))
+
+    def _start(self) -> None:
+        for duty in (self._listen, self._recheck_always, self._check_people_always, self._count_always):
+            self._do(_again_and_again(duty))
+
+    def _do(self, duty: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(duty)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _again_and_again(duty: Callable[[], Coroutine[None, None, None]]) -> None:
+    while True:
+        try:
+            await duty()
+        except Exception:
+            logger.exception("A duty of the hub failed and begins again: %s", duty.__name__)
+            await asyncio.sleep(RESTART_SECONDS)
+
+
+def _feed(topic: str, key: str, audience: str) -> Feed:
+    async def read(after: int) -> list[Event]:
+        return await in_thread(_events, topic, key, after, audience)
+
+    return Feed(f"{topic}:{key}", audience, read)
+
+
+def _events(topic: str, key: str, after: int, audience: str) -> list[Event]:
+    """What the topic says, from one snapshot of the database: no event shows more than its `seq` says."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        return TOPICS[topic].events(key, after, audience)
+
+
+def _current(topic_keys: list[str]) -> dict[str, int | None]:
+    """How far each row has come, in one thread and on one connection."""
+    reached = {}
+    for topic_key in topic_keys:
+        topic, _, key = topic_key.partition(":")
+        reached[topic_key] = TOPICS[topic].current(key)
+    return reached
+
+
+def _refused(questions: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """Those of (topic key, audience, session key) that may not listen."""
+    refused = []
+    for question in questions:
+        topic_key, audience, session_key = question
+        topic, _, key = topic_key.partition(":")
+        viewer, visitor = identify(session_key)
+        if not TOPICS[topic].allows(key, audience, viewer, visitor):
+            refused.append(question)
+    return refused
+
+
+hub = Hub()
+"""This process' hub; its tasks begin with the first socket."""

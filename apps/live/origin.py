@@ -1,0 +1,28 @@
+"""Only our own pages open sockets; whoever is refused finds the reason in the log."""
+
+import logging
+from typing import Any
+
+from channels.security.websocket import OriginValidator
+from django.conf import settings
+
+logger = logging.getLogger(__name__)
+
+
+class OwnPagesOnly(OriginValidator):  # type: ignore[misc]
+    """Refuse a handshake whose Origin header is none of ALLOWED_HOSTS, and say so."""
+
+    def __init__(self, application: Any) -> None:
+        super().__init__(application, settings.ALLOWED_HOSTS)
+
+    def valid_origin(self, parsed_origin: Any) -> bool:
+        """As in Channels, with a line in the log."""
+        valid = bool(super().valid_origin(parsed_origin))
+        if not valid:
+            origin = parsed_origin.geturl() if parsed_origin else "none"
+            logger.warning(
+                "A socket was refused: its origin is %s, ALLOWED_HOSTS has %s.",
+                origin[:200],
+                ", ".join(settings.ALLOWED_HOSTS),
+            )
+        return valid

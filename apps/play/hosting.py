@@ -1,0 +1,218 @@
+"""What the hosts of live episodes (`workers.play`) read and write.
+
+A host owns a show while its lease lasts, by the database's clock. Every write checks the lease with the rows
+locked, so a host that was believed dead writes nothing, and a show that goes on elsewhere has no turn twice.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import models, transaction
+from django.db.models import F, Q
+from django.db.models.functions import Greatest, Now
+
+import gem
+from apps.episodes import operations
+from apps.episodes.models import Episode, Turn
+from apps.play.models import Show
+from gem.agents import Decision
+
+logger = logging.getLogger(__name__)
+
+EARLY_SECONDS = 0.02
+"""A turn that comes so little before its time is on time."""
+
+
+class LeaseLost(Exception):
+    """The show belongs to another host, or to nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a host has to know of a show that it owns."""
+
+    episode_id: str
+    wait: float
+    """Seconds until the next turn is due."""
+    idle: bool
+    """No turn is wanted: it is paused, or nobody watches the showcase."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A turn that was recorded, and what follows."""
+
+    turn: Turn
+    over: bool
+    wait: float
+    """Seconds until the next turn is due."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a host goes on: everything an agent needs for the next turn."""
+
+    episode: Episode
+    env: gem.Env
+    agent_kind: str
+    agent_name: str
+    observation: str
+    info: dict[str, object]
+
+
+def claim(token: UUID, most: int, *, showcase: bool) -> list[str]:
+    """Own up to `most` shows that want a turn and that nobody owns; showcases only if `showcase`.
+
+    A show whose owners died `MAX_ATTEMPTS` times without a turn between ends here.
+    """
+    exhausted = Show.objects.filter(_free(), _wanted(showcase), attempt__gte=settings.MAX_ATTEMPTS)
+    for episode_id in exhausted.values_list("pk", flat=True)[:most]:
+        _give_up(episode_id)
+    with transaction.atomic():
+        free = Show.objects.filter(_free(), _wanted(showcase), attempt__lt=settings.MAX_ATTEMPTS)
+        locked = free.select_for_update(skip_locked=True, of=("self",)).order_by("next_turn_at")[:most]
+        claimed = [show.pk for show in locked]
+        Show.objects.filter(pk__in=claimed).update(
+            lease_token=token, lease_until=_lease_end(), attempt=F("attempt") + 1
+        )
+    return claimed
+
+
+def renew(token: UUID) -> int:
+    """Prolong the leases that have not run out; returns how many."""
+    return _owned(token).update(lease_until=_lease_end())
+
+
+def release(token: UUID, episode_ids: Collection[str] | None = None) -> None:
+    """Let go of these shows, or of all; another host may go on at once."""
+    shows = Show.objects.filter(lease_token=token)
+    if episode_ids is not None:
+        shows = shows.filter(pk__in=episode_ids)
+    shows.update(lease_token=None, lease_until=None, attempt=0)
+
+
+def plans(token: UUID, *, showcase: bool) -> list[Plan]:
+    """The shows that `token` owns now."""
+    return [
+        Plan(
+            episode_id=show.pk,
+            wait=_seconds(show.wait),
+            idle=(show.paused and not show.turns_due) or (show.showcase and not showcase),
+        )
+        for show in _with_wait(_owned(token).filter(episode__status=Episode.Status.RUNNING))
+    ]
+
+
+def begin_again(episode_id: str) -> Start:
+    """The episode after its last turn, and who acts.
+
+    Raises:
+        Whatever the environment raises when it is made.
+    """
+    episode = Episode.objects.get(pk=episode_id)
+    agent = episode.seats.select_related("agent").get(number=0).agent
+    last = episode.turns.order_by("number").last()
+    return Start(
+        episode=episode,
+        env=operations.restore(episode),
+        agent_kind=agent.kind,
+        agent_name=agent.name,
+        observation=last.observation if last else episode.first_observation,
+        info=last.info if last else episode.first_info,
+    )
+
+
+@transaction.atomic
+def take_turn(episode_id: str, token: UUID, env: gem.Env, number: int, decision: Decision) -> Taken | float | None:
+    """Record turn `number` if it is wanted now: the turn, the seconds still to wait, or None if it is not wanted.
+
+    Raises:
+        LeaseLost: the show or the turn belongs to another host.
+        EpisodeOver, EnvironmentFailure, ActionTooLong: as `operations.record_turn`.
+    """
+    episode = operations.lock(episode_id)
+    show, wait = _own(episode_id, token)
+    if episode.turn_count + 1 != number:
+        raise LeaseLost(f"Turn {number} of {episode_id} is not to be played any longer.")
+    if show.paused and not show.turns_due:
+        return None
+    if wait > EARLY_SECONDS:
+        return wait
+    turn = operations.record_turn(episode, env, decision.action, extra_info=_extra(decision))
+    Show.objects.filter(pk=episode_id).update(
+        attempt=0,
+        turns_due=F("turns_due") - 1 if show.paused else 0,
+        next_turn_at=Greatest(F("next_turn_at") + timedelta(seconds=show.pace), Now()),
+        **({"lease_token": None, "lease_until": None} if episode.over else {}),
+    )
+    return Taken(turn, episode.over, max(wait + show.pace, 0.0))
+
+
+@transaction.atomic
+def fail(episode_id: str, token: UUID, sentence: str) -> None:
+    """End the episode because its agent or environment broke.
+
+    Raises:
+        LeaseLost: the show belongs to another host.
+    """
+    episode = operations.lock(episode_id)
+    _own(episode_id, token)
+    operations.fail(episode, sentence)
+    Show.objects.filter(pk=episode_id).update(lease_token=None, lease_until=None)
+
+
+@transaction.atomic
+def _give_up(episode_id: str) -> None:
+    episode = operations.lock(episode_id)
+    shows = Show.objects.select_for_update().filter(_free(), pk=episode_id, attempt__gte=settings.MAX_ATTEMPTS)
+    if shows.exists() and not episode.over:
+        operations.fail(
+            episode,
+            f"The worker that plays this episode died {settings.MAX_ATTEMPTS} times at turn "
+            f"{episode.turn_count + 1}. The episode ends here; its turns stay.",
+        )
+
+
+def _own(episode_id: str, token: UUID) -> tuple[Show, float]:
+    """The show, locked, and the seconds until its next turn is due."""
+    show = _with_wait(_owned(token).select_for_update().filter(pk=episode_id)).first()
+    if show is None:
+        raise LeaseLost(f"Another host plays {episode_id} by now.")
+    return show, _seconds(show.wait)
+
+
+def _with_wait(shows: models.QuerySet[Show]) -> models.QuerySet[Any]:
+    """Annotated with `wait`, the time until the next turn is due."""
+    return shows.annotate(wait=models.ExpressionWrapper(F("next_turn_at") - Now(), models.DurationField()))
+
+
+def _seconds(wait: timedelta | None) -> float:
+    return 0.0 if wait is None else wait.total_seconds()
+
+
+def _extra(decision: Decision) -> dict[str, str] | None:
+    return {"note": decision.note} if decision.note else None
+
+
+def _owned(token: UUID) -> models.QuerySet[Show]:
+    return Show.objects.filter(lease_token=token, lease_until__gt=Now())
+
+
+def _free() -> Q:
+    return Q(episode__status=Episode.Status.RUNNING) & (Q(lease_until=None) | Q(lease_until__lte=Now()))
+
+
+def _wanted(showcase: bool) -> Q:
+    wanted = Q(paused=False) | Q(turns_due__gt=0)
+    return wanted if showcase else wanted & Q(showcase=False)
+
+
+def _lease_end() -> models.expressions.CombinedExpression:
+    return Now() + timedelta(seconds=settings.LEASE_SECONDS)

@@ -1,0 +1,187 @@
+"""Every write to a show that a person makes: start it, pause, resume, one turn, stop, another pace.
+
+Each one locks the episode, then the show, raises the episode's `seq` and wakes the hosts, so every page and the
+host that plays hear of it at once. What the hosts write is in `hosting.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import models, transaction
+from django.db.models.functions import Least, Now
+
+from apps.accounts.models import User, Viewer
+from apps.agents.models import Agent
+from apps.episodes import operations
+from apps.episodes.errors import EpisodeOver, NotFound, Refusal
+from apps.episodes.models import Batch, Episode
+from apps.live import wake
+from apps.play.models import Show
+from gem.agents import AGENT_KINDS, has_expert
+
+HOSTS = "play"
+"""The name under which the hosts (`workers.play`) are woken."""
+PACES = (0.1, 60.0)
+"""Seconds per turn, at least and at most."""
+TURNS_DUE_AT_MOST = 20
+
+
+class CannotPlay(Refusal):
+    """The agent cannot act in this environment."""
+
+    title = "This agent cannot play that"
+
+
+class PaceRefused(Refusal):
+    """The pace is too fast or too slow to watch."""
+
+    title = "This pace is not possible"
+
+
+class TooManyShows(Refusal):
+    """The person has as many live episodes under way as one person may have."""
+
+    status = 429
+    title = "Too many live episodes at once"
+
+
+@transaction.atomic
+def start(
+    env_id: str,
+    agent: Agent,
+    *,
+    seed: int | None = None,
+    pace: float = 1.0,
+    user: User | None = None,
+    visitor: str = "",
+    showcase: bool = False,
+    env_kwargs: Mapping[str, Any] | None = None,
+    batch: Batch | None = None,
+) -> Episode:
+    """Begin an episode that `agent` plays live, one turn every `pace` seconds.
+
+    Raises:
+        CannotPlay, PaceRefused, TooManyShows: with a sentence for the person.
+        gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: likewise.
+    """
+    _check_agent(env_id, agent)
+    pace = _check_pace(pace)
+    if not showcase:
+        _check_number(user, visitor)
+    episode = operations.begin(
+        env_id,
+        seed=seed,
+        seats=[operations.Occupant(agent)],
+        env_kwargs=env_kwargs,
+        listed=not showcase,
+        batch=batch,
+    )
+    Show.objects.create(
+        episode=episode,
+        pace=pace,
+        showcase=showcase,
+        started_by=user,
+        visitor=visitor,
+        next_turn_at=Now() + timedelta(seconds=pace),
+    )
+    wake(HOSTS, episode.id)
+    return episode
+
+
+def may_control(episode: Episode, user: Viewer, visitor: str) -> bool:
+    """Whether this person may pause and stop the show: who started it, or staff."""
+    show = Show.objects.filter(episode=episode).first()
+    if show is None:
+        return False
+    if user.is_authenticated and (user.is_staff or show.started_by_id == user.pk):
+        return True
+    return bool(visitor) and show.visitor == visitor
+
+
+def pause(episode_id: str) -> None:
+    """Take no further turn until `resume` or `one_turn`.
+
+    Raises:
+        NotFound: no agent plays this episode.
+        EpisodeOver: it has ended.
+    """
+    _change(episode_id, paused=True, turns_due=0)
+
+
+def resume(episode_id: str) -> None:
+    """Go on at the show's pace, beginning now. Raises as `pause`."""
+    _change(episode_id, paused=False, turns_due=0, next_turn_at=Now())
+
+
+def one_turn(episode_id: str) -> None:
+    """Take one turn now and no other one: a running show pauses. Raises as `pause`."""
+    due = Least(models.F("turns_due") + 1, TURNS_DUE_AT_MOST)
+    _change(episode_id, paused=True, turns_due=due, next_turn_at=Now())
+
+
+def set_pace(episode_id: str, seconds: float) -> None:
+    """Take one turn every `seconds` from now on. Raises as `pause`, and PaceRefused."""
+    pace = _check_pace(seconds)
+    soon = Least(models.F("next_turn_at"), Now() + timedelta(seconds=pace))
+    _change(episode_id, pace=pace, next_turn_at=soon)
+
+
+@transaction.atomic
+def stop(episode_id: str) -> None:
+    """End the episode without a result. Raises as `pause`."""
+    episode, shows = _lock(episode_id)
+    operations.abandon(episode)
+    shows.update(lease_token=None, lease_until=None)
+    wake(HOSTS, episode_id)
+
+
+@transaction.atomic
+def _change(episode_id: str, **fields: Any) -> None:
+    episode, shows = _lock(episode_id)
+    if episode.over:
+        raise EpisodeOver("The agent takes no further turn. The replay has every turn of it.")
+    shows.update(**fields)
+    operations.touch(episode)
+    wake(HOSTS, episode_id)
+
+
+def _lock(episode_id: str) -> tuple[Episode, models.QuerySet[Show]]:
+    """The episode, locked, and its show: always in this order."""
+    episode = operations.lock(episode_id)
+    shows = Show.objects.filter(pk=episode_id)
+    if not shows.select_for_update().exists():
+        raise NotFound("No agent plays this episode live, so there is nothing to pause or to stop.")
+    return episode, shows
+
+
+def _check_agent(env_id: str, agent: Agent) -> None:
+    if agent.kind not in AGENT_KINDS:
+        raise CannotPlay(f"{agent.name} cannot play live. Choose {' or '.join(AGENT_KINDS)}.")
+    if agent.kind == Agent.Kind.EXPERT and not has_expert(env_id):
+        raise CannotPlay(f"There is no expert for {env_id} yet. Choose the random agent, or another environment.")
+
+
+def _check_pace(seconds: float) -> float:
+    fastest, slowest = PACES
+    if not fastest <= seconds <= slowest:
+        raise PaceRefused(f"A turn takes {fastest:g} to {slowest:g} seconds, not {seconds:g}.")
+    return float(seconds)
+
+
+def _check_number(user: User | None, visitor: str) -> None:
+    if user is not None and user.is_staff:
+        return
+    theirs = Show.objects.filter(episode__status=Episode.Status.RUNNING, showcase=False)
+    if user is not None:
+        number = theirs.filter(started_by=user).count()
+    else:
+        number = theirs.filter(visitor=visitor).count() if visitor else 0
+    if number >= settings.SHOWS_PER_PERSON:
+        raise TooManyShows(
+            f"You have {number} live episodes under way, as many as one person may have. Nothing was started. "
+            "Stop one of them, or wait until one ends."
+        )

@@ -1,0 +1,62 @@
+"""The topic "episode": what changes on a page that shows a running episode."""
+
+from __future__ import annotations
+
+from django.template.loader import render_to_string
+
+from apps.accounts.models import Viewer
+from apps.episodes.models import Episode
+from apps.episodes.snapshot import Snapshot, snapshot
+from apps.live.topics import Event
+
+WATCH, SEAT, HOME = "watch", "seat-0", "home"
+ANNOUNCED_PACE = 2.0
+"""Seconds per turn from which each turn is read out; of a faster agent every fifth one is."""
+ANNOUNCED_TURNS = 5
+
+
+class EpisodeTopic:
+    """Audiences: `seat-0` for who plays, `watch` for everybody, `home` for a small board on another page."""
+
+    def current(self, key: str) -> int | None:
+        """How often the episode has changed."""
+        return Episode.objects.filter(pk=key).values_list("seq", flat=True).first()
+
+    def allows(self, key: str, audience: str, viewer: Viewer, visitor: str) -> bool:
+        """Whoever has the address may watch; a seat is for who sits in it."""
+        if audience in {WATCH, HOME}:
+            return True
+        episode = Episode.objects.filter(pk=key).first()
+        if audience != SEAT or episode is None:
+            return False
+        seats = episode.seats.select_related("agent").filter(number=0)
+        return any(seat.belongs_to(viewer, visitor) for seat in seats)
+
+    def events(self, key: str, after: int, audience: str) -> list[Event]:
+        """One event that stands for everything after `after`: the board now, and every turn in between."""
+        episode = Episode.objects.select_related("show").filter(pk=key, seq__gt=after).first()
+        if episode is None:
+            return []
+        shot = snapshot(episode)
+        return [Event(episode.seq, render(shot, after, audience))]
+
+
+def render(shot: Snapshot, after: int, audience: str) -> str:
+    """What changes on a page that was drawn when the episode had reached `after`."""
+    if audience == HOME:
+        return render_to_string("play/card.html", {"shot": shot, "swap": True})
+    own = audience == SEAT
+    context = {
+        "shot": shot,
+        "own": own,
+        "acting": own and not shot.episode.over,
+        "expert": own and shot.expert,
+        "rows": shot.since(after),
+        "announce": own or _announced(shot),
+    }
+    return render_to_string("episodes/event.html", context)
+
+
+def _announced(shot: Snapshot) -> bool:
+    slow = shot.pace is None or shot.pace >= ANNOUNCED_PACE
+    return slow or shot.episode.over or shot.episode.turn_count % ANNOUNCED_TURNS == 0

@@ -1,0 +1,342 @@
+"""Starting episodes, taking turns in them, asking the expert, and steering what an agent plays live."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRedirect
+
+from apps.accounts import visitors
+from apps.accounts.models import User
+from apps.episodes.errors import ActionTooLong, NotFound, Refusal, TooFast, Unreadable
+from apps.episodes.models import Episode
+from apps.episodes.operations import restore
+from apps.episodes.snapshot import Snapshot, snapshot
+from apps.episodes.text import MAX_ACTION_BYTES
+from apps.episodes.views import find, play_page
+from apps.live import presence
+from apps.play import limits, operations, shows
+from apps.play.forms import PACES, NewForm, WatchForm
+from gem.agents import Decision, Request, make_agent
+
+View = Callable[..., HttpResponse]
+
+MAX_BODY_BYTES = 3 * MAX_ACTION_BYTES + 4096
+"""A form with the longest action: in its encoding a byte takes up to three."""
+LOBBY_RUNNING = 12
+LOBBY_ENDED = 12
+
+
+# ---------------------------------------------------------------- starting
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    """Choose an environment and a seed, and begin."""
+    if request.method != "POST":
+        form = NewForm(initial={"env": request.GET.get("env"), "seed": request.GET.get("seed")})
+        return render(request, "play/new.html", {"form": form})
+    form = NewForm(request.POST)
+    if not form.is_valid():
+        return _form_again(request, "play/new.html", form)
+    try:
+        limits.check_start(request)
+    except TooFast as refusal:
+        return _form_again(request, "play/new.html", form, refusal)
+    chosen = form.cleaned_data
+    episode = operations.begin(
+        chosen["env"],
+        seed=chosen["seed"],
+        listed=not chosen["unlisted"],
+        user=request.user,
+        visitor=visitors.key(request),
+    )
+    return _go_to(request, episode)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def watch_new(request: HttpRequest) -> HttpResponse:
+    """Choose an environment and an agent, and let it play."""
+    if request.method != "POST":
+        initial = {"agent": "expert", **{name: request.GET[name] for name in WATCHED if name in request.GET}}
+        return render(request, "play/watch_new.html", {"form": WatchForm(request.user, initial=initial)})
+    form = WatchForm(request.user, request.POST)
+    if not form.is_valid():
+        return _form_again(request, "play/watch_new.html", form)
+    chosen = form.cleaned_data
+    try:
+        limits.check_start(request)
+        episode = shows.start(
+            chosen["env"],
+            chosen["agent"],
+            seed=chosen["seed"],
+            pace=chosen["pace"],
+            user=_user(request),
+            visitor="" if request.user.is_authenticated else visitors.key(request),
+        )
+    except Refusal as refusal:
+        return _form_again(request, "play/watch_new.html", form, refusal)
+    return _go_to(request, episode)
+
+
+WATCHED = ("env", "agent", "seed", "pace")
+
+
+@never_cache
+@require_safe
+def lobby(request: HttpRequest) -> HttpResponse:
+    """What is played now, and what has just ended."""
+    listed = Episode.objects.filter(listed=True).with_seats()
+    running = list(listed.running().select_related("show").filter(batch=None).order_by("-created")[:LOBBY_RUNNING])
+    spectators = presence.counts(f"episode:{episode.id}" for episode in running)
+    context = {
+        "running": [(snapshot(episode), spectators[f"episode:{episode.id}"]) for episode in running],
+        "ended": list(listed.ended().filter(batch=None).order_by("-created")[:LOBBY_ENDED]),
+        "form": WatchForm(request.user, initial={"agent": "expert"}),
+    }
+    return render(request, "play/lobby.html", context)
+
+
+# ---------------------------------------------------------------- playing
+
+
+def bounded(view: View) -> View:
+    """Refuse a body that no action needs before it is read; the CSRF check, which reads it, comes after."""
+    checked = csrf_protect(view)
+
+    @csrf_exempt
+    @functools.wraps(view)
+    def wrapped(request: HttpRequest, episode_id: str, **kwargs: Any) -> HttpResponse:
+        size = int(request.META.get("CONTENT_LENGTH") or 0)
+        if size <= MAX_BODY_BYTES:
+            return checked(request, episode_id, **kwargs)
+        refusal = ActionTooLong(
+            f"An action holds at most {MAX_ACTION_BYTES // 1024} KiB; this one has about {math.ceil(size / 1024):,} "
+            "KiB. The turn was not played. Shorten the text and send it again."
+        )
+        return _refused(request, find(episode_id), refusal, after=None)
+
+    return wrapped
+
+
+@bounded
+@require_POST
+def take_turn(request: HttpRequest, episode_id: str) -> HttpResponse:
+    """Play the text of the field, or the action of the cell that was pressed."""
+    action = request.POST.get("act") or request.POST.get("action", "")
+    try:
+        expected_seq = _expected_seq(request)
+        if not action.strip():
+            raise Unreadable("There is no action in the field. Write one, or press a cell of the board.")
+        episode = operations.take_turn(
+            episode_id,
+            action,
+            expected_seq=expected_seq,
+            user=request.user,
+            visitor=visitors.known(request),
+            as_written="as_written" in request.POST,
+        )
+    except NotFound as refusal:
+        raise Http404(f"There is no episode {episode_id}. {refusal}") from refusal
+    except Refusal as refusal:
+        after = request.POST.get("expected_seq", "")
+        return _refused(
+            request, find(episode_id), refusal, after=int(after) if after.isdecimal() else None, typed=action
+        )
+    if not _is_htmx(request):
+        return redirect(episode)
+    return _fragments(request, episode, expected_seq)
+
+
+@never_cache
+@require_safe
+def hint(request: HttpRequest, episode_id: str) -> HttpResponse:
+    """What the expert would do now, and why."""
+    episode = find(episode_id)
+    shot = snapshot(episode)
+    if episode.over or not shot.expert:
+        return redirect(episode)
+    decision = _ask_expert(episode, shot)
+    if not _is_htmx(request):
+        return play_page(request, shot, decision=decision, typed=decision.action)
+    context = {"shot": shot, "episode": episode, "own": True, "acting": True, "expert": True, "decision": decision}
+    return render(request, "play/hint.html", context)
+
+
+@require_POST
+def undo(request: HttpRequest, episode_id: str) -> HttpResponse:
+    """Take the last turn back by going on in a branch without it."""
+    try:
+        branch = operations.undo(episode_id, user=request.user, visitor=visitors.known(request))
+    except Refusal as refusal:
+        return _refused(request, find(episode_id), refusal, after=None)
+    return _go_to(request, branch)
+
+
+@require_POST
+def abandon(request: HttpRequest, episode_id: str) -> HttpResponse:
+    """Give up."""
+    try:
+        episode = operations.abandon(episode_id, user=request.user, visitor=visitors.known(request))
+    except Refusal as refusal:
+        return _refused(request, find(episode_id), refusal, after=None)
+    return _go_to(request, episode)
+
+
+@require_POST
+def fork(request: HttpRequest, episode_id: str) -> HttpResponse:
+    """Play on from a turn of somebody's episode, in a branch of one's own."""
+    episode = find(episode_id)
+    turn = request.POST.get("turn", "")
+    try:
+        if not (turn.isascii() and turn.isdecimal() and len(turn) < 10):
+            raise NotFound(f"A turn is a whole number from 0 to {episode.turn_count}, not {turn[:20]!r}.")
+        limits.check_start(request)
+        branch = operations.fork(episode, int(turn), user=request.user, visitor=visitors.key(request))
+    except Refusal as refusal:
+        return _refused(request, episode, refusal, after=None)
+    return _go_to(request, branch)
+
+
+# ---------------------------------------------------------------- steering what an agent plays
+
+
+@never_cache
+@require_safe
+def controls(request: HttpRequest, episode_id: str) -> HttpResponse:
+    """The buttons for whoever may steer the show; nothing for the others."""
+    episode = find(episode_id)
+    may = shows.may_control(episode, request.user, visitors.known(request))
+    context = {"episode": episode, "shot": snapshot(episode), "may_control": may, "paces": PACES}
+    page = "play/controls.html" if _is_htmx(request) else "play/watch.html"
+    return render(request, page, context)
+
+
+@require_POST
+def control(request: HttpRequest, episode_id: str, verb: str) -> HttpResponse:
+    """Pause, resume, one turn, stop, or another pace; every page hears of it by its socket."""
+    if verb not in VERBS:
+        raise Http404(f"There is nothing called {verb} to do with an episode.")
+    episode = find(episode_id)
+    try:
+        if not shows.may_control(episode, request.user, visitors.known(request)):
+            return HttpResponse("Only who started this episode can steer it.", status=403)
+        VERBS[verb](episode_id, request)
+    except Refusal as refusal:
+        return _refused(request, episode, refusal, after=None)
+    if _is_htmx(request):
+        return HttpResponse(status=204)
+    return redirect(episode)
+
+
+def _set_pace(episode_id: str, request: HttpRequest) -> None:
+    try:
+        seconds = float(request.POST.get("pace", ""))
+    except ValueError:
+        raise Refusal("A pace is a number of seconds, for example 0.5.") from None
+    shows.set_pace(episode_id, seconds)
+
+
+VERBS: dict[str, Callable[[str, HttpRequest], None]] = {
+    "pause": lambda episode_id, _: shows.pause(episode_id),
+    "resume": lambda episode_id, _: shows.resume(episode_id),
+    "one-turn": lambda episode_id, _: shows.one_turn(episode_id),
+    "stop": lambda episode_id, _: shows.stop(episode_id),
+    "pace": _set_pace,
+}
+
+
+# ---------------------------------------------------------------- answers
+
+
+def _go_to(request: HttpRequest, episode: Episode) -> HttpResponse:
+    if _is_htmx(request):
+        return HttpResponseClientRedirect(episode.get_absolute_url())
+    return redirect(episode)
+
+
+def _form_again(
+    request: HttpRequest, template: str, form: NewForm | WatchForm, refusal: Refusal | None = None
+) -> HttpResponse:
+    """The form with what is wrong; a button elsewhere that posted to it gets the sentence as a notice."""
+    status = refusal.status if refusal else 422
+    if _is_htmx(request):
+        sentence = str(refusal) if refusal else " ".join(str(error) for errors in form.errors.values() for error in errors)
+        notice = refusal or Refusal(sentence)
+        response = render(request, "episodes/notice.html", {"notice": notice, "swap": True}, status=status)
+    else:
+        response = render(request, template, {"form": form, "notice": refusal}, status=status)
+    return _with_wait(response, refusal)
+
+
+def _refused(
+    request: HttpRequest, episode: Episode, refusal: Refusal, *, after: int | None, typed: str = ""
+) -> HttpResponse:
+    """The sentence, and the board as it is now; the text in the field stays."""
+    if _is_htmx(request):
+        if after is None:
+            response = render(request, "episodes/notice.html", {"notice": refusal, "swap": True}, status=refusal.status)
+        else:
+            response = _fragments(request, episode, after, notice=refusal, typed=typed)
+            response.status_code = refusal.status
+        return _with_wait(response, refusal)
+    shot = snapshot(episode)
+    if not episode.over and shot.seat.belongs_to(request.user, visitors.known(request)):
+        response = play_page(request, shot, status=refusal.status, notice=refusal, typed=typed)
+    else:
+        context = {"notice": refusal, "episode": episode, "typed": typed}
+        response = render(request, "episodes/refused.html", context, status=refusal.status)
+    return _with_wait(response, refusal)
+
+
+def _fragments(request: HttpRequest, episode: Episode, after: int, **more: Any) -> HttpResponse:
+    """What a turn changes on the player's page, as the socket would send it."""
+    shot = snapshot(episode)
+    own = shot.seat.belongs_to(request.user, visitors.known(request))
+    context = {
+        "shot": shot,
+        "own": own,
+        "acting": own and not episode.over,
+        "expert": shot.expert,
+        "rows": shot.since(after),
+        "announce": True,
+        **more,
+    }
+    return render(request, "episodes/event.html", context)
+
+
+def _with_wait(response: HttpResponse, refusal: Refusal | None) -> HttpResponse:
+    if isinstance(refusal, TooFast):
+        response["Retry-After"] = str(max(1, math.ceil(refusal.wait)))
+    return response
+
+
+def _ask_expert(episode: Episode, shot: Snapshot) -> Decision:
+    env = restore(episode)
+    request = Request(env=env, observation=shot.observation, info=shot.info, turn=episode.turn_count + 1)
+    return make_agent("expert").act([request])[0]
+
+
+def _expected_seq(request: HttpRequest) -> int:
+    text = request.POST.get("expected_seq", "")
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise Refusal("The page did not say which turn it shows. Nothing was played. Reload it and send again.")
+    return int(text)
+
+
+def _user(request: HttpRequest) -> User | None:
+    return request.user if isinstance(request.user, User) else None
+
+
+def _is_htmx(request: HttpRequest) -> bool:
+    return "HX-Request" in request.headers

@@ -1,0 +1,186 @@
+"""The repository's Markdown files as pages: raw HTML off, the result cleaned, links between files kept."""
+
+from __future__ import annotations
+
+import itertools
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import nh3
+from django.conf import settings
+from django.urls import reverse
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+FIRST = ("README.md", "docs/map.md", "docs/glossary.md")
+LAST = ("CONTRIBUTING.md", "CHANGELOG.md")
+
+_MARKDOWN = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
+_TAGS = {
+    "a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "hr", "img", "li", "ol", "p", "pre", "strong",
+    "table", "tbody", "td", "th", "thead", "tr", "ul",
+}  # fmt: skip
+_ATTRIBUTES = {
+    "a": {"href"},
+    "h2": {"id"},
+    "h3": {"id"},
+    "h4": {"id"},
+    "img": {"src", "alt"},
+    "pre": {"class", "tabindex"},
+    "td": {"class"},
+    "th": {"class"},
+}
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of the second level, for the list of contents."""
+
+    anchor: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file, rendered."""
+
+    slug: str
+    """`map`, `decisions/0001-one-record`, `readme`."""
+    file: str
+    title: str
+    summary: str
+    html: SafeString
+    headings: tuple[Heading, ...]
+
+    def get_absolute_url(self) -> str:
+        """Its page."""
+        return reverse("site:doc", args=[self.slug])
+
+
+def documents() -> list[Document]:
+    """Every document: what to read first, the rest by name, what to read last."""
+    return [document for file in _files() if (document := _load(file)) is not None]
+
+
+def find(slug: str) -> Document | None:
+    """The document of that name; names that are none of ours reach no file."""
+    return next((document for document in documents() if document.slug == slug), None)
+
+
+def slug_of(file: str) -> str:
+    """`docs/decisions/0001-one-record.md` is `decisions/0001-one-record`, `README.md` is `readme`."""
+    return file.removesuffix(".md").removeprefix("docs/") if file.startswith("docs/") else file[:-3].lower()
+
+
+def _files() -> Iterator[str]:
+    root: Path = settings.BASE_DIR
+    others = sorted(path.relative_to(root).as_posix() for path in (root / "docs").rglob("*.md"))
+    yield from FIRST
+    yield from (file for file in others if file not in FIRST)
+    yield from LAST
+
+
+def _load(file: str) -> Document | None:
+    """The document in `file`, rendered anew when the file changes; None if an installation left it out."""
+    path: Path = settings.BASE_DIR / file
+    try:
+        changed = path.stat().st_mtime_ns
+    except OSError:
+        return None
+    return _render(file, changed)
+
+
+@cache
+def _render(file: str, changed: int) -> Document:
+    tokens = _MARKDOWN.parse((settings.BASE_DIR / file).read_text("utf-8"))
+    title, body = _take_title(tokens, file)
+    for token in body:
+        _prepare(token, file)
+    headings = tuple(_anchor_headings(body))
+    html = nh3.clean(
+        _MARKDOWN.renderer.render(body, _MARKDOWN.options, {}),
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        url_schemes={"https", "http", "mailto"},
+        link_rel="noopener",
+    )
+    return Document(slug_of(file), file, title, _summary(body), mark_safe(html), headings)  # noqa: S308 (cleaned)
+
+
+def _take_title(tokens: list[Token], file: str) -> tuple[str, list[Token]]:
+    """The first heading, which becomes the page's, and the rest."""
+    if len(tokens) > 2 and tokens[0].type == "heading_open" and tokens[0].tag == "h1":
+        return _text(tokens[1]), tokens[3:]
+    return file, tokens
+
+
+def _text(token: Token) -> str:
+    return "".join(child.content for child in token.children or [])
+
+
+def _summary(tokens: list[Token]) -> str:
+    inline = (after for before, after in itertools.pairwise(tokens) if before.type == "paragraph_open")
+    return next((_text(token).replace("\n", " ") for token in inline), "")
+
+
+def _anchor_headings(tokens: list[Token]) -> Iterator[Heading]:
+    seen: dict[str, int] = {}
+    for before, after in itertools.pairwise(tokens):
+        if before.type != "heading_open":
+            continue
+        if before.tag == "h1":
+            before.tag = "h2"  # one first heading to a page
+        anchor = re.sub(r"[^\w]+", "-", _text(after).lower()).strip("-")
+        seen[anchor] = seen.get(anchor, 0) + 1
+        if seen[anchor] > 1:
+            anchor = f"{anchor}-{seen[anchor]}"
+        before.attrSet("id", anchor)
+        if before.tag == "h2":
+            yield Heading(anchor, _text(after))
+
+
+def _prepare(token: Token, file: str) -> None:
+    """Give code our class, alignment a class in place of a style, and links an address on this site."""
+    if token.type in {"fence", "code_block"}:
+        token.type = "code_block"  # without a language: its class would name no rule of ours
+        token.attrs = {"class": "code", "tabindex": "0"}
+    if token.type in {"th_open", "td_open"}:
+        align = str(token.attrs.pop("style", ""))
+        if align.endswith("right"):
+            token.attrs["class"] = "num"
+    if token.type == "inline":
+        token.children = list(_links(token.children or [], file))
+
+
+def _links(children: list[Token], file: str) -> Iterator[Token]:
+    """Links to other documents lead to their pages; links to source files become plain text."""
+    dropped = 0
+    for child in children:
+        if child.type == "link_open":
+            address = _address(str(child.attrs["href"]), file)
+            if address is None:
+                dropped += 1
+                continue
+            child.attrs["href"] = address
+        if child.type == "link_close" and dropped:
+            dropped -= 1
+            continue
+        if child.type == "image" and not str(child.attrs["src"]).startswith("/static/"):
+            continue
+        yield child
+
+
+def _address(href: str, file: str) -> str | None:
+    if href.startswith("#") or _SCHEME.match(href):
+        return href
+    target, hash_sign, anchor = href.partition("#")
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(file), target))
+    if path not in set(_files()):
+        return None
+    return reverse("site:doc", args=[slug_of(path)]) + hash_sign + anchor

@@ -1,0 +1,47 @@
+"""An example episode of every environment: played by the expert when the site starts, shown in the catalog."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils import timezone
+
+from apps.agents.models import Agent
+from apps.episodes.bulk import copy_episodes
+from apps.episodes.models import Batch, Episode
+from gem import registry
+from gem.agents import has_expert, make_agent
+from gem.replay import EpisodeRecord
+from gem.rollout import Slot, rollout
+
+SEEDS = range(7, 13)
+"""The first of these that the expert solves is the example; the last one if it solves none."""
+
+
+def missing_examples() -> list[str]:
+    """The environments that have an expert but no example of their present version."""
+    there = set(Episode.objects.filter(batch__kind=Batch.Kind.EXAMPLE).values_list("env_id", "env_version"))
+    specs = (spec for spec in registry.specs() if spec.cost == "fast" and has_expert(spec.id))
+    return [spec.id for spec in specs if (spec.id, spec.version) not in there]
+
+
+@transaction.atomic
+def make_examples() -> int:
+    """Play and keep what is missing; returns how many episodes that were."""
+    env_ids = missing_examples()
+    if not env_ids:
+        return 0
+    batch = Batch.objects.filter(kind=Batch.Kind.EXAMPLE).first() or Batch.objects.create(kind=Batch.Kind.EXAMPLE)
+    taken = Episode.objects.filter(batch=batch).count()
+    records = [play_example(env_id, taken + number) for number, env_id in enumerate(env_ids)]
+    expert = Agent.objects.get(kind=Agent.Kind.EXPERT, owner=None)
+    copy_episodes(batch.pk, expert.pk, records, timezone.now())
+    return len(records)
+
+
+def play_example(env_id: str, index: int) -> EpisodeRecord:
+    """An episode of the expert, solved if that takes few attempts."""
+    expert = make_agent("expert")
+    for record in rollout(expert, (Slot(index, env_id, seed) for seed in SEEDS), num_envs=1):
+        if record.success:
+            return record
+    return record

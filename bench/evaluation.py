@@ -1,0 +1,106 @@
+"""How fast an evaluation goes end to end: `python -m bench.evaluation`.
+
+A job of 10,000 episodes (random agent, GuessTheNumber-v0-hard) is submitted to a stack of its own with two worker
+processes; the clock runs from the submission to the end of the job, when every episode, seat and turn is in Postgres
+and the job's page has been told. Beside it: the raw rate at which Postgres takes the very same rows by COPY.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from bench.stack import Stack, print_table, stack
+from gemweb.local import services
+
+ENV_ID = "game:GuessTheNumber-v0-hard"
+WORKERS = 2
+WARM_UP = 50
+TARGET = 2000
+PATIENCE = 300.0
+TABLES = ("episodes_episode", "episodes_seat", "episodes_turn")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--episodes", type=int, default=10_000)
+    parser.add_argument("--runs", type=int, default=3)
+    chosen = parser.parse_args()
+    with stack() as made:
+        _start_workers(made)
+        _run(WARM_UP)
+        rows: list[tuple[str, ...]] = [("run", "seconds", "episodes/s", "turns/s", "raw COPY, episodes/s")]
+        rates = []
+        for number in range(1, chosen.runs + 1):
+            seconds, job = _run(chosen.episodes)
+            raw = chosen.episodes / _raw_copy(job.batch_id)
+            rates.append(chosen.episodes / seconds)
+            turns = job.turns_done / seconds
+            rows.append((str(number), f"{seconds:.2f}", f"{rates[-1]:,.0f}", f"{turns:,.0f}", f"{raw:,.0f}"))
+        print(f"{chosen.episodes:,} episodes of {ENV_ID}, random agent, all turns stored, {WORKERS} worker processes")
+        print_table(rows)
+        best, worst = max(rates), min(rates)
+        print(f"{worst:,.0f} to {best:,.0f} episodes/s; target {TARGET:,}: {'met' if worst >= TARGET else 'missed'}")
+
+
+def _start_workers(made: Stack) -> None:
+    for service in services.workers(made.env | {"WORKER_SLOTS": str(WORKERS)}):
+        if service.name in {"worker", "scheduler"}:
+            made.run(service)
+    from apps.queue import workers_alive
+
+    deadline = time.monotonic() + PATIENCE
+    while sum(worker.queue == "evaluate" for worker in workers_alive()) < WORKERS:
+        if time.monotonic() > deadline:
+            raise SystemExit("the workers did not start")
+        time.sleep(0.1)
+
+
+def _run(episodes: int) -> tuple[float, Any]:
+    """Submit a job and wait for its end: the seconds it took, and the job."""
+    from apps.jobs import operations
+    from apps.jobs.models import Job
+    from gem.specs import EvaluationSpec
+
+    request = {"agent": "random", "env_ids": [ENV_ID], "episodes_per_env": episodes, "num_envs": 32}
+    spec = EvaluationSpec.model_validate(request)
+    started = time.perf_counter()
+    job = operations.submit(None, spec)
+    while not job.over:
+        if time.perf_counter() - started > PATIENCE:
+            raise SystemExit(f"the job is still {job.state} at {job.episodes_done:,} episodes")
+        time.sleep(0.02)
+        job = Job.objects.get(pk=job.pk)
+    seconds = time.perf_counter() - started
+    if job.state != Job.State.DONE or job.batch.episodes.count() != episodes:
+        raise SystemExit(f"the job ended as {job.state}: {job.reason}")
+    return seconds, job
+
+
+def _raw_copy(batch_id: str) -> float:
+    """Take the job's rows out of Postgres and put them back by COPY alone: the seconds that took."""
+    from django.db import connection, transaction
+
+    own = {
+        "episodes_episode": "batch_id = %s",
+        "episodes_seat": "episode_id IN (SELECT id FROM episodes_episode WHERE batch_id = %s)",
+        "episodes_turn": "episode_id IN (SELECT id FROM episodes_episode WHERE batch_id = %s)",
+    }
+    rows: dict[str, bytes] = {}
+    with connection.cursor() as cursor:
+        for table in TABLES:
+            with cursor.copy(f"COPY (SELECT * FROM {table} WHERE {own[table]}) TO STDOUT", [batch_id]) as out:
+                rows[table] = b"".join(bytes(part) for part in out)
+        cursor.execute("TRUNCATE episodes_episode CASCADE")
+        started = time.perf_counter()
+        with transaction.atomic():
+            for table in TABLES:
+                with cursor.copy(f"COPY {table} FROM STDIN") as copy:
+                    copy.write(rows[table])
+        return time.perf_counter() - started
+
+
+if __name__ == "__main__":
+    main()

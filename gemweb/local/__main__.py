@@ -1,0 +1,31 @@
+"""The command behind `make up`: exit code 0 when it was stopped, 1 with one sentence when it could not start."""
+
+import os
+import signal
+import sys
+
+from gemweb.local.config import Config
+from gemweb.local.errors import StackError, explain
+from gemweb.local.process import bind_to_parent
+from gemweb.local.stack import Stack
+from gemweb.local.supervisor import Console
+
+
+def main() -> int:
+    """Run one stack until it is stopped."""
+    if "MAKELEVEL" in os.environ:
+        bind_to_parent(signal.SIGTERM)  # a killed make must not leave the stack running unseen
+    try:
+        config = Config.from_env()
+        try:
+            Stack(config, Console()).run()
+        except OSError as error:
+            raise explain(error, config.state_dir) from error
+    except StackError as error:
+        sys.stderr.write(f"gemweb: {error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""Delete the state folder and the database that belongs to it: `make reset`."""
+
+import shutil
+import sys
+
+from gemweb.local.config import Config
+from gemweb.local.errors import StackError, explain
+from gemweb.local.postgres import home_of
+from gemweb.local.state import State
+
+
+def main() -> int:
+    """Begin anew; refuses while a stack runs there."""
+    try:
+        folder = Config.from_env().state_dir
+        if not folder.exists():
+            return 0
+        state = State(folder)
+        state.open()
+        try:
+            for each in (home_of(folder), folder):
+                if each.exists():
+                    shutil.rmtree(each)
+                    sys.stdout.write(f"deleted {each}\n")
+        except OSError as error:
+            raise explain(error, folder) from error
+        finally:
+            state.close()
+    except StackError as error:
+        sys.stderr.write(f"gemweb: {error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""What runs in the stack beside the two servers: web, worker, scheduler, play."""
+
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from gemweb.local.config import LOOPBACK, ROOT, Config
+from gemweb.local.process import Service
+from gemweb.local.state import secret
+
+QUEUES = "evaluate,train,verify,reap"
+
+
+def environment(config: Config, database_url: str, valkey_url: str) -> dict[str, str]:
+    """What every Python process of the stack sees; what the user set already stays."""
+    env = dict(os.environ)
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # five processes import the same code: compile it once
+    defaults = {
+        "SECRET_KEY": secret(config.state_dir / "secret_key"),
+        "BROKER_URL": valkey_url,
+        "LOCAL_MODE": "1" if config.local else "0",
+        "ALLOWED_HOSTS": ",".join(_hosts(config.bind)),
+        "HTTPS": "0",  # nothing here ends TLS; behind something that does, HTTPS=1
+        "PYTHONUNBUFFERED": "1",
+    }
+    for name, value in defaults.items():
+        env[name] = env.get(name) or value
+    return env | {
+        "DATABASE_URL": database_url,
+        "VALKEY_URL": valkey_url,
+        "STATE_DIR": str(config.state_dir),
+        "BIND": config.bind,
+        "PORT": str(config.port),
+        "DJANGO_SETTINGS_MODULE": "gemweb.settings",
+    }
+
+
+def web(env: Mapping[str, str], listener: socket.socket) -> Service:
+    """The web process. The socket is ours, so a visitor waits while it is started again, and is not refused."""
+    options = ["--loop", "uvloop", "--http", "httptools", "--ws", "websockets-sansio", "--no-access-log"]
+    sockets = ["--ws-per-message-deflate", "false", "--ws-max-size", "4096"]  # one text for all; pages send nothing
+    limits = ["--timeout-graceful-shutdown", "1", "--log-level", "warning"]
+    application = ["gemweb.asgi:application", "--fd", str(listener.fileno())]
+    return Service(
+        name="web",
+        command=_python("uvicorn", *application, *options, *sockets, *limits),
+        env=env,
+        cwd=ROOT,
+        pass_fds=(listener.fileno(),),
+    )
+
+
+def workers(env: Mapping[str, str]) -> list[Service]:
+    """Everything that works in the background."""
+    slots = env.get("WORKER_SLOTS") or str(min(max(os.cpu_count() or 2, 2), 8))
+    celery = ["-q", "-A", "gemweb"]
+    worker = ["worker", "-Q", QUEUES, "-c", slots, "-l", "WARNING", "--without-gossip", "--without-mingle"]
+    beat = ["beat", "-l", "WARNING", "-s", f"{env['STATE_DIR']}/beat", "--pidfile="]
+    return [
+        Service("play", _python("workers.play"), env=env, cwd=ROOT),
+        Service("worker", _python("celery", *celery, *worker, flags=QUIET), env=env, cwd=ROOT),
+        Service("scheduler", _python("celery", *celery, *beat), env=env, cwd=ROOT),
+    ]
+
+
+QUIET = ("-W", "ignore:You're running the worker")
+"""Celery warns root about pickle, which is switched off here."""
+
+
+def commands(env: Mapping[str, str], *names: str) -> Service:
+    """Management commands, one after the other in one process: starting Django costs more than they do."""
+    return Service("setup", _python("gemweb.local.commands", *names), env=env, cwd=ROOT)
+
+
+def _python(module: str, *arguments: str, flags: tuple[str, ...] = ()) -> list[str | Path]:
+    return [sys.executable, *flags, "-m", module, *arguments]
+
+
+def _hosts(bind: str) -> list[str]:
+    """The names this machine answers to; more than loopback only when it listens on more."""
+    hosts = ["127.0.0.1", "localhost", "[::1]"]
+    if bind in LOOPBACK:
+        return hosts
+    import psutil  # noqa: PLC0415 - rarely needed, and the start is timed
+
+    addresses = [address.address for each in psutil.net_if_addrs().values() for address in each]
+    reachable = [address for address in addresses if address.count(".") == 3]
+    return sorted({*hosts, *reachable, socket.gethostname(), socket.getfqdn()})

@@ -1,0 +1,197 @@
+"""The order of things: lock the state, start the servers, migrate, serve, work, and end it all."""
+
+import errno
+import http.client
+import signal
+import socket
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from hashlib import sha256
+from types import FrameType
+
+from gemweb.local import services
+from gemweb.local.config import ROOT, WILDCARD, Config
+from gemweb.local.errors import StackError
+from gemweb.local.external import require_postgres, require_valkey
+from gemweb.local.guard import Guard
+from gemweb.local.postgres import Postgres, home_of
+from gemweb.local.process import Running, Service
+from gemweb.local.state import State, secret
+from gemweb.local.supervisor import Console, Supervisor
+from gemweb.local.valkey import Valkey
+
+TICK_SECONDS = 0.1
+SERVED_SECONDS = 60.0
+MOST_DEATHS = 3
+"""A web process that dies this often before its first page is broken, not unlucky."""
+
+
+class Stopped(Exception):
+    """Raised by SIGINT, SIGTERM and SIGHUP, wherever the stack is just then."""
+
+
+class Stack:
+    """One stack, from `run` to its end."""
+
+    def __init__(self, config: Config, console: Console) -> None:
+        self._config = config
+        self._console = console
+        self._state = State(config.state_dir)
+
+    def run(self) -> None:
+        """Serve until somebody stops it."""
+        self._state.open()  # first: behind a killed stack it waits until that one's port is free again
+        listener = listen(self._config)
+        self._config = replace(self._config, port=listener.getsockname()[1])
+        self._guard = Guard(keep_open=(self._state.lock,))
+        self._supervisor = Supervisor(self._guard, self._console, self._config.state_dir / "services.json")
+        _on_signals(_stop_now)
+        try:
+            self._start(listener)
+            while True:
+                self._supervisor.tick()
+                time.sleep(TICK_SECONDS)
+        except Stopped:
+            self._console.say("stopping")
+        finally:
+            _on_signals(signal.SIG_IGN)
+            listener.close()
+            self._stop()
+
+    def _start(self, listener: socket.socket) -> None:
+        database_url, valkey_url = self._servers()
+        (self._config.state_dir / "static").mkdir(exist_ok=True)  # settings point there, even when it stays empty
+        env = services.environment(self._config, database_url, valkey_url)
+        self._migrate(env)
+        self._supervisor.start(services.web(env, listener))
+        self._wait_served()
+        self._console.plain(f"ready: {self._config.url()}")
+        for worker in services.workers(env):
+            self._supervisor.start(worker)
+        self._supervisor.once(services.commands(env, "demo", *(["login_link"] if self._config.local else [])))
+
+    def _servers(self) -> tuple[str, str]:
+        """Start what the user did not name; both come up side by side."""
+        waits: list[tuple[Postgres | Valkey, Running]] = []
+        config, state = self._config, self._config.state_dir
+        database_url, valkey_url = config.database_url, config.valkey_url
+        if database_url:
+            require_postgres(database_url)
+        if valkey_url:
+            require_valkey(valkey_url)
+        else:
+            valkey = Valkey(state / "valkey", state / "valkey_password")
+            valkey.prepare()
+            waits.append((valkey, self._supervisor.start(valkey.service())))
+            valkey_url = valkey.url
+        if not database_url:
+            postgres = Postgres(home_of(state), state / "postgres_password")
+            if not postgres.data.exists():
+                self._console.say("making a database")
+            postgres.prepare()
+            for note in postgres.notes:
+                self._console.say(note)
+            waits.append((postgres, self._supervisor.start(postgres.service())))
+            database_url = postgres.url
+        for server, running in waits:
+            server.wait(running)
+        return database_url, valkey_url
+
+    def _migrate(self, env: Mapping[str, str]) -> None:
+        """Bring the database up to date, unless our own database has seen these very migrations."""
+        stamp = self._config.state_dir / "migrated"
+        wanted = "" if self._config.database_url else migrations_digest(self._password())
+        names = [] if wanted and stamp.exists() and stamp.read_text() == wanted else ["migrate"]
+        if env["LOCAL_MODE"] != "1":
+            names.append("collectstatic")
+        if not names:
+            return
+        self._console.say("preparing the database")
+        self._finish(services.commands(env, *names))
+        stamp.write_text(wanted)
+
+    def _password(self) -> str:
+        """Made anew with every embedded database, so it tells one from another."""
+        return secret(self._config.state_dir / "postgres_password")
+
+    def _finish(self, service: Service) -> None:
+        running = self._supervisor.once(service)
+        while not running.ended():
+            time.sleep(0.02)
+        if running.process.returncode:
+            raise StackError(f"The database could not be prepared: {running.last_words()}")
+
+    def _wait_served(self) -> None:
+        deadline = time.monotonic() + SERVED_SECONDS
+        while not served(self._config):
+            self._supervisor.tick()
+            if self._supervisor.deaths("web") >= MOST_DEATHS:
+                raise StackError(f"The web process does not start: {self._supervisor.last_words('web')}")
+            if time.monotonic() > deadline:
+                raise StackError(f"No page was served within {SERVED_SECONDS:.0f} s; the lines above say why.")
+            time.sleep(0.02)
+
+    def _stop(self) -> None:
+        self._console.quiet = True
+        self._supervisor.stop(last=("postgres", "valkey"))
+        self._guard.dismiss()
+        self._state.close()
+
+
+def _on_signals(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, handler)
+
+
+def _stop_now(_number: int, _frame: FrameType | None) -> None:
+    _on_signals(signal.SIG_IGN)  # once is enough; what follows takes a few seconds at most
+    raise Stopped
+
+
+def listen(config: Config) -> socket.socket:
+    """The socket that the web process serves, or one sentence why there is none."""
+    family = socket.AF_INET6 if ":" in config.bind else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((config.bind, config.port))
+        listener.listen(2048)
+    except OSError as error:
+        listener.close()
+        raise _cannot_listen(config, error) from error
+    return listener
+
+
+def _cannot_listen(config: Config, error: OSError) -> StackError:
+    where = f"Port {config.port} on {config.bind}"
+    if error.errno == errno.EADDRINUSE:
+        return StackError(
+            f"{where} is in use: stop what listens there, or choose another, like PORT={config.port + 1}."
+        )
+    if error.errno in {errno.EACCES, errno.EPERM}:
+        return StackError(f"{where} may not be used by this account: choose a port above 1023, like PORT=8000.")
+    return StackError(f"BIND={config.bind} is no address of this machine: use 127.0.0.1, or 0.0.0.0 for every address.")
+
+
+def served(config: Config) -> bool:
+    """Whether the first page comes back whole."""
+    connection = http.client.HTTPConnection(WILDCARD.get(config.bind, config.bind), config.port, timeout=2)
+    try:
+        connection.request("GET", "/")
+        answer = connection.getresponse()
+        answer.read()
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+    return answer.status < 500
+
+
+def migrations_digest(database: str) -> str:
+    """One short text for a database and everything that decides its tables."""
+    digest = sha256(database.encode())
+    for path in sorted([*ROOT.glob("apps/*/migrations/*.py"), *ROOT.glob("requirements*.lock")]):
+        digest.update(str(path.relative_to(ROOT)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

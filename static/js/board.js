@@ -1,0 +1,234 @@
+// A board that acts. Every way of playing ends in the same text in the same field: a click sends the cell's action,
+// a right click, F or a long press its second one, the keys of the pad theirs, and typed text goes as it is.
+// One cell is in the tab order; focus stays on the same cell when a turn replaces the board.
+// Without this script the cells and the pad are submit buttons of the form, and everything can still be played.
+
+import { keepRowsOnce } from "./rows.js";
+
+const QUEUED_AT_MOST = 8;
+const LONG_PRESS_MS = 450;
+const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+const stage = document.getElementById("board") ?? document.querySelector("[data-acting]")?.closest(".stage");
+const panel = stage?.parentElement;
+const grid = () => panel?.querySelector("[data-acting]");
+const field = () => document.querySelector("[data-say]");
+const form = () => document.getElementById("say");
+
+// ---------------------------------------------------------------- sending
+
+const queue = [];
+let busy = false;
+let extra = null;
+
+/** Send `action` now, or after the turn that is under way: quick keys are not lost. */
+function send(action) {
+  if (busy) {
+    if (queue.length < QUEUED_AT_MOST) queue.push(action);
+    return;
+  }
+  field().value = action;
+  form().requestSubmit();
+}
+
+function sendTyped() {
+  if (!busy) form().requestSubmit();
+}
+
+/** Whether actions go through the field; elsewhere (home) a cell is an ordinary submit button. */
+const sends = () => Boolean(field() && form());
+
+document.addEventListener("htmx:configRequest", (event) => {
+  if (event.detail.elt !== form()) return;
+  delete event.detail.parameters.act; // the button that was pressed last; what it stands for is in the field
+  if (extra) event.detail.parameters[extra.name] = extra.value;
+  extra = null;
+});
+
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (event.detail.elt === form()) busy = true;
+});
+
+document.addEventListener("htmx:afterRequest", (event) => {
+  if (event.detail.elt.id !== "say") return;
+  busy = false;
+  const text = field();
+  if (event.detail.xhr.status !== 200) { // refused, though htmx shows the answer: the text stays
+    queue.length = 0;
+    return;
+  }
+  if (text) {
+    const sent = event.detail.requestConfig.parameters.action;
+    if (text.value === sent) text.value = "";
+    text.placeholder = sent;
+  }
+  if (queue.length) setTimeout(() => sends() && send(queue.shift()), 0);
+});
+
+// A turn comes back twice, as the answer and over the socket, in either order; the board is drawn once.
+
+const SEQ = /data-seq="(\d+)"/;
+const shown = () => Number(document.getElementById("board")?.dataset.seq);
+
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const { requestConfig, xhr } = event.detail;
+  const seq = SEQ.exec(xhr.responseText);
+  if (requestConfig.elt.id === "say" && xhr.status === 200 && seq && Number(seq[1]) <= shown()) {
+    event.detail.shouldSwap = false;
+  }
+});
+
+document.addEventListener("htmx:wsBeforeMessage", (event) => {
+  const seq = SEQ.exec(event.detail.message);
+  if (seq && Number(seq[1]) <= shown()) event.preventDefault();
+});
+
+// ---------------------------------------------------------------- mouse and touch
+
+let flagging = false;
+let pressed = null;
+let skipClick = false;
+
+document.addEventListener("click", (event) => {
+  const flag = event.target.closest("[data-flag-mode]");
+  if (flag) {
+    flagging = !flagging;
+    flag.setAttribute("aria-pressed", String(flagging));
+    return;
+  }
+  const button = event.target.closest('button[form="say"]');
+  if (!button || !sends()) return;
+  if (button.name !== "act") {
+    extra = { name: button.name, value: button.value };
+    return;
+  }
+  event.preventDefault();
+  if (skipClick) {
+    skipClick = false;
+    return;
+  }
+  send((flagging && button.dataset.alt) || button.value);
+});
+
+document.addEventListener("contextmenu", (event) => {
+  const cell = event.target.closest("button[data-alt]");
+  if (!cell || !sends()) return;
+  event.preventDefault();
+  if (pressed === null) send(cell.dataset.alt);
+});
+
+document.addEventListener("pointerdown", (event) => {
+  const cell = event.target.closest("button[data-alt]");
+  skipClick = false;
+  if (!cell || event.pointerType === "mouse" || !sends()) return;
+  pressed = setTimeout(() => {
+    skipClick = true;
+    navigator.vibrate?.(15);
+    send(cell.dataset.alt);
+  }, LONG_PRESS_MS);
+});
+
+for (const name of ["pointerup", "pointercancel", "pointermove"]) {
+  document.addEventListener(name, (event) => {
+    if (name === "pointermove" && Math.hypot(event.movementX, event.movementY) < 4) return;
+    clearTimeout(pressed);
+    pressed = null;
+  });
+}
+
+// ---------------------------------------------------------------- keyboard
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (event.target === field()) {
+    if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      sendTyped();
+    }
+    return;
+  }
+  if (event.target.matches("input, textarea, select, [contenteditable], summary")) return;
+  const onBoard = panel?.contains(event.target);
+  if (!onBoard && event.target !== document.body) return;
+  if (pressKey(event, onBoard)) event.preventDefault();
+});
+
+/** Whether the key did something. */
+function pressKey(event, onBoard) {
+  const cell = event.target.closest?.(".cell");
+  const key = [...(panel?.querySelectorAll("[data-key]") ?? [])].find((button) => button.dataset.key === event.key);
+  if (key && sends()) {
+    send(key.value);
+    return true;
+  }
+  if (cell && STEPS[event.key]) return move(cell, STEPS[event.key]);
+  if (!onBoard && STEPS[event.key] && grid()) return focusCell();
+  const letter = event.key.toLowerCase();
+  if (letter === "f" && cell?.dataset.alt && sends()) {
+    send(cell.dataset.alt);
+    return true;
+  }
+  const shortcut = { h: "[data-hint-button]", u: "[data-undo]" }[letter];
+  const button = shortcut && document.querySelector(shortcut);
+  button?.click();
+  return Boolean(button);
+}
+
+// ---------------------------------------------------------------- one cell in the tab order
+
+let at = [0, 0];
+let focused = false;
+
+const rows = () => [...(grid()?.querySelectorAll('[role="row"]') ?? [])].map((row) => [...row.querySelectorAll(".cell")]);
+
+function move(cell, [down, right]) {
+  const cells = rows();
+  const row = cells.findIndex((candidates) => candidates.includes(cell));
+  if (row < 0) return false;
+  const column = cells[row].indexOf(cell);
+  cells[row + down]?.[column + right]?.focus();
+  return true;
+}
+
+function focusCell() {
+  rows()[at[0]]?.[at[1]]?.focus();
+  return true;
+}
+
+document.addEventListener("focusin", (event) => {
+  const cell = event.target.closest?.("[data-acting] .cell");
+  focused = Boolean(cell);
+  if (!cell) return;
+  const cells = rows();
+  const row = cells.findIndex((candidates) => candidates.includes(cell));
+  if (row < 0) return;
+  at = [row, cells[row].indexOf(cell)];
+  rove(cells);
+});
+
+function rove(cells) {
+  for (const cell of cells.flat()) cell.tabIndex = -1;
+  const here = cells[at[0]]?.[at[1]] ?? cells[0]?.[0];
+  if (here) here.tabIndex = 0;
+}
+
+// ---------------------------------------------------------------- after a turn
+
+function drawn() {
+  const cells = rows();
+  if (!cells.length) return;
+  rove(cells);
+  if (focused && document.activeElement === document.body) focusCell();
+  const alt = grid().querySelector("[data-alt]");
+  const flag = document.querySelector("[data-flag-mode]");
+  if (flag && alt) {
+    flag.hidden = !matchMedia("(pointer: coarse)").matches;
+    flag.lastChild.textContent = `Press to ${/\{\s*(\w+)/.exec(alt.dataset.alt)?.[1] ?? "do the other"}`;
+  }
+}
+
+if (panel) {
+  new MutationObserver(drawn).observe(panel, { childList: true });
+  drawn();
+}
+keepRowsOnce();

@@ -1,0 +1,68 @@
+"""Episodes written with COPY are the same rows that the ORM reads, and replay exactly."""
+
+import pytest
+from django.utils import timezone
+
+from apps.agents.models import Agent
+from apps.episodes.bulk import copy_episodes, make_ids
+from apps.episodes.models import Batch, Episode
+from gem.agents import has_expert, make_agent
+from gem.replay import EpisodeRecord, Identity, TurnRecord, verify
+from gem.rollout import Slot, rollout
+
+EASY = "game:GuessTheNumber-v0-easy"
+
+
+@pytest.fixture
+def agent(db: None) -> Agent:
+    return Agent.objects.get_or_create(slug="random", defaults={"name": "random", "kind": "random", "colour": 8})[0]
+
+
+@pytest.mark.parametrize("env_id", [EASY, "game:Minesweeper-v0-easy", "game:Sokoban-v0-easy"])
+@pytest.mark.parametrize("kind", ["random", "expert"])
+def test_what_is_written_replays_exactly(agent: Agent, env_id: str, kind: str) -> None:
+    if kind == "expert" and not has_expert(env_id):
+        pytest.skip("there is no expert for it")
+    batch = Batch.objects.create(kind=Batch.Kind.JOB)
+    records = list(rollout(make_agent(kind), [Slot(i, env_id, i) for i in range(5)]))
+    copy_episodes(batch.pk, agent.pk, records, timezone.now())
+    written = {episode.slot: episode for episode in batch.episodes.with_seats()}
+    assert len(written) == 5
+    for record in records:
+        episode = written[record.index]
+        turns = [TurnRecord(t.action, t.observation, t.reward, t.info) for t in episode.turns.order_by("number")]
+        assert verify(Identity(**episode.identity()), turns, first_observation=episode.first_observation) is None
+        assert (episode.success, episode.truncated, episode.terminated) == (
+            record.success,
+            record.truncated,
+            record.terminated,
+        )
+        assert episode.first_info == record.first_info
+        assert episode.seats.get().total_reward == record.total_reward
+        assert (episode.status, episode.state, episode.turn_count) == ("ended", None, len(record.turns))
+
+
+def test_any_text_can_be_written(agent: Agent) -> None:
+    nasty = "a\tb\nc\r\\d\\N \0 \ud800 é 🐙 \\boxed{1}"
+    turn = TurnRecord(nasty, nasty, -0.5, {"suffix": nasty, "note": nasty, "deep": [{"\0": nasty}]})
+    record = EpisodeRecord(
+        0, Identity(EASY, 1, 2**53), nasty, {"suffix": nasty}, [turn], terminated=True, success=False
+    )
+    failed = EpisodeRecord(1, Identity(EASY, 1, 0), "", {}, [], failure=nasty)
+    batch = Batch.objects.create(kind=Batch.Kind.JOB)
+    copy_episodes(batch.pk, agent.pk, [record, failed], timezone.now())
+    shown = "a\tb\nc\r\\d\\N ␀ \ufffd é 🐙 \\boxed{1}"
+    episode = batch.episodes.get(slot=0)
+    written = episode.turns.get()
+    assert (written.action, written.observation, episode.first_observation) == (shown, shown, shown)
+    assert written.info == {"suffix": shown, "deep": [{"␀": shown}]}
+    assert written.note == shown
+    assert (episode.seed, episode.success) == (2**53, False)
+    broken = batch.episodes.get(slot=1)
+    assert (broken.status, broken.success, broken.failure) == (Episode.Status.FAILED, None, shown)
+
+
+def test_ids_are_many_and_different() -> None:
+    ids = make_ids(10_000)
+    assert len(set(ids)) == 10_000
+    assert all(len(key) == 12 and set(key) <= set("0123456789abcdefghjkmnpqrstvwxyz") for key in ids)

@@ -1,0 +1,234 @@
+"""The pages of jobs: what they show, what they refuse, and that they stay small."""
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+from pytest_django.fixtures import Settings
+
+from apps.accounts.models import User
+from apps.agents.models import Agent
+from apps.jobs import operations
+from apps.jobs.models import Job
+from apps.jobs.pages import set_up
+from apps.jobs.topics import JobTopic
+from gem.agents import make_agent
+from gem.rollout import rollout
+from gem.specs import EvaluationSpec
+from workers import evaluate
+
+EASY = "game:GuessTheNumber-v0-easy"
+FORM: dict[str, Any] = {
+    "agent": "random",
+    "benchmark": "",
+    "env_id": [EASY],
+    "episodes_per_env": "20",
+    "seed": "0",
+    "num_envs": "8",
+    "max_turns": "",
+    "name": "",
+}
+
+
+@pytest.fixture
+def ada(db: None) -> User:
+    for kind in ("random", "expert", "human"):
+        Agent.objects.get_or_create(slug=kind, defaults={"name": kind, "kind": kind, "colour": 8})
+    return User.objects.create_user("ada")
+
+
+@pytest.fixture
+def as_ada(ada: User, client: Client) -> Client:
+    client.force_login(ada)
+    return client
+
+
+def submit(owner: User, episodes: int = 20, **more: Any) -> Job:
+    request = {"agent": "random", "env_ids": [EASY], "episodes_per_env": episodes, "num_envs": 8, **more}
+    return operations.submit(owner, EvaluationSpec.model_validate(request))
+
+
+def test_a_submitted_form_becomes_a_job(as_ada: Client, ada: User) -> None:
+    answer = as_ada.post("/jobs/new/", {**FORM, "name": "mine"})
+    job = Job.objects.get()
+    assert (answer.status_code, answer["Location"]) == (302, job.get_absolute_url())
+    assert (job.owner, job.name, job.episodes_total, job.spec["env_ids"]) == (ada, "mine", 20, [EASY])
+
+
+def test_a_form_sent_twice_is_one_job(as_ada: Client) -> None:
+    first = as_ada.post("/jobs/new/", {**FORM, "idempotency_key": "k"})
+    second = as_ada.post("/jobs/new/", {**FORM, "idempotency_key": "k"})
+    assert first["Location"] == second["Location"]
+    assert Job.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"episodes_per_env": "1000000000"}, "must be from 1 to 10,000, not 1,000,000,000"),
+        ({"episodes_per_env": "9" * 5000}, "The number of episodes is a whole number"),
+        ({"episodes_per_env": ""}, "The number of episodes is a whole number, for example 100."),
+        ({"env_id": ["game:Sokobn-v0-easy"]}, "Did you mean game:Sokoban-v0-easy"),
+        ({"env_id": []}, "Choose 1 to 50 environments"),
+        ({"env_id": [EASY, EASY]}, "An environment is chosen twice"),
+        ({"env_id": ["x" * 500]}, "environment"),
+        ({"seed": "forty-two"}, "A seed is a whole number, for example 42."),
+        ({"seed": "-1"}, "The seed must be from 0"),
+        ({"seed": "1\x00"}, "A seed is a whole number"),
+        ({"num_envs": "0"}, "The number of parallel environments must be from 1 to 256, not 0"),
+        ({"max_turns": "1001"}, "The turn limit must be from 1 to 1,000"),
+        ({"agent": "nobody"}, "There is no agent"),
+        ({"agent": "human"}, "There is no agent"),
+        ({"agent": "../etc"}, "There is no such agent"),
+        ({"agent": ""}, "Choose an agent"),
+        ({"agent": "\ud800"}, "agent"),
+        ({"benchmark": "nope"}, "There is no benchmark"),
+        ({"name": "n" * 121}, "at most 120 characters"),
+        ({"name": "a\x00b"}, "Null characters"),
+        ({"idempotency_key": "k" * 81}, "at most 80"),
+    ],
+)
+def test_bad_input_is_answered_with_a_sentence_and_the_form_is_kept(
+    as_ada: Client, change: dict[str, Any], sentence: str
+) -> None:
+    form = {**FORM, "seed": "77", **change}
+    answer = as_ada.post(
+        "/jobs/new/", {k: v.encode("utf-8", "surrogatepass") if v == "\ud800" else v for k, v in form.items()}
+    )
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert sentence in re.sub(r"&#x27;", "'", page)
+    assert 'value="77"' in page or "seed" in change
+    assert not Job.objects.exists()
+
+
+def test_a_job_above_the_cap_says_so_beside_its_field(as_ada: Client, settings: Settings) -> None:
+    settings.EPISODES_PER_JOB = 10
+    answer = as_ada.post("/jobs/new/", FORM)
+    assert answer.status_code == 422
+    assert "A job may have 10 episodes; this one has 20." in answer.content.decode()
+
+
+def test_whoever_has_no_account_logs_in_and_finds_the_form_as_it_was(client: Client, ada: User) -> None:
+    answer = client.post("/jobs/new/", {**FORM, "seed": "77", "name": "kept"})
+    assert answer.status_code == 302
+    assert answer["Location"].startswith("/account/login/?next=%2Fjobs%2Fnew%2F")
+    client.force_login(ada)
+    page = client.get(client.get(answer["Location"]).headers["Location"]).content.decode()
+    assert 'value="77"' in page
+    assert 'value="kept"' in page
+    assert re.search(f'value="{EASY}" checked', page)
+    assert not Job.objects.exists()
+
+
+def test_an_address_with_nonsense_still_shows_the_form(client: Client, ada: User) -> None:
+    answer = client.get("/jobs/new/?env_id=nope&env_id=%00&seed=x&benchmark=zzz&agent=%ff")
+    assert answer.status_code == 200
+
+
+def test_the_estimate_says_what_it_rests_on(as_ada: Client, ada: User) -> None:
+    fragment = as_ada.get("/jobs/new/estimate/", FORM).content.decode()
+    assert "nothing to estimate from" in fragment
+    evaluate.shards(submit(ada, 60).pk)
+    fragment = as_ada.get("/jobs/new/estimate/", FORM).content.decode()
+    assert "From 60 episodes of this agent on these environments." in fragment
+    wrong = as_ada.get("/jobs/new/estimate/", {**FORM, "seed": "x"}).content.decode()
+    assert "A seed is a whole number" in wrong
+    assert "One thing to correct." in wrong
+
+
+def test_nobody_cancels_a_strangers_job(client: Client, ada: User) -> None:
+    job = submit(ada)
+    client.force_login(User.objects.create_user("bob"))
+    assert client.post(f"/jobs/{job.pk}/cancel/").status_code == 403
+    assert Job.objects.get().state == Job.State.QUEUED
+    client.logout()
+    assert client.post(f"/jobs/{job.pk}/cancel/").status_code == 302
+    assert Job.objects.get().state == Job.State.QUEUED
+
+
+def test_the_owner_cancels_and_submits_again(as_ada: Client, ada: User) -> None:
+    job = submit(ada)
+    assert as_ada.post(f"/jobs/{job.pk}/cancel/").status_code == 302
+    assert Job.objects.get().state == Job.State.CANCELLED
+    again = as_ada.post(f"/jobs/{job.pk}/resubmit/")
+    assert again["Location"] != job.get_absolute_url()
+    assert Job.objects.count() == 2
+
+
+@pytest.mark.parametrize("rest", ["", "episodes/", "spec.json", "?page=x", "?env_id=%00&page=2"])
+def test_a_job_that_is_not_there_is_404(client: Client, db: None, rest: str) -> None:
+    assert client.get(f"/jobs/nosuchjob000/{rest}").status_code == 404
+    assert client.post("/jobs/nosuchjob000/cancel/").status_code == 404
+    assert client.get("/jobs/%00/").status_code == 404
+
+
+def test_a_long_job_makes_a_short_page(
+    as_ada: Client, ada: User, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    job = submit(ada, 3000)
+    evaluate.shards(job.pk)
+    with django_assert_max_num_queries(30):
+        page = as_ada.get(job.get_absolute_url()).content.decode()
+    assert page.count('class="ep"') < 600
+    assert len(page) < 400_000
+    assert "Seeds 0 to 479, page 1 of 7" in page
+    second = as_ada.get(f"{job.get_absolute_url()}?env_id={EASY}&page=7").content.decode()
+    assert "Seeds 2880 to 2999, page 7 of 7" in second
+    assert as_ada.get(f"/jobs/{job.pk}/episodes/?outcome=won&env_id={EASY}&page=2").status_code == 200
+    assert as_ada.get(f"/jobs/{job.pk}/episodes/?outcome=%00&env_id=x%00&page=999999").status_code == 200
+
+
+def test_the_live_event_holds_only_what_changed(ada: User) -> None:
+    job = submit(ada, 100)
+    claim = operations.claim()
+    assert claim is not None
+    topic = JobTopic()
+    after = topic.current(job.pk)
+    assert after is not None
+    operations.record_episodes(claim, list(rollout(make_agent("random"), claim.slots()[:10])))
+    (event,) = topic.events(job.pk, after, "first")
+    assert event.seq == after + 1
+    ended = set(re.findall(r'<a class="ep" id="e(\d+)"', event.html))
+    assert ended == {str(slot) for slot in range(10)}
+    assert len(re.findall(r'<span class="ep"', event.html)) == 8, "the running ones"
+    assert 'id="facts"' in event.html
+    assert "ada" not in event.html
+    assert topic.events(job.pk, event.seq, "first") == []
+    (numbers,) = topic.events(job.pk, after, "other")
+    assert 'class="ep"' not in numbers.html
+
+
+def test_anybody_may_watch_and_only_known_audiences(ada: User) -> None:
+    from django.contrib.auth.models import AnonymousUser
+
+    job = submit(ada)
+    topic = JobTopic()
+    assert topic.allows(job.pk, "first", AnonymousUser(), "")
+    assert not topic.allows(job.pk, "staff", AnonymousUser(), "")
+    assert not topic.allows("nosuchjob000", "first", AnonymousUser(), "")
+    assert topic.current("nosuchjob000") is None
+
+
+def test_the_list_shows_mine_and_all_newest_first(as_ada: Client, ada: User) -> None:
+    first = submit(ada)
+    other = submit(User.objects.create_user("bob"))
+    page = as_ada.get("/jobs/").content.decode()
+    assert page.index(other.get_absolute_url()) < page.index(first.get_absolute_url())
+    mine = as_ada.get("/jobs/?whose=mine").content.decode()
+    assert first.get_absolute_url() in mine
+    assert other.get_absolute_url() not in mine
+    assert "No such jobs" in as_ada.get("/jobs/?state=failed").content.decode()
+    assert as_ada.get("/jobs/?state=%00&page=x").status_code == 200
+    assert other.get_absolute_url() in as_ada.get("/jobs/recent/").content.decode()
+
+
+def test_the_script_on_the_page_plays_the_same_episodes(ada: User, capsys: pytest.CaptureFixture[str]) -> None:
+    job = submit(ada, 6, seed=5)
+    evaluate.shards(job.pk)
+    exec(set_up(Job.objects.get())["script"], {})
+    printed = {int(line.split()[1]): float(line.split()[2]) for line in capsys.readouterr().out.splitlines()}
+    recorded = dict(job.batch.episodes.values_list("seed", "seats__total_reward"))
+    assert printed == recorded

@@ -1,0 +1,125 @@
+"""Scores and ranks: hand-computed, written once, and shown with their evidence."""
+
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from apps.agents.models import Agent
+from apps.jobs import operations
+from apps.jobs.models import Job
+from apps.leaderboard.board import ranked
+from apps.leaderboard.models import Score
+from apps.leaderboard.operations import record_missing_scores, record_scores
+from gem import benchmarks
+from gem.specs import EvaluationSpec
+from workers import evaluate
+
+
+@pytest.fixture
+def agents(db: None) -> None:
+    for kind in ("random", "expert", "human"):
+        Agent.objects.get_or_create(slug=kind, defaults={"name": kind, "kind": kind, "colour": 8})
+
+
+def finished(agent: str) -> Job:
+    job = operations.submit(None, EvaluationSpec.model_validate({"agent": agent, "benchmark": "games"}))
+    evaluate.shards(job.pk)
+    return Job.objects.get(pk=job.pk)
+
+
+def row(name: str, low: float, mean: float, high: float) -> Any:
+    return SimpleNamespace(agent=SimpleNamespace(name=name), low=low, mean=mean, high=high)
+
+
+def test_ranks_are_ranges_where_intervals_overlap() -> None:
+    scores = [row("a", 0.9, 0.95, 1.0), row("b", 0.5, 0.6, 0.7), row("c", 0.6, 0.65, 0.7), row("d", 0.0, 0.1, 0.2)]
+    assert [(r.score.agent.name, r.rank) for r in ranked(scores)] == [
+        ("a", "1"),
+        ("c", "2–3"),
+        ("b", "2–3"),
+        ("d", "4"),
+    ]
+    assert ranked([]) == []
+
+
+def test_a_finished_job_has_a_score_for_each_environment_and_overall(agents: None) -> None:
+    job = finished("random")
+    benchmark = benchmarks.load("games")
+    parts = {score.env_id: score for score in job.scores.all()}
+    assert set(parts) == {*benchmark.env_ids, ""}
+    for entry in benchmark.entries:
+        rewards = list(job.batch.episodes.filter(env_id=entry.env_id).values_list("seats__total_reward", flat=True))
+        score = parts[entry.env_id]
+        mean = sum(rewards) / len(rewards)
+        assert score.n == entry.episodes == len(rewards)
+        assert score.mean_return == pytest.approx(mean)
+        assert score.mean == pytest.approx((mean - entry.random_return) / (entry.best_return - entry.random_return))
+        assert score.low <= score.mean <= score.high
+    own = [parts[env_id] for env_id in benchmark.env_ids]
+    overall = parts[""]
+    assert overall.mean == pytest.approx(sum(score.mean for score in own) / len(own))
+    below = sum((score.mean - score.low) ** 2 for score in own) ** 0.5 / len(own)
+    assert overall.low == pytest.approx(overall.mean - below)
+    assert overall.n == sum(score.n for score in own)
+
+
+def test_scores_are_written_once(agents: None) -> None:
+    job = finished("random")
+    count = Score.objects.count()
+    assert record_scores(job.pk) == 0
+    assert record_missing_scores() == 0
+    assert Score.objects.count() == count
+    Score.objects.all().delete()
+    assert record_missing_scores() == 1
+    assert Score.objects.count() == count
+
+
+def test_jobs_that_are_no_benchmark_have_no_scores(agents: None) -> None:
+    spec = {"agent": "random", "env_ids": ["game:GuessTheNumber-v0-easy"], "episodes_per_env": 5}
+    job = operations.submit(None, EvaluationSpec.model_validate(spec))
+    evaluate.shards(job.pk)
+    assert record_scores(job.pk) == 0
+    assert record_missing_scores() == 0
+    assert not Score.objects.exists()
+
+
+def test_the_board_has_each_agent_once_with_its_latest_job(agents: None, client: Client) -> None:
+    first, expert = finished("random"), finished("expert")
+    Score.objects.filter(job=first).update(created=timezone.now() - timedelta(days=1))
+    second = finished("random")
+    page = client.get("/leaderboard/").content.decode()
+    assert f"/jobs/{expert.pk}/" in page
+    assert f"/jobs/{second.pk}/" in page
+    assert f"/jobs/{first.pk}/" not in page
+    assert page.index(expert.pk) < page.index(second.pk)
+    detail = client.get(f"/leaderboard/row/{Score.objects.get(job=second, env_id='').pk}/").content.decode()
+    assert f"/jobs/{first.pk}/" in detail
+    assert "Reproduce this row" in detail
+
+
+@pytest.mark.parametrize("sort", ["score", "return", "solved", "n", "agent", "date", "nonsense", "%00"])
+def test_every_order_and_environment_has_an_address(agents: None, client: Client, sort: str) -> None:
+    finished("random")
+    env_id = benchmarks.load("games").env_ids[0]
+    assert client.get(f"/leaderboard/?sort={sort}&env_id={env_id}&row=999999999").status_code == 200
+    assert ">Episodes<" in client.get(f"/leaderboard/agents/?env_id={env_id}").content.decode()
+
+
+def test_what_is_not_there_is_404(agents: None, client: Client) -> None:
+    assert client.get("/leaderboard/?benchmark=nope").status_code == 404
+    assert client.get("/leaderboard/?env_id=nope").status_code == 404
+    assert client.get("/leaderboard/row/99999/").status_code == 404
+    assert client.get("/leaderboard/agents/?env_id=%00").content == b""
+
+
+def test_an_empty_board_says_how_to_fill_it_and_a_running_job_is_named(agents: None, client: Client) -> None:
+    assert "Nobody has been ranked yet" in client.get("/leaderboard/").content.decode()
+    assert "Nobody has been ranked yet" in client.get("/leaderboard/top/").content.decode()
+    job = operations.submit(None, EvaluationSpec.model_validate({"agent": "random", "benchmark": "games"}))
+    page = client.get("/leaderboard/").content.decode()
+    assert "The first agents are being evaluated" in page
+    assert job.get_absolute_url() in page

@@ -1,0 +1,53 @@
+"""Whatever is played through the web comes out the same when it is re-executed."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
+
+import gem
+from apps.episodes import operations
+from apps.episodes.models import Episode
+from gem import registry
+from gem.core import MAX_SEED
+from tests.apps.play.people import Person
+
+IDS = [spec.id for spec in registry.specs() if spec.cost == "fast" and spec.replay == "exact"]
+
+typed = st.text(max_size=40) | st.sampled_from(["\\boxed{1}", "\\boxed{reveal 9 9}", "\\boxed{up}", "\\boxed{\x00}"])
+
+
+class AnyEpisode(TestCase):
+    """Hypothesis needs a transaction for each example."""
+
+    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(env_id=st.sampled_from(IDS), seed=st.integers(0, MAX_SEED), plan=st.lists(st.none() | typed, max_size=25))
+    def test_it_replays(self, env_id: str, seed: int, plan: list[str | None]) -> None:
+        person = Person()
+        episode = person.begin(env_id, seed)
+        total = 0.0
+        for text in plan:
+            episode.refresh_from_db()
+            if episode.over:
+                break
+            action = operations.restore(episode).sample_random_action() if text is None else text
+            answer = person.send(episode, action, as_written="1")
+            assert answer.status_code in {200, 422}, answer.content
+        episode.refresh_from_db()
+        turns = list(episode.turns.order_by("number"))
+        total = sum(turn.reward for turn in turns)
+        assert [turn.number for turn in turns] == list(range(1, episode.turn_count + 1))
+        assert episode.seats.get().total_reward == pytest.approx(total)
+        assert operations.verify(episode) is None
+        if not episode.over:
+            self.assert_the_cache_is_the_replay(episode)
+
+    def assert_the_cache_is_the_replay(self, episode: Episode) -> None:
+        """The cached state and a re-execution go on alike."""
+        cached = operations.restore(episode)
+        episode.state = None
+        replayed = operations.restore(episode)
+        assert cached.get_state() == replayed.get_state()
+        action = cached.sample_random_action()
+        assert cached.step(action) == replayed.step(action)
+        assert gem.spec(episode.env_id).version == episode.env_version

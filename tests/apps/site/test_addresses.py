@@ -1,0 +1,164 @@
+"""Who gets what at every address. An address that is not in the table fails: decide who may see it, and add it.
+
+Each line has the answers to: nobody, somebody else, the owner, staff.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from apps.accounts.models import User
+from apps.agents.models import Agent
+from apps.jobs import operations as jobs
+from apps.play import operations as play
+from apps.play import shows
+from gem.specs import EvaluationSpec
+
+pytestmark = pytest.mark.django_db
+
+ROLES = ("nobody", "somebody else", "the owner", "staff")
+ENV_ID = "game:GuessTheNumber-v0-easy"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One request and its answers."""
+
+    answers: str
+    """Four statuses, or one for all."""
+    names: tuple[str, ...] = ()
+    """Which of the objects below fill in the address."""
+    post: bool = False
+    sent: dict[str, str] = field(default_factory=dict)
+
+    def status(self, role: str) -> int:
+        """What this role is answered."""
+        statuses = [int(status) for status in self.answers.split()]
+        return statuses[0] if len(statuses) == 1 else statuses[ROLES.index(role)]
+
+
+TABLE: dict[str, Address] = {
+    "site:home": Address("200"),
+    "site:begin": Address("302", post=True, sent={"env_id": ENV_ID}),
+    "site:search": Address("200"),
+    "site:docs": Address("200"),
+    "site:doc": Address("200", names=("document",)),
+    "site:health": Address("503"),
+    "site:health_json": Address("503"),
+    "site:metrics": Address("404 404 404 200"),
+    "accounts:account": Address("302 200 200 200"),
+    "accounts:login": Address("200 302 302 302"),
+    "accounts:logout": Address("302", post=True),
+    "accounts:signup": Address("200 302 302 302"),
+    "accounts:login_link": Address("200", names=("token",)),
+    "catalog:list": Address("200"),
+    "catalog:environment": Address("200", names=("env_id",)),
+    "episodes:list": Address("200"),
+    "episodes:example": Address("200", sent={"env_id": ENV_ID}),
+    "episodes:recent": Address("200", sent={"env_id": ENV_ID}),
+    "episodes:episode": Address("200", names=("episode",)),
+    "episodes:turn": Address("200", names=("episode", "one")),
+    "episodes:turn_json": Address("200", names=("episode", "one")),
+    "episodes:frames": Address("200", names=("episode", "zero")),
+    "episodes:json": Address("200", names=("episode",)),
+    "episodes:jsonl": Address("200", names=("episode",)),
+    "episodes:verify": Address("200", names=("episode",), post=True),
+    "play:new": Address("302", post=True, sent={"env_id": ENV_ID}),
+    "play:lobby": Address("200"),
+    "play:watch_new": Address("302", post=True, sent={"env_id": ENV_ID, "agent": "random", "pace": "1"}),
+    "play:take_turn": Address(
+        "403 403 302 403", names=("episode",), post=True, sent={"action": "\\boxed{2}", "expected_seq": "1"}
+    ),
+    "play:hint": Address("200", names=("episode",)),
+    "play:undo": Address("403 403 302 403", names=("episode",), post=True),
+    "play:abandon": Address("403 403 302 403", names=("episode",), post=True),
+    "play:fork": Address("302", names=("episode",), post=True, sent={"turn": "0"}),
+    "play:controls": Address("200", names=("show",)),
+    "play:control": Address("403 403 302 302", names=("show", "pause"), post=True),
+    "jobs:list": Address("200"),
+    "jobs:recent": Address("200"),
+    "jobs:submit": Address("302 422 422 422", post=True),
+    "jobs:estimate": Address("200"),
+    "jobs:job": Address("200", names=("job",)),
+    "jobs:episodes": Address("200", names=("job",)),
+    "jobs:spec": Address("200", names=("job",)),
+    "jobs:cancel": Address("302 403 302 302", names=("job",), post=True),
+    "jobs:resubmit": Address("302", names=("job",), post=True),
+    "leaderboard:benchmark": Address("200"),
+    "leaderboard:top": Address("200"),
+    "leaderboard:agents": Address("200", sent={"env_id": ENV_ID}),
+    "leaderboard:row": Address("404", names=("one",)),
+}
+
+
+@pytest.fixture
+def people() -> dict[str, User | None]:
+    """One of each role."""
+    return {
+        "nobody": None,
+        "somebody else": User.objects.create_user("else"),
+        "the owner": User.objects.create_user("owner"),
+        "staff": User.objects.create_user("staff", is_staff=True),
+    }
+
+
+@pytest.fixture
+def objects(people: dict[str, User | None]) -> dict[str, Any]:
+    """What addresses name; episode, show and job belong to the owner."""
+    owner = people["the owner"]
+    assert owner is not None
+    episode = play.begin(ENV_ID, seed=1, listed=False, user=owner, visitor="")
+    play.take_turn(episode.id, "\\boxed{1}", expected_seq=0, user=owner, visitor="")
+    show = shows.start(ENV_ID, Agent.objects.get(slug="random"), seed=1, user=owner)
+    job = jobs.submit(owner, EvaluationSpec(agent="random", env_ids=(ENV_ID,), episodes_per_env=2))
+    return {
+        "episode": episode.id,
+        "show": show.id,
+        "job": job.id,
+        "document": "glossary",
+        "token": "forged",
+        "env_id": ENV_ID,
+        "zero": 0,
+        "one": 1,
+        "pause": "pause",
+    }
+
+
+def addresses(resolver: URLResolver | None = None, spaces: tuple[str, ...] = ()) -> Iterator[str]:
+    """The name of every address of the site."""
+    for pattern in (resolver or get_resolver()).url_patterns:
+        if isinstance(pattern, URLResolver):
+            yield from addresses(pattern, (*spaces, pattern.namespace) if pattern.namespace else spaces)
+        else:
+            assert isinstance(pattern, URLPattern)
+            yield ":".join((*spaces, pattern.name or str(pattern.pattern)))
+
+
+def test_every_address_is_in_the_table() -> None:
+    assert set(addresses()) == set(TABLE)
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("name", sorted(TABLE))
+def test_each_role_gets_its_answer(
+    client: Client, name: str, role: str, people: dict[str, User | None], objects: dict[str, Any]
+) -> None:
+    address = TABLE[name]
+    path = reverse(name, args=[objects[part] for part in address.names])
+    person = people[role]
+    if person is not None:
+        client.force_login(person)
+    answer = client.post(path, address.sent) if address.post else client.get(path, address.sent)
+    assert answer.status_code == address.status(role)
+
+
+@pytest.mark.parametrize("name", sorted(name for name, address in TABLE.items() if address.post))
+def test_what_writes_is_never_a_get_and_never_without_a_token(name: str, objects: dict[str, Any]) -> None:
+    path = reverse(name, args=[objects[part] for part in TABLE[name].names])
+    assert Client(enforce_csrf_checks=True).post(path, TABLE[name].sent).status_code == 403

@@ -1,0 +1,96 @@
+"""The documents: what is shown, what is cleaned away, where links lead."""
+
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from pytest_django import Settings
+
+from apps.site import documents
+
+
+@pytest.fixture
+def library(tmp_path: Path, settings: Settings) -> Path:
+    """A repository with a README and two documents."""
+    (tmp_path / "docs" / "decisions").mkdir(parents=True)
+    (tmp_path / "README.md").write_text("# Read me\n\nThe [map](docs/map.md#walks) and [code](gem/core.py).\n")
+    (tmp_path / "docs" / "map.md").write_text("# Map\n\nWhere.\n\n## Walks\n\nSee [one](decisions/0001-one.md).\n")
+    (tmp_path / "docs" / "decisions" / "0001-one.md").write_text("# One\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n")
+    settings.BASE_DIR = tmp_path
+    return tmp_path
+
+
+def test_links_between_documents_lead_to_their_pages(library: Path) -> None:
+    readme, chart = documents.find("readme"), documents.find("map")
+    assert readme is not None
+    assert chart is not None
+    assert 'href="/docs/map/#walks"' in readme.html
+    assert 'href="/docs/decisions/0001-one/"' in chart.html
+
+
+def test_links_to_source_files_become_text(library: Path) -> None:
+    readme = documents.find("readme")
+    assert readme is not None
+    assert "gem/core.py" not in readme.html
+    assert "code" in readme.html
+
+
+def test_headings_can_be_linked_to(library: Path) -> None:
+    chart = documents.find("map")
+    assert chart is not None
+    assert [heading.anchor for heading in chart.headings] == ["walks"]
+    assert '<h2 id="walks">' in chart.html
+
+
+def test_numbers_in_tables_are_aligned_without_a_style(library: Path) -> None:
+    one = documents.find("decisions/0001-one")
+    assert one is not None
+    assert '<td class="num">2</td>' in one.html
+    assert "style" not in one.html
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script>",
+        "[x](javascript:alert(1))",
+        "![x](https://example.com/pixel.png)",
+        '<a href="/" hx-get="/x" onclick="x()">y</a>',
+        '<img src="/static/x.png" onerror="x()">',
+    ],
+)
+def test_what_could_act_is_shown_or_dropped(library: Path, text: str) -> None:
+    (library / "docs" / "evil.md").write_text(f"# Evil\n\n{text}\n")
+    evil = documents.find("evil")
+    assert evil is not None
+    for bad in ("<script", 'href="javascript', "<img", "<a href"):
+        assert bad not in evil.html.replace("&lt;", "(")
+
+
+@pytest.mark.parametrize("slug", ["../secret", "../../etc/passwd", "nothing", ""])
+def test_no_name_reaches_another_file(library: Path, slug: str) -> None:
+    (library / "secret.md").write_text("# Secret")
+    assert documents.find(slug) is None
+
+
+def test_a_changed_file_is_read_again(library: Path) -> None:
+    before = documents.find("map")
+    path = library / "docs" / "map.md"
+    path.write_text("# Another map\n")
+    import os
+
+    os.utime(path, ns=(1, 1))
+    after = documents.find("map")
+    assert before is not None
+    assert after is not None
+    assert (before.title, after.title) == ("Map", "Another map")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("document", documents.documents(), ids=lambda document: document.slug)
+def test_every_document_of_the_repository_has_a_page(client: Client, document: documents.Document) -> None:
+    answer = client.get(document.get_absolute_url())
+    assert answer.status_code == 200
+    assert document.title in answer.content.decode()
+    assert (settings.BASE_DIR / document.file).exists()

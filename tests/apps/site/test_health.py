@@ -1,0 +1,62 @@
+"""The health page: what it says when all is well, and when a part is gone."""
+
+import json
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from apps import queue
+from apps.accounts.models import User
+from apps.site import health
+
+pytestmark = pytest.mark.django_db
+
+
+def state_of(name: str) -> str:
+    return next(check.state for check in health.report().checks if check.name == name)
+
+
+def test_the_database_the_tables_and_the_broker_work() -> None:
+    assert [state_of(name) for name in ("database", "migrations", "broker")] == ["ok", "ok", "ok"]
+
+
+def test_a_worker_that_beats_is_alive_until_its_lease_would_end() -> None:
+    queue.beat("nobody-else")
+    (worker,) = [worker for worker in queue.workers_alive() if worker.queue == "nobody-else"]
+    assert worker.age < 2
+
+
+def test_a_queue_without_workers_says_what_to_start(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(health.QUEUES, "nobody", ("Nobody", "start nobody", "Nothing happens."))
+    answer = client.get("/health.json")
+    found = json.loads(answer.content)["checks"]["nobody"]
+    assert answer.status_code == 503
+    assert found["state"] == "fail"
+    assert "start nobody" in found["do"]
+
+
+def test_a_broker_that_is_away_is_said_and_everything_else_still_shown(client: Client, settings: Settings) -> None:
+    health._broker.cache_clear()
+    settings.BROKER_URL = "redis://127.0.0.1:1/0"
+    try:
+        answer = client.get("/health/")
+    finally:
+        health._broker.cache_clear()
+    assert answer.status_code == 503
+    assert "Valkey does not answer." in answer.content.decode()
+    assert "Postgres" in answer.content.decode()
+
+
+def test_machines_need_no_session(client: Client) -> None:
+    answer = client.get("/health.json")
+    assert answer.status_code in {200, 503}
+    assert "sessionid" not in answer.cookies
+
+
+def test_hosts_and_processes_are_for_staff(client: Client) -> None:
+    queue.beat("play")
+    host = next(worker.host for worker in queue.workers_alive() if worker.queue == "play")
+    assert f"{host}, process" not in client.get("/health/").content.decode()
+    client.force_login(User.objects.create_user("boss", is_staff=True))
+    assert f"{host}, process" in client.get("/health/").content.decode()

@@ -1,0 +1,42 @@
+"""How numbers, durations and prose are written on pages."""
+
+from typing import Any
+
+import pytest
+
+from apps.site.templatetags import ui
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1.0, "+1"), (-0.1, "−0.1"), (0.0, "0"), (0.0191, "+0.019"), (-0.00001, "0"), (None, "–")]
+)
+def test_a_reward_has_its_sign_and_no_trailing_zeros(value: float | None, text: str) -> None:
+    assert ui.signed(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.5, "0.500"), (-1234.5, "−1,234.500"), (-0.0001, "0.000"), (float("nan"), "–"), (None, "–")]
+)
+def test_a_number_has_a_real_minus_sign(value: float | None, text: str) -> None:
+    assert ui.number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.42, "0.4 s"), (12.4, "12 s"), (60, "1 min"), (72, "1 min 12 s"), (7500, "2 h 5 min")]
+)
+def test_a_duration_is_in_words(value: float, text: str) -> None:
+    assert ui.seconds(value) == text
+
+
+def test_an_interval_is_drawn_within_its_scale() -> None:
+    drawn: dict[str, Any] = ui.interval(0.5, -1.0, 2.0)
+    assert (drawn["mean"], drawn["low"], drawn["high"]) == ("50.0%", "0.0%", "100.0%")
+    assert drawn["label"] == "0.50, 95 % interval −1.00 to 2.00"
+
+
+def test_prose_escapes_what_it_quotes() -> None:
+    assert ui.prose("earns -0.1 for `<b>`") == "earns −0.1 for <code>&lt;b&gt;</code>"
+
+
+def test_prose_keeps_a_backquote_without_a_partner() -> None:
+    assert ui.prose("a ` b - 1") == "a ` b - 1"

@@ -1,0 +1,59 @@
+"""The search field: one for environments, agents, episodes and jobs."""
+
+import pytest
+from django.test import Client
+
+from apps.accounts.models import User
+from apps.episodes.models import Episode
+from apps.play import operations
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def episode() -> Episode:
+    user = User.objects.create_user("player")
+    return operations.begin("game:GuessTheNumber-v0-easy", seed=1, listed=True, user=user, visitor="")
+
+
+@pytest.fixture
+def unlisted() -> Episode:
+    user = User.objects.create_user("hidden")
+    return operations.begin("game:GuessTheNumber-v0-easy", seed=1, listed=False, user=user, visitor="")
+
+
+def test_a_whole_environment_id_opens_its_page(client: Client) -> None:
+    answer = client.get("/search/", {"q": "game:GuessTheNumber-v0-easy"})
+    assert answer.status_code == 302
+    assert answer["Location"].endswith("/environments/game:GuessTheNumber-v0-easy/")
+
+
+def test_words_list_what_fits(client: Client) -> None:
+    page = client.get("/search/", {"q": "secret number"}).content.decode()
+    assert "game:GuessTheNumber-v0-hard" in page
+
+
+def test_an_episode_is_found_by_its_id(client: Client, episode: Episode) -> None:
+    answer = client.get("/search/", {"q": episode.id.upper()})
+    assert answer["Location"] == episode.get_absolute_url()
+
+
+def test_a_public_episode_is_found_by_the_start_of_its_id(client: Client, episode: Episode) -> None:
+    assert client.get("/search/", {"q": episode.id[:6]})["Location"] == episode.get_absolute_url()
+
+
+def test_an_unlisted_episode_is_found_by_its_whole_id_only(client: Client, unlisted: Episode) -> None:
+    assert "Nothing found" in client.get("/search/", {"q": unlisted.id[:8]}).content.decode()
+    assert client.get("/search/", {"q": unlisted.id})["Location"] == unlisted.get_absolute_url()
+
+
+def test_an_agent_is_found_by_name(client: Client) -> None:
+    page = client.get("/search/", {"q": "expert"}).content.decode()
+    assert 'id="agents"' in page
+
+
+@pytest.mark.parametrize("query", ["", " ", "\0", "%", "'; drop table", "x" * 5000, "\ud800", "<script>"])
+def test_odd_queries_are_answered(client: Client, query: str) -> None:
+    answer = client.get("/search/", {"q": query.encode("utf-8", "surrogatepass")})
+    assert answer.status_code == 200
+    assert b"<script>" not in answer.content

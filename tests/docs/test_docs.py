@@ -1,0 +1,77 @@
+"""What the documentation names exists: settings, targets, files, environments, links."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import gem
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def _named(pattern: str) -> Iterator[tuple[str, str]]:
+    for page in PAGES:
+        for found in re.findall(pattern, page.read_text()):
+            yield str(page.relative_to(ROOT)), found
+
+
+def test_every_setting_is_described_and_every_described_setting_exists() -> None:
+    read = set(re.findall(r"env\.\w+\(\s*\"([A-Z_]+)\"", (ROOT / "gemweb/settings.py").read_text()))
+    table = (ROOT / "docs/deploy.md").read_text().partition("## Settings")[2]
+    described = set(re.findall(r"`([A-Z_]+)`", table))
+    assert read <= described | {"BIND"}
+    assert described - read <= {"PORT"}
+
+
+def test_every_make_target_named_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(_named(r"(?:^|`)make ([a-z-]+)"))
+    assert named
+    assert {target for _, target in named} <= targets, sorted(named)
+
+
+def test_the_makefile_stays_small() -> None:
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert len(targets) <= 15
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_command_in_bench_that_the_docs_name_exists() -> None:
+    named = {command for _, command in _named(r"python -m (bench\.\w+)")}
+    assert named
+    assert [command for command in named if not (ROOT / (command.replace(".", "/") + ".py")).exists()] == []
+
+
+def test_every_environment_named_is_registered() -> None:
+    registered = set(gem.registry.ENV_REGISTRY)
+    own_examples = {"game:Nim-v0"}  # the tutorial's, written by its reader
+    named = {env_id for _, env_id in _named(r"`(game:\w+-v\d(?:-\w+)*)`")}
+    assert named
+    assert named - registered - own_examples == set()
+
+
+def test_the_map_names_only_places_that_exist() -> None:
+    tree = (ROOT / "docs/map.md").read_text().partition("```")[2].partition("```")[0]
+    folder = ""
+    missing = []
+    for line in tree.strip().splitlines():
+        if not line.startswith(" "):
+            folder = line.split()[0] if line.split()[0] in {"gem/", "apps/"} else ""
+        names = re.findall(r"(?:^|\s)([\w./]+(?:/|\.py))(?=\s|:|;|,|$)", line[:24])
+        prefix = folder if line.startswith(" ") else ""
+        missing += [name for name in names if not (ROOT / prefix / name).exists()]
+    assert missing == []
+
+
+def test_decision_records_are_short() -> None:
+    records = sorted((ROOT / "docs/decisions").glob("*.md"))
+    assert records
+    assert [record.name for record in records if len(record.read_text().splitlines()) > 40] == []

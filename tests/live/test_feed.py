@@ -1,0 +1,224 @@
+"""A feed hands every step to every listener exactly once and in order, however it is disturbed."""
+
+import asyncio
+import re
+from collections.abc import Callable
+
+import pytest
+from django.db import OperationalError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from apps.live.feed import BROKEN, STEPS_KEPT, Closed, Feed, Listener
+from apps.live.topics import Event
+
+SEQ = re.compile(r"<!--seq (\d+)-->")
+
+
+class Row:
+    """A row with a history: what Postgres would answer."""
+
+    def __init__(self, *, folds: bool = False) -> None:
+        self.seq = 0
+        self.folds = folds
+        self.reading = 0
+        self.most_readers = 0
+        self.fails = 0
+
+    async def read(self, after: int) -> list[Event]:
+        """Every turn after `after`: one event each, or all in one."""
+        self.reading += 1
+        self.most_readers = max(self.most_readers, self.reading)
+        await asyncio.sleep(0)
+        seqs = range(after + 1, self.seq + 1)  # one snapshot, however long it takes to draw it
+        await asyncio.sleep(0)
+        self.reading -= 1
+        if self.fails:
+            self.fails -= 1
+            raise OperationalError("the connection was closed")
+        if self.folds:
+            return [Event(seqs[-1], "".join(turn(n) for n in seqs))] if seqs else []
+        return [Event(n, turn(n)) for n in seqs]
+
+
+class Page:
+    """A page: it applies messages as `live.js` does, and says after which seq it would come back."""
+
+    def __init__(self, feed: Feed, seq: int) -> None:
+        self.seq = seq
+        self.first = seq
+        self.turns: list[int] = []
+        self.code: int | None = None
+        self.listener = feed.join(seq)
+        self.task = asyncio.create_task(self.pump())
+
+    async def pump(self) -> None:
+        """Take messages until told to go."""
+        try:
+            while True:
+                self.take(await self.listener.next())
+        except Closed as closed:
+            self.code = closed.code
+
+    def take(self, text: str) -> None:
+        """Apply one message unless it is old."""
+        found = SEQ.match(text)
+        if found and int(found[1]) > self.seq:
+            self.seq = int(found[1])
+            self.turns += [int(n) for n in re.findall(r"<li>(\d+)</li>", text)]
+
+    def leave(self, feed: Feed) -> None:
+        """Close the page."""
+        self.task.cancel()
+        feed.leave(self.listener)
+
+
+def turn(number: int) -> str:
+    return f"<li>{number}</li>"
+
+
+async def settle(done: Callable[[], bool]) -> None:
+    """Let everything that can run run, until `done`."""
+    for _ in range(2000):
+        if done():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("it never came to rest")
+
+
+class World:
+    """One row, its feed, its pages, and what may happen to them."""
+
+    def __init__(self, *, folds: bool) -> None:
+        self.row = Row(folds=folds)
+        self.feed = Feed("row:1", "watch", self.row.read)
+        self.pages = [Page(self.feed, 0)]
+
+    async def publish(self, hinted: int) -> None:
+        """A turn is played; its hint may be lost."""
+        self.row.seq += 1
+        if hinted:
+            self.feed.hear(self.row.seq)
+
+    async def join(self, seq: int) -> None:
+        """A page opens that was drawn a while ago."""
+        self.pages.append(Page(self.feed, min(seq, self.row.seq)))
+
+    async def come_back(self, which: int) -> None:
+        """A page loses its socket and opens another one with what it has."""
+        old = self.pages.pop(which % len(self.pages))
+        old.leave(self.feed)
+        new = Page(self.feed, old.seq)
+        new.turns, new.first = old.turns, old.first
+        self.pages.append(new)
+
+    async def hint(self, seq: int) -> None:
+        """An old hint comes again, or the recheck finds out."""
+        self.feed.hear(min(seq, self.row.seq))
+
+    async def run(self, steps: int) -> None:
+        """Others get their turn."""
+        for _ in range(steps):
+            await asyncio.sleep(0)
+
+
+DISTURBANCES = st.lists(
+    st.tuples(st.sampled_from(["publish", "join", "come_back", "hint", "run"]), st.integers(0, 60)), max_size=80
+)
+
+
+async def live(disturbances: list[tuple[str, int]], folds: bool) -> None:
+    """Let it all happen, and look at what every page ended with."""
+    world = World(folds=folds)
+    for what, value in disturbances:
+        await getattr(world, what)(value % 2 if what == "publish" else value % 13 if what == "run" else value)
+    last = world.row.seq
+    world.feed.hear(last)  # the recheck that always follows
+    await settle(lambda: all(page.seq == last for page in world.pages))
+    for page in world.pages:
+        assert page.turns == list(range(page.first + 1, last + 1))
+        page.leave(world.feed)
+    assert world.row.most_readers <= 1
+
+
+@given(DISTURBANCES, st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_every_page_ends_with_every_turn_once_and_in_order(disturbances: list[tuple[str, int]], folds: bool) -> None:
+    asyncio.run(live(disturbances, folds))
+
+
+async def test_a_thousand_listeners_cost_one_read() -> None:
+    row = Row()
+    feed = Feed("row:1", "watch", row.read)
+    pages = [Page(feed, 0) for _ in range(1000)]
+    await asyncio.sleep(0.01)
+    before = feed.reads
+    row.seq = 1
+    feed.hear(1)
+    await settle(lambda: all(page.turns == [1] for page in pages))
+    assert feed.reads == before + 1
+
+
+async def test_a_slow_listener_is_brought_up_to_date_and_nothing_is_kept_for_it() -> None:
+    row = Row(folds=True)
+    feed = Feed("row:1", "watch", row.read)
+    slow = feed.join(0)
+    fast = Page(feed, 0)
+    for number in range(1, STEPS_KEPT * 3):
+        row.seq = number
+        feed.hear(number)
+        await settle(lambda number=number: fast.seq == number)
+    assert len(feed._steps) == STEPS_KEPT
+    reads = feed.reads
+    message = await slow.next()
+    assert message.startswith(f"<!--seq {row.seq}-->")
+    assert message.count("<li>") == row.seq
+    assert feed.reads == reads + 1
+
+
+async def test_a_long_history_reaches_a_late_joiner_whole() -> None:
+    row = Row()
+    row.seq = STEPS_KEPT * 4
+    feed = Feed("row:1", "watch", row.read)
+    page = Page(feed, 0)
+    await settle(lambda: page.seq == row.seq)
+    assert page.turns == list(range(1, row.seq + 1))
+    assert len(feed._steps) == STEPS_KEPT
+
+
+async def test_a_database_that_is_away_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("apps.live.feed.RETRY_SECONDS", 0.01)
+    row = Row()
+    row.seq, row.fails = 3, 3
+    page = Page(Feed("row:1", "watch", row.read), 0)
+    for _ in range(100):
+        if page.seq == 3:
+            break
+        await asyncio.sleep(0.01)
+    assert page.turns == [1, 2, 3]
+
+
+async def test_a_topic_that_breaks_sends_its_listeners_away_to_come_back() -> None:
+    async def read(after: int) -> list[Event]:
+        raise ZeroDivisionError
+
+    page = Page(Feed("row:1", "watch", read), 0)
+    await settle(lambda: page.code is not None)
+    assert page.code == BROKEN
+
+
+async def test_a_notice_replaces_an_older_one_that_was_not_sent() -> None:
+    feed = Feed("row:1", "watch", Row().read)
+    listener = feed.join(0)
+    feed.notify("2 watching")
+    feed.notify("3 watching")
+    assert await listener.next() == "3 watching"
+    assert await no_message(listener)
+
+
+async def no_message(listener: Listener) -> bool:
+    try:
+        await asyncio.wait_for(listener.next(), 0.02)
+    except TimeoutError:
+        return True
+    return False

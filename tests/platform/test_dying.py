@@ -1,0 +1,101 @@
+"""What happens when processes of a stack are killed."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+
+import psutil
+import pytest
+
+from tests.platform.conftest import Start
+from tests.platform.test_starting import alive, children
+from tests.services import Stack
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 20) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def answers(stack: Stack) -> bool:
+    try:
+        return stack.get("/")[0] == 200
+    except OSError:
+        return False
+
+
+def started(start: Start) -> Stack:
+    stack = start()
+    assert stack.url
+    stack.wait_for("Log in as the administrator")
+    return stack
+
+
+def test_nothing_is_left_two_seconds_after_the_supervisor_was_killed(start: Start) -> None:
+    stack = started(start)
+    everything = children(stack)
+    assert len(everything) > 10
+    stack.kill()
+    time.sleep(2)
+    assert alive(everything) == []
+
+
+def test_a_killed_stack_starts_again_at_once(start: Start) -> None:
+    first = started(start)
+    port = first.url.rpartition(":")[2]
+    first.kill()
+    second = start(PORT=port)
+    assert second.get("/")[0] == 200
+
+
+def test_a_killed_web_process_comes_back_and_visitors_only_wait(start: Start) -> None:
+    stack = started(start)
+    os.kill(stack.pids()["web"], signal.SIGKILL)
+    assert stack.get("/")[0] == 200
+    assert stack.wait_for("web was ended by SIGKILL; starting it again")
+
+
+def test_a_killed_worker_takes_its_children_along_and_comes_back(start: Start) -> None:
+    stack = started(start)
+    before = stack.pids()["worker"]
+    assert eventually(lambda: len(psutil.Process(before).children()) >= 2)
+    pool = psutil.Process(before).children(recursive=True)
+    os.kill(before, signal.SIGKILL)
+    assert eventually(lambda: stack.pids()["worker"] != before)
+    assert eventually(lambda: alive(pool) == [])
+
+
+@pytest.mark.fault
+def test_a_busy_pool_process_does_not_outlive_the_supervisor(start: Start) -> None:
+    stack = started(start)
+    worker = psutil.Process(stack.pids()["worker"])
+    assert eventually(lambda: len(worker.children()) >= 2)
+    everything = children(stack)
+    for child in worker.children():
+        child.suspend()  # as deaf to signals and closed pipes as a computation can be
+    stack.kill()
+    time.sleep(2)
+    assert alive(everything) == []
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("server", ["postgres", "valkey"])
+def test_a_killed_server_comes_back_and_so_does_the_page(start: Start, server: str) -> None:
+    stack = started(start)
+    os.kill(stack.pids()[server], signal.SIGKILL)
+    assert stack.wait_for(f"{server} was ended by SIGKILL; starting it again")
+    assert eventually(lambda: answers(stack))
+
+
+@pytest.mark.fault
+def test_a_killed_guard_does_not_stop_the_stack(start: Start) -> None:
+    stack = started(start)
+    guard = next(each for each in children(stack) if any("guard.py" in part for part in each.cmdline()))
+    guard.kill()
+    assert stack.get("/")[0] == 200
+    assert stack.stop() < 5

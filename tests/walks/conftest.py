@@ -1,0 +1,158 @@
+"""The walks: a person with a real browser on a real site. A walk fails on whatever the browser complains about."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page
+
+if TYPE_CHECKING:
+    from pytest_django.plugin import DjangoDbBlocker
+
+    from apps.accounts.models import User
+    from tests.walks.site import Site
+
+LOOKS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
+"""The widths and colour schemes in which every page has to look right."""
+PASSWORD = "correct horse battery"
+PATIENCE_MS = 15_000
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever uses a page is a walk."""
+    for item in items:
+        if "page" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.walk)
+
+
+@pytest.fixture(scope="session")
+def site(django_db_blocker: DjangoDbBlocker) -> Iterator[Site]:
+    """A running site with demo data; one for all walks of a session, so name what you make apart."""
+    from tests.walks.site import connected_to, running_site
+
+    worker = re.sub(r"\D", "", os.environ.get("PYTEST_XDIST_WORKER", "")) or "0"
+    name = f"gemweb_walks_{os.getpid()}"
+    with django_db_blocker.unblock(), running_site(name, 1 + int(worker)) as running, connected_to(name):
+        yield running
+
+
+@pytest.fixture(scope="session")
+def base_url(site: Site) -> str:
+    """Lets `page.goto("/jobs/")` do."""
+    return site.url
+
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
+    """A laptop in London."""
+    size = {"width": 1280, "height": 900}
+    return {**browser_context_args, "viewport": size, "locale": "en-GB", "timezone_id": "UTC"}
+
+
+@pytest.fixture
+def complaints() -> list[str]:
+    """What the browser complained about so far."""
+    return []
+
+
+@pytest.fixture
+def expected() -> list[str]:
+    """Complaints that a walk provokes: `expected.append("status of 404")` before opening what is not there."""
+    return []
+
+
+@pytest.fixture
+def page(context: BrowserContext, complaints: list[str], expected: list[str], site: Site) -> Iterator[Page]:
+    """A page that fails the walk on a console error, a script error, a failed request or a breach of the policy."""
+    opened = context.new_page()
+    opened.set_default_timeout(PATIENCE_MS)
+    listen(opened, complaints)
+    yield opened
+    opened.close()
+    left = [said for said in complaints if not any(re.search(pattern, said) for pattern in expected)]
+    assert not left, "the browser complained:\n" + "\n".join(left) + "\n\nthe site said:\n" + site.output()
+
+
+@pytest.fixture
+def second_page(new_context: Callable[..., BrowserContext], complaints: list[str], page: Page) -> Callable[[], Page]:
+    """Opens a page of somebody else: another browser, another session, watched as closely."""
+
+    def _open() -> Page:
+        opened = new_context().new_page()
+        listen(opened, complaints)
+        return opened
+
+    return _open
+
+
+@pytest.fixture
+def person(site: Site, request: pytest.FixtureRequest) -> User:
+    """Somebody with an account of their own, logged out; the password is `PASSWORD`."""
+    from apps.accounts.models import User
+
+    name = re.sub(r"\W+", "-", request.node.name)[:30] + f"-{User.objects.count()}"
+    return User.objects.create_user(name, password=PASSWORD)
+
+
+@pytest.fixture
+def logged_in(page: Page, person: User) -> Page:
+    """The page of `person`, logged in."""
+    log_in(page, person.username)
+    return page
+
+
+def log_in(page: Page, name: str, password: str = PASSWORD) -> None:
+    """Log in through the form."""
+    page.goto("/account/login/")
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("main").get_by_role("button", name="Log in").click()
+    page.get_by_text(f"Logged in as {name[:10]}").wait_for(state="attached")
+
+
+def listen(page: Page, complaints: list[str]) -> None:
+    """Write down everything the browser complains about."""
+    page.on("console", lambda said: _complain(complaints, said.type, said.text))
+    page.on("pageerror", lambda error: complaints.append(f"script error: {error}"))
+    page.on("requestfailed", lambda request: _lost(complaints, request.url, request.failure or ""))
+    page.on("response", lambda answer: _answered(complaints, answer.status, answer.url))
+    page.add_init_script(
+        "document.addEventListener('securitypolicyviolation', (event) =>"
+        " console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`))"
+    )
+
+
+def in_every_look(page: Page) -> Iterator[str]:
+    """Goes through both widths and both colour schemes: `for look in in_every_look(page): ...`."""
+    for width, scheme in LOOKS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        yield f"{width} px, {scheme}"
+
+
+def check_looks(page: Page) -> None:
+    """Nothing is wider than the window, and nothing lacks a name, in every look."""
+    from tests.walks.accessibility import overflow, problems
+
+    for look in in_every_look(page):
+        assert overflow(page) <= 0, f"{page.url} is {overflow(page)} px too wide at {look}"
+        assert problems(page) == [], f"{page.url} at {look}"
+
+
+def _complain(complaints: list[str], kind: str, text: str) -> None:
+    if kind in {"error", "warning"}:
+        complaints.append(f"console {kind}: {text}")
+
+
+def _lost(complaints: list[str], url: str, why: str) -> None:
+    if "ERR_ABORTED" not in why:  # the page was left, or a newer request took its place
+        complaints.append(f"request failed: {url} {why}")
+
+
+def _answered(complaints: list[str], status: int, url: str) -> None:
+    if status >= 500:
+        complaints.append(f"answer {status}: {url}")

@@ -1,0 +1,108 @@
+"""Somebody signs up, submits an evaluation, watches it finish, opens an episode, finds their row, cancels another."""
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.walks.conftest import PASSWORD, check_looks
+
+FINISH_MS = 60_000
+
+
+def test_from_signing_up_to_a_row_on_the_leaderboard(page: Page) -> None:
+    page.goto("/jobs/new/?agent=random&benchmark=games")
+    page.get_by_label("Name").fill("My first one")
+    page.get_by_role("button", name="Submit evaluation").click()
+    expect(page).to_have_url(re.compile("/account/login/"))
+    page.get_by_role("link", name="Make an account").click()
+    page.get_by_label("Name").fill("walker-of-jobs")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("main").get_by_role("button", name="Make account").click()
+    expect(page).to_have_url(re.compile("/jobs/new/"))
+    expect(page.get_by_label("Name")).to_have_value("My first one")
+
+    page.get_by_role("button", name="Submit evaluation").click()
+    expect(page.get_by_role("heading", name="My first one")).to_be_visible()
+    expect(page.locator("#state")).to_contain_text("done", timeout=FINISH_MS)
+    expect(page.locator("#log")).to_contain_text("all episodes are done")
+    expect(page.locator("#grid .ep[href]").first).to_be_visible()
+    check_looks(page)
+
+    page.locator("#grid a.ep").first.click()
+    expect(page).to_have_url(re.compile("/episodes/"))
+    expect(page.get_by_text("seed 0", exact=False).first).to_be_visible()
+
+    page.goto("/leaderboard/")
+    row = page.locator("#rows tbody tr", has_text="random").first
+    expect(row).to_be_visible()
+    row.get_by_role("link", name="Details").click()
+    expect(page.get_by_role("heading", name="Reproduce this row")).to_be_visible()
+    check_looks(page)
+
+
+def test_episodes_appear_while_the_job_runs_and_it_can_be_cancelled_and_submitted_again(logged_in: Page) -> None:
+    page = logged_in
+    page.goto("/jobs/new/?agent=expert&benchmark=&env_id=game:Sokoban-v0-hard&episodes_per_env=10000&num_envs=4")
+    page.get_by_role("button", name="Submit evaluation").click()
+    expect(page.locator("#state")).to_contain_text("running", timeout=FINISH_MS)
+    page.evaluate("window.stays = true; window.scrollTo(0, 120)")
+    expect(page.locator("#grid a.ep").first).to_be_visible(timeout=FINISH_MS)
+    done = page.locator("#facts dd").first
+    before = done.inner_text()
+    expect(done).not_to_have_text(before, timeout=FINISH_MS)
+    assert page.evaluate("window.stays") is True, "the page was not loaded again"
+    assert page.evaluate("window.scrollY") == 120, "nothing jumped"
+    assert page.locator("#grid .ep").count() <= 500
+
+    page.get_by_role("button", name="Cancel job").click()
+    page.locator("#confirm-cancel").get_by_role("button", name="Cancel job").click()
+    expect(page.locator("#state")).to_contain_text("cancelled")
+    expect(page.get_by_text("What was finished before stays")).to_be_visible()
+
+    first = page.url
+    page.get_by_role("button", name="Submit again").click()
+    expect(page).not_to_have_url(first)
+    expect(page.locator("#state")).to_contain_text(re.compile("queued|running"))
+    page.get_by_role("button", name="Cancel job").click()
+    page.locator("#confirm-cancel").get_by_role("button", name="Cancel job").click()
+    expect(page.locator("#state")).to_contain_text("cancelled")
+
+
+def test_the_form_keeps_everything_and_says_what_to_correct(logged_in: Page, expected: list[str]) -> None:
+    expected.append("status of 422")
+    page = logged_in
+    page.goto("/jobs/new/?env_id=game:GuessTheNumber-v0-easy")
+    page.get_by_label("Episodes per environment").fill("1000000000")
+    expect(page.locator("#estimate")).to_contain_text("must be from 1 to 10,000, not 1,000,000,000")
+    page.get_by_role("button", name="Submit evaluation").click()
+    field = page.locator(".field", has=page.get_by_label("Episodes per environment"))
+    expect(field).to_contain_text("must be from 1 to 10,000, not 1,000,000,000")
+    expect(page.get_by_label("Episodes per environment")).to_have_value("1000000000")
+    expect(page.get_by_label("game:GuessTheNumber-v0-easy", exact=True)).to_be_checked()
+    page.get_by_label("Filter environments").fill("soko")
+    expect(page.get_by_label("game:Sokoban-v0", exact=True)).to_be_visible()
+    expect(page.get_by_label("game:Minesweeper-v0", exact=True)).to_be_hidden()
+    expect(page.get_by_label("game:GuessTheNumber-v0-easy", exact=True)).to_be_visible()
+    page.get_by_label("Episodes per environment").fill("10")
+    expect(page.locator("#estimate .facts")).to_contain_text("10")
+    check_looks(page)
+
+
+def test_the_list_and_the_leaderboard_look_right_everywhere(page: Page) -> None:
+    for address in ("/jobs/", "/jobs/?whose=mine", "/jobs/?state=failed", "/leaderboard/", "/jobs/new/"):
+        page.goto(address)
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        check_looks(page)
+
+
+def test_a_spectator_sees_a_strangers_job_and_no_buttons_for_it(
+    logged_in: Page, second_page: Callable[[], Page]
+) -> None:
+    logged_in.goto("/jobs/new/?agent=random&benchmark=&env_id=game:GuessTheNumber-v0&episodes_per_env=50")
+    logged_in.get_by_role("button", name="Submit evaluation").click()
+    expect(logged_in.locator("#state")).to_contain_text("done", timeout=FINISH_MS)
+    stranger = second_page()
+    stranger.goto(logged_in.url)
+    expect(stranger.locator("#state")).to_contain_text("done")
+    expect(stranger.get_by_role("button", name="Cancel job")).to_have_count(0)

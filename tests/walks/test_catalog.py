@@ -1,0 +1,76 @@
+"""The catalog: find an environment, read its page, go on from there."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import gem.registry
+from tests.walks.conftest import check_looks
+
+ENV_IDS = [spec.id for spec in gem.registry.specs()]
+
+
+def test_words_narrow_the_list_and_stand_in_the_address(page: Page) -> None:
+    page.goto("/environments/")
+    page.get_by_label("Search by name or rule").press_sequentially("mine")
+    expect(page.locator(".family")).to_have_count(1)
+    expect(page).to_have_url("/environments/?q=mine&sort=name")
+    page.reload()
+    expect(page.locator(".family h2")).to_have_text("Minesweeper")
+
+
+def test_a_choice_narrows_the_list_and_the_way_back_undoes_it(page: Page) -> None:
+    page.goto("/environments/")
+    everything = page.locator(".variant").count()
+    page.get_by_label("Drawn at reset").check()
+    expect(page.locator(".variant")).not_to_have_count(everything)
+    assert page.locator(".variant").count() > 0
+    page.go_back()
+    expect(page.locator(".variant")).to_have_count(everything)
+
+
+def test_nothing_that_fits_says_so_and_leads_back(page: Page) -> None:
+    page.goto("/environments/?q=zzzz")
+    expect(page.get_by_role("heading", name="No environment fits")).to_be_visible()
+    page.get_by_role("link", name="Show all").click()
+    expect(page.locator(".family").first).to_be_visible()
+
+
+@pytest.mark.parametrize("env_id", ENV_IDS)
+def test_every_environment_has_a_page(page: Page, env_id: str) -> None:
+    page.goto(f"/environments/{env_id}/")
+    expect(page.get_by_role("heading", level=1)).to_have_text(env_id)
+    for section in ("Rules", "Actions", "Rewards", "Baselines"):
+        expect(page.get_by_role("heading", name=section)).to_be_visible()
+    expect(page.locator("#example")).to_be_visible()
+
+
+def test_play_begins_with_the_seed_that_was_asked_for(page: Page) -> None:
+    page.goto("/environments/game:GuessTheNumber-v0-easy/")
+    page.get_by_label("Seed").fill("4211")
+    page.get_by_role("main").get_by_role("button", name="Play").click()
+    page.wait_for_url("**/episodes/**")
+    expect(page.get_by_role("main")).to_contain_text("4211")
+
+
+def test_the_example_opens_its_replay(page: Page) -> None:
+    page.goto("/environments/game:Sokoban-v0-easy/")
+    page.get_by_role("link", name="Replay of an example").click()
+    page.wait_for_url("**/episodes/**/turns/0/")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+
+
+def test_an_unknown_environment_names_the_nearest(page: Page, expected: list[str]) -> None:
+    expected.append("status of 404")
+    page.goto("/environments/game:Sokobn-v0-easy/")
+    expect(page.get_by_role("main")).to_contain_text("game:Sokoban-v0-easy")
+
+
+def test_the_list_looks_right(page: Page) -> None:
+    page.goto("/environments/")
+    check_looks(page)
+
+
+def test_a_page_looks_right(page: Page) -> None:
+    page.goto("/environments/game:Minesweeper-v0-hard/")
+    expect(page.locator(".skeleton")).to_have_count(0)
+    check_looks(page)

@@ -1,0 +1,59 @@
+"""The home page: what this is, and something to do at once."""
+
+from playwright.sync_api import Page, expect
+
+from tests.walks.conftest import check_looks
+
+
+def test_a_click_on_the_board_begins_an_episode_and_plays_the_first_turn(page: Page) -> None:
+    page.goto("/")
+    page.locator("#play-now [role=gridcell]").nth(12).click()
+    page.wait_for_url("**/episodes/**")
+    expect(page.locator("#turns li").first).to_contain_text("1")
+
+
+def test_an_expert_plays_live_while_somebody_looks(page: Page) -> None:
+    page.goto("/")
+    card = page.locator("#showcase")
+    expect(card).to_be_visible()
+    before = card.inner_text()
+    expect(card).not_to_have_text(before, timeout=20_000)
+
+
+def test_the_leaderboard_and_the_jobs_arrive(page: Page) -> None:
+    page.goto("/")
+    expect(page.locator(".waiting")).to_have_count(0)
+    expect(page.get_by_role("main")).to_contain_text("expert")
+
+
+def test_the_theme_is_chosen_and_kept(page: Page) -> None:
+    page.emulate_media(color_scheme="light")
+    page.goto("/")
+    page.get_by_role("button", name="Switch between light and dark").click()
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    page.reload()
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+
+
+def test_a_slash_goes_to_the_search_field(page: Page) -> None:
+    page.goto("/")
+    page.keyboard.press("/")
+    page.keyboard.type("game:Sokoban-v0-easy")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("game:Sokoban-v0-easy")
+
+
+def test_it_looks_right(page: Page) -> None:
+    page.goto("/")
+    expect(page.locator(".waiting")).to_have_count(0)
+    check_looks(page)
+
+
+def test_it_works_without_scripts(browser: object, base_url: str) -> None:
+    context = browser.new_context(java_script_enabled=False, base_url=base_url)  # type: ignore[attr-defined]
+    page: Page = context.new_page()
+    page.goto("/")
+    page.locator("#play-now [role=gridcell]").nth(12).click()
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    assert "/episodes/" in page.url
+    context.close()

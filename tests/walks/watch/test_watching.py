@@ -1,0 +1,87 @@
+"""An agent plays live; one person steers, others watch, and whoever comes late sees everything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.walks.conftest import check_looks
+
+
+def start(
+    page: Page, env_id: str = "game:Minesweeper-v0-hard", agent: str = "expert", seed: int = 8, pace: str = "0.5"
+) -> str:
+    """Start a show by the form; returns its address."""
+    page.goto(f"/play/watch/new/?env_id={env_id}")
+    page.get_by_label("Agent").select_option(agent)
+    page.get_by_label("Seed").fill(str(seed))
+    page.get_by_label("Pace").select_option(pace)
+    page.get_by_role("main").get_by_role("button", name="Watch").click()
+    expect(page.locator("#board")).to_be_visible()
+    return page.url
+
+
+def test_it_is_paused_stepped_resumed_and_stopped(page: Page) -> None:
+    start(page)
+    expect(page.locator("#t2")).to_be_visible()
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("#scoreline")).to_contain_text("paused")
+    played = page.locator("#turns li").count()
+    page.get_by_role("button", name="One turn").click()
+    expect(page.locator("#turns li")).to_have_count(played + 1)
+    expect(page.locator("#turn")).to_contain_text("Reasoning")
+    page.get_by_label("Pace").select_option("0.25")
+    page.get_by_role("button", name="Resume").click()
+    expect(page.locator("#turns li")).not_to_have_count(played + 1)
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator("#end")).to_contain_text("Given up")
+    expect(page.get_by_role("button", name="Pause")).to_be_hidden()
+
+
+def test_others_watch_and_a_late_one_gets_the_history(page: Page, second_page: Callable[[], Page]) -> None:
+    address = start(page)
+    other = second_page()
+    other.goto(address)
+    expect(page.locator("#spectators")).to_have_text("2 watching")
+    expect(page.locator("#t5")).to_be_visible()
+    late = second_page()
+    late.goto(address)
+    expect(late.locator("#t1")).to_be_visible()
+    expect(late.locator("#spectators")).to_have_text("3 watching")
+    expect(late.get_by_role("button", name="Pause")).to_have_count(0)
+    for watcher in (page, other, late):
+        expect(watcher.locator("#end")).to_contain_text("olved", timeout=30_000)
+    boards = {watcher.locator("#board .board").inner_text() for watcher in (page, other, late)}
+    histories = {" ".join(watcher.locator("#turns li code").all_inner_texts()) for watcher in (page, other, late)}
+    assert len(boards) == len(histories) == 1
+
+
+def test_a_person_is_watched_too(page: Page, second_page: Callable[[], Page]) -> None:
+    page.goto("/play/new/?env_id=game:GuessTheNumber-v0-hard")
+    page.get_by_label("Seed").fill("4")
+    page.get_by_role("main").get_by_role("button", name="Play").click()
+    expect(page.locator("#board")).to_be_visible()
+    other = second_page()
+    other.goto(page.url)
+    expect(other.locator("#board")).to_be_visible()
+    expect(other.get_by_label("Action")).to_have_count(0)
+    page.get_by_role("gridcell", name="10: possible").click()
+    expect(other.locator("#t1 code")).to_have_text("10")
+    expect(other.locator("#turns li")).to_have_count(1)
+
+
+def test_the_lobby_leads_to_what_runs(page: Page) -> None:
+    address = start(page, "game:GuessTheNumber-v0-hard", pace="5")
+    page.goto("/play/watch/")
+    episode = address.rstrip("/").rpartition("/")[2]
+    page.locator(f"#episode-{episode}").get_by_role("link", name=re.compile("^Watch")).click()
+    expect(page).to_have_url(re.compile(episode))
+
+
+def test_the_page_looks_right_everywhere(page: Page) -> None:
+    start(page, pace="0.25")
+    expect(page.locator("#t3")).to_be_visible()
+    check_looks(page)

@@ -1,0 +1,63 @@
+"""kill -9 of workers: nothing is lost, nothing is there twice."""
+
+import pytest
+
+from apps.jobs.models import Job, Shard
+from apps.leaderboard.models import Score
+from tests.workers.environments import POISON, SLOW
+from tests.workers.processes import wait_until, worker
+from tests.workers.records import Submit, assert_exactly_once, fresh
+
+
+def test_kill_9_in_mid_job_loses_and_repeats_nothing(submit: Submit) -> None:
+    job = submit(SLOW, 400)
+    with worker() as first:
+        wait_until(lambda: fresh(job).episodes_done > 0, "episodes are recorded")
+        first.kill()
+    assert 0 < fresh(job).episodes_done < 400, "it was killed in mid-job"
+    with worker():
+        wait_until(lambda: fresh(job).over, "the job is over")
+    assert_exactly_once(job)
+    assert max(job.shards.values_list("attempt", flat=True)) > 1, "another attempt finished the killed one's shard"
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("place", ["claimed", "played", "copied", "recorded"])
+def test_kill_9_between_any_two_steps_loses_and_repeats_nothing(submit: Submit, place: str) -> None:
+    job = submit(SLOW, 120)
+    with worker("--pool", "solo", scheduler=False, FAIL_AT=place) as doomed:
+        wait_until(lambda: doomed.process.poll() is not None, f"the worker killed itself at {place}")
+    left = Shard.objects.get(job=job)
+    assert left.state == Shard.State.RUNNING, "it died while it held the shard"
+    assert (left.done > 0) == (place == "recorded")
+    with worker():
+        wait_until(lambda: fresh(job).over, "the job is over")
+    assert_exactly_once(job)
+
+
+@pytest.mark.fault
+def test_kill_9_before_the_scores_are_written_leaves_them_to_the_reaper(submit: Submit) -> None:
+    job = submit(benchmark="games")
+    with worker("--pool", "solo", scheduler=False, FAIL_AT="ended") as doomed:
+        wait_until(lambda: doomed.process.poll() is not None, "the worker killed itself", 120)
+    assert fresh(job).state == Job.State.DONE
+    assert not Score.objects.exists()
+    with worker():
+        wait_until(lambda: Score.objects.filter(job=job, env_id="").exists(), "the reaper wrote the scores")
+    assert_exactly_once(job)
+    environments = Score.objects.filter(job=job).exclude(env_id="").count()
+    assert environments == len(job.spec["env_ids"])
+
+
+@pytest.mark.fault
+def test_a_shard_that_kills_its_worker_fails_after_three_attempts(submit: Submit) -> None:
+    job = submit(POISON, 600)
+    with worker():
+        wait_until(lambda: fresh(job).over, "the job is over")
+    job = fresh(job)
+    assert job.state == Job.State.FAILED
+    assert job.reason.startswith("Shard 1 (test:Poison-v0, seeds from 0) failed 3 times.")
+    assert "stopped answering" in job.reason
+    shards = {shard.number: shard for shard in job.shards.all()}
+    assert (shards[1].state, shards[1].attempt) == (Shard.State.FAILED, 3)
+    assert all(shard.state in {Shard.State.DONE, Shard.State.CANCELLED} for n, shard in shards.items() if n != 1)

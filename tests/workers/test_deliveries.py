@@ -1,0 +1,79 @@
+"""The broker may deliver twice, late or not at all: Postgres decides."""
+
+from threading import Thread
+
+import pytest
+import redis
+from django.conf import settings
+from django.db import connection
+
+from apps.jobs.models import Job
+from apps.queue import enqueue
+from tests.workers.environments import SLOW
+from tests.workers.processes import wait_until, worker
+from tests.workers.records import Submit, assert_exactly_once, fresh
+from workers import evaluate
+
+
+def test_a_task_delivered_twice_and_at_once_plays_every_episode_once(submit: Submit) -> None:
+    job = submit(SLOW, 300)
+    for _ in range(6):
+        enqueue("evaluate.shards", job.pk)
+    with worker("--concurrency", "2"), worker("--pool", "solo", scheduler=False):
+        wait_until(lambda: fresh(job).over, "the job is over")
+    assert_exactly_once(job)
+    assert set(job.shards.values_list("attempt", flat=True)) == {1}
+
+
+def test_the_same_task_in_two_threads_plays_every_episode_once(submit: Submit) -> None:
+    job = submit(SLOW, 120)
+
+    def play() -> None:
+        evaluate.shards(job.pk)
+        connection.close()
+
+    threads = [Thread(target=play) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert_exactly_once(job)
+
+
+def test_a_task_that_comes_after_the_end_changes_nothing(submit: Submit) -> None:
+    job = submit(SLOW, 10)
+    evaluate.shards(job.pk)
+    seq = fresh(job).seq
+    evaluate.shards(job.pk)
+    assert_exactly_once(job)
+    assert fresh(job).seq == seq
+
+
+@pytest.mark.fault
+def test_an_emptied_broker_delays_a_job_and_no_more(submit: Submit) -> None:
+    job = submit(SLOW, 50)
+    redis.Redis.from_url(settings.BROKER_URL).flushall()
+    with worker():
+        wait_until(lambda: fresh(job).over, "the job is over")
+    assert_exactly_once(job)
+
+
+@pytest.mark.fault
+def test_a_broker_that_drops_its_connections_in_mid_job_does_no_harm(submit: Submit) -> None:
+    job = submit(SLOW, 600)
+    broker = redis.Redis.from_url(settings.BROKER_URL)
+    with worker():
+        wait_until(lambda: fresh(job).episodes_done > 0, "episodes are recorded")
+        broker.flushall()
+        broker.execute_command("CLIENT", "KILL", "SKIPME", "yes")
+        wait_until(lambda: fresh(job).over, "the job is over")
+        later = submit(SLOW, 20)
+        wait_until(lambda: fresh(later).over, "a job submitted afterwards is over")
+    assert_exactly_once(job)
+    assert_exactly_once(later)
+
+
+def test_a_job_is_queued_even_if_nobody_is_there(submit: Submit) -> None:
+    job = submit(SLOW, 10)
+    assert fresh(job).state == Job.State.QUEUED
+    assert job.shards.get().sent is not None

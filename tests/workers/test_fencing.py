@@ -1,0 +1,159 @@
+"""Whatever workers do in whatever order: every episode is recorded once, and who lost a lease writes nothing."""
+
+from dataclasses import replace
+from datetime import timedelta
+from itertools import count
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.db.models.functions import Now
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from apps.jobs import operations
+from apps.jobs.errors import LeaseLost
+from apps.jobs.models import Job, Shard
+from apps.jobs.operations import Claim
+from gem.agents import make_agent
+from gem.rollout import rollout
+from tests.workers.environments import SLOW
+from tests.workers.records import Submit, assert_exactly_once, fresh
+
+WORKERS = 3
+FAST = "game:GuessTheNumber-v0-hard"
+NOBODY = -1
+
+step = st.one_of(
+    st.tuples(st.just("claim"), st.integers(0, WORKERS - 1)),
+    st.tuples(st.just("record"), st.integers(0, WORKERS - 1), st.integers(1, 6)),
+    st.tuples(st.just("heartbeat"), st.integers(0, WORKERS - 1)),
+    st.tuples(st.just("release"), st.integers(0, WORKERS - 1)),
+    st.tuples(st.just("fail"), st.integers(0, WORKERS - 1)),
+    st.tuples(st.just("expire")),
+)
+
+
+class Machine:
+    """Workers that do as they are told, beside a model of who owns what."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.claims: dict[int, Claim] = {}
+        self.left: dict[int, list[Any]] = {}
+        self.owners: dict[int, int] = {}
+
+    def claim(self, worker: int) -> None:
+        claim = operations.claim()
+        if claim is None:
+            assert not self.job.shards.filter(state=Shard.State.QUEUED).exists() or fresh(self.job).over
+            return
+        assert claim.shard_id not in self.owners, "a shard that is owned was given away"
+        forgotten = self.claims.get(worker)
+        if forgotten is not None and self.owners.get(forgotten.shard_id) == worker:
+            self.owners[forgotten.shard_id] = NOBODY  # it stays leased until it expires
+        self.claims[worker], self.left[worker] = claim, claim.slots()
+        self.owners[claim.shard_id] = worker
+
+    def record(self, worker: int, episodes: int) -> None:
+        claim = self.claims.get(worker)
+        slots = self.left.get(worker, [])[:episodes]
+        if claim is None or not slots:
+            return
+        records = list(rollout(make_agent("random"), slots, num_envs=4))
+        before = fresh(self.job).episodes_done
+        try:
+            operations.record_episodes(claim, records)
+        except LeaseLost:
+            assert self.owners.get(claim.shard_id) != worker, "the owner was refused"
+            assert fresh(self.job).episodes_done == before, "who lost the lease wrote"
+            return
+        assert self.owners.get(claim.shard_id) == worker, "somebody else wrote"
+        self.left[worker] = self.left[worker][len(slots) :]
+        if not self.left[worker]:
+            del self.owners[claim.shard_id]
+
+    def heartbeat(self, worker: int) -> None:
+        claim = self.claims.get(worker)
+        if claim is not None:
+            assert operations.heartbeat(claim) == (self.owners.get(claim.shard_id) == worker)
+
+    def release(self, worker: int) -> None:
+        claim = self.claims.get(worker)
+        if claim is not None:
+            operations.release(claim)
+            if self.owners.get(claim.shard_id) == worker:
+                del self.owners[claim.shard_id]
+
+    def fail(self, worker: int) -> None:
+        claim = self.claims.get(worker)
+        if claim is not None:
+            operations.fail_shard(claim, "told to fail")
+            if self.owners.get(claim.shard_id) == worker:
+                del self.owners[claim.shard_id]
+            self._forget_if_over()
+
+    def expire(self) -> None:
+        Shard.objects.filter(state=Shard.State.RUNNING).update(lease_until=Now() - timedelta(seconds=1))
+        operations.reap()
+        self.owners.clear()
+
+    def _forget_if_over(self) -> None:
+        if fresh(self.job).over:
+            self.owners.clear()
+
+
+@given(steps=st.lists(step, max_size=40))
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_episode_once_whatever_happens(submit: Submit, steps: list[tuple[Any, ...]]) -> None:
+    Job.objects.all().delete()
+    job = submit(FAST, 30)
+    split(job, 3)
+    machine = Machine(job)
+    for name, *arguments in steps:
+        getattr(machine, name)(*arguments)
+        slots = list(job.batch.episodes.values_list("slot", flat=True))
+        assert len(slots) == len(set(slots)) == fresh(job).episodes_done
+    machine.expire()
+    worker = count(WORKERS)
+    while not fresh(job).over:
+        last = next(worker)
+        machine.claim(last)
+        machine.record(last, 30)
+    if fresh(job).state == Job.State.DONE:
+        assert_exactly_once(job)
+    else:
+        assert job.shards.filter(state=Shard.State.FAILED, attempt=3).exists()
+
+
+def split(job: Job, parts: int) -> None:
+    """Give the only shard's slots to several, so that workers have something to share."""
+    whole = job.shards.get()
+    size = whole.count // parts
+    whole.delete()
+    Shard.objects.bulk_create(
+        Shard(job=job, number=i + 1, env_id=whole.env_id, first_slot=i * size, first_seed=i * size, count=size)
+        for i in range(parts)
+    )
+
+
+def test_a_claim_with_another_token_writes_nothing(submit: Submit) -> None:
+    submit(SLOW, 5)
+    claim = operations.claim()
+    assert claim is not None
+    forged = replace(claim, token=operations.uuid.uuid4())
+    with pytest.raises(LeaseLost):
+        operations.record_episodes(forged, list(rollout(make_agent("random"), claim.slots()[:1])))
+    assert not operations.heartbeat(forged)
+
+
+def test_half_a_write_is_no_write(submit: Submit) -> None:
+    job = submit(SLOW, 5)
+    claim = operations.claim()
+    assert claim is not None
+    records = list(rollout(make_agent("random"), claim.slots()[:2]))
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        operations.record_episodes(claim, records)
+        _ = 1 / 0
+    assert fresh(job).episodes_done == 0
+    assert not job.batch.episodes.exists()

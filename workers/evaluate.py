@@ -1,0 +1,96 @@
+"""Evaluations: claim a shard, play it, write it down, until there is nothing left to claim."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Iterator
+from multiprocessing import RawValue
+from time import monotonic
+from typing import Any
+
+from celery import current_app
+from celery.signals import worker_process_init, worker_shutting_down
+from django.conf import settings
+
+from apps.jobs import operations
+from apps.jobs.failpoints import failpoint
+from apps.jobs.operations import Claim, Spent
+from apps.leaderboard.operations import record_scores
+from apps.queue import beat
+from gem.agents import make_agent
+from gem.replay import EpisodeRecord
+from gem.rollout import rollout
+from workers.lease import Lease, Watched
+
+CHUNK_SECONDS = 0.5
+"""A job's page shows episodes about that soon after they end."""
+CHUNK_EPISODES = 500
+
+_stop = RawValue(ctypes.c_bool, False)  # made before the pool forks, so that its processes see the parent set it
+
+
+@current_app.task(name="evaluate.shards")
+def shards(job_id: str) -> None:  # noqa: ARG001 (a message carries the id, for whoever reads the broker)
+    """Play shards until none is left; `job_id` only says what woke this worker."""
+    while not stopping() and (claim := operations.claim()) is not None:
+        failpoint("claimed")
+        ended = False
+        with Lease(claim, stopping) as lease:
+            ended = play(claim, lease)
+        if ended and claim.spec.benchmark:
+            failpoint("ended")
+            record_scores(claim.job_id)
+
+
+def play(claim: Claim, lease: Lease) -> bool:
+    """Play what is left of a shard and record it as it finishes; whether the job ended with it.
+
+    Raises:
+        LeaseLost, Stopping: as `Lease.check`; what was recorded stays.
+    """
+    agent = Watched(make_agent(claim.agent_kind), lease)
+    ended = False
+    started = monotonic()
+    for records in _chunks(rollout(agent, claim.slots(), num_envs=claim.spec.num_envs)):
+        lease.check()
+        failpoint("played")
+        ended = operations.record_episodes(claim, records, Spent(monotonic() - started, agent.seconds))
+        failpoint("recorded")
+        agent.seconds, started = 0.0, monotonic()
+    return ended
+
+
+def _chunks(records: Iterator[EpisodeRecord]) -> Iterator[list[EpisodeRecord]]:
+    """Records in lists of about half a second each."""
+    chunk: list[EpisodeRecord] = []
+    due = monotonic() + CHUNK_SECONDS
+    for record in records:
+        chunk.append(record)
+        if len(chunk) >= CHUNK_EPISODES or monotonic() >= due:
+            yield chunk
+            chunk, due = [], monotonic() + CHUNK_SECONDS
+    if chunk:
+        yield chunk
+
+
+def stopping() -> bool:
+    """Whether this worker was told to end."""
+    return bool(_stop.value)
+
+
+@worker_shutting_down.connect
+def _begin_to_stop(**_: Any) -> None:
+    _stop.value = True
+
+
+@worker_process_init.connect
+def _show_life(**_: Any) -> None:
+    """Let the health page know of every process that can play."""
+    threading.Thread(target=_beat, name="beat", daemon=True).start()
+
+
+def _beat() -> None:
+    while not stopping():
+        beat("evaluate")
+        threading.Event().wait(settings.HEARTBEAT_SECONDS)

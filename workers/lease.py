@@ -1,0 +1,104 @@
+"""How a worker holds a shard: a thread renews the lease, and the agent stops when it is lost."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from time import monotonic
+from types import TracebackType
+from typing import Self
+
+from django.conf import settings
+from django.db import OperationalError, connection
+
+from apps.jobs import operations
+from apps.jobs.errors import LeaseLost
+from apps.jobs.operations import Claim
+from gem.agents import Agent, Decision, Request
+
+LOOK_SECONDS = 1.0
+"""How often a worker looks whether its shard was cancelled."""
+
+
+class Stopping(Exception):
+    """This process was told to end: what it holds is given back."""
+
+
+class Lease:
+    """Holds a claimed shard while the block lasts; says by `check` whether to go on.
+
+    An error that leaves the block, other than `LeaseLost` and `Stopping`, is a failed attempt at the shard.
+    """
+
+    def __init__(self, claim: Claim, stopping: Callable[[], bool]) -> None:
+        self.claim = claim
+        self._stopping = stopping
+        self._lost = threading.Event()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._keep, name=f"lease-{claim.shard_id}", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        self._over.set()
+        self._thread.join()
+        if error is None or isinstance(error, LeaseLost):
+            return True
+        if isinstance(error, Stopping | SystemExit | KeyboardInterrupt):
+            operations.release(self.claim)
+            return isinstance(error, Stopping)
+        operations.fail_shard(self.claim, f"{type(error).__name__}: {error}")
+        return False
+
+    def check(self) -> None:
+        """Return if the work goes on.
+
+        Raises:
+            LeaseLost: if the shard was cancelled or taken back.
+            Stopping: if this process is to end.
+        """
+        if self._lost.is_set():
+            raise LeaseLost(f"shard {self.claim.number} of job {self.claim.job_id} is no longer ours")
+        if self._stopping():
+            raise Stopping
+
+    def _keep(self) -> None:
+        every = min(LOOK_SECONDS, settings.HEARTBEAT_SECONDS)
+        renewed = monotonic()
+        try:
+            while not self._over.wait(every):
+                due = monotonic() - renewed >= settings.HEARTBEAT_SECONDS
+                if not (operations.heartbeat(self.claim) if due else operations.holds(self.claim)):
+                    self._lost.set()
+                    return
+                renewed = monotonic() if due else renewed
+        except OperationalError:
+            self._lost.set()  # without its database a worker cannot know; what it writes is fenced anyway
+        finally:
+            connection.close()
+
+
+class Watched:
+    """An agent that stops as soon as its lease is lost, and counts the seconds it takes to decide."""
+
+    def __init__(self, agent: Agent, lease: Lease) -> None:
+        self.name = agent.name
+        self.seconds = 0.0
+        self._agent = agent
+        self._lease = lease
+
+    def act(self, requests: Sequence[Request]) -> list[Decision]:
+        """As `Agent.act`.
+
+        Raises:
+            LeaseLost, Stopping: as `Lease.check`.
+        """
+        self._lease.check()
+        started = monotonic()
+        decisions = self._agent.act(requests)
+        self.seconds += monotonic() - started
+        return decisions

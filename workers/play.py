@@ -1,0 +1,317 @@
+"""The host of live episodes: one event loop that owns hundreds of shows and plays each at its pace.
+
+Everything it knows is in Postgres. It may be killed at any moment: its leases run out, and another host goes on
+after the last turn. Run it with `python -m workers.play`; as many as you like, on any machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import threading
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+import django
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gemweb.settings")
+    django.setup()
+
+from django.conf import settings
+from django.db import Error as DatabaseError
+
+from apps.episodes.errors import EpisodeOver, Refusal
+from apps.live.door import channel_of
+from apps.live.ear import listen
+from apps.live.threads import DatabaseThreads
+from apps.play import hosting, showcase, shows
+from apps.play.shows import HOSTS
+from apps.queue import beat
+from gem.agents import Agent, Decision, Request, make_agent
+from gem.errors import EnvironmentFailure
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+SHOWS_AT_MOST = 500
+SWEEP_SECONDS = 1.0
+THINKING_AT_ONCE = 64
+HANGING_AT_MOST = 6
+"""Agents that exceed their time leave a thread behind; with more of them the host ends and is started anew."""
+RETRY_SECONDS = 1.0
+STOP_SECONDS = 1.5
+GENTLE_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class Broken(Exception):
+    """The agent or the environment of one show broke; the message is the sentence for its page."""
+
+
+class Thinkers:
+    """Runs agents in threads of their own, a few at once, each for a limited time."""
+
+    def __init__(self) -> None:
+        self._slots = asyncio.Semaphore(THINKING_AT_ONCE)
+        self.hanging = 0
+
+    async def run(self, think: Callable[[], T], seconds: float) -> T:
+        """Call `think` in a thread.
+
+        Raises:
+            TimeoutError: it took longer than `seconds`. Its thread is left alone; Python cannot end it.
+        """
+        async with self._slots:
+            loop = asyncio.get_running_loop()
+            answer: asyncio.Future[T] = loop.create_future()
+            answer.add_done_callback(asyncio.Future.exception)  # it may come when nobody waits any longer
+            threading.Thread(target=_think, args=(loop, answer, think), name="agent", daemon=True).start()
+            try:
+                return await asyncio.wait_for(asyncio.shield(answer), seconds)
+            except TimeoutError:
+                self.hanging += 1
+                answer.add_done_callback(self._came_back)
+                raise
+
+    def _came_back(self, answer: asyncio.Future[T]) -> None:
+        self.hanging -= 1
+
+
+class Player:
+    """One show: think ahead, wait for the turn's time, record it."""
+
+    def __init__(self, host: Host, plan: hosting.Plan) -> None:
+        self.episode_id = plan.episode_id
+        self._host = host
+        self._due = 0.0
+        self._changed = asyncio.Event()
+        self.follow(plan)
+        self.task = asyncio.create_task(self._play(), name=f"show {plan.episode_id}")
+
+    def follow(self, plan: hosting.Plan) -> None:
+        """Take over what the show's row says now."""
+        self._due = asyncio.get_running_loop().time() + plan.wait
+        self._changed.set()
+
+    async def _play(self) -> None:
+        """Play to the end; whatever breaks ends this show and no other."""
+        while True:
+            try:
+                await self._play_on()
+                return
+            except (hosting.LeaseLost, EpisodeOver) as lost:
+                logger.info("Show %s is not played here any longer: %s", self.episode_id, lost)
+                return
+            except DatabaseError as error:
+                logger.warning("Show %s waits for Postgres: %s", self.episode_id, error)
+                await asyncio.sleep(RETRY_SECONDS)
+            except (Broken, EnvironmentFailure, Refusal) as error:
+                if await self._fail(str(error)):
+                    return
+            except Exception as error:
+                logger.exception("Show %s cannot go on", self.episode_id)
+                if await self._fail(f"This episode cannot go on: {type(error).__name__}: {error}"):
+                    return
+
+    async def _play_on(self) -> None:
+        start = await self._host.in_thread(hosting.begin_again, self.episode_id)
+        agent = make_agent(start.agent_kind)
+        number, observation, info = start.episode.turn_count + 1, start.observation, start.info
+        while True:
+            request = Request(start.env, observation, info, number)
+            decision = await self._decide(agent, request)
+            taken = await self._take(start, number, decision)
+            if taken is None or taken.over:
+                return
+            number, observation, info = number + 1, taken.turn.observation, taken.turn.info
+
+    async def _decide(self, agent: Agent, request: Request) -> Decision:
+        limit = settings.TURN_SECONDS
+        try:
+            return await self._host.thinkers.run(lambda: agent.act([request])[0], limit)
+        except TimeoutError as error:
+            raise Broken(
+                f"The agent {agent.name} thought about turn {request.turn} for more than {limit:g} s. "
+                "The episode ends here; its turns stay."
+            ) from error
+        except Exception as error:
+            logger.exception("The agent %s broke in show %s", agent.name, self.episode_id)
+            raise Broken(
+                f"The agent {agent.name} broke at turn {request.turn}: {type(error).__name__}: {error}. "
+                "The episode ends here; its turns stay."
+            ) from error
+
+    async def _take(self, start: hosting.Start, number: int, decision: Decision) -> hosting.Taken | None:
+        """Record the turn when it is due; None if no turn is wanted any longer."""
+        while True:
+            await self._until_due()
+            taken = await self._host.in_thread(
+                hosting.take_turn, self.episode_id, self._host.token, start.env, number, decision
+            )
+            wait = taken.wait if isinstance(taken, hosting.Taken) else taken
+            self._due = asyncio.get_running_loop().time() + (wait or 0.0)
+            if not isinstance(taken, float):
+                return taken
+
+    async def _until_due(self) -> None:
+        while (left := self._due - asyncio.get_running_loop().time()) > 0:
+            self._changed.clear()
+            try:
+                await asyncio.wait_for(self._changed.wait(), left)
+            except TimeoutError:
+                return
+
+    async def _fail(self, sentence: str) -> bool:
+        """End the episode with `sentence`; False if Postgres is away."""
+        try:
+            await self._host.in_thread(hosting.fail, self.episode_id, self._host.token, sentence)
+        except (hosting.LeaseLost, EpisodeOver):
+            return True
+        except DatabaseError as error:
+            logger.warning("Show %s waits for Postgres: %s", self.episode_id, error)
+            await asyncio.sleep(RETRY_SECONDS)
+            return False
+        return True
+
+
+class Host:
+    """The shows of this process, under one lease token."""
+
+    def __init__(self) -> None:
+        self.token = uuid.uuid4()
+        self.thinkers = Thinkers()
+        self.in_thread = DatabaseThreads(6, "play").run
+        self._players: dict[str, Player] = {}
+        self._woken = asyncio.Event()
+        self._stopped = asyncio.Event()
+
+    async def run(self) -> None:
+        """Play until `stop`."""
+        logger.info("Playing live episodes as %s", self.token)
+        duties: list[asyncio.Task[None]] = [
+            asyncio.create_task(duty) for duty in (self._listen(), self._sweep_always(), self._renew_always())
+        ]
+        stopped: asyncio.Task[object] = asyncio.create_task(self._stopped.wait())
+        await asyncio.wait([*duties, stopped], return_when=asyncio.FIRST_COMPLETED)
+        ended = [duty for duty in duties if duty.done()]
+        for task in (*duties, *(player.task for player in self._players.values())):
+            task.cancel()
+        await self._release_all()
+        for duty in ended:
+            duty.result()  # a duty never ends by itself: raise what ended it
+
+    def stop(self) -> None:
+        """Let go of all shows and end."""
+        self._stopped.set()
+
+    # ------------------------------------------------------------------ duties
+
+    async def _listen(self) -> None:
+        await listen(channel_of(shows.HOSTS), lambda _: self._woken.set(), self._look)
+
+    async def _look(self) -> None:
+        self._woken.set()
+
+    async def _sweep_always(self) -> None:
+        while True:
+            self._woken.clear()
+            try:
+                await self._sweep()
+            except DatabaseError as error:
+                logger.warning("Postgres is away, trying again: %s", error)
+                await asyncio.sleep(RETRY_SECONDS)
+            if self.thinkers.hanging > HANGING_AT_MOST:
+                raise RuntimeError(f"{self.thinkers.hanging} agents hang; a new process has to go on.")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._woken.wait(), SWEEP_SECONDS)
+
+    async def _renew_always(self) -> None:
+        while True:
+            await self.in_thread(beat, HOSTS)
+            await asyncio.sleep(settings.HEARTBEAT_SECONDS)
+            try:
+                await self.in_thread(hosting.renew, self.token)
+            except DatabaseError as error:
+                logger.warning("The leases could not be renewed: %s", error)
+
+    async def _sweep(self) -> None:
+        """Compare the rows with the players: begin, follow, let go."""
+        self._players = {key: player for key, player in self._players.items() if not player.task.done()}
+        watched = await self.in_thread(showcase.is_watched)
+        if watched:
+            await self._go_on()
+        room = SHOWS_AT_MOST - len(self._players)
+        if room:
+            await self.in_thread(hosting.claim, self.token, room, showcase=watched)
+        plans = await self.in_thread(hosting.plans, self.token, showcase=watched)
+        wanted = {plan.episode_id: plan for plan in plans if not plan.idle}
+        for episode_id in self._players.keys() - wanted.keys():
+            self._players.pop(episode_id).task.cancel()
+        idle = [plan.episode_id for plan in plans if plan.idle]
+        if idle:
+            await self.in_thread(hosting.release, self.token, idle)
+        for episode_id, plan in wanted.items():
+            if episode_id in self._players:
+                self._players[episode_id].follow(plan)
+            else:
+                self._players[episode_id] = Player(self, plan)
+
+    async def _go_on(self) -> None:
+        """Begin the next episode of the showcase when it is time."""
+        try:
+            await self.in_thread(showcase.go_on)
+        except DatabaseError:
+            raise
+        except Exception:  # whatever an environment raises at its beginning must not end the other shows
+            logger.exception("The showcase cannot go on")
+
+    async def _release_all(self) -> None:
+        try:
+            await asyncio.wait_for(self.in_thread(hosting.release, self.token), STOP_SECONDS)
+        except (TimeoutError, DatabaseError) as error:
+            logger.warning("The leases could not be returned; they run out by themselves: %s", error)
+
+
+def _think(loop: asyncio.AbstractEventLoop, answer: asyncio.Future[T], think: Callable[[], T]) -> None:
+    """Run in the agent's thread; what it returns or raises goes back to the loop."""
+    try:
+        result = think()
+    except Exception as error:  # noqa: BLE001 (it is raised again where the answer is awaited)
+        loop.call_soon_threadsafe(_settle, answer, None, error)
+    else:
+        loop.call_soon_threadsafe(_settle, answer, result, None)
+
+
+def _settle(answer: asyncio.Future[T], result: T | None, error: Exception | None) -> None:
+    if answer.done():
+        return
+    if error is not None:
+        answer.set_exception(error)
+    else:
+        answer.set_result(result)  # type: ignore[arg-type]  # without an error there is a result
+
+
+async def main() -> None:
+    """Play until SIGTERM or Ctrl-C."""
+    host = Host()
+    loop = asyncio.get_running_loop()
+    for number in GENTLE_SIGNALS:
+        loop.add_signal_handler(number, host.stop)
+    await host.run()
+
+
+if __name__ == "__main__":
+    code = 1
+    try:
+        asyncio.run(main())
+        code = 0
+    except Exception:
+        logger.exception("The host of live episodes ends")
+    finally:
+        logging.shutdown()
+        os._exit(code)  # a thread that hangs in an agent must not keep the process

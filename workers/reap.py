@@ -1,0 +1,17 @@
+"""What the scheduler repeats: work that got lost is found and done."""
+
+from __future__ import annotations
+
+from celery import current_app
+
+from apps.jobs import operations
+from apps.leaderboard.operations import record_missing_scores
+from apps.queue import beat
+
+
+@current_app.task(name="reap.everything")
+def everything() -> None:
+    """Take back expired leases, send again what nobody picked up, write missing scores."""
+    beat("reap")
+    operations.reap()
+    record_missing_scores()
