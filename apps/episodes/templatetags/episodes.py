@@ -33,6 +33,18 @@ def bare(action: str) -> str:
 
 
 @register.filter
+def begins(hint: str | None, part: str) -> bool:
+    """Whether this is the first pick of a hint: `3 1` of the action `3 1 4`."""
+    return bare(hint or "").startswith(f"{part} ")
+
+
+@register.filter
+def ends(hint: str | None, part: str) -> bool:
+    """Whether this is the last pick of a hint: `7 4` of the action `7 1 7 4`."""
+    return bare(hint or "").endswith(f" {part}")
+
+
+@register.filter
 def keycap(key: str) -> str:
     """What is printed on a key: `↑` for `ArrowUp`."""
     return _KEYS.get(key, key.upper() if len(key) == 1 else key)
