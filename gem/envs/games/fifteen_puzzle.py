@@ -18,6 +18,7 @@ Source:
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -31,6 +32,8 @@ from gem.views import Cell, GridView
 
 RANDOM_SIZES = [(2, 10), (3, 20), (4, 50)]
 """Rows and turns among which the `random` difficulty chooses."""
+WALK_SHARE = 0.8
+"""The start of a larger board is so many of the turns away at most, which leaves some for detours."""
 LONGEST_WALK = 100
 MAX_ROWS = 8
 GAP = 0
@@ -75,7 +78,7 @@ class FifteenPuzzle(Game):
         if self.num_rows == 2:
             self.board = list(choice(self.rng, _small_boards(self.max_turns)))
         else:
-            self.board = _walk(self.rng, self.num_rows, min(self.max_turns, LONGEST_WALK))
+            self.board = _walk(self.rng, self.num_rows, min(math.ceil(WALK_SHARE * self.max_turns), LONGEST_WALK))
         self.last = -1
 
     def _instructions(self) -> str:
