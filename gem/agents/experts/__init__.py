@@ -13,6 +13,7 @@ from gem import registry
 from gem.agents.agent import Decision, Request
 from gem.agents.experts.guess_the_number import halve
 from gem.agents.experts.minesweeper import deduce
+from gem.agents.experts.sokoban import plan_ahead
 from gem.errors import InvalidArgument
 
 Solver = Callable[[Any], Decision]
@@ -20,6 +21,7 @@ Solver = Callable[[Any], Decision]
 EXPERTS: Mapping[str, Solver] = {
     "game:GuessTheNumber": halve,
     "game:Minesweeper": deduce,
+    "game:Sokoban": plan_ahead,
 }
 """Category and family to solver. A new one adds a line here."""
 
