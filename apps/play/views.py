@@ -43,7 +43,7 @@ LOBBY_ENDED = 12
 def new(request: HttpRequest) -> HttpResponse:
     """Choose an environment and a seed, and begin."""
     if request.method != "POST":
-        form = NewForm(initial={"env": request.GET.get("env"), "seed": request.GET.get("seed")})
+        form = NewForm(initial={name: request.GET.get(name) for name in ("env_id", "seed")})
         return render(request, "play/new.html", {"form": form})
     form = NewForm(request.POST)
     if not form.is_valid():
@@ -54,7 +54,7 @@ def new(request: HttpRequest) -> HttpResponse:
         return _form_again(request, "play/new.html", form, refusal)
     chosen = form.cleaned_data
     episode = operations.begin(
-        chosen["env"],
+        chosen["env_id"],
         seed=chosen["seed"],
         listed=not chosen["unlisted"],
         user=request.user,
@@ -77,7 +77,7 @@ def watch_new(request: HttpRequest) -> HttpResponse:
     try:
         limits.check_start(request)
         episode = shows.start(
-            chosen["env"],
+            chosen["env_id"],
             chosen["agent"],
             seed=chosen["seed"],
             pace=chosen["pace"],
@@ -89,7 +89,7 @@ def watch_new(request: HttpRequest) -> HttpResponse:
     return _go_to(request, episode)
 
 
-WATCHED = ("env", "agent", "seed", "pace")
+WATCHED = ("env_id", "agent", "seed", "pace")
 
 
 @never_cache
@@ -271,7 +271,9 @@ def _form_again(
     """The form with what is wrong; a button elsewhere that posted to it gets the sentence as a notice."""
     status = refusal.status if refusal else 422
     if _is_htmx(request):
-        sentence = str(refusal) if refusal else " ".join(str(error) for errors in form.errors.values() for error in errors)
+        sentence = (
+            str(refusal) if refusal else " ".join(str(error) for errors in form.errors.values() for error in errors)
+        )
         notice = refusal or Refusal(sentence)
         response = render(request, "episodes/notice.html", {"notice": notice, "swap": True}, status=status)
     else:
