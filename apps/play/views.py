@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -33,6 +35,8 @@ MAX_BODY_BYTES = 3 * MAX_ACTION_BYTES + 4096
 """A form with the longest action: in its encoding a byte takes up to three."""
 LOBBY_RUNNING = 12
 LOBBY_ENDED = 12
+LOBBY_AGE = timedelta(days=1)
+"""An episode that was begun longer ago has been left by its player, most likely."""
 
 
 # ---------------------------------------------------------------- starting
@@ -97,7 +101,8 @@ WATCHED = ("env_id", "agent", "seed", "pace")
 def lobby(request: HttpRequest) -> HttpResponse:
     """What is played now, and what has just ended."""
     listed = Episode.objects.filter(listed=True).with_seats()
-    running = list(listed.running().select_related("show").filter(batch=None).order_by("-created")[:LOBBY_RUNNING])
+    recent = listed.running().filter(batch=None, created__gt=timezone.now() - LOBBY_AGE)
+    running = list(recent.select_related("show").order_by("-created")[:LOBBY_RUNNING])
     spectators = presence.counts(f"episode:{episode.id}" for episode in running)
     context = {
         "running": [(snapshot(episode), spectators[f"episode:{episode.id}"]) for episode in running],
