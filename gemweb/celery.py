@@ -27,5 +27,11 @@ app.conf.update(
         "verify.*": {"queue": "verify"},
         "reap.*": {"queue": "reap"},
     },
-    beat_schedule={"reap": {"task": "reap.everything", "schedule": settings.REAP_SECONDS}},
+    beat_schedule={
+        "reap": {
+            "task": "reap.everything",
+            "schedule": settings.REAP_SECONDS,
+            "options": {"expires": 3 * settings.REAP_SECONDS},
+        }
+    },
 )

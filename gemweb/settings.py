@@ -164,6 +164,7 @@ USE_TZ = True
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]  # ours only: pages use no other
 STATIC_ROOT = STATE_DIR / "static"
 WHITENOISE_USE_FINDERS = LOCAL_MODE or DEBUG  # a checkout serves its own files; an image collects them
 STORAGES = {

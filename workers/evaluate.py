@@ -17,7 +17,7 @@ from apps.jobs import operations
 from apps.jobs.failpoints import failpoint
 from apps.jobs.operations import Claim, Spent
 from apps.leaderboard.operations import record_scores
-from apps.queue import beat
+from apps.queue import beat, enqueue
 from gem.agents import make_agent
 from gem.replay import EpisodeRecord
 from gem.rollout import rollout
@@ -27,12 +27,16 @@ CHUNK_SECONDS = 0.5
 """A job's page shows episodes about that soon after they end."""
 CHUNK_EPISODES = 500
 
+TURN_SECONDS = 15.0
+"""After so long a worker asks the broker again, so that the reaper's messages get their turn on a busy site."""
+
 _stop = RawValue(ctypes.c_bool, False)  # made before the pool forks, so that its processes see the parent set it
 
 
 @current_app.task(name="evaluate.shards")
-def shards(job_id: str) -> None:  # noqa: ARG001 (a message carries the id, for whoever reads the broker)
-    """Play shards until none is left; `job_id` only says what woke this worker."""
+def shards(job_id: str) -> None:
+    """Play shards until none is left or others may want this worker; `job_id` only says what woke it."""
+    until = monotonic() + TURN_SECONDS
     while not stopping() and (claim := operations.claim()) is not None:
         failpoint("claimed")
         ended = False
@@ -41,6 +45,9 @@ def shards(job_id: str) -> None:  # noqa: ARG001 (a message carries the id, for 
         if ended and claim.spec.benchmark:
             failpoint("ended")
             record_scores(claim.job_id)
+        if monotonic() >= until:
+            enqueue("evaluate.shards", job_id)
+            return
 
 
 def play(claim: Claim, lease: Lease) -> bool:

@@ -205,7 +205,7 @@ def cancel(job_id: str, by: User) -> Job:
     return Job.objects.get(pk=job_id)
 
 
-def resubmit(job_id: str, by: User) -> Job:
+def resubmit(job_id: str, by: User, *, idempotency_key: str | None = None) -> Job:
     """Queue a new job of `by` with the same request.
 
     Raises:
@@ -213,7 +213,7 @@ def resubmit(job_id: str, by: User) -> Job:
         Refusal: as `submit`.
     """
     job = Job.objects.get(pk=job_id)
-    return submit(by, EvaluationSpec.model_validate(job.spec), name=job.name)
+    return submit(by, EvaluationSpec.model_validate(job.spec), name=job.name, idempotency_key=idempotency_key)
 
 
 # ------------------------------------------------------------------ what workers do

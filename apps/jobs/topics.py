@@ -12,6 +12,9 @@ from apps.live.topics import Event
 AUDIENCES = {"first", "other"}
 """`first` shows the first page of the grid of every environment, whose cells change; `other` another one."""
 
+UNSETTLING = {JobEvent.Kind.REQUEUED, JobEvent.Kind.ENDED}
+"""After these, episodes that were running are not: all cells are drawn anew."""
+
 
 class JobTopic:
     """Jobs by id: anybody may watch any job."""
@@ -30,7 +33,7 @@ class JobTopic:
         if job is None or job.seq <= after:
             return []
         happened = list(JobEvent.objects.filter(job=job, seq__gt=after, seq__lte=job.seq))
-        quiet = all(event.kind == JobEvent.Kind.EPISODES for event in happened) and not job.over
-        changed = {slot for event in happened for slot in event.slots} if quiet else None
+        taken_back = any(event.kind in UNSETTLING for event in happened)
+        changed = None if taken_back else {slot for event in happened for slot in event.slots}
         shown = pages.evaluation(job, cells=audience == "first", only=changed)
         return [Event(job.seq, render_to_string("jobs/event.html", {**shown, "happened": happened, "swap": True}))]

@@ -26,7 +26,7 @@ from gem import benchmarks
 JOBS_ON_A_PAGE = 25
 EPISODES_ON_A_PAGE = 100
 RECENT = 5
-MOST_PAGES = 10_000
+KEY_LENGTH = 80
 
 
 # ------------------------------------------------------------------ lists
@@ -145,8 +145,8 @@ def job(request: HttpRequest, job_id: str) -> HttpResponse:
         **shown,
         **pages.set_up(found),
         "audience": "other" if any(page != 1 for page in chosen.values()) else "first",
+        "key": uuid.uuid4().hex,
         "may_change": found.may_be_changed_by(request.user),
-        "running_now": sum(cell.state == "running" for line in shown["lines"] for cell in line.cells),
     }
     return render(request, "jobs/evaluation.html", context)
 
@@ -194,7 +194,8 @@ def resubmit(request: HttpRequest, job_id: str) -> HttpResponse:
     if not isinstance(request.user, User):
         return _log_in_first(found)
     try:
-        again = operations.resubmit(found.pk, request.user)
+        key = request.POST.get("idempotency_key", "").replace("\0", "")[:KEY_LENGTH]
+        again = operations.resubmit(found.pk, request.user, idempotency_key=key)
     except Refusal as refusal:
         messages.error(request, str(refusal))
         return redirect(found)

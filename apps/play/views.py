@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -33,6 +35,8 @@ MAX_BODY_BYTES = 3 * MAX_ACTION_BYTES + 4096
 """A form with the longest action: in its encoding a byte takes up to three."""
 LOBBY_RUNNING = 12
 LOBBY_ENDED = 12
+LOBBY_AGE = timedelta(days=1)
+"""An episode that was begun longer ago has been left by its player, most likely."""
 
 
 # ---------------------------------------------------------------- starting
@@ -43,7 +47,7 @@ LOBBY_ENDED = 12
 def new(request: HttpRequest) -> HttpResponse:
     """Choose an environment and a seed, and begin."""
     if request.method != "POST":
-        form = NewForm(initial={"env": request.GET.get("env"), "seed": request.GET.get("seed")})
+        form = NewForm(initial={name: request.GET.get(name) for name in ("env_id", "seed")})
         return render(request, "play/new.html", {"form": form})
     form = NewForm(request.POST)
     if not form.is_valid():
@@ -54,7 +58,7 @@ def new(request: HttpRequest) -> HttpResponse:
         return _form_again(request, "play/new.html", form, refusal)
     chosen = form.cleaned_data
     episode = operations.begin(
-        chosen["env"],
+        chosen["env_id"],
         seed=chosen["seed"],
         listed=not chosen["unlisted"],
         user=request.user,
@@ -77,7 +81,7 @@ def watch_new(request: HttpRequest) -> HttpResponse:
     try:
         limits.check_start(request)
         episode = shows.start(
-            chosen["env"],
+            chosen["env_id"],
             chosen["agent"],
             seed=chosen["seed"],
             pace=chosen["pace"],
@@ -89,7 +93,7 @@ def watch_new(request: HttpRequest) -> HttpResponse:
     return _go_to(request, episode)
 
 
-WATCHED = ("env", "agent", "seed", "pace")
+WATCHED = ("env_id", "agent", "seed", "pace")
 
 
 @never_cache
@@ -97,7 +101,8 @@ WATCHED = ("env", "agent", "seed", "pace")
 def lobby(request: HttpRequest) -> HttpResponse:
     """What is played now, and what has just ended."""
     listed = Episode.objects.filter(listed=True).with_seats()
-    running = list(listed.running().select_related("show").filter(batch=None).order_by("-created")[:LOBBY_RUNNING])
+    recent = listed.running().filter(batch=None, created__gt=timezone.now() - LOBBY_AGE)
+    running = list(recent.select_related("show").order_by("-created")[:LOBBY_RUNNING])
     spectators = presence.counts(f"episode:{episode.id}" for episode in running)
     context = {
         "running": [(snapshot(episode), spectators[f"episode:{episode.id}"]) for episode in running],
@@ -271,7 +276,9 @@ def _form_again(
     """The form with what is wrong; a button elsewhere that posted to it gets the sentence as a notice."""
     status = refusal.status if refusal else 422
     if _is_htmx(request):
-        sentence = str(refusal) if refusal else " ".join(str(error) for errors in form.errors.values() for error in errors)
+        sentence = (
+            str(refusal) if refusal else " ".join(str(error) for errors in form.errors.values() for error in errors)
+        )
         notice = refusal or Refusal(sentence)
         response = render(request, "episodes/notice.html", {"notice": notice, "swap": True}, status=status)
     else:

@@ -18,6 +18,7 @@ from gem.agents.experts.guess_the_number import halve
 from gem.agents.experts.hangman import guess_letter_or_word
 from gem.agents.experts.mastermind import guess_code
 from gem.agents.experts.minesweeper import deduce
+from gem.agents.experts.sokoban import plan_ahead
 from gem.agents.experts.sudoku import complete
 from gem.agents.experts.tower_of_hanoi import move_shortest
 from gem.agents.experts.wiki_game import search_links
@@ -35,6 +36,7 @@ EXPERTS: Mapping[str, Solver] = {
     "game:Hangman": guess_letter_or_word,
     "game:Mastermind": guess_code,
     "game:Minesweeper": deduce,
+    "game:Sokoban": plan_ahead,
     "game:Sudoku": complete,
     "game:TowerofHanoi": move_shortest,
     "game:WikiGame": search_links,

@@ -15,9 +15,9 @@ def start(
 ) -> str:
     """Start a show by the form; returns its address."""
     page.goto(f"/play/watch/new/?env_id={env_id}")
-    page.get_by_label("Agent").select_option(agent)
-    page.get_by_label("Seed").fill(str(seed))
-    page.get_by_label("Pace").select_option(pace)
+    page.get_by_label("Agent", exact=True).select_option(agent)
+    page.get_by_label("Seed", exact=True).fill(str(seed))
+    page.get_by_label("Pace", exact=True).select_option(pace)
     page.get_by_role("main").get_by_role("button", name="Watch").click()
     expect(page.locator("#board")).to_be_visible()
     return page.url
@@ -32,7 +32,7 @@ def test_it_is_paused_stepped_resumed_and_stopped(page: Page) -> None:
     page.get_by_role("button", name="One turn").click()
     expect(page.locator("#turns li")).to_have_count(played + 1)
     expect(page.locator("#turn")).to_contain_text("Reasoning")
-    page.get_by_label("Pace").select_option("0.25")
+    page.get_by_label("Pace", exact=True).select_option("5")
     page.get_by_role("button", name="Resume").click()
     expect(page.locator("#turns li")).not_to_have_count(played + 1)
     page.on("dialog", lambda dialog: dialog.accept())
@@ -61,7 +61,7 @@ def test_others_watch_and_a_late_one_gets_the_history(page: Page, second_page: C
 
 def test_a_person_is_watched_too(page: Page, second_page: Callable[[], Page]) -> None:
     page.goto("/play/new/?env_id=game:GuessTheNumber-v0-hard")
-    page.get_by_label("Seed").fill("4")
+    page.get_by_label("Seed", exact=True).fill("4")
     page.get_by_role("main").get_by_role("button", name="Play").click()
     expect(page.locator("#board")).to_be_visible()
     other = second_page()
