@@ -1,28 +1,14 @@
-"""GEM's hidden fields of the puzzles as states of ours: one function a game, at any moment of an episode."""
+"""GEM's hidden fields of the puzzles as what our games remember: one function a game, at any moment of an episode."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from gem.data.clues import clues
-from gem.draw import pack_generator
 
-Hidden = Mapping[str, Any]
+Hidden = dict[str, Any]
 State = dict[str, Any]
-
-
-def common(hidden: Hidden) -> State:
-    """What the state of every game begins with."""
-    return {
-        "seed": 0,
-        "rng": pack_generator(random.Random(0)),
-        "turn": hidden["turn_count"],
-        "over": False,
-        "solved": False,
-        "max_turns": hidden["max_turns"],
-    }
 
 
 def sudoku(hidden: Hidden) -> State:
@@ -34,7 +20,6 @@ def sudoku(hidden: Hidden) -> State:
     for cell in filled[len(filled) - written :]:
         givens[cell] = 0
     return {
-        **common(hidden),
         "scale": hidden["scale"],
         "solution": [number for row in hidden["full_grid"] for number in row],
         "givens": givens,
@@ -46,7 +31,6 @@ def sudoku(hidden: Hidden) -> State:
 def game_2048(hidden: Hidden) -> State:
     """Tiles become exponents."""
     return {
-        **common(hidden),
         "target": _power(hidden["target_tile"]),
         "board": [[_power(tile) for tile in row] for row in hidden["board"]],
         "best": _power(hidden["max_tile_achieved"]),
@@ -67,7 +51,6 @@ def crosswords(hidden: Hidden) -> State:
         for word, (row, column, direction) in hidden["placed_words"].items()
     ]
     return {
-        **common(hidden),
         "rows": len(hidden["solution"]),
         "cols": len(hidden["solution"][0]),
         "solution": "".join(letter for row in hidden["solution"] for letter in row).lower(),
@@ -88,7 +71,6 @@ def word_search(hidden: Hidden) -> State:
         first = row * size + column
         ends.append([first, first + (len(word) - 1) * (size if direction == "down" else 1)])
     return {
-        **common(hidden),
         "size": size,
         "board": "".join(letter for row in hidden["game_board"] for letter in row),
         "words": words,
