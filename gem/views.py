@@ -10,6 +10,7 @@ Tone = Literal[
     "hidden", "open", "floor", "wall", "given", "entry", "mark", "found", "hit", "near", "miss", "bad", "blank",
     "tile", "void",
 ]  # fmt: skip
+Peg = Literal["black", "white", "none"]
 Piece = Literal["flag", "mine", "box", "player", "target"]
 
 
@@ -103,8 +104,8 @@ class LetterRow(TypedDict):
     cells: list[Cell]
     label: str
     """The guess and the answer to it, for a screen reader."""
-    pegs: NotRequired[tuple[int, int]]
-    """How many are right in their place, and how many elsewhere (Mastermind)."""
+    pegs: NotRequired[list[Peg]]
+    """One for each cell, in no order of the cells (Mastermind)."""
     draft: NotRequired[bool]
     """The empty row that the picks of the next action fill."""
 

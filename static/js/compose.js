@@ -9,6 +9,7 @@ export function composer({ panel, field, send, ready }) {
   const rules = () => panel?.querySelector("[data-compose]");
   const picks = () => rules().dataset.picks.split(" ");
   const isComplete = () => picked.length === picks().length;
+  const isEnough = () => picked.length >= Number(rules().dataset.fewest ?? picks().length);
 
   function action() {
     const { before, between, after } = rules().dataset;
@@ -19,18 +20,31 @@ export function composer({ panel, field, send, ready }) {
   function pick(element) {
     const due = picks()[picked.length];
     const kind = element.dataset.pick;
+    if (kind === "place" && picked.at(-1) === element) { // once more: put it back
+      picked.pop();
+      show();
+      return;
+    }
     if (due === "key" && kind === "place" && picked.at(-1)?.dataset.pick === "place") picked.pop();
     if (picks()[picked.length] !== kind) return;
     picked.push(element);
-    if (isComplete() && !("confirm" in rules().dataset)) {
-      const whole = action();
-      clear();
-      send(whole);
-    } else show();
+    if (isComplete() && !("confirm" in rules().dataset)) finish();
+    else show();
   }
 
   function clear() {
     picked = [];
+    show();
+  }
+
+  function finish() {
+    const whole = action();
+    clear();
+    send(whole);
+  }
+
+  function takeBack() {
+    picked.pop();
     show();
   }
 
@@ -46,7 +60,7 @@ export function composer({ panel, field, send, ready }) {
     }
     const { before, between, after, prompts } = rules().dataset;
     const parts = picked.map((element) => element.dataset.part);
-    if (field()) field().value = parts.length ? before + parts.join(between) + (isComplete() ? after : between) : "";
+    if (field()) field().value = parts.length ? before + parts.join(between) + (isEnough() ? after : between) : "";
     const prompt = panel.querySelector("[data-prompt]");
     const words = prompts.split("|");
     prompt.textContent = isComplete() ? "Enter sends it" : (words[picked.length] ?? words.at(-1));
@@ -55,6 +69,10 @@ export function composer({ panel, field, send, ready }) {
   panel?.addEventListener("click", (event) => {
     const element = event.target.closest("[data-part]");
     if (element && rules() && ready()) pick(element);
+    const does = event.target.closest("[data-does]")?.dataset.does;
+    if (!does || !rules() || !ready()) return;
+    if (does === "delete") takeBack();
+    else if (isEnough()) finish();
   });
 
   return {
@@ -62,10 +80,8 @@ export function composer({ panel, field, send, ready }) {
     press(event, cell) {
       if (!rules() || !ready()) return false;
       const { key } = event;
-      if (key === "Enter" && isComplete()) {
-        const whole = action();
-        clear();
-        send(whole);
+      if (key === "Enter" && isEnough() && !event.target.closest("[data-does]")) {
+        finish();
         return true;
       }
       if (key === "Escape" || key === "Backspace") {

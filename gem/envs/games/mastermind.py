@@ -30,7 +30,7 @@ from gem.draw import Mixer, between, choice, sample
 from gem.envs.game import Game, Played
 from gem.errors import InvalidArgument
 from gem.registry import register
-from gem.views import Cell, Compose, Key, LetterRow, LettersView
+from gem.views import Cell, Compose, Key, LetterRow, LettersView, Peg
 
 RANDOM_SIZES = [(2, 4, 10), (4, 6, 20), (4, 8, 30)]
 """Code length, numbers and turns among which the `random` difficulty chooses."""
@@ -193,7 +193,10 @@ class Mastermind(Game):
             for cell in cells:
                 cell["last"] = True
         digits = " ".join(map(str, guess))
-        return LetterRow(cells=cells, label=f"{digits}: {pegs[0]} black, {pegs[1]} white", pegs=pegs)
+        row = LetterRow(cells=cells, label=f"{digits}: {pegs[0]} black, {pegs[1]} white")
+        counts: list[tuple[Peg, int]] = [("black", pegs[0]), ("white", pegs[1]), ("none", self.code_length - sum(pegs))]
+        row["pegs"] = [peg for peg, count in counts for _ in range(count)]
+        return row
 
     def _key(self, number: int) -> Key:
         key = Key(text=str(number), label=str(number))

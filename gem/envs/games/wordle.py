@@ -193,7 +193,7 @@ def _row(guess: str, marks: str) -> LetterRow:
     for letter, got in zip(guess, marks, strict=True):
         tone, words_for_it = TONES[got]
         cells.append(Cell(tone=tone, label=f"{letter}, {words_for_it}", text=letter))
-    return LetterRow(cells=cells, label=f"{guess}: {marks}")
+    return LetterRow(cells=cells, label=f"{guess}: {'; '.join(cell['label'] for cell in cells)}")
 
 
 register("game:Wordle-v0", Wordle)
