@@ -16,6 +16,7 @@ from itertools import combinations
 from gem.agents.agent import Decision
 from gem.envs.games.fifteen_puzzle import GAP, Board, FifteenPuzzle, goal, slide, slides
 
+ALL_BOARDS_OF_THREE_ROWS = 181_440
 ATTEMPTS = ((1.0, 3_000), (1.5, 20_000), (3.0, 20_000))
 """How much a move to go counts, and how many boards may be looked at; the first finds a shortest solution."""
 
@@ -32,7 +33,7 @@ def slide_shortest(env: FifteenPuzzle) -> Decision:
 def solve(board: Board, rows: int) -> tuple[list[int], str]:
     """The cells whose tiles move, one after the other, and in words what is known of the way."""
     for greed, most in ATTEMPTS:
-        path = _search(board, rows, greed, most)
+        path = _search(board, rows, greed, most if rows > 3 else ALL_BOARDS_OF_THREE_ROWS)
         if path is not None:
             if len(path) == 1:
                 return path, "That solves it."

@@ -6,17 +6,17 @@ The list of words is public; the secret is not looked at. A word that is on none
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import islice, product
 
 from gem.agents.agent import Decision
 from gem.agents.experts.partition import most_telling
 from gem.data import words
-from gem.envs.games.keyboard import ROWS
-from gem.envs.games.wordle import GREEN, Wordle, mark
+from gem.envs.games.wordle import GREEN, GREY, Wordle, mark
 
 MOST_ANSWERS = 200_000
+MOST_SPELLINGS = 2_000
 LETTERS = "EARIOTNSLCUDPMHGBFYWKVXZJQ"
 """From the most to the least frequent in English."""
-assert sorted(LETTERS) == sorted("".join(ROWS))
 
 History = tuple[tuple[str, str], ...]
 
@@ -54,21 +54,22 @@ def _fit(candidates: tuple[str, ...], history: History) -> tuple[str, ...]:
 
 
 def _spell(length: int, history: History) -> str:
-    """Any letters that fit the marks: the frequent ones first."""
+    """Any letters that fit the marks, the frequent ones first; after `MOST_SPELLINGS` tries the last that was tried."""
+    known = [[(guess[place], marks[place]) for guess, marks in history] for place in range(length)]
+    absent = {
+        letter
+        for guess, marks in history
+        for letter in guess
+        if all(got == GREY for other, got in zip(guess, marks, strict=True) if other == letter)
+    }
+    choices = []
+    for answers in known:
+        right = [letter for letter, got in answers if got == GREEN]
+        wrong = absent.union(letter for letter, got in answers if got != GREEN)
+        choices.append(right[:1] or [letter for letter in LETTERS if letter not in wrong] or [LETTERS[0]])
     word = ""
-    stack = list(LETTERS[::-1])
-    while stack:
-        word = stack.pop()
-        if any(not _may_fit(word, guess, marks) for guess, marks in history):
-            continue
-        if len(word) == length:
+    for letters in islice(product(*choices), MOST_SPELLINGS):
+        word = "".join(letters)
+        if _fit((word,), history):
             break
-        stack += [word + letter for letter in LETTERS[::-1]]
-    return word.ljust(length, "E")
-
-
-def _may_fit(beginning: str, guess: str, marks: str) -> bool:
-    """Whether a word that begins so can get these marks; a whole word: whether it gets them."""
-    if len(beginning) == len(guess):
-        return mark(guess, beginning) == marks
-    return all((letter == asked) == (got == GREEN) for letter, asked, got in zip(beginning, guess, marks, strict=False))
+    return word

@@ -184,6 +184,8 @@ class Mastermind(Game):
                 after="}",
                 confirm=True,
             )
+        elif not self.solved:
+            view["facts"] = [("The code", " ".join(map(str, self.code)))]
         return view
 
     def _row(self, guess: Code, pegs: Pegs, *, last: bool) -> LetterRow:
