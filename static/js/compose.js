@@ -66,6 +66,10 @@ export function composer({ panel, field, send, ready }) {
     prompt.textContent = isComplete() ? "Enter sends it" : (words[picked.length] ?? words.at(-1));
   }
 
+  panel?.addEventListener("mousedown", (event) => {
+    if (event.target.closest(".key")) event.preventDefault(); // focus stays, so Enter sends and does not press it again
+  });
+
   panel?.addEventListener("click", (event) => {
     const element = event.target.closest("[data-part]");
     if (element && rules() && ready()) pick(element);
