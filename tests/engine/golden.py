@@ -1,7 +1,7 @@
 """What the environments gave when their version was set, so that a change cannot go unseen.
 
-    python -m tests.engine.golden             # write golden.json and playthroughs/ anew
-    python -m tests.engine.golden --print     # print digests of two episodes each, for the tests
+python -m tests.engine.golden             # write golden.json and playthroughs/ anew
+python -m tests.engine.golden --print     # print digests of two episodes each, for the tests
 """
 
 from __future__ import annotations

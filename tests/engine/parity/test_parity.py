@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import gem
-from tests.engine.parity.adapter import FAMILIES, to_state
+from tests.engine.parity.adapter import FAMILIES, flat, to_state
 
 ROOT = Path(__file__).parents[3]
 Trace = dict[str, Any]
@@ -41,7 +41,10 @@ def test_every_recorded_transition_is_reproduced(trace: Trace) -> None:
         if i == trace.get("first_reveal_step"):  # the mines that GEM laid at this reveal
             env.set_state({**env.get_state(), "mines": mines(trace["grid_after_first_reveal"])})
         _, reward, terminated, truncated, info = env.step(action)
-        assert reward == pytest.approx(trace["rewards"][i], abs=1e-12) or known_difference(trace, i, reward), (i, action)
+        assert reward == pytest.approx(trace["rewards"][i], abs=1e-12) or known_difference(trace, i, reward), (
+            i,
+            action,
+        )
         if info.get("success") and not trace["done"][i]:
             assert "Minesweeper" in trace["env_id"]  # GEM also asks for a flag on every mine
             return
@@ -62,4 +65,4 @@ def ended_by_limit(trace: Trace, i: int) -> bool:
 
 
 def mines(grid: list[list[int]]) -> list[int]:
-    return [cell for cell, number in enumerate(sum(grid, [])) if number == -1]
+    return [cell for cell, number in enumerate(flat(grid)) if number == -1]
