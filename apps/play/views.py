@@ -42,6 +42,12 @@ LOBBY_AGE = timedelta(days=1)
 # ---------------------------------------------------------------- starting
 
 
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    """What can be played is in the catalog."""
+    return redirect("catalog:list")
+
+
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
