@@ -35,7 +35,7 @@ def test_a_seed_names_an_episode_whether_given_to_make_or_to_reset(env_id: str) 
 
 def test_other_environments_and_the_global_generator_do_not_matter(env_id: str) -> None:
     expected = [random_episode(gem.make(env_id), seed) for seed in range(2)]
-    others = {spec.family: gem.make(spec.id, seed=5) for spec in gem.specs() if not spec.difficulty}
+    others = {spec.family: gem.make(spec.id, seed=5) for spec in gem.registry.specs() if not spec.difficulty}
     env = gem.make(env_id)
     for seed, wanted in enumerate(expected):
         for other in others.values():
