@@ -153,11 +153,14 @@ class Minesweeper(Game):
         return text, reward, None
 
     def _lay(self, mines: frozenset[int]) -> None:
-        self.mines = mines
-        self.counts = [
-            MINE if cell in mines else len(mines.intersection(around))
-            for cell, around in enumerate(neighbours(self.rows, self.cols))
-        ]
+        near = neighbours(self.rows, self.cols)
+        counts = [0] * len(near)
+        for mine in mines:
+            for cell in near[mine]:
+                counts[cell] += 1
+        for mine in mines:
+            counts[mine] = MINE
+        self.mines, self.counts = mines, counts
 
     def _open(self, cell: int) -> int:
         """Open the cell, and around every 0 its neighbours; flagged cells stay. How many were opened."""
@@ -175,9 +178,10 @@ class Minesweeper(Game):
         return opened
 
     def _suffix(self) -> str:
-        cols, shown = self.cols, self.shown
-        board = [f"{_NUMBERS[row]}  {'  '.join(shown[row * cols : row * cols + cols])}" for row in range(self.rows)]
-        return "\n".join([f"    {' '.join(_NUMBERS[:cols])}", *board, "What do you do next?"])
+        width = 3 * self.cols
+        cells = "  ".join([*self.shown, ""])
+        board = [f"{_NUMBERS[row]}  {cells[row * width : row * width + width - 2]}" for row in range(self.rows)]
+        return "\n".join([f"    {' '.join(_NUMBERS[: self.cols])}", *board, "What do you do next?"])
 
     def _format_help(self) -> str:
         return (
