@@ -49,7 +49,13 @@ def transcript(env_id: str, agent: str, seed: int) -> str:
         decision = player.act([Request(env, observation, info, turn)])[0]
         observation, reward, terminated, truncated, info = env.step(decision.action)
         over = terminated or truncated
-        lines += ["", f"--- turn {turn}: {decision.action}", decision.note, f"    {observation}", f"    reward {reward:g}"]
+        lines += [
+            "",
+            f"--- turn {turn}: {decision.action}",
+            decision.note,
+            f"    {observation}",
+            f"    reward {reward:g}",
+        ]
         lines.append(info["suffix"])
     lines += ["", f"terminated {terminated}, truncated {truncated}, solved {info['success']}", ""]
     return "\n".join(lines)

@@ -1,7 +1,7 @@
 """What the environments gave when their version was set, so that a change cannot go unseen.
 
-    python -m tests.engine.golden             # write golden.json and playthroughs/ anew
-    python -m tests.engine.golden --print     # print digests of two episodes each, for the tests
+python -m tests.engine.golden             # write golden.json and playthroughs/ anew
+python -m tests.engine.golden --print     # print digests of two episodes each, for the tests
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def digests(seeds: range) -> dict[str, dict[str, int | str]]:
     """Version and digest of every registered game, by id."""
     return {
         spec.id: {"version": spec.version, "digest": digest(spec.id, seeds)}
-        for spec in gem.specs()
+        for spec in gem.registry.specs()
         if spec.replay == "exact"
     }
 
@@ -32,7 +32,7 @@ def playthroughs() -> dict[str, str]:
     """File name to text: the expert's episode in the default difficulty of each environment, seed 0."""
     return {
         f"{spec.family}.txt": transcript(spec.id, "expert", 0)
-        for spec in gem.specs()
+        for spec in gem.registry.specs()
         if not spec.difficulty and spec.replay == "exact"
     }
 

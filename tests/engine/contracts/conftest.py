@@ -8,7 +8,7 @@ import gem
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give `env_id` every registered id."""
     if "env_id" in metafunc.fixturenames:
-        metafunc.parametrize("env_id", [spec.id for spec in gem.specs()])
+        metafunc.parametrize("env_id", [spec.id for spec in gem.registry.specs()])
 
 
 @pytest.fixture

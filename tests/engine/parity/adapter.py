@@ -31,6 +31,11 @@ def to_state(env_id: str, hidden: Hidden) -> State:
     }
 
 
+def flat(grid: list[list[Any]]) -> list[Any]:
+    """The cells row by row."""
+    return [cell for row in grid for cell in row]
+
+
 def guess_the_number(hidden: Hidden) -> State:
     return {
         "min_number": hidden["min_number"],
@@ -42,11 +47,11 @@ def guess_the_number(hidden: Hidden) -> State:
 
 def minesweeper(hidden: Hidden) -> State:
     grid, revealed, flags = hidden["grid"], hidden["revealed"], hidden["flags"]
-    numbers = [number for row in grid for number in row]
+    numbers = flat(grid)
     mines = [cell for cell, number in enumerate(numbers) if number == -1]
     shown = [
         "F" if flag else str(number) if is_open else "."
-        for number, is_open, flag in zip(numbers, sum(revealed, []), sum(flags, []), strict=True)
+        for number, is_open, flag in zip(numbers, flat(revealed), flat(flags), strict=True)
     ]
     return {
         "rows": hidden["rows"],

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import gem
-from tests.engine.parity.adapter import FAMILIES, to_state
+from tests.engine.parity.adapter import FAMILIES, flat, to_state
 
 ROOT = Path(__file__).parents[3]
 Trace = dict[str, Any]
@@ -43,7 +43,10 @@ def test_every_recorded_transition_is_reproduced(trace: Trace) -> None:
         if "board_after_step" in trace:  # 2048: GEM drew other tiles
             env.set_state(to_state(trace["env_id"], hidden_at(trace, i, env)))
         _, reward, terminated, truncated, info = env.step(action)
-        assert reward == pytest.approx(trace["rewards"][i], abs=1e-12) or known_difference(trace, i, reward), (i, action)
+        assert reward == pytest.approx(trace["rewards"][i], abs=1e-12) or known_difference(trace, i, reward), (
+            i,
+            action,
+        )
         if info.get("success") and not trace["done"][i]:
             assert "Minesweeper" in trace["env_id"]  # GEM also asks for a flag on every mine
             return
@@ -73,4 +76,4 @@ def ended_by_limit(trace: Trace, i: int) -> bool:
 
 
 def mines(grid: list[list[int]]) -> list[int]:
-    return [cell for cell, number in enumerate(sum(grid, [])) if number == -1]
+    return [cell for cell, number in enumerate(flat(grid)) if number == -1]
