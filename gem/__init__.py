@@ -7,7 +7,6 @@ obs, info = env.reset(seed=7)
 obs, reward, terminated, truncated, info = env.step("\\boxed{5}")
 """
 
-from gem import envs as envs
 from gem.core import Env, EnvWrapper
 from gem.registry import make, print_envs, register, spec
 from gem.vector.make import make_vec
