@@ -4,7 +4,7 @@ A view carries the action text that a click or a key sends, so a new environment
 template, `templates/boards/<kind>.html`.
 """
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 Tone = Literal[
     "hidden", "open", "floor", "wall", "given", "entry", "mark", "found", "hit", "near", "miss", "bad", "blank",
@@ -200,3 +200,20 @@ class TextView(TypedDict):
 
 
 View = GridView | LettersView | TowersView | LinksView | TextView
+
+_ACTS = {"act", "alt", "part", "compose"}
+
+
+def without_acts(view: View) -> View:
+    """The same picture with nothing left to act on: what there is to see once an episode is over."""
+    bare: Any = _without_acts(view)
+    if bare["kind"] == "grid":
+        bare.pop("keys", None)  # those of other kinds show what is known
+    picture: View = bare
+    return picture
+
+
+def _without_acts(part: Any) -> Any:
+    if isinstance(part, dict):
+        return {name: _without_acts(value) for name, value in part.items() if name not in _ACTS}
+    return [_without_acts(value) for value in part] if isinstance(part, list) else part
