@@ -172,7 +172,7 @@ function pressKey(event, onBoard) {
     send(cell.dataset.alt);
     return true;
   }
-  const shortcut = { h: "[data-hint-button]", u: "[data-undo]" }[letter];
+  const shortcut = { "?": "[data-hint-button]", h: "[data-hint-button]", u: "[data-undo]" }[letter]; // H may be a pick
   const button = shortcut && document.querySelector(shortcut);
   button?.click();
   return Boolean(button);

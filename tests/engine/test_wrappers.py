@@ -66,7 +66,9 @@ def test_a_time_limit_truncates_and_then_raises() -> None:
         TimeLimit(env, max_turns=0)
 
 
-@pytest.mark.parametrize("family", ["Minesweeper", "Sudoku", "Wordle", "Hangman", "TowerofHanoi", "WikiGame", "Game2048"])
+@pytest.mark.parametrize(
+    "family", ["Minesweeper", "Sudoku", "Wordle", "Hangman", "TowerofHanoi", "WikiGame", "Game2048"]
+)
 def test_after_a_time_limit_nothing_can_be_acted_on(family: str) -> None:
     env = TimeLimit(gem.make(f"game:{family}-v0-easy"), max_turns=1)
     env.reset(seed=1)

@@ -84,6 +84,7 @@ SOKOBAN_SYMBOLS = {
 }
 """(GEM's number for what stands on a cell, whether the cell is a target) to ours."""
 
+
 def mastermind(hidden: Hidden) -> State:
     return {
         "code_length": hidden["code_length"],
