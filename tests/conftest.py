@@ -45,3 +45,9 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
             pytest.fail(MISSING)
         pytest.skip(MISSING)
     return {**browser_type_launch_args, "executable_path": path, "args": FLAGS}
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests with a browser last: its event loop stays in this thread, where no other one can run then."""
+    items.sort(key=lambda item: "browser" in getattr(item, "fixturenames", ()))

@@ -18,7 +18,8 @@ from gemweb.local.guard import Guard
 from gemweb.local.postgres import Postgres
 from gemweb.local.process import Running, server_folder
 from gemweb.local.valkey import Valkey
-from tests.live.processes import fleet_on, test_database_url
+from tests.live import processes
+from tests.live.processes import fleet_on
 from tests.live.test_sockets import ROW, SEQ
 
 pytestmark = pytest.mark.fault
@@ -90,7 +91,9 @@ class Stream:
 def test_valkey_restarts_during_a_show(agents: dict[str, Agent]) -> None:
     with guarded() as (guard, folder):
         valkey = Server(Valkey(folder / "valkey", folder / "valkey-password"), guard)
-        with fleet_on(test_database_url(), VALKEY_URL=valkey.server.url, BROKER_URL=valkey.server.url) as fleet:
+        with fleet_on(
+            processes.test_database_url(), VALKEY_URL=valkey.server.url, BROKER_URL=valkey.server.url
+        ) as fleet:
             web = fleet.web()
             fleet.host()
             episode = shows.start(ENV_ID, agents["random"], seed=1, pace=0.4, env_kwargs=LONG)

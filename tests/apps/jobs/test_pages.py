@@ -20,6 +20,8 @@ from gem.specs import EvaluationSpec
 from tests.workers.records import play_out
 
 EASY = "game:GuessTheNumber-v0-easy"
+PLAYED = pytest.mark.django_db(transaction=True)
+"""For tests that play a job out: its lease is renewed by a thread with a connection of its own."""
 FORM: dict[str, Any] = {
     "agent": "random",
     "benchmark": "",
@@ -128,6 +130,7 @@ def test_an_address_with_nonsense_still_shows_the_form(client: Client, ada: User
     assert answer.status_code == 200
 
 
+@PLAYED
 def test_the_estimate_says_what_it_rests_on(as_ada: Client, ada: User) -> None:
     fragment = as_ada.get("/jobs/new/estimate/", FORM).content.decode()
     assert "nothing to estimate from" in fragment
@@ -165,6 +168,7 @@ def test_a_job_that_is_not_there_is_404(client: Client, db: None, rest: str) -> 
     assert client.get("/jobs/%00/").status_code == 404
 
 
+@PLAYED
 def test_a_long_job_makes_a_short_page(
     as_ada: Client, ada: User, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
@@ -225,6 +229,7 @@ def test_the_list_shows_mine_and_all_newest_first(as_ada: Client, ada: User) -> 
     assert other.get_absolute_url() in as_ada.get("/jobs/recent/").content.decode()
 
 
+@PLAYED
 def test_the_script_on_the_page_plays_the_same_episodes(ada: User, capsys: pytest.CaptureFixture[str]) -> None:
     job = submit(ada, 6, seed=5)
     play_out(job)

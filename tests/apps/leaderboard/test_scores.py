@@ -20,7 +20,8 @@ from tests.workers.records import play_out
 
 
 @pytest.fixture
-def agents(db: None) -> None:
+def agents(transactional_db: None) -> None:
+    """The built-in agents, in rows that the thread which renews a lease can see."""
     for kind in ("random", "expert", "human"):
         Agent.objects.get_or_create(slug=kind, defaults={"name": kind, "kind": kind, "colour": 8})
 

@@ -69,6 +69,7 @@ TABLE: dict[str, Address] = {
     "episodes:json": Address("200", names=("episode",)),
     "episodes:jsonl": Address("200", names=("episode",)),
     "episodes:verify": Address("200", names=("episode",), post=True),
+    "play:index": Address("302"),
     "play:new": Address("302", post=True, sent={"env_id": ENV_ID}),
     "play:lobby": Address("200"),
     "play:watch_new": Address("302", post=True, sent={"env_id": ENV_ID, "agent": "random", "pace": "1"}),

@@ -32,7 +32,7 @@ def test_from_signing_up_to_a_row_on_the_leaderboard(page: Page, expected: list[
 
     page.locator("#grid a.ep").first.click()
     expect(page).to_have_url(re.compile("/episodes/"))
-    expect(page.get_by_role("button", name="Copy seed 0")).to_be_visible()
+    expect(page.get_by_role("button", name="Copy seed 1000")).to_be_visible()
 
     page.goto("/leaderboard/")
     row = page.locator("#rows tbody tr", has_text="random").first
