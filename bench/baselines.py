@@ -75,4 +75,4 @@ def _line(row: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2], seeds=int(sys.argv[2]) if sys.argv[2:] else SEEDS)
+    main(sys.argv[1] if sys.argv[1:] else "", int(sys.argv[2]) if sys.argv[2:] else SEEDS)
