@@ -6,6 +6,7 @@ takes the states, is told the messages again and goes on; deterministic environm
 
 from __future__ import annotations
 
+import itertools
 import logging
 import multiprocessing
 import os
@@ -147,7 +148,7 @@ class ShardVectorEnv(VectorEnv):
         bounds = [self._num_envs * i // parts for i in range(parts + 1)]
         self._shards = [
             _Shard(list(env_fns[low:high]), low, self.autoreset_mode)
-            for low, high in zip(bounds, bounds[1:], strict=False)
+            for low, high in itertools.pairwise(bounds)
         ]
         for shard in self._shards:
             shard.start()

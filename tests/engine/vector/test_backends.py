@@ -103,7 +103,11 @@ def test_actions_by_slot_leave_the_others_alone(vector: VectorEnv) -> None:
     observations, rewards, terminated, truncated, infos = vector.step({2: "\\boxed{5}"})
     after = vector.get_states()
     assert [i for i in range(len(IDS)) if before[i] != after[i]] == [2]
-    assert observations[0] == "" and infos[0] == {} and not terminated[0] and not truncated[0] and rewards[0] == 0
+    assert observations[0] == ""
+    assert infos[0] == {}
+    assert not terminated[0]
+    assert not truncated[0]
+    assert rewards[0] == 0
     assert observations[2]
 
 
@@ -128,9 +132,13 @@ def test_the_last_observation_of_an_episode_is_kept(backend: str) -> None:
     with gem.make_vec(["game:GuessTheNumber-v0-easy"] * 2, async_mode=backend, seed=0) as vector:
         vector.reset()
         observations, rewards, terminated, truncated, infos = vector.step(["nothing boxed", "\\boxed{0}"])
-    assert terminated == [True, False] and truncated == [False, False] and rewards[0] == -0.1
-    assert "no guess" in infos[0]["final_observation"] and infos[0]["final_info"]["success"] is False
-    assert "secret number" in observations[0] and "final_info" not in infos[1]
+    assert terminated == [True, False]
+    assert truncated == [False, False]
+    assert rewards[0] == -0.1
+    assert "no guess" in infos[0]["final_observation"]
+    assert infos[0]["final_info"]["success"] is False
+    assert "secret number" in observations[0]
+    assert "final_info" not in infos[1]
 
 
 @pytest.mark.parametrize("cls", [SyncVectorEnv, ThreadVectorEnv, ShardVectorEnv])
@@ -138,8 +146,10 @@ def test_an_environment_that_breaks_is_reported_in_its_slot(cls: type[SyncVector
     with cls([Moody] * 3, AutoresetMode.DISABLED) as vector:
         vector.reset(seed=1)
         steps = vector.step_each(["\\boxed{1}", "break", "\\boxed{2}"])
-        assert steps[1][3] and steps[1][4] == {"failure": "RuntimeError: broken by the test"}
-        assert steps[0][0] and steps[2][0]
+        assert steps[1][3]
+        assert steps[1][4] == {"failure": "RuntimeError: broken by the test"}
+        assert steps[0][0]
+        assert steps[2][0]
         observations, _ = vector.reset(seed=1, mask=[False, True, False])
         assert "secret number" in observations[1]
 
@@ -220,7 +230,8 @@ def test_step_async_leaves_the_event_loop_free(vector: VectorEnv) -> None:
         return ticks, step[0]
 
     ticks, observations = asyncio.run(main())
-    assert ticks >= 1 and all(observations)
+    assert ticks >= 1
+    assert all(observations)
 
 
 def test_a_slow_environment_is_stepped_in_threads() -> None:
