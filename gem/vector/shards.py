@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, Literal
 
 from gem.core import Env, Info, State, Step
 from gem.errors import EnvironmentFailure, UsageError
@@ -212,7 +212,7 @@ class ShardVectorEnv(VectorEnv):
         return answers
 
 
-def _start_method() -> str:
+def _start_method() -> Literal["fork", "spawn"]:
     """Forking is fast and needs no importable main module, but is only safe in a process with one thread."""
     return "fork" if sys.platform == "linux" and threading.active_count() == 1 else "spawn"
 
@@ -220,7 +220,7 @@ def _start_method() -> str:
 def _serve(pipe: Connection, env_fns: Sequence[Callable[[], Env]], autoreset_mode: AutoresetMode) -> None:
     """The process: answer until it is told to close, or its parent has gone."""
     vector = SyncVectorEnv(env_fns, autoreset_mode)
-    verbs = {
+    verbs: dict[str, Callable[[Any], Any]] = {
         "reset_some": vector.reset_some,
         "step_each": vector.step_each,
         "get_states": lambda _: vector.get_states(),

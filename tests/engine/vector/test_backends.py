@@ -50,10 +50,8 @@ def _action(turn: int, slot: int) -> str:
 
 
 def _play(vector: VectorEnv, turns: int = 40) -> list[object]:
-    log: list[object] = [vector.reset()]
-    for turn in range(turns):
-        log.append(vector.step([_action(turn, slot) for slot in range(vector.num_envs)]))
-    return log
+    slots = range(vector.num_envs)
+    return [vector.reset(), *(vector.step([_action(turn, slot) for slot in slots]) for turn in range(turns))]
 
 
 @pytest.fixture(params=BACKENDS)
