@@ -27,7 +27,7 @@ def main(word: str = "") -> None:
     """Measure and write."""
     kept = json.loads(FILE.read_text("utf-8"))["baselines"] if FILE.exists() else []
     measured = []
-    for spec in gem.specs():
+    for spec in gem.registry.specs():
         if word not in spec.id:
             measured += [row for row in kept if row["env_id"] == spec.id]
             continue

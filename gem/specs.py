@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from gem import benchmarks, registry
 from gem.errors import UsageError
@@ -54,30 +55,30 @@ class EvaluationSpec(BaseModel):
         try:
             benchmark = benchmarks.load(str(data["benchmark"]))
         except UsageError as error:
-            raise ValueError(str(error)) from error
+            raise _refused(str(error)) from error
         first = benchmark.entries[0]
         decided = {"env_ids": benchmark.env_ids, "episodes_per_env": first.episodes, "seed": first.first_seed}
         for name, value in decided.items():
             given = data.get(name)
             given = list(given) if isinstance(given, tuple) else given
             if given not in (None, [], value):
-                raise ValueError(f"The benchmark {benchmark.name} decides {name}; leave it out.")
+                raise _refused(f"The benchmark {benchmark.name} decides {name}; leave it out.")
         if data.get("max_turns") is not None:
-            raise ValueError(f"The benchmark {benchmark.name} has the environments' own turn limits; leave yours out.")
+            raise _refused(f"The benchmark {benchmark.name} has the environments' own turn limits; leave yours out.")
         return {**data, **decided}
 
     @field_validator("env_ids")
     @classmethod
     def _registered(cls, env_ids: tuple[str, ...]) -> tuple[str, ...]:
         if not 1 <= len(env_ids) <= MAX_ENVIRONMENTS:
-            raise ValueError(f"Choose 1 to {MAX_ENVIRONMENTS} environments; you chose {len(env_ids)}.")
+            raise _refused(f"Choose 1 to {MAX_ENVIRONMENTS} environments; you chose {len(env_ids)}.")
         if len(set(env_ids)) != len(env_ids):
-            raise ValueError("An environment is chosen twice.")
+            raise _refused("An environment is chosen twice.")
         for env_id in env_ids:
             try:
                 registry.spec(env_id)
             except UsageError as error:
-                raise ValueError(str(error)) from error
+                raise _refused(str(error)) from error
         return env_ids
 
     @field_validator("episodes_per_env")
@@ -103,7 +104,7 @@ class EvaluationSpec(BaseModel):
     @model_validator(mode="after")
     def _has_environments(self) -> Self:
         if not self.env_ids:
-            raise ValueError("Choose at least one environment, or a benchmark.")
+            raise _refused("Choose at least one environment, or a benchmark.")
         return self
 
     @property
@@ -126,5 +127,10 @@ class EvaluationSpec(BaseModel):
 
 def _within(value: int, low: int, high: int, what: str) -> int:
     if not low <= value <= high:
-        raise ValueError(f"{what} must be from {low:,} to {high:,}, not {value:,}.")
+        raise _refused(f"{what} must be from {low:,} to {high:,}, not {value:,}.")
     return value
+
+
+def _refused(sentence: str) -> PydanticCustomError:
+    """An error whose message is exactly this sentence."""
+    return PydanticCustomError("refused", "{sentence}", {"sentence": sentence})

@@ -140,6 +140,14 @@ class Stack:
         self.process.wait(timeout=STOP_SECONDS)
         return time.monotonic() - started
 
+    def end(self) -> None:
+        """End it in any case; how quickly is for other tests to judge."""
+        if self.process.poll() is None:
+            try:
+                self.stop()
+            except subprocess.TimeoutExpired:
+                self.kill()
+
     def kill(self) -> None:
         """Kill the supervisor without warning."""
         self.process.kill()
@@ -175,8 +183,7 @@ def running_stack(env: dict[str, str] | None = None) -> Iterator[Stack]:
     try:
         yield stack
     finally:
-        if stack.process.poll() is None:
-            stack.stop()
+        stack.end()
         if not named:
             forget_state(state_dir)
 

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.accounts import operations, visitors
 from apps.accounts.forms import LogInForm, PasswordForm, SignUpForm, password_rules
 from apps.accounts.models import User
+from apps.live import end_session
 
 LOOPBACK = {"127.0.0.1", "::1"}
 
@@ -53,8 +54,10 @@ def signup(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def logout(request: HttpRequest) -> HttpResponse:
-    """End the session."""
+    """End the session, and with it the sockets that needed it."""
+    ended = request.session.session_key
     auth.logout(request)
+    end_session(ended)
     messages.info(request, "You are logged out.")
     return redirect(settings.LOGOUT_REDIRECT_URL)
 

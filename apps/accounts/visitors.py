@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from apps.accounts.models import User
 
 _NAME = "visitor"
-_FOLLOWERS: list[Callable[[User, str], None]] = []
+_FOLLOWERS: list[Callable[[User, str], object]] = []
 
 
 def key(request: HttpRequest) -> str:
@@ -25,7 +25,7 @@ def known(request: HttpRequest) -> str:
     return str(request.session.get(_NAME, ""))
 
 
-def when_joining(follow: Callable[[User, str], None]) -> None:
+def when_joining(follow: Callable[[User, str], object]) -> None:
     """Have `follow(user, visitor_key)` called when a visitor logs in; said in an app's `AppConfig.ready`.
 
     So what somebody played without an account goes with them, and this app knows nothing of episodes.

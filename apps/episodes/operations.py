@@ -26,7 +26,7 @@ from apps.episodes.text import MAX_ACTION_BYTES, shortened, storable, storable_j
 from apps.live import publish
 from gem import replay
 from gem.core import check_seed
-from gem.errors import EnvironmentFailure, VersionChanged
+from gem.errors import EnvironmentFailure, UnknownEnvironment, VersionChanged
 from gem.wrappers.wrapper_factory import wrap
 
 logger = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ def fork(episode: Episode, turn: int, *, seats: Sequence[Occupant]) -> Episode:
         raise EpisodeOver("Nothing can follow its last turn. Fork from an earlier one.")
     try:
         env = replay.restore(replay.Identity(**episode.identity()), actions(episode)[:turn])
-    except VersionChanged as error:
+    except (VersionChanged, UnknownEnvironment) as error:
         raise Outdated(f"{error} What was played stays here to read; a new episode plays by the new rules.") from error
     branch = Episode(
         parent=episode,
@@ -149,7 +149,7 @@ def restore(episode: Episode) -> gem.Env:
     """The environment as it is after the last turn: from the cached state, or by playing all actions again.
 
     Raises:
-        Outdated: if the environment has another version now than when the episode began.
+        Outdated: if the environment has another version now than when the episode began, or is gone.
     """
     identity = replay.Identity(**episode.identity())
     cached = episode.state
@@ -157,7 +157,7 @@ def restore(episode: Episode) -> gem.Env:
         if cached is None or cached["engine"] != gem.__version__:
             return replay.restore(identity, actions(episode))
         env = replay.make_env(identity)
-    except VersionChanged as error:
+    except (VersionChanged, UnknownEnvironment) as error:
         raise Outdated(f"{error} What was played stays here to read; a new episode plays by the new rules.") from error
     env.set_state(cached["env"])
     return env

@@ -15,7 +15,7 @@ from apps.episodes.models import Episode, Seat, Turn
 from apps.episodes.operations import actions, restore
 from gem import replay
 from gem.agents import has_expert
-from gem.errors import GemError, UnknownEnvironment, VersionChanged
+from gem.errors import GemError, UnknownEnvironment
 from gem.views import TextView, View
 
 logger = logging.getLogger(__name__)
@@ -132,7 +132,7 @@ def picture(episode: Episode) -> View:
     """The board after the last turn, as seat 0 sees it; text where it can no longer be drawn."""
     try:
         return restore(episode).view()
-    except (Outdated, UnknownEnvironment) as error:
+    except Outdated as error:
         return _words(episode, str(error))
 
 
@@ -156,7 +156,7 @@ def _views(episode: Episode, last: int) -> Iterator[View]:
         for frame in replay.frames(replay.Identity(**episode.identity()), actions(episode)[:last]):
             drawn = frame.turn + 1
             yield frame.view
-    except (VersionChanged, UnknownEnvironment, GemError) as error:
+    except GemError as error:
         logger.warning("Episode %s cannot be drawn from turn %s on: %s", episode.id, drawn, error)
         for _ in range(drawn, last + 1):
             yield _words(episode, str(error))

@@ -6,6 +6,7 @@ from apps.play import views
 
 app_name = "play"
 urlpatterns = [
+    path("", views.index, name="index"),
     path("new/", views.new, name="new"),
     path("watch/", views.lobby, name="lobby"),
     path("watch/new/", views.watch_new, name="watch_new"),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -33,9 +35,17 @@ MAX_BODY_BYTES = 3 * MAX_ACTION_BYTES + 4096
 """A form with the longest action: in its encoding a byte takes up to three."""
 LOBBY_RUNNING = 12
 LOBBY_ENDED = 12
+LOBBY_AGE = timedelta(days=1)
+"""An episode that was begun longer ago has been left by its player, most likely."""
 
 
 # ---------------------------------------------------------------- starting
+
+
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    """What can be played is in the catalog."""
+    return redirect("catalog:list")
 
 
 @never_cache
@@ -97,7 +107,8 @@ WATCHED = ("env_id", "agent", "seed", "pace")
 def lobby(request: HttpRequest) -> HttpResponse:
     """What is played now, and what has just ended."""
     listed = Episode.objects.filter(listed=True).with_seats()
-    running = list(listed.running().select_related("show").filter(batch=None).order_by("-created")[:LOBBY_RUNNING])
+    recent = listed.running().filter(batch=None, created__gt=timezone.now() - LOBBY_AGE)
+    running = list(recent.select_related("show").order_by("-created")[:LOBBY_RUNNING])
     spectators = presence.counts(f"episode:{episode.id}" for episode in running)
     context = {
         "running": [(snapshot(episode), spectators[f"episode:{episode.id}"]) for episode in running],
@@ -135,7 +146,9 @@ def take_turn(request: HttpRequest, episode_id: str) -> HttpResponse:
     """Play the text of the field, or the action of the cell that was pressed."""
     action = request.POST.get("act") or request.POST.get("action", "")
     try:
-        expected_seq = _expected_seq(request)
+        expected_seq = _number(request, "expected_seq")
+        if expected_seq is None:
+            raise Refusal("The page did not say which turn it shows. Nothing was played. Reload it and send again.")
         if not action.strip():
             raise Unreadable("There is no action in the field. Write one, or press a cell of the board.")
         episode = operations.take_turn(
@@ -149,10 +162,7 @@ def take_turn(request: HttpRequest, episode_id: str) -> HttpResponse:
     except NotFound as refusal:
         raise Http404(f"There is no episode {episode_id}. {refusal}") from refusal
     except Refusal as refusal:
-        after = request.POST.get("expected_seq", "")
-        return _refused(
-            request, find(episode_id), refusal, after=int(after) if after.isdecimal() else None, typed=action
-        )
+        return _refused(request, find(episode_id), refusal, after=_number(request, "expected_seq"), typed=action)
     if not _is_htmx(request):
         return redirect(episode)
     return _fragments(request, episode, expected_seq)
@@ -166,7 +176,10 @@ def hint(request: HttpRequest, episode_id: str) -> HttpResponse:
     shot = snapshot(episode)
     if episode.over or not shot.expert:
         return redirect(episode)
-    decision = _ask_expert(episode, shot)
+    try:
+        decision = _ask_expert(episode, shot)
+    except Refusal as refusal:
+        return _refused(request, episode, refusal, after=None)
     if not _is_htmx(request):
         return play_page(request, shot, decision=decision, typed=decision.action)
     context = {"shot": shot, "episode": episode, "own": True, "acting": True, "expert": True, "decision": decision}
@@ -197,12 +210,12 @@ def abandon(request: HttpRequest, episode_id: str) -> HttpResponse:
 def fork(request: HttpRequest, episode_id: str) -> HttpResponse:
     """Play on from a turn of somebody's episode, in a branch of one's own."""
     episode = find(episode_id)
-    turn = request.POST.get("turn", "")
+    turn = _number(request, "turn")
     try:
-        if not (turn.isascii() and turn.isdecimal() and len(turn) < 10):
-            raise NotFound(f"A turn is a whole number from 0 to {episode.turn_count}, not {turn[:20]!r}.")
+        if turn is None:
+            raise NotFound(f"A turn is a whole number from 0 to {episode.turn_count}.")
         limits.check_start(request)
-        branch = operations.fork(episode, int(turn), user=request.user, visitor=visitors.key(request))
+        branch = operations.fork(episode, turn, user=request.user, visitor=visitors.key(request))
     except Refusal as refusal:
         return _refused(request, episode, refusal, after=None)
     return _go_to(request, branch)
@@ -329,11 +342,10 @@ def _ask_expert(episode: Episode, shot: Snapshot) -> Decision:
     return make_agent("expert").act([request])[0]
 
 
-def _expected_seq(request: HttpRequest) -> int:
-    text = request.POST.get("expected_seq", "")
-    if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise Refusal("The page did not say which turn it shows. Nothing was played. Reload it and send again.")
-    return int(text)
+def _number(request: HttpRequest, name: str) -> int | None:
+    """A field that holds a small whole number; None if it does not."""
+    text = request.POST.get(name, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
 def _user(request: HttpRequest) -> User | None:

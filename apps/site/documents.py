@@ -121,12 +121,13 @@ def _take_title(tokens: list[Token], file: str) -> tuple[str, list[Token]]:
 
 
 def _text(token: Token) -> str:
-    return "".join(child.content for child in token.children or [])
+    children = token.children or []
+    return "".join(" " if child.type in {"softbreak", "hardbreak"} else child.content for child in children)
 
 
 def _summary(tokens: list[Token]) -> str:
     inline = (after for before, after in itertools.pairwise(tokens) if before.type == "paragraph_open")
-    return next((_text(token).replace("\n", " ") for token in inline), "")
+    return next((_text(token) for token in inline), "")
 
 
 def _anchor_headings(tokens: list[Token]) -> Iterator[Heading]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import transaction
+from django.db.models import Max
 from django.utils import timezone
 
 from apps.agents.models import Agent
@@ -31,8 +32,9 @@ def make_examples() -> int:
     if not env_ids:
         return 0
     batch = Batch.objects.filter(kind=Batch.Kind.EXAMPLE).first() or Batch.objects.create(kind=Batch.Kind.EXAMPLE)
-    taken = Episode.objects.filter(batch=batch).count()
-    records = [play_example(env_id, taken + number) for number, env_id in enumerate(env_ids)]
+    last = Episode.objects.filter(batch=batch).aggregate(last=Max("slot"))["last"]
+    first = 0 if last is None else last + 1
+    records = [play_example(env_id, first + number) for number, env_id in enumerate(env_ids)]
     expert = Agent.objects.get(kind=Agent.Kind.EXPERT, owner=None)
     copy_episodes(batch.pk, expert.pk, records, timezone.now())
     return len(records)

@@ -6,6 +6,7 @@ from typing import Any
 
 from gem.core import Env, EnvWrapper, Info, State, Step
 from gem.errors import EpisodeOver, InvalidArgument
+from gem.views import View
 
 
 class TimeLimit(EnvWrapper):
@@ -46,6 +47,17 @@ class TimeLimit(EnvWrapper):
             observation = f"{observation} That was turn {self._turn} of {self._limit}: the turn limit ends the episode."
             info = {**info, "success": False}
         return observation, reward, terminated, truncated, info
+
+    def view(self, seat: int = 0) -> View:
+        """As `Env.view`; after the limit nothing can be acted on."""
+        view = self.env.view(seat)
+        if self._cut and view["kind"] == "grid":
+            view.pop("keys", None)
+            for row in view["rows"]:
+                for cell in row:
+                    cell.pop("act", None)
+                    cell.pop("alt", None)
+        return view
 
     def _arguments(self) -> dict[str, Any]:
         return {"max_turns": self._limit}

@@ -38,6 +38,7 @@ class Stack:
         self._config = config
         self._console = console
         self._state = State(config.state_dir)
+        self._stopping = False
 
     def run(self) -> None:
         """Serve until somebody stops it."""
@@ -46,12 +47,12 @@ class Stack:
         self._config = replace(self._config, port=listener.getsockname()[1])
         self._guard = Guard(keep_open=(self._state.lock,))
         self._supervisor = Supervisor(self._guard, self._console, self._config.state_dir / "services.json")
-        _on_signals(_stop_now)
+        _on_signals(self._stop_now)
         try:
             self._start(listener)
             while True:
                 self._supervisor.tick()
-                time.sleep(TICK_SECONDS)
+                self._pause(TICK_SECONDS)
         except Stopped:
             self._console.say("stopping")
         finally:
@@ -118,7 +119,7 @@ class Stack:
     def _finish(self, service: Service) -> None:
         running = self._supervisor.once(service)
         while not running.ended():
-            time.sleep(0.02)
+            self._pause(0.02)
         if running.process.returncode:
             raise StackError(f"The database could not be prepared: {running.last_words()}")
 
@@ -130,7 +131,18 @@ class Stack:
                 raise StackError(f"The web process does not start: {self._supervisor.last_words('web')}")
             if time.monotonic() > deadline:
                 raise StackError(f"No page was served within {SERVED_SECONDS:.0f} s; the lines above say why.")
-            time.sleep(0.02)
+            self._pause(0.02)
+
+    def _stop_now(self, _number: int, _frame: FrameType | None) -> None:
+        _on_signals(signal.SIG_IGN)  # once is enough; what follows takes a few seconds at most
+        self._stopping = True
+        raise Stopped
+
+    def _pause(self, seconds: float) -> None:
+        """Sleep; a signal that came while an object was being deleted raised its exception in vain, so look again."""
+        time.sleep(seconds)
+        if self._stopping:
+            raise Stopped
 
     def _stop(self) -> None:
         self._console.quiet = True
@@ -142,11 +154,6 @@ class Stack:
 def _on_signals(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, handler)
-
-
-def _stop_now(_number: int, _frame: FrameType | None) -> None:
-    _on_signals(signal.SIG_IGN)  # once is enough; what follows takes a few seconds at most
-    raise Stopped
 
 
 def listen(config: Config) -> socket.socket:

@@ -49,12 +49,11 @@ class Fleet:
     env: dict[str, str]
     started: list[Running] = field(default_factory=list)
 
-    def web(self, **more: str) -> Web:
+    def web(self, port: int = 0, **more: str) -> Web:
         """A web process that answers already."""
-        listener = socket.create_server(("127.0.0.1", 0))
-        running = self._start(services.web(self.env | more, listener))
-        port = listener.getsockname()[1]
-        listener.close()
+        with socket.create_server(("127.0.0.1", port)) as listener:
+            running = self._start(services.web(self.env | more, listener))
+            port = listener.getsockname()[1]
         wait_for(lambda: _answers(port) or running.ended(), f"the web process: {running.last_words()}")
         return Web(running, port)
 

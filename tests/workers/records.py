@@ -6,9 +6,17 @@ from django.db.models import Count
 
 from apps.episodes.models import Episode, Seat, Turn
 from apps.jobs.models import Job, Shard
+from workers import evaluate
 
 Submit = Callable[..., Job]
 """The fixture `submit`."""
+
+
+def play_out(job: Job) -> Job:
+    """Do in this process what workers do, until the job is over; the job as it is then."""
+    while not fresh(job).over:
+        evaluate.shards(job.pk)
+    return fresh(job)
 
 
 def fresh(job: Job) -> Job:

@@ -11,7 +11,7 @@ from apps.jobs.models import Job
 from apps.queue import enqueue
 from tests.workers.environments import SLOW
 from tests.workers.processes import wait_until, worker
-from tests.workers.records import Submit, assert_exactly_once, fresh
+from tests.workers.records import Submit, assert_exactly_once, fresh, play_out
 from workers import evaluate
 
 
@@ -29,7 +29,7 @@ def test_the_same_task_in_two_threads_plays_every_episode_once(submit: Submit) -
     job = submit(SLOW, 120)
 
     def play() -> None:
-        evaluate.shards(job.pk)
+        play_out(job)
         connection.close()
 
     threads = [Thread(target=play) for _ in range(2)]
@@ -42,7 +42,7 @@ def test_the_same_task_in_two_threads_plays_every_episode_once(submit: Submit) -
 
 def test_a_task_that_comes_after_the_end_changes_nothing(submit: Submit) -> None:
     job = submit(SLOW, 10)
-    evaluate.shards(job.pk)
+    play_out(job)
     seq = fresh(job).seq
     evaluate.shards(job.pk)
     assert_exactly_once(job)

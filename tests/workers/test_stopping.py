@@ -6,8 +6,7 @@ from apps.jobs import operations
 from apps.jobs.models import Job, Shard
 from tests.workers.environments import BROKEN, SLOW
 from tests.workers.processes import wait_until, worker
-from tests.workers.records import Submit, assert_exactly_once, fresh
-from workers import evaluate
+from tests.workers.records import Submit, assert_exactly_once, fresh, play_out
 
 
 def test_a_cancelled_job_stops_promptly_and_keeps_what_is_finished(submit: Submit) -> None:
@@ -39,7 +38,7 @@ def test_a_worker_told_to_end_gives_its_shard_back_at_once(submit: Submit) -> No
 
 def test_an_environment_that_breaks_costs_one_episode(submit: Submit) -> None:
     job = submit(BROKEN, 30)
-    evaluate.shards(job.pk)
+    play_out(job)
     assert_exactly_once(job)
     broken = job.batch.episodes.get(status="failed")
     assert (broken.seed, broken.failure) == (7, "OSError: the wire is cut")
@@ -52,7 +51,7 @@ def test_a_heartbeat_outlives_a_lease(submit: Submit) -> None:
     """A shard that takes longer than its lease (2 s here) stays with its worker."""
     job = submit(SLOW, 250)
     started = time.monotonic()
-    evaluate.shards(job.pk)
+    play_out(job)
     assert time.monotonic() - started > 2.5
     assert operations.reap() == 0
     assert_exactly_once(job)

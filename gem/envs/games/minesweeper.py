@@ -8,7 +8,8 @@ Rules:
 
 Actions:
     `\boxed{reveal R C}` opens the cell in row R, column C, for example `\boxed{reveal 3 2}`. `\boxed{flag R C}` sets
-    a flag there, or takes it away; a flagged cell cannot be opened.
+    a flag there, or takes it away. A flagged cell without a mine stays shut until its flag is removed; a flag does not
+    protect from a mine.
 
 Rewards:
     The number of cells opened, divided by the number of cells without a mine: 1 in all for a solved board. 0 for
@@ -127,8 +128,6 @@ class Minesweeper(Game):
                 return f"You removed the flag from row {row}, column {col}.", 0.0, None
             self.shown[cell] = FLAG
             return f"You flagged row {row}, column {col}.", 0.0, None
-        if self.shown[cell] == FLAG:
-            return f"Row {row}, column {col} has a flag; remove it before you open the cell.", 0.0, "rule"
         self.last = cell
         return self._reveal(cell, row, col)
 
@@ -140,6 +139,8 @@ class Minesweeper(Game):
         if self.counts[cell] == MINE:
             self.over = True
             return f"There is a mine at row {row}, column {col}. The episode ends.", 0.0, None
+        if self.shown[cell] == FLAG:
+            return f"Row {row}, column {col} has a flag; remove it before you open the cell.", 0.0, "rule"
         opened = self._open(cell)
         self._to_open -= opened
         reward = opened / (len(self.shown) - self.num_mines)
@@ -152,11 +153,14 @@ class Minesweeper(Game):
         return text, reward, None
 
     def _lay(self, mines: frozenset[int]) -> None:
-        self.mines = mines
-        self.counts = [
-            MINE if cell in mines else len(mines.intersection(around))
-            for cell, around in enumerate(neighbours(self.rows, self.cols))
-        ]
+        near = neighbours(self.rows, self.cols)
+        counts = [0] * len(near)
+        for mine in mines:
+            for cell in near[mine]:
+                counts[cell] += 1
+        for mine in mines:
+            counts[mine] = MINE
+        self.mines, self.counts = mines, counts
 
     def _open(self, cell: int) -> int:
         """Open the cell, and around every 0 its neighbours; flagged cells stay. How many were opened."""
@@ -174,9 +178,10 @@ class Minesweeper(Game):
         return opened
 
     def _suffix(self) -> str:
-        cols, shown = self.cols, self.shown
-        board = [f"{_NUMBERS[row]}  {'  '.join(shown[row * cols : row * cols + cols])}" for row in range(self.rows)]
-        return "\n".join([f"    {' '.join(_NUMBERS[:cols])}", *board, "What do you do next?"])
+        width = 3 * self.cols
+        cells = "  ".join([*self.shown, ""])
+        board = [f"{_NUMBERS[row]}  {cells[row * width : row * width + width - 2]}" for row in range(self.rows)]
+        return "\n".join([f"    {' '.join(_NUMBERS[: self.cols])}", *board, "What do you do next?"])
 
     def _format_help(self) -> str:
         return (
@@ -185,7 +190,7 @@ class Minesweeper(Game):
         )
 
     def _random_action(self, rng: Mixer) -> str:
-        verb = "reveal" if below(rng, 2) else "flag"
+        verb = "reveal" if below(rng, 10) else "flag"  # nine to one, as in GEM
         return f"\\boxed{{{verb} {below(rng, self.rows)} {below(rng, self.cols)}}}"
 
     def _get_own_state(self) -> State:

@@ -96,11 +96,12 @@ class Sokoban(Game):
         self._off_target = 0
 
     def _draw(self) -> None:
-        dim_room, num_boxes, max_turns = self.config.dim_room, self.config.num_boxes, self.config.max_turns
-        if dim_room is None:
-            dim_room, num_boxes, max_turns = choice(self.rng, RANDOM_PARAMETERS)
-        self.max_turns = max_turns
-        self.start = make_room(self.rng, *dim_room, num_boxes, max_turns)
+        config = self.config
+        if config.dim_room is None:
+            (rows, cols), num_boxes, self.max_turns = choice(self.rng, RANDOM_PARAMETERS)
+        else:
+            (rows, cols), num_boxes, self.max_turns = config.dim_room, config.num_boxes, config.max_turns
+        self.start = make_room(self.rng, rows, cols, num_boxes, self.max_turns)
         self._put(self.start)
         self.path = ""
 
@@ -233,7 +234,7 @@ def _check_size(dim_room: Sequence[int]) -> tuple[int, int]:
     Raises:
         InvalidArgument: if it is no pair of lengths that a room can have.
     """
-    if len(dim_room) != 2 or not all(isinstance(side, int) and MIN_SIDE <= side <= MAX_SIDE for side in dim_room):
+    if len(dim_room) != 2 or not all(MIN_SIDE <= side <= MAX_SIDE for side in dim_room):
         raise InvalidArgument(f"dim_room is rows and columns, each from {MIN_SIDE} to {MAX_SIDE}, not {dim_room!r}.")
     return dim_room[0], dim_room[1]
 

@@ -17,7 +17,7 @@ from apps.jobs.topics import JobTopic
 from gem.agents import make_agent
 from gem.rollout import rollout
 from gem.specs import EvaluationSpec
-from workers import evaluate
+from tests.workers.records import play_out
 
 EASY = "game:GuessTheNumber-v0-easy"
 FORM: dict[str, Any] = {
@@ -131,7 +131,7 @@ def test_an_address_with_nonsense_still_shows_the_form(client: Client, ada: User
 def test_the_estimate_says_what_it_rests_on(as_ada: Client, ada: User) -> None:
     fragment = as_ada.get("/jobs/new/estimate/", FORM).content.decode()
     assert "nothing to estimate from" in fragment
-    evaluate.shards(submit(ada, 60).pk)
+    play_out(submit(ada, 60))
     fragment = as_ada.get("/jobs/new/estimate/", FORM).content.decode()
     assert "From 60 episodes of this agent on these environments." in fragment
     wrong = as_ada.get("/jobs/new/estimate/", {**FORM, "seed": "x"}).content.decode()
@@ -169,7 +169,7 @@ def test_a_long_job_makes_a_short_page(
     as_ada: Client, ada: User, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     job = submit(ada, 3000)
-    evaluate.shards(job.pk)
+    play_out(job)
     with django_assert_max_num_queries(30):
         page = as_ada.get(job.get_absolute_url()).content.decode()
     assert page.count('class="ep"') < 600
@@ -227,7 +227,7 @@ def test_the_list_shows_mine_and_all_newest_first(as_ada: Client, ada: User) -> 
 
 def test_the_script_on_the_page_plays_the_same_episodes(ada: User, capsys: pytest.CaptureFixture[str]) -> None:
     job = submit(ada, 6, seed=5)
-    evaluate.shards(job.pk)
+    play_out(job)
     exec(set_up(Job.objects.get())["script"], {})
     printed = {int(line.split()[1]): float(line.split()[2]) for line in capsys.readouterr().out.splitlines()}
     recorded = dict(job.batch.episodes.values_list("seed", "seats__total_reward"))

@@ -16,7 +16,7 @@ from apps.leaderboard.models import Score
 from apps.leaderboard.operations import record_missing_scores, record_scores
 from gem import benchmarks
 from gem.specs import EvaluationSpec
-from workers import evaluate
+from tests.workers.records import play_out
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def agents(db: None) -> None:
 
 def finished(agent: str) -> Job:
     job = operations.submit(None, EvaluationSpec.model_validate({"agent": agent, "benchmark": "games"}))
-    evaluate.shards(job.pk)
+    play_out(job)
     return Job.objects.get(pk=job.pk)
 
 
@@ -81,7 +81,7 @@ def test_scores_are_written_once(agents: None) -> None:
 def test_jobs_that_are_no_benchmark_have_no_scores(agents: None) -> None:
     spec = {"agent": "random", "env_ids": ["game:GuessTheNumber-v0-easy"], "episodes_per_env": 5}
     job = operations.submit(None, EvaluationSpec.model_validate(spec))
-    evaluate.shards(job.pk)
+    play_out(job)
     assert record_scores(job.pk) == 0
     assert record_missing_scores() == 0
     assert not Score.objects.exists()

@@ -124,7 +124,7 @@ def test_an_empty_field_plays_nothing(person: Person) -> None:
     assert episode.turns.count() == 0
 
 
-@pytest.mark.parametrize("seq", ["", "x", "-1", "9" * 400, "٣"])
+@pytest.mark.parametrize("seq", ["", "x", "-1", "9" * 400, "9" * 5000, "٣"])
 def test_a_page_that_says_no_turn_is_refused(person: Person, seq: str) -> None:
     episode = person.begin(GUESS, 7)
     answer = person.send(episode, BOX % 25, seq=seq)
@@ -239,3 +239,19 @@ def test_a_fork_from_a_turn_that_is_not_there_is_refused(person: Person, turn: s
     answer = person.client.post(f"/play/{episode.id}/fork/", {"turn": turn})
     assert answer.status_code == 404
     assert Episode.objects.count() == 1
+
+
+@pytest.mark.parametrize("change", [{"env_version": 99}, {"env_id": "game:Gone-v0"}])
+def test_an_environment_that_has_changed_is_explained_and_nothing_is_lost(
+    person: Person, change: dict[str, int]
+) -> None:
+    episode = person.begin(GUESS, 7)
+    person.send(episode, BOX % 25)
+    Episode.objects.filter(pk=episode.pk).update(**change)
+    answer = person.send(episode, BOX % 30)
+    assert answer.status_code == 409
+    assert "What was played stays here to read" in notice(answer)
+    for path in (f"/episodes/{episode.id}/", f"/play/{episode.id}/hint/", f"/play/{episode.id}/undo/"):
+        verb = person.client.post if path.endswith("undo/") else person.client.get
+        assert verb(path).status_code in {200, 302, 409}
+    assert episode.turns.count() == 1

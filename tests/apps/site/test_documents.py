@@ -94,3 +94,10 @@ def test_every_document_of_the_repository_has_a_page(client: Client, document: d
     assert answer.status_code == 200
     assert document.title in answer.content.decode()
     assert (settings.BASE_DIR / document.file).exists()
+
+
+def test_a_summary_keeps_its_words_apart(library: Path) -> None:
+    (library / "docs" / "words.md").write_text("# Words\n\none\ntwo `three`\nfour\n")
+    words = documents.find("words")
+    assert words is not None
+    assert words.summary == "one two three four"

@@ -10,7 +10,8 @@ from tests.walks.conftest import PASSWORD, check_looks
 FINISH_MS = 60_000
 
 
-def test_from_signing_up_to_a_row_on_the_leaderboard(page: Page) -> None:
+def test_from_signing_up_to_a_row_on_the_leaderboard(page: Page, expected: list[str]) -> None:
+    expected += ["htmx:sendAbort", "htmx:afterRequest"]  # a page is left before its fragments are there
     page.goto("/jobs/new/?agent=random&benchmark=games")
     page.get_by_label("Name").fill("My first one")
     page.get_by_role("button", name="Submit evaluation").click()
@@ -43,6 +44,7 @@ def test_from_signing_up_to_a_row_on_the_leaderboard(page: Page) -> None:
 
 def test_episodes_appear_while_the_job_runs_and_it_can_be_cancelled_and_submitted_again(logged_in: Page) -> None:
     page = logged_in
+    page.set_default_timeout(FINISH_MS)  # the workers leave little of a small machine to the browser
     page.goto("/jobs/new/?agent=expert&benchmark=&env_id=game:Minesweeper-v0-hard&episodes_per_env=10000&num_envs=4")
     page.get_by_role("button", name="Submit evaluation").click()
     expect(page.locator("#state")).to_contain_text("running", timeout=FINISH_MS)

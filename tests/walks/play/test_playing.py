@@ -93,7 +93,7 @@ def test_sokoban_by_keyboard_loses_no_quick_key(page: Page) -> None:
     begin(page, "game:Sokoban-v0-easy")
     for key in ("ArrowUp", "ArrowLeft", "ArrowRight", "ArrowDown", "ArrowUp"):
         page.keyboard.press(key)
-    expect(page.locator("#t5")).to_be_visible()
+    expect(page.locator("#t5")).to_be_visible(timeout=20_000)
     assert turns(page) == ["up", "left", "right", "down", "up"]
 
 

@@ -1,0 +1,33 @@
+"""What a new site is filled with: once, however often it is asked for."""
+
+import pytest
+from django.core.management import call_command
+
+import gem.registry
+from apps.episodes.models import Batch, Episode
+from apps.jobs.models import Job
+from gem.agents import has_expert
+
+pytestmark = pytest.mark.django_db
+
+
+def test_it_adds_examples_a_show_and_two_jobs_and_nothing_when_repeated() -> None:
+    call_command("demo", verbosity=0)
+    examples = Episode.objects.filter(batch__kind=Batch.Kind.EXAMPLE)
+    assert set(examples.values_list("env_id", flat=True)) == {
+        spec.id for spec in gem.registry.specs() if has_expert(spec.id)
+    }
+    assert Episode.objects.filter(show__showcase=True).count() == 1
+    assert set(Job.objects.values_list("agent__slug", flat=True)) == {"random", "expert"}
+    before = (Episode.objects.count(), Job.objects.count())
+    call_command("demo", verbosity=0)
+    assert (Episode.objects.count(), Job.objects.count()) == before
+
+
+def test_an_environment_registered_later_gets_its_example_later() -> None:
+    call_command("demo", verbosity=0)
+    Episode.objects.filter(batch__kind=Batch.Kind.EXAMPLE, env_id="game:GuessTheNumber-v0-hard").delete()
+    last = Episode.objects.filter(batch__kind=Batch.Kind.EXAMPLE).order_by("-slot").first()
+    assert last is not None
+    call_command("demo", verbosity=0)
+    assert Episode.objects.filter(batch__kind=Batch.Kind.EXAMPLE, env_id="game:GuessTheNumber-v0-hard").count() == 1

@@ -1,0 +1,33 @@
+"""The turns are those of the day when the environment's version was set."""
+
+import json
+
+import pytest
+
+import gem
+from tests.engine import golden
+from tests.engine.episodes import digest
+
+WRITE = "run `python -m tests.engine.golden`, look at the difference, and commit it"
+
+
+def test_the_turns_have_not_changed_under_the_same_version(env_id: str) -> None:
+    spec = gem.spec(env_id)
+    if spec.replay != "exact":
+        pytest.skip("only exact environments can be compared")
+    entry = json.loads(golden.FILE.read_text()).get(env_id)
+    assert entry is not None, f"{env_id} has no digest yet: {WRITE}."
+    if entry["version"] != spec.version:
+        pytest.fail(f"The version of {env_id} was raised to {spec.version}: {WRITE}.")
+    assert digest(env_id, golden.SEEDS) == entry["digest"], (
+        f"The turns of {env_id} have changed, so recorded episodes of version {spec.version} cannot be verified any "
+        f"more. If that is meant, raise `version` in its register() call and {WRITE}; if not, undo what changed them."
+    )
+
+
+def test_the_playthroughs_are_as_written() -> None:
+    written = {path.name: path.read_text() for path in golden.PLAYTHROUGHS.glob("*.txt")}
+    played = golden.playthroughs()
+    assert written.keys() == played.keys(), f"A playthrough is missing or left over: {WRITE}."
+    for name, text in played.items():
+        assert written[name] == text, f"{name} is played differently now: {WRITE}, if it is meant."

@@ -1,0 +1,90 @@
+"""From GEM's hidden fields to the states that our environments take."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from gem.draw import pack_generator
+
+Hidden = dict[str, Any]
+State = dict[str, Any]
+
+
+def to_state(env_id: str, hidden: Hidden) -> State:
+    """The state of our environment `env_id` at the moment of an episode that GEM's `hidden` fields describe.
+
+    Raises:
+        KeyError: if there is no adapter for the environment.
+    """
+    family = env_id.partition(":")[2].partition("-v")[0]
+    return {
+        "seed": 0,
+        "rng": pack_generator(random.Random(0)),
+        "turn": hidden["turn_count"],
+        "over": False,
+        "solved": False,
+        "max_turns": hidden["max_turns"],
+        **FAMILIES[family](hidden),
+    }
+
+
+def flat(grid: list[list[Any]]) -> list[Any]:
+    """The cells row by row."""
+    return [cell for row in grid for cell in row]
+
+
+def guess_the_number(hidden: Hidden) -> State:
+    return {
+        "min_number": hidden["min_number"],
+        "max_number": hidden["max_number"],
+        "secret": hidden["game_number"],
+        "guesses": list(hidden["previous_guesses"]),
+    }
+
+
+def minesweeper(hidden: Hidden) -> State:
+    grid, revealed, flags = hidden["grid"], hidden["revealed"], hidden["flags"]
+    numbers = flat(grid)
+    mines = [cell for cell, number in enumerate(numbers) if number == -1]
+    shown = [
+        "F" if flag else str(number) if is_open else "."
+        for number, is_open, flag in zip(numbers, flat(revealed), flat(flags), strict=True)
+    ]
+    return {
+        "rows": hidden["rows"],
+        "cols": hidden["cols"],
+        "num_mines": hidden["num_mines"],
+        "mines": mines or None,  # none before they are laid
+        "shown": "".join(shown),
+        "last": -1,
+    }
+
+
+def sokoban(hidden: Hidden) -> State:
+    lines = []
+    for fixed_row, state_row in zip(hidden["room_fixed"], hidden["room_state"], strict=True):
+        cells = zip(fixed_row, state_row, strict=True)
+        lines.append("".join(SOKOBAN_SYMBOLS[state, fixed == 2] for fixed, state in cells) + "\n")
+    room = "".join(lines)
+    return {"room": room, "start": room, "path": ""}
+
+
+SOKOBAN_SYMBOLS = {
+    (0, False): "#",
+    (1, False): "-",
+    (2, True): ".",
+    (3, True): "*",
+    (4, False): "$",
+    (4, True): "*",
+    (5, False): "@",
+    (5, True): "+",
+}
+"""(GEM's number for what stands on a cell, whether the cell is a target) to ours."""
+
+FAMILIES: dict[str, Callable[[Hidden], State]] = {
+    "GuessTheNumber": guess_the_number,
+    "Minesweeper": minesweeper,
+    "Sokoban": sokoban,
+}

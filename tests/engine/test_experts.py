@@ -1,0 +1,140 @@
+"""Experts play well, without seeing what is hidden, and say why."""
+
+import pytest
+
+import gem
+from gem.agents import Request, has_expert, make_agent
+from gem.agents.experts import minesweeper, sokoban
+from gem.errors import InvalidArgument
+from gem.rollout import Slot, rollout
+
+EXPERT = make_agent("expert")
+
+
+def decide(env: gem.Env) -> gem.agents.Decision:
+    return EXPERT.act([Request(env, "", {}, 1)])[0]
+
+
+@pytest.mark.parametrize(
+    ("env_id", "at_least"),
+    [
+        ("game:GuessTheNumber-v0-easy", 1.0),
+        ("game:GuessTheNumber-v0-hard", 1.0),
+        ("game:GuessTheNumber-v0-random", 1.0),
+        ("game:Minesweeper-v0-easy", 0.7),
+        ("game:Minesweeper-v0-hard", 0.7),
+        ("game:Minesweeper-v0-random", 0.7),
+        ("game:Sokoban-v0-easy", 1.0),
+        ("game:Sokoban-v0-hard", 1.0),
+        ("game:Sokoban-v0-random", 1.0),
+    ],
+)
+def test_the_expert_solves_most_episodes_and_explains_every_action(env_id: str, at_least: float) -> None:
+    assert has_expert(env_id)
+    records = list(rollout(EXPERT, [Slot(seed, env_id, seed) for seed in range(60)]))
+    assert sum(bool(record.success) for record in records) >= at_least * 60
+    for record in records:
+        assert all("error" not in turn.info and turn.info["note"].endswith(".") for turn in record.turns)
+
+
+def test_minesweeper_is_lost_only_where_nothing_was_certain() -> None:
+    slots = [Slot(seed, "game:Minesweeper-v0-hard", seed) for seed in range(60)]
+    lost = [record for record in rollout(EXPERT, slots) if not record.success]
+    assert lost
+    assert all("Nothing is certain" in record.turns[-1].info["note"] for record in lost)
+
+
+def test_other_mines_under_the_same_board_give_the_same_decision() -> None:
+    env = gem.make("game:Minesweeper-v0-hard")
+    compared = 0
+    for seed in range(40):
+        env.reset(seed=seed)
+        while not env.over:
+            decision = decide(env)
+            for mines in other_mines(env):
+                other = env.spawn()
+                other.set_state({**env.get_state(), "mines": mines})
+                assert other.shown == env.shown
+                assert decide(other) == decision
+                compared += 1
+            env.step(decision.action)
+    assert compared > 20
+
+
+def other_mines(env: gem.Env) -> list[list[int]]:
+    """Arrangements of mines that fit what is shown, if they are few enough to list."""
+    board = minesweeper.Board(env.rows, env.cols, env.num_mines, list(env.shown))
+    rules = board.rules()
+    if not rules:
+        return []
+    components = [minesweeper._count(*parts) for parts in minesweeper._components(rules)]
+    spoken = {cell for rule in rules for cell in rule.cells}
+    sea = [cell for cell in board.hidden if cell not in spoken]
+    return [sorted(mines) for mines in minesweeper._arrangements(board, components, sea) or []][:4]
+
+
+def test_another_secret_with_the_same_answers_gives_the_same_guess() -> None:
+    env = gem.make("game:GuessTheNumber-v0-hard")
+    for seed in range(20):
+        env.reset(seed=seed)
+        env.step("\\boxed{25}")
+        if env.over:
+            continue
+        low, high = env.bounds()
+        decisions = set()
+        for secret in range(low, high + 1):
+            other = env.spawn()
+            other.set_state({**env.get_state(), "secret": secret})
+            decisions.add(decide(other))
+        assert len(decisions) == 1
+
+
+def test_the_minesweeper_expert_counts_all_arrangements() -> None:
+    # 1 1 .    one mine in column 2 of rows 0 and 1 or in row 1; brute force over all placements of one mine
+    # . . .    that fit gives each cell its share
+    board = minesweeper.Board(2, 3, 1, ["1", ".", ".", ".", ".", "."])
+    components = [minesweeper._count(*parts) for parts in minesweeper._components(board.rules())]
+    risks = minesweeper._risks(board, components, [2, 5])
+    assert risks == pytest.approx({1: 1 / 3, 3: 1 / 3, 4: 1 / 3, 2: 0, 5: 0})
+
+
+def test_a_wrong_flag_is_taken_away_before_the_cell_is_opened() -> None:
+    env = gem.make("game:Minesweeper-v0-easy")
+    env.reset(seed=0)
+    env.step("\\boxed{flag 2 2}")
+    assert decide(env).action == "\\boxed{flag 2 2}"
+
+
+def test_a_sokoban_plan_is_the_same_after_a_restart_and_a_detour() -> None:
+    env = gem.make("game:Sokoban-v0-hard")
+    for seed in range(8):
+        env.reset(seed=seed)
+        for turn in range(20):
+            if env.over:
+                break
+            warm = decide(env)
+            sokoban.solve.cache_clear()
+            other = gem.make("game:Sokoban-v0-hard")
+            other.set_state(env.get_state())
+            assert decide(other) == warm
+            env.step(env.sample_random_action() if turn % 5 == 1 else warm.action)
+
+
+def test_a_sokoban_room_that_is_lost_is_said_to_be_lost() -> None:
+    env = gem.make("game:Sokoban-v0-easy")
+    env.reset(seed=0)
+    room = "######\n#$-@-#\n#----#\n#-$-.#\n#---.#\n######\n"  # a box in a corner
+    env.set_state({**env.get_state(), "room": room, "start": room, "path": ""})
+    assert "cannot be solved" in decide(env).note
+    total = 0.0
+    while not env.over:
+        _, reward, *_ = env.step(decide(env).action)
+        total += reward
+    assert total == 0.5
+
+
+def test_an_environment_without_an_expert_is_named() -> None:
+    with pytest.raises(InvalidArgument, match=r"no agent of kind 'experte'\. Did you mean expert"):
+        make_agent("experte")
+    with pytest.raises(InvalidArgument, match="no expert for GuessTheNumber"):
+        decide(type(gem.make("game:GuessTheNumber-v0").unwrapped)())

@@ -1,0 +1,131 @@
+"""Intervals, benchmarks, baselines and job specifications."""
+
+import random
+import time
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+import gem
+from gem import benchmarks
+from gem.agents import has_expert
+from gem.errors import InvalidArgument
+from gem.evaluate import interval, normalize
+from gem.specs import EvaluationSpec
+
+EASY, HARD = "game:GuessTheNumber-v0-easy", "game:GuessTheNumber-v0-hard"
+
+
+def test_the_interval_of_a_proportion_is_the_textbook_one() -> None:
+    mean, low, high = interval([1.0] * 270 + [0.0] * 230)
+    assert mean == 0.54
+    assert (low, high) == pytest.approx((0.496, 0.584), abs=0.004)
+
+
+def test_resampling_and_the_expansion_agree_where_they_meet() -> None:
+    draw = random.Random(1)
+    values = [draw.random() ** 4 for _ in range(1001)]
+    resampled, expanded = interval(values[:1000]), interval(values)
+    width = expanded.high - expanded.low
+    assert abs(resampled.low - expanded.low) < 0.05 * width
+    assert abs(resampled.high - expanded.high) < 0.05 * width
+
+
+def test_an_interval_covers_the_truth_about_19_times_in_20() -> None:
+    draw = random.Random(2)
+    covered = 0
+    for seed in range(100):
+        _, low, high = interval([draw.random() for _ in range(80)], seed=seed, samples=400)
+        covered += low <= 0.5 <= high
+    assert 87 <= covered <= 99
+
+
+def test_intervals_of_equal_few_and_many_values() -> None:
+    assert interval([0.3] * 5) == (0.3, 0.3, 0.3)
+    assert interval([1.0, 2.0], seed=1) == interval([1.0, 2.0], seed=1)
+    before = time.process_time()
+    interval([random.Random(i).random() for i in range(10_000)])
+    assert time.process_time() - before < 1
+    with pytest.raises(InvalidArgument):
+        interval([])
+
+
+def test_the_scale_runs_from_random_to_best() -> None:
+    assert normalize(0.7, 0.7, 1.0) == 0
+    assert normalize(1.0, 0.7, 1.0) == 1
+    assert normalize(0.4, 0.7, 1.0) == pytest.approx(-1)
+    with pytest.raises(InvalidArgument):
+        normalize(1, 1, 1)
+
+
+@pytest.mark.parametrize("name", benchmarks.names())
+def test_a_benchmark_names_registered_environments_and_measured_references(name: str) -> None:
+    benchmark = benchmarks.load(name)
+    assert benchmark.version >= 1
+    assert len(set(benchmark.env_ids)) == len(benchmark.entries) >= 1
+    for entry in benchmark.entries:
+        baseline = benchmarks.baseline(entry.env_id, "random")
+        assert baseline is not None
+        assert entry.random_return == baseline.mean_return < entry.best_return
+        assert not set(entry.seeds) & set(range(baseline.n)), "the reference is measured on other seeds"
+        assert benchmark.entry(entry.env_id) is entry
+
+
+def test_every_environment_has_its_baselines() -> None:
+    for spec in gem.registry.specs():
+        for agent in ("random", "expert"):
+            row = benchmarks.baseline(spec.id, agent)
+            if agent == "expert" and not has_expert(spec.id):
+                assert row is None
+                continue
+            assert row is not None, f"run `python -m bench.baselines {spec.family}`"
+            assert (row.env_version, row.n) == (spec.version, 500)
+            assert row.low <= row.mean_return <= row.high
+
+
+def test_an_unknown_benchmark_is_named() -> None:
+    with pytest.raises(InvalidArgument, match="There is games"):
+        benchmarks.load("gaems")
+
+
+def test_a_specification_says_what_is_played() -> None:
+    spec = EvaluationSpec(agent="random", env_ids=[EASY, HARD], episodes_per_env=3, seed=9, max_turns=2)
+    assert spec.parts == [(EASY, 9, 3), (HARD, 9, 3)]
+    assert spec.episodes_total == 6
+    assert spec.wrappers == [{"name": "time_limit", "max_turns": 2}]
+    assert EvaluationSpec.model_validate_json(spec.model_dump_json()) == spec
+
+
+def test_a_benchmark_decides_environments_and_seeds() -> None:
+    spec = EvaluationSpec(agent="expert", benchmark="games")
+    assert [part.env_id for part in spec.parts] == benchmarks.load("games").env_ids
+    assert EvaluationSpec.model_validate_json(spec.model_dump_json()) == spec
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"env_ids": []}, "Choose 1 to 50 environments; you chose 0."),
+        ({"env_ids": [EASY, EASY]}, "An environment is chosen twice."),
+        ({"env_ids": ["game:Sokoban-v0-esay"]}, "Did you mean game:Sokoban-v0-easy"),
+        ({"episodes_per_env": 10**9}, "must be from 1 to 10,000, not 1,000,000,000."),
+        ({"seed": -1}, "The seed must be from 0"),
+        ({"num_envs": 0}, "parallel environments must be from 1 to 256"),
+        ({"max_turns": 0}, "The turn limit must be from 1 to 1,000"),
+        ({"benchmark": "golf"}, "There is no benchmark 'golf'."),
+        ({"benchmark": "games"}, "decides env_ids; leave it out."),
+        ({"env_ids": [], "benchmark": "games", "max_turns": 3}, "own turn limits; leave yours out."),
+        ({"colour": 1}, "Extra inputs are not permitted"),
+        ({"agent": "No Such"}, "String should match"),
+    ],
+)
+def test_a_specification_that_cannot_be_is_refused_in_a_sentence(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValidationError) as refusal:
+        EvaluationSpec.model_validate({"agent": "random", "env_ids": [EASY], **changes})
+    assert sentence in refusal.value.errors()[0]["msg"]
+
+
+def test_leaving_out_the_environments_is_refused() -> None:
+    with pytest.raises(ValidationError, match="at least one environment, or a benchmark"):
+        EvaluationSpec(agent="random")

@@ -1,0 +1,113 @@
+"""What the script of a live page promises, in a real browser: it comes back, misses nothing, and nothing jumps."""
+
+import signal
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from apps.episodes.models import Episode
+from tests.live.processes import Fleet, Web
+
+pytestmark = [pytest.mark.walk]
+
+Take = Callable[[Episode, int], None]
+ROWS = "() => [...document.querySelectorAll('#turns > li')].map((row) => Number(row.id.slice(1)))"
+
+
+@pytest.fixture
+def web(fleet: Fleet) -> Web:
+    """One web process."""
+    return fleet.web()
+
+
+@pytest.fixture
+def watcher(browser: Browser, web: Web, episode: Episode) -> Iterator[Page]:
+    """The page of a spectator whose socket is open."""
+    page = browser.new_page()
+    page.goto(f"http://127.0.0.1:{web.port}{episode.get_absolute_url()}")
+    expect(page.locator("#spectators")).to_have_text("1 watching", timeout=10_000)
+    yield page
+    page.close()
+
+
+def test_a_lost_connection_is_said_and_nothing_is_missed(
+    fleet: Fleet, web: Web, watcher: Page, episode: Episode, take_turns: Take
+) -> None:
+    take_turns(episode, 2)
+    expect(watcher.locator("#turns > li")).to_have_count(2)
+    web.running.signal(signal.SIGKILL)
+    web.running.process.wait()
+    assert watcher.locator("#connection").count() == 0  # not at once
+    expect(watcher.locator("#connection")).to_contain_text("Connection lost. Reconnecting; nothing is lost.")
+    take_turns(episode, 3)
+    fleet.web(web.port)
+    expect(watcher.locator("#turns > li")).to_have_count(5, timeout=20_000)
+    assert watcher.evaluate(ROWS) == [5, 4, 3, 2, 1]
+    expect(watcher.locator("#connection")).to_have_count(0)
+    take_turns(episode, 1)
+    expect(watcher.locator("#turns > li")).to_have_count(6)
+
+
+def test_try_now_connects_at_once(fleet: Fleet, web: Web, watcher: Page) -> None:
+    watcher.evaluate("() => { window.htmx.config.wsReconnectDelay = () => 600_000; }")
+    web.running.signal(signal.SIGKILL)
+    web.running.process.wait()
+    button = watcher.get_by_role("button", name="Try now")
+    expect(button).to_be_visible(timeout=10_000)
+    fleet.web(web.port)
+    button.click()
+    expect(button).to_have_count(0, timeout=15_000)
+
+
+FOCUSABLE = """() => {
+  const cell = () => document.querySelectorAll("#board .cell")[3];
+  cell().tabIndex = 0;
+  document.addEventListener("htmx:oobAfterSwap", () => { cell().tabIndex = 0; });
+  cell().focus();
+}"""
+FOCUSED = "() => [...document.querySelectorAll('#board .cell')].indexOf(document.activeElement)"
+
+
+def test_focus_survives_in_what_is_replaced_and_in_what_grows(
+    watcher: Page, episode: Episode, take_turns: Take
+) -> None:
+    take_turns(episode, 1)
+    expect(watcher.locator("#t1")).to_be_visible()
+    watcher.evaluate(FOCUSABLE)
+    take_turns(episode, 1)
+    expect(watcher.locator("#t2")).to_be_visible()
+    assert watcher.evaluate(FOCUSED) == 3
+    watcher.locator("#t1 a").focus()
+    take_turns(episode, 1)
+    expect(watcher.locator("#t3")).to_be_visible()
+    assert watcher.evaluate("() => document.activeElement.closest('li')?.id") == "t1"
+
+
+def test_a_selection_survives_in_what_is_replaced(watcher: Page, episode: Episode, take_turns: Take) -> None:
+    take_turns(episode, 1)
+    expect(watcher.locator("#t1")).to_be_visible()
+    watcher.evaluate("() => getSelection().selectAllChildren(document.querySelector('#turn p'))")
+    selected = watcher.evaluate("() => getSelection().toString()")
+    assert selected
+    take_turns(episode, 1)
+    expect(watcher.locator("#t2")).to_be_visible()
+    assert watcher.evaluate("() => getSelection().toString()") == selected
+
+
+def test_a_tab_that_was_hidden_for_long_catches_up(watcher: Page, episode: Episode, take_turns: Take) -> None:
+    watcher.evaluate(
+        """() => {
+          const now = Date.now;
+          Object.defineProperty(document, "hidden", { configurable: true, get: () => window.away });
+          window.away = true;
+          document.dispatchEvent(new Event("visibilitychange"));
+          Date.now = () => now() + 60_000;
+        }"""
+    )
+    with watcher.expect_websocket() as again:
+        watcher.evaluate("() => { window.away = false; document.dispatchEvent(new Event('visibilitychange')); }")
+    assert "/live/episode/" in again.value.url
+    take_turns(episode, 2)
+    expect(watcher.locator("#turns > li")).to_have_count(2)
+    assert watcher.evaluate(ROWS) == [2, 1]
