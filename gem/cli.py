@@ -11,7 +11,7 @@ import importlib
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments["modules"] = modules  # for the other processes that it starts
     try:
         _import(modules)
-        code: int = COMMANDS[command](**arguments)
+        code = COMMANDS[command](**arguments)
         sys.stdout.flush()
     except GemError as error:
         print(f"gemweb {command}: {error}", file=sys.stderr)
@@ -295,7 +295,7 @@ def _go_on(out: Path, agent: str, slots: list[Slot], outcomes: dict[str, list[Ou
                 slot = missing.get((record.identity.env_id, record.identity.seed))
                 if slot is not None and stored.agent == agent and _is_of(record, slot):
                     del missing[slot.env_id, slot.seed]
-                    outcomes[slot.env_id].append(_outcome(record)._replace(index=slot.index))
+                    outcomes[slot.env_id].append(_outcome(record)._replace(place=slot.index))
         return list(missing.values()), out.open("a", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{out} cannot be written: {error.strerror}.") from error
@@ -462,7 +462,13 @@ def _table(headings: list[str], rows: list[list[str]]) -> None:
         print("  ".join(cells).rstrip())
 
 
-COMMANDS = {"envs": envs, "play": play, "eval": evaluate, "replay": replay, "check": check}
+COMMANDS: Mapping[str, Callable[..., int]] = {
+    "envs": envs,
+    "play": play,
+    "eval": evaluate,
+    "replay": replay,
+    "check": check,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

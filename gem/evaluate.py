@@ -77,7 +77,8 @@ def pool(intervals: Sequence[Interval]) -> Interval:
 class Outcome(NamedTuple):
     """What counts of an episode in a summary."""
 
-    index: int
+    place: int
+    """Its place in the batch, which orders a summary."""
     total_reward: float
     success: bool
     turns: int

@@ -15,8 +15,9 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkContext, SpawnContext
 from multiprocessing.process import BaseProcess
-from typing import Any, Literal
+from typing import Any
 
 from gem.core import Env, Info, State, Step
 from gem.errors import EnvironmentFailure, UsageError
@@ -51,7 +52,7 @@ class _Shard:
 
     def start(self) -> None:
         """Start the process and bring it to where the last one was."""
-        context = multiprocessing.get_context(_start_method())
+        context = _context()
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(
             target=_serve, args=(theirs, self.env_fns, self.autoreset_mode), daemon=True, name=f"gem shard {self.first}"
@@ -147,8 +148,7 @@ class ShardVectorEnv(VectorEnv):
         parts = max(1, min(num_shards or os.cpu_count() or 1, self._num_envs))
         bounds = [self._num_envs * i // parts for i in range(parts + 1)]
         self._shards = [
-            _Shard(list(env_fns[low:high]), low, self.autoreset_mode)
-            for low, high in itertools.pairwise(bounds)
+            _Shard(list(env_fns[low:high]), low, self.autoreset_mode) for low, high in itertools.pairwise(bounds)
         ]
         for shard in self._shards:
             shard.start()
@@ -212,9 +212,11 @@ class ShardVectorEnv(VectorEnv):
         return answers
 
 
-def _start_method() -> Literal["fork", "spawn"]:
+def _context() -> ForkContext | SpawnContext:
     """Forking is fast and needs no importable main module, but is only safe in a process with one thread."""
-    return "fork" if sys.platform == "linux" and threading.active_count() == 1 else "spawn"
+    if sys.platform == "linux" and threading.active_count() == 1:
+        return multiprocessing.get_context("fork")
+    return multiprocessing.get_context("spawn")
 
 
 def _serve(pipe: Connection, env_fns: Sequence[Callable[[], Env]], autoreset_mode: AutoresetMode) -> None:

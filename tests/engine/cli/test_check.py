@@ -101,12 +101,12 @@ def test_the_environment_of_the_tutorial_keeps_it_from_outside_our_tree(coin_row
         ),
         (
             "Other processes play the same episodes.",
-            "Two processes play the same seeds differently.",
+            "Another process plays the same seeds differently.",
             [(DRAW, DRAW.replace("between(self.rng, 1, 9)", "hash(str(between(self.rng, 1, 9))) % 9"))],
         ),
         (
             "It goes on from its state at every turn.",
-            "from its state",
+            "shows another picture",
             [(STATE, 'return {"row": list(self.row)}'), (TAKE, 'self.row, self.taken = list(state["row"]), []')],
         ),
         (
