@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gem import compat
 from gem import envs as envs
 from gem.core import Env, EnvWrapper
 from gem.registry import make, print_envs, register, spec
 
 if TYPE_CHECKING:
     from gem.vector.make import make_vec
+
+compat.install()
 
 __version__ = "0.1.0"
 __all__ = ["Env", "EnvWrapper", "make", "make_vec", "print_envs", "register", "spec"]
