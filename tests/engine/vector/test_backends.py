@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -78,7 +79,7 @@ def test_every_backend_gives_the_same_turns(mode: AutoresetMode) -> None:
 
 @pytest.mark.parametrize("shards", [1, 2, 4])
 def test_the_number_of_processes_does_not_matter(shards: int) -> None:
-    env_fns = [lambda i=i: gem.make(IDS[i], seed=i) for i in range(len(IDS))]
+    env_fns = [partial(gem.make, env_id, seed=i) for i, env_id in enumerate(IDS)]
     with ShardVectorEnv(env_fns, num_shards=shards) as sharded, SyncVectorEnv(env_fns) as plain:
         assert _play(sharded) == _play(plain)
 
@@ -169,7 +170,7 @@ def test_threads_step_at_the_same_time() -> None:
 
 
 def test_a_process_that_is_killed_is_replaced_and_nothing_is_lost() -> None:
-    env_fns = [lambda i=i: gem.make(IDS[i], seed=i) for i in range(len(IDS))]
+    env_fns = [partial(gem.make, env_id, seed=i) for i, env_id in enumerate(IDS)]
     with ShardVectorEnv(env_fns, num_shards=2) as vector, SyncVectorEnv(env_fns) as plain:
         assert vector.reset() == plain.reset()
         for turn in range(600):  # beyond the journal's length
