@@ -1,6 +1,6 @@
 """CPU time of one step of each game, beside GEM's on a machine of the same kind.
 
-    python -m bench.engine_steps
+python -m bench.engine_steps
 """
 
 from __future__ import annotations
