@@ -7,9 +7,30 @@ obs, info = env.reset(seed=7)
 obs, reward, terminated, truncated, info = env.step("\\boxed{5}")
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from gem import compat
 from gem.core import Env, EnvWrapper
 from gem.registry import make, print_envs, register, spec
-from gem.vector.make import make_vec
+
+if TYPE_CHECKING:
+    from gem.vector.make import make_vec
+
+compat.install()
 
 __version__ = "0.1.0"
 __all__ = ["Env", "EnvWrapper", "make", "make_vec", "print_envs", "register", "spec"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what takes longer to import than all the rest when it is first used: `make_vec`, our environments."""
+    if name not in ("make_vec", "envs"):
+        raise AttributeError(f"module 'gem' has no attribute {name!r}")
+    if name == "envs":
+        return import_module("gem.envs")
+    from gem.vector.make import make_vec  # noqa: PLC0415
+
+    return make_vec

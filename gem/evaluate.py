@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from gem.errors import InvalidArgument
@@ -44,6 +45,75 @@ def interval(values: Sequence[float], *, seed: int = 0, samples: int = 2000) -> 
     places = range(n)
     means = sorted(sum([values[int(draw() * n)] for _ in places]) / n for _ in range(samples))
     return Interval(mean, _quantile(means, 0.025), _quantile(means, 0.975))
+
+
+def wilson(successes: int, n: int) -> Interval:
+    """The share of successes with Wilson's 95 % interval (E. B. Wilson, 1927), which stays within 0 and 1.
+
+    Raises:
+        InvalidArgument: if there are no episodes.
+    """
+    if n < 1:
+        raise InvalidArgument("A share needs at least one episode.")
+    share = successes / n
+    scale = 1 + Z95**2 / n
+    centre = (share + Z95**2 / (2 * n)) / scale
+    half = Z95 * math.sqrt(share * (1 - share) / n + Z95**2 / (4 * n * n)) / scale
+    return Interval(share, max(0.0, centre - half), min(1.0, centre + half))
+
+
+def pool(intervals: Sequence[Interval]) -> Interval:
+    """The mean over environments, each counting alike.
+
+    Their episodes are independent, so the distances of the interval's ends from the mean add up in squares.
+    """
+    count = len(intervals)
+    mean = math.fsum(one.mean for one in intervals) / count
+    below = math.sqrt(math.fsum((one.mean - one.low) ** 2 for one in intervals)) / count
+    above = math.sqrt(math.fsum((one.high - one.mean) ** 2 for one in intervals)) / count
+    return Interval(mean, mean - below, mean + above)
+
+
+class Outcome(NamedTuple):
+    """What counts of an episode in a summary."""
+
+    place: int
+    """Its place in the batch, which orders a summary."""
+    total_reward: float
+    success: bool
+    turns: int
+    failed: bool
+    """The environment broke: the episode is counted, and nothing else of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What an agent reached in one environment; without episodes that count there are no intervals."""
+
+    n: int
+    """Episodes that count."""
+    failed: int
+    """Episodes in which the environment broke."""
+    returns: tuple[float, ...]
+    mean_return: Interval | None
+    success: Interval | None
+    mean_turns: float | None
+
+
+def summarize(outcomes: Iterable[Outcome]) -> Summary:
+    """The summary of some episodes, the same in whatever order they ended."""
+    rows = sorted(outcomes)
+    counted = [row for row in rows if not row.failed]
+    n = len(counted)
+    returns = tuple(row.total_reward for row in counted)
+    return Summary(
+        n=n,
+        failed=len(rows) - n,
+        returns=returns,
+        mean_return=interval(returns) if n else None,
+        success=wilson(sum(row.success for row in counted), n) if n else None,
+        mean_turns=sum(row.turns for row in counted) / n if n else None,
+    )
 
 
 def normalize(value: float, low: float, high: float) -> float:

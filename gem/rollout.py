@@ -17,7 +17,8 @@ from gem.agents.agent import Agent, Decision, Request
 from gem.core import Env, Step
 from gem.errors import InvalidArgument
 from gem.replay import EpisodeRecord, Identity, TurnRecord, wrapped
-from gem.vector.sync import AutoresetMode, SyncVectorEnv
+from gem.vector.base import AutoresetMode
+from gem.vector.sync import SyncVectorEnv
 
 
 @dataclass(frozen=True, slots=True)

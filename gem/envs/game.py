@@ -129,6 +129,7 @@ class Game(Env):
     def set_state(self, state: State) -> None:
         """As `Env.set_state`."""
         self.seed = state["seed"]
+        self._next_seed = None  # the constructor's was for the first episode, and this one is under way
         self.rng = unpack_generator(state["rng"])
         self.turn = state["turn"]
         self.over = state["over"]

@@ -1,6 +1,8 @@
 """Many environments stepped together."""
 
+from gem.vector.base import AutoresetMode, VectorEnv
 from gem.vector.make import make_vec
-from gem.vector.sync import AutoresetMode, SyncVectorEnv
+from gem.vector.shards import ShardVectorEnv
+from gem.vector.sync import SyncVectorEnv, ThreadVectorEnv
 
-__all__ = ["AutoresetMode", "SyncVectorEnv", "make_vec"]
+__all__ = ["AutoresetMode", "ShardVectorEnv", "SyncVectorEnv", "ThreadVectorEnv", "VectorEnv", "make_vec"]

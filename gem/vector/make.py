@@ -4,29 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from gem import registry
 from gem.core import Env
 from gem.errors import InvalidArgument
-from gem.vector.sync import AutoresetMode, SyncVectorEnv
+from gem.vector.base import AutoresetMode, VectorEnv
+from gem.vector.shards import ShardVectorEnv
+from gem.vector.sync import SyncVectorEnv, ThreadVectorEnv
+
+Backend = Literal["sync", "threads", "processes"]
 
 
 def make_vec(
     env_ids: Sequence[str],
     wrappers: Sequence[Callable[[Env], Env]] | None = None,
     vec_kwargs: Sequence[Mapping[str, Any]] | None = None,
-    async_mode: bool = False,
+    async_mode: bool | Backend = False,
     seed: int | None = None,
     autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
     **kwargs: Any,
-) -> SyncVectorEnv:
-    """Environments stepped together, one for each of `env_ids`.
+) -> VectorEnv:
+    """Environments stepped together, one for each of `env_ids`; they may differ.
 
     Args:
         wrappers: applied to each environment, innermost first (see `gem.wrappers.get_wrapper_fns`).
         vec_kwargs: arguments of each environment, as many as `env_ids`.
-        async_mode: not available yet.
+        async_mode: where they are stepped. False: here, one after the other. True: chosen by what the environments
+            declare (threads where one waits for tools or servers; here otherwise, which is fastest for those whose
+            turn takes microseconds). Or by name: "sync", "threads", "processes". The turns are the same everywhere.
         seed: environment i starts from `seed + i`.
         autoreset_mode: what follows the end of an episode.
         kwargs: arguments of all environments.
@@ -39,16 +45,36 @@ def make_vec(
         raise InvalidArgument('make_vec takes a list with one id for each environment: ["game:..."] * 8.')
     if vec_kwargs is not None and len(vec_kwargs) != len(env_ids):
         raise InvalidArgument(f"{len(env_ids)} environments need as many vec_kwargs, not {len(vec_kwargs)}.")
-    if async_mode:
-        raise InvalidArgument("async_mode is not available yet; leave it out to step the environments in turn.")
+    own = [{**kwargs, **(vec_kwargs[i] if vec_kwargs is not None else {})} for i in range(len(env_ids))]
+    if seed is not None:
+        own = [{"seed": seed + i, **arguments} for i, arguments in enumerate(own)]
+    env_fns = [
+        partial(_make_one, env_id, arguments, tuple(wrappers or ()))
+        for env_id, arguments in zip(env_ids, own, strict=True)
+    ]
+    return _vector_class(env_ids, async_mode)(env_fns, autoreset_mode)
 
-    def make_one(i: int) -> Env:
-        own = {**kwargs, **(vec_kwargs[i] if vec_kwargs is not None else {})}
-        if seed is not None:
-            own.setdefault("seed", seed + i)
-        env = registry.make(env_ids[i], **own)
-        for wrapper in wrappers or ():
-            env = wrapper(env)
-        return env
 
-    return SyncVectorEnv([partial(make_one, i) for i in range(len(env_ids))], autoreset_mode)
+def _make_one(env_id: str, arguments: Mapping[str, Any], wrappers: Sequence[Callable[[Env], Env]]) -> Env:
+    env = registry.make(env_id, **arguments)
+    for wrapper in wrappers:
+        env = wrapper(env)
+    return env
+
+
+def _vector_class(env_ids: Sequence[str], async_mode: bool | Backend) -> Callable[..., VectorEnv]:
+    backend: str = "sync"
+    if isinstance(async_mode, str):
+        backend = async_mode
+    elif async_mode and any(registry.spec(env_id).cost == "slow" for env_id in set(env_ids)):
+        backend = "threads"
+    if backend not in BACKENDS:
+        raise InvalidArgument(f"async_mode is True, False or one of {', '.join(BACKENDS)}, not {async_mode!r}.")
+    return BACKENDS[backend]
+
+
+BACKENDS: Mapping[str, Callable[..., VectorEnv]] = {
+    "sync": SyncVectorEnv,
+    "threads": ThreadVectorEnv,
+    "processes": ShardVectorEnv,
+}

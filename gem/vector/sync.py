@@ -1,38 +1,20 @@
-"""Environments stepped one after the other in this process."""
+"""Environments in this process, stepped one after the other, or in threads where they wait for something."""
 
 from __future__ import annotations
 
-import enum
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
-from gem.core import Env, Info, Step
-from gem.errors import EpisodeOver, InvalidArgument, UsageError
+from gem.core import Env, Info, State, Step
+from gem.errors import EpisodeOver, UsageError
+from gem.vector.base import IDLE, Actions, AutoresetMode, VectorEnv
 
 logger = logging.getLogger(__name__)
 
-VectorStep = tuple[list[str], list[float], list[bool], list[bool], list[Info]]
 
-
-class AutoresetMode(enum.Enum):
-    """What a vector does with an environment whose episode has ended."""
-
-    SAME_STEP = "SameStep"
-    """Reset it in the same step: the observation is the new episode's, `final_observation` and `final_info` in the
-    info are the ended one's."""
-    NEXT_STEP = "NextStep"
-    """Return the last observation; the next step ignores the action for it and resets it, with reward 0."""
-    DISABLED = "Disabled"
-    """Leave it: the caller resets it, with `reset(mask=...)` or `reset_one`."""
-
-
-class SyncVectorEnv:
-    """A fixed number of slots with an environment each.
-
-    An environment that raises is reported in its slot: observation "", reward 0, truncated, and the reason in
-    `info["failure"]`; it is made anew before its next episode, and the others go on. Misuse of the engine
-    (`UsageError`) is raised.
-    """
+class SyncVectorEnv(VectorEnv):
+    """Steps its environments one after the other; see `VectorEnv`."""
 
     def __init__(
         self,
@@ -54,51 +36,16 @@ class SyncVectorEnv:
         """The environments; one that broke is made anew."""
         return [self.env(i) for i in range(self.num_envs)]
 
-    def reset(
-        self, seed: int | Sequence[int | None] | None = None, mask: Sequence[bool] | None = None
-    ) -> tuple[list[str], list[Info]]:
-        """Begin an episode in every slot, or in those that `mask` names (the others give "" and an empty info).
+    def env(self, i: int) -> Env:
+        """The environment in slot `i`, made if it has to be."""
+        env = self._envs[i]
+        if env is None:
+            env = self._envs[i] = self.env_fns[i]()
+        return env
 
-        Args:
-            seed: one for each slot, or a number to which the slot's index is added.
-
-        Raises:
-            InvalidArgument: if `seed` or `mask` has another length than there are slots.
-        """
-        seeds = self._seeds(seed)
-        if mask is not None:
-            self._check_length("mask", mask)
-        observations, infos = [], []
-        for i in range(self.num_envs):
-            chosen = mask is None or mask[i]
-            observation, info = self.reset_one(i, seeds[i]) if chosen else ("", {})
-            observations.append(observation)
-            infos.append(info)
-        return observations, infos
-
-    def step(self, actions: Sequence[str | None]) -> VectorStep:
-        """Take a turn in every slot: lists of observations, rewards, terminated, truncated, infos.
-
-        Args:
-            actions: one for each slot; None leaves a slot as it is (and gives "", 0, False, False, {}).
-
-        Raises:
-            InvalidArgument: if there are not as many actions as slots.
-            EpisodeOver: before `reset`, or after the end of an episode when autoreset is disabled.
-        """
-        steps = self.step_each(actions)
-        return (
-            [step[0] for step in steps],
-            [step[1] for step in steps],
-            [step[2] for step in steps],
-            [step[3] for step in steps],
-            [step[4] for step in steps],
-        )
-
-    def step_each(self, actions: Sequence[str | None]) -> list[Step]:
-        """As `step`, with one tuple for each slot."""
-        self._check_length("actions", actions)
-        return [_IDLE if action is None else self._step_one(i, action) for i, action in enumerate(actions)]
+    def reset_some(self, seeds: Mapping[int, int | None]) -> dict[int, tuple[str, Info]]:
+        """As `VectorEnv.reset_some`."""
+        return {i: self.reset_one(i, seed) for i, seed in seeds.items()}
 
     def reset_one(self, i: int, seed: int | None = None) -> tuple[str, Info]:
         """Begin an episode in slot `i`; if its environment breaks, "" and an info with `failure`."""
@@ -110,6 +57,22 @@ class SyncVectorEnv:
             return "", self._fail(i, error)
         self._ended[i] = False
         return observation, info
+
+    def step_each(self, actions: Actions) -> list[Step]:
+        """As `VectorEnv.step_each`."""
+        step_one = self._step_one
+        return [IDLE if action is None else step_one(i, action) for i, action in enumerate(self._listed(actions))]
+
+    def get_states(self) -> list[State]:
+        """As `VectorEnv.get_states`; whether an episode has ended is kept beside the environment's own."""
+        return [{"env": env.get_state(), "ended": ended} for env, ended in zip(self.envs, self._ended, strict=True)]
+
+    def set_states(self, states: Sequence[State]) -> None:
+        """As `VectorEnv.set_states`."""
+        self._check_length("states", states)
+        for i, state in enumerate(states):
+            self.env(i).set_state(state["env"])
+            self._ended[i] = state["ended"]
 
     def add(self, env_fn: Callable[[], Env]) -> int:
         """Add a slot and return its index; its environment is made by the first reset."""
@@ -124,7 +87,7 @@ class SyncVectorEnv:
         self.env_fns[i] = env_fn
 
     def close(self) -> None:
-        """Release what the environments hold; safe to call twice."""
+        """As `VectorEnv.close`."""
         for i in range(self.num_envs):
             self._close_one(i)
 
@@ -151,13 +114,6 @@ class SyncVectorEnv:
         first_info = {**first_info, "final_observation": observation, "final_info": info}
         return first_observation, reward, terminated, truncated, first_info
 
-    def env(self, i: int) -> Env:
-        """The environment in slot `i`, made if it has to be."""
-        env = self._envs[i]
-        if env is None:
-            env = self._envs[i] = self.env_fns[i]()
-        return env
-
     def _fail(self, i: int, error: Exception) -> Info:
         logger.warning("The environment in slot %d failed", i, exc_info=error)
         self._close_one(i)
@@ -173,17 +129,34 @@ class SyncVectorEnv:
         except Exception:
             logger.warning("The environment in slot %d could not be closed", i, exc_info=True)
 
-    def _seeds(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:
-        if seed is None:
-            return [None] * self.num_envs
-        if isinstance(seed, int):
-            return [seed + i for i in range(self.num_envs)]
-        self._check_length("seeds", seed)
-        return seed
 
-    def _check_length(self, what: str, given: Sequence[object]) -> None:
-        if len(given) != self.num_envs:
-            raise InvalidArgument(f"{self.num_envs} environments need as many {what}, not {len(given)}.")
+class ThreadVectorEnv(SyncVectorEnv):
+    """Steps its environments at the same time, each in a thread: for those that wait for tools or servers."""
 
+    def __init__(
+        self,
+        env_fns: Sequence[Callable[[], Env]],
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        max_threads: int = 64,
+    ) -> None:
+        super().__init__(env_fns, autoreset_mode)
+        self._threads = ThreadPoolExecutor(max(1, min(len(env_fns), max_threads)), thread_name_prefix="gem-vector")
 
-_IDLE: Step = ("", 0.0, False, False, {})
+    def reset_some(self, seeds: Mapping[int, int | None]) -> dict[int, tuple[str, Info]]:
+        """As `VectorEnv.reset_some`."""
+        return dict(zip(seeds, self._threads.map(self.reset_one, seeds, seeds.values()), strict=True))
+
+    def step_each(self, actions: Actions) -> list[Step]:
+        """As `VectorEnv.step_each`. Every turn is taken before the first misuse, if any, is raised."""
+        listed = self._listed(actions)
+        turns = {
+            i: self._threads.submit(self._step_one, i, action) for i, action in enumerate(listed) if action is not None
+        }
+        for turn in turns.values():
+            turn.exception()
+        return [turns[i].result() if i in turns else IDLE for i in range(len(listed))]
+
+    def close(self) -> None:
+        """As `VectorEnv.close`."""
+        self._threads.shutdown()
+        super().close()

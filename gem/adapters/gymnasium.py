@@ -1,0 +1,102 @@
+"""Our environments as Gymnasium's: `gymnasium.make("gem/game.Sokoban-v0-easy")`.
+
+    import gymnasium
+    import gem.adapters.gymnasium  # registers them
+
+    env = gymnasium.make("gem/game.Sokoban-v0-easy")
+    observation, info = env.reset(seed=7)
+    envs = gymnasium.make_vec("gem/game.Sokoban-v0-easy", num_envs=8, vectorization_mode="sync")
+
+An id is ours after `gem/` and with a dot for the colon, which means something else to Gymnasium. Observations end with
+what an agent reads last (`info["suffix"]`). `gymnasium.make("gem.adapters.gymnasium:gem/game.Sokoban-v0-easy")` needs
+no import before it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+from gymnasium import spaces
+
+import gem
+
+NAMESPACE = "gem"
+SAMPLE_LENGTH = 80
+"""Characters of a text that a space draws."""
+
+
+def gymnasium_id(env_id: str) -> str:
+    """Gymnasium's id of one of our environments: `gem/game.Sokoban-v0` of `game:Sokoban-v0`."""
+    return f"{NAMESPACE}/{env_id.replace(':', '.')}"
+
+
+def register_all() -> None:
+    """Register every environment of ours that Gymnasium does not know yet; done when this module is imported."""
+    for spec in gem.registry.specs():
+        name = gymnasium_id(spec.id)
+        if name not in gymnasium.registry:
+            gymnasium.register(
+                id=name,
+                entry_point="gem.adapters.gymnasium:GymnasiumEnv",
+                kwargs={"env_id": spec.id},
+                nondeterministic=spec.replay != "exact",
+            )
+
+
+class AnyText(spaces.Text):
+    """Every text; drawing from it gives a short one of printable characters."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        super().__init__(SAMPLE_LENGTH, min_length=0, seed=seed)
+
+    def contains(self, x: Any) -> bool:
+        """Whether it is a text."""
+        return isinstance(x, str)
+
+
+class GymnasiumEnv(gymnasium.Env[str, str]):
+    """One of our environments; `env_kwargs` are its arguments.
+
+    Raises:
+        UnknownEnvironment: if no such id is registered.
+        InvalidArgument: on an argument that it does not take.
+    """
+
+    metadata = {"render_modes": ["ansi"], "render_fps": 4}
+
+    def __init__(self, env_id: str, render_mode: str | None = None, **env_kwargs: Any) -> None:
+        self.render_mode = render_mode
+        self.observation_space = AnyText()
+        self.action_space = AnyText()
+        self.gem_env = gem.make(env_id, **env_kwargs)
+        """The environment as this package knows it, for views, states and random actions."""
+        self._default = self.gem_env
+        self._text = ""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Begin an episode; `options` are arguments of the environment that hold for this one episode."""
+        super().reset(seed=seed)
+        self.gem_env = self._default.spawn(**options) if options else self._default
+        observation, info = self.gem_env.reset(seed=seed)
+        return self._whole(observation, info), info
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Take a turn."""
+        observation, reward, terminated, truncated, info = self.gem_env.step(action)
+        return self._whole(observation, info), reward, terminated, truncated, info
+
+    def render(self) -> str | None:  # type: ignore[override]  # Gymnasium lets a subclass say what it draws
+        """The last observation in the mode `ansi`."""
+        return self._text if self.render_mode == "ansi" else None
+
+    def close(self) -> None:
+        """Release what the environment holds."""
+        self._default.close()
+
+    def _whole(self, observation: str, info: dict[str, Any]) -> str:
+        self._text = "\n\n".join(part for part in (observation, str(info.get("suffix", ""))) if part)
+        return self._text
+
+
+register_all()

@@ -1,0 +1,112 @@
+"""Our environments through Gymnasium, by Gymnasium's own check."""
+
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import gem
+from gem.errors import InvalidArgument
+
+gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed; the dev group has it")
+
+ROOT = Path(__file__).parents[3]
+IDS = [spec.id for spec in gem.registry.specs()]
+ENV_ID = "gem/game.GuessTheNumber-v0-easy"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def registered() -> None:
+    from gem.adapters.gymnasium import register_all
+
+    register_all()
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_gymnasium_finds_nothing_wrong(env_id: str) -> None:
+    from gymnasium.utils.env_checker import check_env
+
+    from gem.adapters.gymnasium import gymnasium_id
+
+    env = gymnasium.make(gymnasium_id(env_id))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        check_env(env.unwrapped)
+    assert [str(warning.message) for warning in caught] == []
+    env.close()
+
+
+@pytest.mark.parametrize("env_id", ["game:Sokoban-v0-easy", "game:Minesweeper-v0-easy"])
+def test_the_turns_are_ours(env_id: str) -> None:
+    from gem.adapters.gymnasium import gymnasium_id
+
+    theirs, ours = gymnasium.make(gymnasium_id(env_id)), gem.make(env_id)
+    text, info = theirs.reset(seed=5)
+    observation, own_info = ours.reset(seed=5)
+    over = False
+    while not over:
+        assert (text, info) == (f"{observation}\n\n{own_info['suffix']}", own_info)
+        action = ours.sample_random_action()
+        observation, *own, own_info = ours.step(action)
+        text, *same, info = theirs.step(action)
+        assert same == own
+        over = own[1] or own[2]
+    assert info["success"] == own_info["success"]
+
+
+def test_options_are_arguments_for_one_episode() -> None:
+    env = gymnasium.make(ENV_ID).unwrapped
+    assert "from 1 to 3," in env.reset(seed=1, options={"max_number": 3})[0]
+    assert "from 1 to 10," in env.reset(seed=1)[0]
+    with pytest.raises(InvalidArgument, match="colour"):
+        env.reset(options={"colour": "red"})
+
+
+def test_arguments_reach_the_environment() -> None:
+    assert "from 1 to 99," in gymnasium.make(ENV_ID, max_number=99).reset(seed=1)[0]
+    with pytest.raises(InvalidArgument, match="Did you mean 'max_number'"):
+        gymnasium.make(ENV_ID, max_numbr=99)
+
+
+def test_it_renders_what_an_agent_reads() -> None:
+    env = gymnasium.make(ENV_ID, render_mode="ansi")
+    text, _ = env.reset(seed=1)
+    assert env.render() == text
+    assert gymnasium.make(ENV_ID).unwrapped.render() is None
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_gymnasium_makes_vectors_of_them(mode: str) -> None:
+    autoreset = gymnasium.vector.AutoresetMode(mode)
+    envs = gymnasium.make_vec(
+        ENV_ID, num_envs=3, vectorization_mode="sync", vector_kwargs={"autoreset_mode": autoreset}
+    )
+    texts, _ = envs.reset(seed=[1, 2, 3])
+    assert list(texts) == [gymnasium.make(ENV_ID).reset(seed=seed)[0] for seed in (1, 2, 3)]
+    *_, terminated, truncated, infos = envs.step(("\\boxed{5}", "no number", "\\boxed{5}"))
+    assert bool(terminated[1])
+    assert not truncated.any()
+    ended = infos["final_info"] if mode == "SameStep" else infos
+    assert ended["error"][1] == "format"
+    envs.close()
+
+
+def test_registering_twice_is_harmless_and_every_id_is_there() -> None:
+    from gem.adapters.gymnasium import gymnasium_id, register_all
+
+    register_all()
+    assert {gymnasium_id(env_id) for env_id in IDS} <= set(gymnasium.registry)
+
+
+def test_an_id_with_the_module_needs_no_import_before() -> None:
+    code = f"import gymnasium; print(gymnasium.make('gem.adapters.gymnasium:{ENV_ID}').reset(seed=1)[0])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "from 1 to 10," in done.stdout
+
+
+def test_the_engine_does_not_import_gymnasium_by_itself() -> None:
+    code = "import sys, gem, gem.cli; print('gymnasium' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,155 @@
+"""`gemweb eval`: episodes, scores with intervals, and going on after an interruption."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gem.evaluate import Outcome, interval, pool, summarize, wilson
+from tests.engine.cli.conftest import Run
+
+ENV_ID = "game:GuessTheNumber-v0-easy"
+OTHER = "game:GuessTheNumber-v0-hard"
+
+
+def episodes(out: Path) -> list[dict]:
+    return [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+
+
+def test_it_prints_one_row_for_each_environment(run: Run) -> None:
+    code, out, _ = run("eval", "--agent", "expert", "--env", ENV_ID, "--env", OTHER, "--episodes", 7)
+    assert code == 0
+    first, _, *rows, note = out.splitlines()
+    assert first == "expert, 14 episodes"
+    assert [row.split()[:2] for row in rows] == [[ENV_ID, "7"], [OTHER, "7"]]
+    assert "1.000 [1.000, 1.000]  100.0% [64.6%, 100.0%]" in rows[0]
+    assert "95 %" in note
+
+
+def test_the_numbers_are_those_of_the_episodes_written(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "random.jsonl"
+    arguments = ["--agent", "random", "--env", ENV_ID, "--episodes", 20, "--seed", 50, "--num-envs", 3, "--out", out]
+    printed = run("eval", *arguments).out
+    written = sorted(episodes(out), key=lambda episode: episode["index"])
+    assert [episode["seed"] for episode in written] == list(range(50, 70))
+    assert {episode["agent"] for episode in written} == {"random"}
+    mean, low, high = interval([episode["total_reward"] for episode in written])
+    assert f"{mean:.3f} [{low:.3f}, {high:.3f}]" in printed
+    share = wilson(sum(episode["success"] for episode in written), 20)
+    assert f"{share.mean:.1%} [{share.low:.1%}, {share.high:.1%}]" in printed
+    assert f"{sum(episode['turn_count'] for episode in written) / 20:.1f}" in printed.splitlines()[2]
+
+
+def test_it_goes_on_where_the_file_ends(run: Run, tmp_path: Path) -> None:
+    whole, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
+    asked = ["eval", "--agent", "random", "--env", ENV_ID, "--episodes", 12, "--out"]
+    expected = run(*asked, whole).out
+    lines = whole.read_bytes().splitlines(keepends=True)
+    part.write_bytes(b"".join(lines[:5]) + lines[5][:80])  # as a killed program leaves it
+    ran = run(*asked, part)
+    assert ran.out == expected
+    assert "5 of 12 episodes are in" in ran.err
+    again = part.read_bytes()
+    assert sorted(again.splitlines()) == sorted(line.strip() for line in lines)
+    ran = run(*asked, part)
+    assert ran.out == expected
+    assert "12 of 12 episodes" in ran.err
+    assert part.read_bytes() == again
+
+
+def test_what_another_agent_or_limit_left_in_the_file_does_not_count(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "all.jsonl"
+    for more in (["random"], ["expert"], ["expert", "--max-turns", 2]):
+        run("eval", "--env", ENV_ID, "--episodes", 3, "--out", out, "--agent", *more)
+    played = [(episode["agent"], len(episode["wrappers"]), episode["seed"]) for episode in episodes(out)]
+    assert sorted(played) == [
+        (agent, n, s) for agent, n in (("expert", 0), ("expert", 1), ("random", 0)) for s in range(3)
+    ]
+    assert all(episode["turn_count"] <= 2 for episode in episodes(out) if episode["wrappers"])
+
+
+@pytest.mark.parametrize("content", ["my notes", "my notes\nand more\n", '{"a": 1}', "[1, 2]\n", b"\xff\xfe\x00"])
+def test_a_file_of_something_else_is_left_alone(run: Run, tmp_path: Path, content: str | bytes) -> None:
+    out = tmp_path / "notes.txt"
+    before = content if isinstance(content, bytes) else content.encode()
+    out.write_bytes(before)
+    code, _, err = run("eval", "--agent", "random", "--env", ENV_ID, "--episodes", 1, "--out", out)
+    assert code == 2
+    assert str(out) in err
+    assert out.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--env", ENV_ID, "--agent", "experts"], "Did you mean expert?"),
+        (["--env", ENV_ID, "--agent", "random", "--episodes", "0"], "must be from 1 to 10,000, not 0"),
+        (["--env", ENV_ID, "--agent", "random", "--num-envs", "0"], "must be from 1 to 256, not 0"),
+        (["--env", ENV_ID, "--env", ENV_ID, "--agent", "random"], "chosen twice"),
+        (["--env", "game:Nim-v9", "--agent", "random"], "No environment is registered"),
+        (["--benchmark", "gamez", "--agent", "random"], "There is no benchmark 'gamez'"),
+        (["--benchmark", "games", "--agent", "random", "--max-turns", "3"], "leave yours out"),
+        (["--env", ENV_ID, "--agent", "random", "--episodes", "1", "--out", "/no/such/folder/x"], "cannot be written"),
+        (["--env", ENV_ID, "--agent", "random", "--episodes", "1", "--out", "."], "."),
+    ],
+)
+def test_bad_input_is_answered_in_one_sentence(run: Run, arguments: list[str], sentence: str) -> None:
+    code, out, err = run("eval", *arguments)
+    assert (code, out) == (2, "")
+    assert sentence in err
+    assert len(err.splitlines()) == 1
+
+
+def test_an_expert_is_asked_only_where_there_is_one(run: Run, coin_row) -> None:
+    module = coin_row()
+    code, _, err = run("eval", "--agent", "expert", "--env", "game:CoinRow-v0", "--module", module)
+    assert (code, err) == (2, "gemweb eval: There is no expert for game:CoinRow-v0.\n")
+
+
+def test_a_broken_environment_is_counted_apart(run: Run, coin_row, tmp_path: Path) -> None:
+    module = coin_row(("coin = self.row.pop", "coin = 1 // (self.rng.random() < 0.5) and self.row.pop"))
+    out = tmp_path / "broken.jsonl"
+    arguments = ["--agent", "random", "--env", "game:CoinRow-v0", "--episodes", 40, "--out", out, "--module", module]
+    code, printed, _ = run("eval", *arguments)
+    failed = sum("ZeroDivisionError" in episode["failure"] for episode in episodes(out))
+    assert code == 0
+    assert 0 < failed < 40
+    assert f"In {failed} episodes the environment broke" in printed
+    assert printed.splitlines()[2].split()[1] == str(40 - failed)
+
+
+def test_a_benchmark_is_scored_as_on_the_leaderboard(run: Run, tmp_path: Path, monkeypatch) -> None:
+    from gem import benchmarks
+
+    games = benchmarks.load("games")
+    small = tuple(
+        benchmarks.Entry(e.env_id, e.first_seed, 4, e.random_return, e.best_return)
+        for e in games.entries
+        if "Guess" in e.env_id
+    )
+    tiny = benchmarks.Benchmark("games", 1, "Games", "", small)
+    monkeypatch.setattr(benchmarks, "load", {"games": tiny}.__getitem__)
+    out = tmp_path / "games.jsonl"
+    code, printed, _ = run("eval", "--agent", "random", "--benchmark", "games", "--out", out)
+    assert code == 0
+    scores = []
+    for entry in small:
+        returns = [
+            e["total_reward"] for e in sorted(episodes(out), key=lambda e: e["seed"]) if e["env_id"] == entry.env_id
+        ]
+        scores.append(interval([entry.normalize(value) for value in returns]))
+    whole = pool(scores)
+    assert (
+        f"Score on games (0: random, 1: best possible): {whole.mean:.3f} [{whole.low:.3f}, {whole.high:.3f}]" in printed
+    )
+
+
+def test_summaries_do_not_depend_on_the_order() -> None:
+    rows = [Outcome(i, float(i % 3), i % 2 == 0, i, i == 4) for i in range(9)]
+    summary = summarize(rows)
+    assert summary == summarize(reversed(rows))
+    assert (summary.n, summary.failed, summary.mean_turns) == (8, 1, 4.0)
+    assert summary.success is not None
+    assert summary.success.mean == 0.5
+    nothing = summarize([])
+    assert (nothing.n, nothing.mean_return, nothing.success, nothing.mean_turns) == (0, None, None, None)

@@ -1,0 +1,252 @@
+"""Wherever environments are stepped, the same seeds and actions give the same turns."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+import gem
+from gem.core import Step
+from gem.draw import Mixer
+from gem.envs.games.guess_the_number import GuessTheNumber
+from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument
+from gem.vector import AutoresetMode, ShardVectorEnv, SyncVectorEnv, ThreadVectorEnv, VectorEnv
+from gem.wrappers import get_wrapper_fns
+
+BACKENDS = ["sync", "threads", "processes"]
+IDS = ["game:GuessTheNumber-v0-easy", "game:Minesweeper-v0-easy", "game:GuessTheNumber-v0-random"] * 3
+
+
+class Moody(GuessTheNumber):
+    """Raises on the action "break", ends its process on "die"."""
+
+    def step(self, action: str) -> Step:
+        if action == "break":
+            raise RuntimeError("broken by the test")
+        if action == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().step(action)
+
+
+class Waiting(GuessTheNumber):
+    """Waits for all four of its kind to be in `step` at the same time."""
+
+    together = threading.Barrier(4, timeout=10)
+
+    def step(self, action: str) -> Step:
+        self.together.wait()
+        return super().step(action)
+
+
+def _action(turn: int, slot: int) -> str:
+    rng = Mixer(turn, slot)
+    return f"\\boxed{{{int(rng.random() * 10) + 1}}} \\boxed{{reveal {int(rng.random() * 5)} {int(rng.random() * 5)}}}"
+
+
+def _play(vector: VectorEnv, turns: int = 40) -> list[object]:
+    slots = range(vector.num_envs)
+    return [vector.reset(), *(vector.step([_action(turn, slot) for slot in slots]) for turn in range(turns))]
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def vector(backend: str) -> Iterator[VectorEnv]:
+    with gem.make_vec(IDS, get_wrapper_fns("concat,episode_tracking"), async_mode=backend, seed=3) as made:
+        yield made
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP])
+def test_every_backend_gives_the_same_turns(mode: AutoresetMode) -> None:
+    logs = []
+    for backend in BACKENDS:
+        with gem.make_vec(
+            IDS, get_wrapper_fns("concat,episode_tracking"), async_mode=backend, seed=3, autoreset_mode=mode
+        ) as vector:
+            logs.append(_play(vector))
+    assert logs[0] == logs[1] == logs[2]
+
+
+@pytest.mark.parametrize("shards", [1, 2, 4])
+def test_the_number_of_processes_does_not_matter(shards: int) -> None:
+    env_fns = [partial(gem.make, env_id, seed=i) for i, env_id in enumerate(IDS)]
+    with ShardVectorEnv(env_fns, num_shards=shards) as sharded, SyncVectorEnv(env_fns) as plain:
+        assert _play(sharded) == _play(plain)
+
+
+def test_a_vector_goes_on_from_its_states(backend: str) -> None:
+    with (
+        gem.make_vec(IDS, async_mode=backend, seed=1) as vector,
+        gem.make_vec(IDS, async_mode="sync", seed=9) as other,
+    ):
+        vector.reset()
+        vector.step([_action(0, slot) for slot in range(len(IDS))])
+        other.set_states(vector.get_states())
+        actions = [_action(1, slot) for slot in range(len(IDS))]
+        assert vector.step(actions) == other.step(actions)
+
+
+def test_actions_by_slot_leave_the_others_alone(vector: VectorEnv) -> None:
+    vector.reset()
+    before = vector.get_states()
+    observations, rewards, terminated, truncated, infos = vector.step({2: "\\boxed{5}"})
+    after = vector.get_states()
+    assert [i for i in range(len(IDS)) if before[i] != after[i]] == [2]
+    assert observations[0] == ""
+    assert infos[0] == {}
+    assert not terminated[0]
+    assert not truncated[0]
+    assert rewards[0] == 0
+    assert observations[2]
+
+
+def test_a_slot_that_does_not_exist_is_refused(vector: VectorEnv) -> None:
+    vector.reset()
+    with pytest.raises(InvalidArgument, match="no slot 99"):
+        vector.step({99: "\\boxed{5}"})
+    with pytest.raises(InvalidArgument, match="as many actions"):
+        vector.step(["\\boxed{5}"])
+
+
+def test_a_mask_resets_some_slots(vector: VectorEnv) -> None:
+    vector.reset()
+    before = vector.get_states()
+    observations, _ = vector.reset(seed=[7] * len(IDS), mask=[i == 1 for i in range(len(IDS))])
+    after = vector.get_states()
+    assert [bool(observation) for observation in observations] == [i == 1 for i in range(len(IDS))]
+    assert [i for i in range(len(IDS)) if before[i] != after[i]] == [1]
+
+
+def test_the_last_observation_of_an_episode_is_kept(backend: str) -> None:
+    with gem.make_vec(["game:GuessTheNumber-v0-easy"] * 2, async_mode=backend, seed=0) as vector:
+        vector.reset()
+        observations, rewards, terminated, truncated, infos = vector.step(["nothing boxed", "\\boxed{0}"])
+    assert terminated == [True, False]
+    assert truncated == [False, False]
+    assert rewards[0] == -0.1
+    assert "no guess" in infos[0]["final_observation"]
+    assert infos[0]["final_info"]["success"] is False
+    assert "secret number" in observations[0]
+    assert "final_info" not in infos[1]
+
+
+@pytest.mark.parametrize("cls", [SyncVectorEnv, ThreadVectorEnv, ShardVectorEnv])
+def test_an_environment_that_breaks_is_reported_in_its_slot(cls: type[SyncVectorEnv]) -> None:
+    with cls([Moody] * 3, AutoresetMode.DISABLED) as vector:
+        vector.reset(seed=1)
+        steps = vector.step_each(["\\boxed{1}", "break", "\\boxed{2}"])
+        assert steps[1][3]
+        assert steps[1][4] == {"failure": "RuntimeError: broken by the test"}
+        assert steps[0][0]
+        assert steps[2][0]
+        observations, _ = vector.reset(seed=1, mask=[False, True, False])
+        assert "secret number" in observations[1]
+
+
+def test_a_step_after_the_end_raises_and_the_vector_lives_on(backend: str) -> None:
+    with gem.make_vec(IDS[:2], async_mode=backend, seed=1, autoreset_mode="Disabled") as vector:
+        vector.reset()
+        vector.step(["none", "none"])
+        with pytest.raises(EpisodeOver):
+            vector.step(["\\boxed{1}", "\\boxed{1}"])
+        observations, _ = vector.reset(seed=2)
+        assert all(observations)
+
+
+def test_threads_step_at_the_same_time() -> None:
+    with ThreadVectorEnv([Waiting] * 4) as vector:
+        vector.reset(seed=0)
+        assert all(step[0] for step in vector.step_each(["\\boxed{1}"] * 4))
+
+
+def test_a_process_that_is_killed_is_replaced_and_nothing_is_lost() -> None:
+    env_fns = [partial(gem.make, env_id, seed=i) for i, env_id in enumerate(IDS)]
+    with ShardVectorEnv(env_fns, num_shards=2) as vector, SyncVectorEnv(env_fns) as plain:
+        assert vector.reset() == plain.reset()
+        for turn in range(600):  # beyond the journal's length
+            if turn % 150 == 70:
+                os.kill(vector.pids[turn // 150 % 2], signal.SIGKILL)
+            actions = [_action(turn, slot) for slot in range(len(IDS))]
+            assert vector.step(actions) == plain.step(actions)
+
+
+def test_an_environment_that_ends_its_process_is_given_up() -> None:
+    with ShardVectorEnv([Moody] * 2, num_shards=2) as vector:
+        vector.reset(seed=0)
+        with pytest.raises(EnvironmentFailure, match="slots 1 to 1 died 3 times"):
+            vector.step(["\\boxed{1}", "die"])
+
+
+def test_processes_end_with_the_program() -> None:
+    program = (
+        "import gem, os, signal, sys\n"
+        "vector = gem.make_vec(['game:GuessTheNumber-v0'] * 4, async_mode='processes')\n"
+        "vector.reset(seed=0)\n"
+        "print(*vector.pids, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    pids = [int(pid) for pid in done.stdout.split()]
+    assert pids
+    deadline = time.monotonic() + 10
+    while any(_alive(pid) for pid in pids):
+        assert time.monotonic() < deadline, "a process outlived its parent"
+        time.sleep(0.02)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_step_async_leaves_the_event_loop_free(vector: VectorEnv) -> None:
+    async def main() -> tuple[int, list[str]]:
+        vector.reset()
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                ticks += 1
+                await asyncio.sleep(0)
+
+        ticking = asyncio.create_task(tick())
+        step = await vector.step_async([_action(0, slot) for slot in range(len(IDS))])
+        ticking.cancel()
+        return ticks, step[0]
+
+    ticks, observations = asyncio.run(main())
+    assert ticks >= 1
+    assert all(observations)
+
+
+def test_a_slow_environment_is_stepped_in_threads() -> None:
+    class Remote(GuessTheNumber):
+        """Declared slow."""
+
+    gem.register("test:Remote-v0", Remote, cost="slow")
+    try:
+        with gem.make_vec(["test:Remote-v0"] * 2, async_mode=True) as vector:
+            assert isinstance(vector, ThreadVectorEnv)
+        with gem.make_vec(["game:GuessTheNumber-v0"] * 2, async_mode=True) as vector:
+            assert type(vector) is SyncVectorEnv
+    finally:
+        del gem.registry.ENV_REGISTRY["test:Remote-v0"]
+
+
+def test_a_backend_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="sync, threads, processes"):
+        gem.make_vec(["game:GuessTheNumber-v0"], async_mode="gpu")  # type: ignore[arg-type]
