@@ -9,10 +9,10 @@ obs, reward, terminated, truncated, info = env.step("\\boxed{5}")
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gem import compat
-from gem import envs as envs
 from gem.core import Env, EnvWrapper
 from gem.registry import make, print_envs, register, spec
 
@@ -26,9 +26,11 @@ __all__ = ["Env", "EnvWrapper", "make", "make_vec", "print_envs", "register", "s
 
 
 def __getattr__(name: str) -> Any:
-    """Load `make_vec` when it is first used: processes and threads take longer to import than all the rest."""
-    if name != "make_vec":
+    """Load what takes longer to import than all the rest when it is first used: `make_vec`, our environments."""
+    if name not in ("make_vec", "envs"):
         raise AttributeError(f"module 'gem' has no attribute {name!r}")
+    if name == "envs":
+        return import_module("gem.envs")
     from gem.vector.make import make_vec  # noqa: PLC0415
 
     return make_vec

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -61,7 +61,43 @@ class EnvSpec:
         return factory
 
 
-ENV_REGISTRY: dict[str, EnvSpec] = {}
+class Registry(MutableMapping[str, EnvSpec]):
+    """Specifications by id, in the order of registration.
+
+    Our own environments register themselves when it is first read or written: importing them takes twice the time of
+    `import gem` without them.
+    """
+
+    def __init__(self) -> None:
+        self._specs: dict[str, EnvSpec] = {}
+
+    def __getitem__(self, env_id: str) -> EnvSpec:
+        _load_own()
+        return self._specs[env_id]
+
+    def __setitem__(self, env_id: str, env_spec: EnvSpec) -> None:
+        _load_own()
+        self._specs[env_id] = env_spec
+
+    def __delitem__(self, env_id: str) -> None:
+        _load_own()
+        del self._specs[env_id]
+
+    def __iter__(self) -> Iterator[str]:
+        _load_own()
+        return iter(self._specs)
+
+    def __len__(self) -> int:
+        _load_own()
+        return len(self._specs)
+
+
+def _load_own() -> None:
+    """Import our own environments, which register themselves; nothing happens the next time or while it happens."""
+    import gem.envs  # noqa: F401, PLC0415 (see Registry)
+
+
+ENV_REGISTRY: MutableMapping[str, EnvSpec] = Registry()
 _plugins_loaded = False
 
 

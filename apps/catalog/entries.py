@@ -6,6 +6,7 @@ import inspect
 import logging
 import math
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -45,6 +46,8 @@ REPLAY_MEANING = {
 PICTURE_SEED = 7
 PICTURE_PROGRESS = 0.6
 """How far into an expert's episode the picture of an environment is taken."""
+PICTURE_TURNS = 60
+"""An episode may take a thousand turns; so many are played for its picture."""
 
 
 class Share(NamedTuple):
@@ -87,16 +90,26 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
+class Opening:
+    """How an episode begins."""
+
+    observation: str
+    prompt: str
+    """What an agent reads after the observation; often the board."""
+    board: str
+    """The kind of its board."""
+    seats: int
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """A look into an episode: how it begins, and what its board looks like in the middle."""
 
     observation: str
     prompt: str
-    """What an agent reads after the observation; often the board."""
     action: str
     """What the expert did first, or a random action where there is no expert."""
     view: View
-    seats: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +169,14 @@ class Entry:
     @property
     def seats(self) -> int:
         """How many places an episode has that someone acts from."""
-        return self.sample.seats if self.sample else 1
+        begun = opening(self.id)
+        return begun.seats if begun else 1
 
     @property
     def board(self) -> str:
         """The kind of its board."""
-        return self.sample.view["kind"] if self.sample else "text"
+        begun = opening(self.id)
+        return begun.board if begun else "text"
 
     @property
     def random(self) -> Baseline | None:
@@ -249,30 +264,39 @@ def argument_text(value: Any) -> str:
 
 
 @cache
-def sample(env_id: str) -> Sample | None:
-    """A look into an episode of an environment; None if it cannot be made here (its data or its tools are missing)."""
+def opening(env_id: str) -> Opening | None:
+    """How an episode of an environment begins; None if it cannot be made here (its data or its tools are missing)."""
     try:
-        return _look(env_id)
+        return _begin(env_id)
     except Exception:  # an environment may break in any way; the catalog shows the others
+        logger.warning("The catalog cannot begin an episode of %s", env_id, exc_info=True)
+        return None
+
+
+@cache
+def sample(env_id: str) -> Sample | None:
+    """A look into an episode of an environment, which takes longer; None as for `opening`."""
+    begun = opening(env_id)
+    try:
+        return _look(env_id, begun) if begun else None
+    except Exception:  # as above
         logger.warning("The catalog has no picture of %s", env_id, exc_info=True)
         return None
 
 
-def _look(env_id: str) -> Sample:
+def _begin(env_id: str) -> Opening:
+    with closing(gem.make(env_id)) as env:
+        observation, info = env.reset(seed=PICTURE_SEED)
+        return Opening(observation, str(info.get("suffix", "")), env.view()["kind"], env.seats)
+
+
+def _look(env_id: str, begun: Opening) -> Sample:
     agent = make_agent("expert" if has_expert(env_id) else "random")
-    record = next(iter(rollout(agent, [Slot(0, env_id, PICTURE_SEED)], num_envs=1)))
+    limit = [{"name": "time_limit", "max_turns": PICTURE_TURNS}]
+    record = next(iter(rollout(agent, [Slot(0, env_id, PICTURE_SEED, wrappers=limit)], num_envs=1)))
     actions = [turn.action for turn in record.turns]
-    env = gem.make(env_id)
-    seats = env.seats
-    env.close()
     seen = list(frames(record.identity, actions[: math.ceil(PICTURE_PROGRESS * len(actions))]))
-    return Sample(
-        observation=record.first_observation,
-        prompt=str(record.first_info.get("suffix", "")),
-        action=actions[0] if actions else "",
-        view=seen[-1].view,
-        seats=seats,
-    )
+    return Sample(begun.observation, begun.prompt, actions[0] if actions else "", seen[-1].view)
 
 
 def share(rate: float, n: int) -> Share:

@@ -13,10 +13,11 @@ RECENT = 8
 @require_safe
 def example(request: HttpRequest) -> HttpResponse:
     """The expert's example of an environment (`env_id`): its board with a link to the replay."""
-    examples = Episode.objects.filter(env_id=request.GET.get("env_id", ""), batch__kind=Batch.Kind.EXAMPLE)
+    env_id = request.GET.get("env_id", "")
+    examples = Episode.objects.filter(env_id=env_id, batch__kind=Batch.Kind.EXAMPLE)
     found = examples.with_seats().order_by("-created").first()
     shot = snapshot(found) if found else None
-    return render(request, "episodes/example.html", {"episode": found, "shot": shot})
+    return render(request, "episodes/example.html", {"episode": found, "shot": shot, "env_id": env_id})
 
 
 @require_safe

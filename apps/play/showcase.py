@@ -25,13 +25,16 @@ PACE_SECONDS = 1.2
 PAUSE_SECONDS = 4
 """From the end of one episode to the beginning of the next, so that the result can be read."""
 EPISODES_KEPT = 20
+TURNS_AT_MOST = 100
+"""Two minutes: a longer episode would keep the others from being shown."""
 
 
 def rotation() -> list[str]:
     """The environments in which the expert shows itself: every family before the next difficulty of any."""
     families: defaultdict[str, list[str]] = defaultdict(list)
     for spec in registry.specs():
-        if spec.winnable and spec.replay == "exact" and has_expert(spec.id):
+        short = (spec.kwargs.get("max_turns") or 0) <= TURNS_AT_MOST
+        if short and spec.winnable and spec.replay == "exact" and has_expert(spec.id):
             families[spec.family].append(spec.id)
     return [env_id for ids in zip_longest(*families.values()) for env_id in ids if env_id is not None]
 

@@ -11,18 +11,25 @@ from apps.episodes.bulk import copy_episodes
 from apps.episodes.models import Batch, Episode
 from gem import registry
 from gem.agents import has_expert, make_agent
+from gem.registry import EnvSpec
 from gem.replay import EpisodeRecord
 from gem.rollout import Slot, rollout
 
 SEEDS = range(7, 13)
 """The first of these that the expert solves is the example; the last one if it solves none."""
+TURNS_AT_MOST = 200
+"""Longer episodes are no examples: a site starts with them, and nobody looks at a thousand turns to get an idea."""
 
 
 def missing_examples() -> list[str]:
-    """The environments that have an expert but no example of their present version."""
+    """The environments that should have an example but have none of their present version."""
     there = set(Episode.objects.filter(batch__kind=Batch.Kind.EXAMPLE).values_list("env_id", "env_version"))
-    specs = (spec for spec in registry.specs() if spec.cost == "fast" and has_expert(spec.id))
-    return [spec.id for spec in specs if (spec.id, spec.version) not in there]
+    return [spec.id for spec in registry.specs() if has_example(spec) and (spec.id, spec.version) not in there]
+
+
+def has_example(spec: EnvSpec) -> bool:
+    """Whether an expert plays this environment quickly."""
+    return spec.cost == "fast" and (spec.kwargs.get("max_turns") or 0) <= TURNS_AT_MOST and has_expert(spec.id)
 
 
 @transaction.atomic
@@ -43,7 +50,8 @@ def make_examples() -> int:
 def play_example(env_id: str, index: int) -> EpisodeRecord:
     """An episode of the expert, solved if that takes few attempts."""
     expert = make_agent("expert")
-    for record in rollout(expert, (Slot(index, env_id, seed) for seed in SEEDS), num_envs=1):
+    seeds = SEEDS if registry.spec(env_id).winnable else SEEDS[:1]
+    for record in rollout(expert, (Slot(index, env_id, seed) for seed in seeds), num_envs=1):
         if record.success:
             return record
     return record

@@ -6,7 +6,7 @@ from typing import Any
 
 from gem.core import Env, EnvWrapper, Info, State, Step
 from gem.errors import EpisodeOver, InvalidArgument
-from gem.views import View
+from gem.views import View, without_acts
 
 
 class TimeLimit(EnvWrapper):
@@ -51,13 +51,7 @@ class TimeLimit(EnvWrapper):
     def view(self, seat: int = 0) -> View:
         """As `Env.view`; after the limit nothing can be acted on."""
         view = self.env.view(seat)
-        if self._cut and view["kind"] == "grid":
-            view.pop("keys", None)
-            for row in view["rows"]:
-                for cell in row:
-                    cell.pop("act", None)
-                    cell.pop("alt", None)
-        return view
+        return without_acts(view) if self._cut else view
 
     def _arguments(self) -> dict[str, Any]:
         return {"max_turns": self._limit}

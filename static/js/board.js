@@ -3,6 +3,7 @@
 // One cell is in the tab order; focus stays on the same cell when a turn replaces the board.
 // Without this script the cells and the pad are submit buttons of the form, and everything can still be played.
 
+import { composer } from "./compose.js";
 import { keepRowsOnce } from "./rows.js";
 
 const QUEUED_AT_MOST = 8;
@@ -64,6 +65,8 @@ document.addEventListener("htmx:afterRequest", (event) => {
   }
   if (queue.length) setTimeout(() => sends() && send(queue.shift()), 0);
 });
+
+const composing = composer({ panel, field, send, ready: sends });
 
 // A turn comes back twice, as the answer and over the socket, in either order; the board is drawn once.
 
@@ -156,6 +159,7 @@ document.addEventListener("keydown", (event) => {
 /** Whether the key did something. */
 function pressKey(event, onBoard) {
   const cell = event.target.closest?.(".cell");
+  if (composing.press(event, cell)) return true;
   const key = [...(panel?.querySelectorAll("[data-key]") ?? [])].find((button) => button.dataset.key === event.key);
   if (key && sends()) {
     send(key.value);
@@ -168,7 +172,7 @@ function pressKey(event, onBoard) {
     send(cell.dataset.alt);
     return true;
   }
-  const shortcut = { h: "[data-hint-button]", u: "[data-undo]" }[letter];
+  const shortcut = { "?": "[data-hint-button]", h: "[data-hint-button]", u: "[data-undo]" }[letter]; // H may be a pick
   const button = shortcut && document.querySelector(shortcut);
   button?.click();
   return Boolean(button);
@@ -215,6 +219,7 @@ function rove(cells) {
 // ---------------------------------------------------------------- after a turn
 
 function drawn() {
+  composing.drawn();
   const cells = rows();
   if (!cells.length) return;
   rove(cells);

@@ -15,6 +15,8 @@ from gem.evaluate import interval, normalize
 from gem.specs import EvaluationSpec
 
 EASY, HARD = "game:GuessTheNumber-v0-easy", "game:GuessTheNumber-v0-hard"
+FEWER_SEEDS = {"game:Game2048-v1-extreme-hard": 200}
+"""An episode of the expert takes a thousand turns."""
 
 
 def test_the_interval_of_a_proportion_is_the_textbook_one() -> None:
@@ -80,7 +82,8 @@ def test_every_environment_has_its_baselines() -> None:
                 assert row is None
                 continue
             assert row is not None, f"run `python -m bench.baselines {spec.family}`"
-            assert (row.env_version, row.n) == (spec.version, 500)
+            assert row.env_version == spec.version
+            assert row.n == FEWER_SEEDS.get(spec.id, 500)
             assert row.low <= row.mean_return <= row.high
 
 

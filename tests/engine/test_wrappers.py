@@ -5,6 +5,7 @@ import pytest
 import gem
 from gem.errors import EpisodeOver, InvalidArgument
 from gem.wrappers import WRAPPER_FACTORY, EpisodeTrackingWrapper, ObservationWrapper, TimeLimit, get_wrapper_fns, wrap
+from tests.engine.contracts.test_view import acts
 
 HARD = "game:GuessTheNumber-v0-hard"
 
@@ -63,6 +64,18 @@ def test_a_time_limit_truncates_and_then_raises() -> None:
     assert TimeLimit(gem.make(HARD), max_turns=100).env.max_turns == 0  # drawn with the episode
     with pytest.raises(InvalidArgument):
         TimeLimit(env, max_turns=0)
+
+
+@pytest.mark.parametrize(
+    "family", ["Minesweeper", "Sudoku", "Wordle", "Hangman", "TowerofHanoi", "WikiGame", "Game2048"]
+)
+def test_after_a_time_limit_nothing_can_be_acted_on(family: str) -> None:
+    env = TimeLimit(gem.make(f"game:{family}-v0-easy"), max_turns=1)
+    env.reset(seed=1)
+    assert acts(env.view())
+    env.step(env.sample_random_action())
+    assert not acts(env.view())
+    assert env.view()["name"] == env.env.view()["name"]
 
 
 def test_the_factory_finds_wrappers_by_name() -> None:

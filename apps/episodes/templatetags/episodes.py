@@ -38,6 +38,18 @@ def bare(action: str) -> str:
 
 
 @register.filter
+def begins(hint: str | None, part: str) -> bool:
+    """Whether this is the first pick of a hint: `3 1` of the action `3 1 4`."""
+    return bare(hint or "").startswith(f"{part} ")
+
+
+@register.filter
+def ends(hint: str | None, part: str) -> bool:
+    """Whether this is the last pick of a hint: `7 4` of the action `7 1 7 4`."""
+    return bare(hint or "").endswith(f" {part}")
+
+
+@register.filter
 def keycap(key: str) -> str:
     """What is printed on a key: `↑` for `ArrowUp`."""
     return _KEYS.get(key, key.upper() if len(key) == 1 else key)
@@ -57,16 +69,20 @@ def outcome(episode: Episode) -> dict[str, str]:
 
 
 @register.simple_tag
-def cells(row: Sequence[Cell], row_number: int, acting: bool = False, hint: str = "") -> SafeString:
+def cells(
+    row: Sequence[Cell], row_number: int, acting: bool = False, hint: str = "", picks: Sequence[str] = ()
+) -> SafeString:
     """The cells of one row of a board; a template would take ten times as long, and every turn draws a board.
 
-    With `acting` each is a grid cell with a name, and those with an action are submit buttons of the form "say".
+    With `acting` each is a grid cell with a name, and those with an action are submit buttons of the form "say"; those
+    with a part of one can be picked, as `picks` of the view's `compose` says.
     """
-    drawn = [_cell(cell, acting, hint, first=row_number == number == 0) for number, cell in enumerate(row)]
+    to_places = len(picks) > 1 and picks[1] == "place"
+    drawn = [_cell(cell, acting, hint, to_places, first=row_number == number == 0) for number, cell in enumerate(row)]
     return mark_safe("".join(drawn))  # noqa: S308 (every value went through escape)
 
 
-def _cell(cell: Cell, acting: bool, hint: str, *, first: bool) -> str:
+def _cell(cell: Cell, acting: bool, hint: str, to_places: bool, *, first: bool) -> str:
     attributes = [f' data-tone="{escape(cell["tone"])}"']
     if "n" in cell:
         attributes.append(f' data-n="{int(cell["n"])}"')
@@ -76,12 +92,19 @@ def _cell(cell: Cell, acting: bool, hint: str, *, first: bool) -> str:
     flags = {"last": cell.get("last"), "target": cell.get("target"), "box": shape == "box", "player": shape == "player"}
     attributes += [f" data-{name}" for name, there in flags.items() if there]
     inside = _piece(shape) if shape else escape(cell.get("text", ""))
+    if cell.get("corner") and not shape:
+        inside = f"<sup>{escape(str(cell['corner']))}</sup>{inside}"
     if not acting:
         return f'<span class="cell"{"".join(attributes)}>{inside}</span>'
     name = cell["label"] + (", last turn" if cell.get("last") else "")
     attributes.append(f' role="gridcell" aria-label="{escape(name)}" tabindex="{0 if first else -1}"')
-    if "act" not in cell:
+    if "act" not in cell and "part" not in cell:
         return f'<span class="cell"{"".join(attributes)}>{inside}</span>'
+    if "act" not in cell:
+        attributes.append(f' type="button" data-part="{escape(cell["part"])}" data-pick="place" aria-selected="false"')
+        if begins(hint, cell["part"]) or (to_places and ends(hint, cell["part"])):
+            attributes.append(" data-hint")
+        return f'<button class="cell"{"".join(attributes)}>{inside}</button>'
     attributes.append(f' type="submit" form="say" name="act" value="{escape(cell["act"])}"')
     if "alt" in cell:
         attributes.append(f' data-alt="{escape(cell["alt"])}"')

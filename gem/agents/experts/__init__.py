@@ -11,17 +11,37 @@ from typing import Any
 
 from gem import registry
 from gem.agents.agent import Decision, Request
+from gem.agents.experts.crosswords import fit_words
+from gem.agents.experts.fifteen_puzzle import slide_shortest
+from gem.agents.experts.game_2048 import expectimax
 from gem.agents.experts.guess_the_number import halve
+from gem.agents.experts.hangman import guess_letter_or_word
+from gem.agents.experts.mastermind import guess_code
 from gem.agents.experts.minesweeper import deduce
 from gem.agents.experts.sokoban import plan_ahead
+from gem.agents.experts.sudoku import complete
+from gem.agents.experts.tower_of_hanoi import move_shortest
+from gem.agents.experts.wiki_game import search_links
+from gem.agents.experts.word_search import read_lines
+from gem.agents.experts.wordle import guess_word
 from gem.errors import InvalidArgument
 
 Solver = Callable[[Any], Decision]
 
 EXPERTS: Mapping[str, Solver] = {
+    "game:Crosswords": fit_words,
+    "game:FifteenPuzzle": slide_shortest,
+    "game:Game2048": expectimax,
     "game:GuessTheNumber": halve,
+    "game:Hangman": guess_letter_or_word,
+    "game:Mastermind": guess_code,
     "game:Minesweeper": deduce,
     "game:Sokoban": plan_ahead,
+    "game:Sudoku": complete,
+    "game:TowerofHanoi": move_shortest,
+    "game:WikiGame": search_links,
+    "game:WordSearch": read_lines,
+    "game:Wordle": guess_word,
 }
 """Category and family to solver. A new one adds a line here."""
 

@@ -8,6 +8,13 @@ from gem import views
 from tests.engine.episodes import random_turns
 
 CELL_KEYS = set(get_type_hints(views.Cell))
+KINDS: dict[str, Any] = {
+    "grid": views.GridView,
+    "letters": views.LettersView,
+    "towers": views.TowersView,
+    "links": views.LinksView,
+    "text": views.TextView,
+}
 
 
 def test_every_view_is_well_formed_and_every_act_is_understood(env: gem.Env) -> None:
@@ -24,32 +31,21 @@ def test_every_view_is_well_formed_and_every_act_is_understood(env: gem.Env) -> 
 def check(env: gem.Env) -> None:
     view: Any = env.view()
     assert json.loads(json.dumps(view))["kind"] == view["kind"]
-    kinds = {"grid": views.GridView, "text": views.TextView}
-    kind = kinds[view["kind"]]
+    kind = KINDS[view["kind"]]
     assert set(view) <= set(kind.__annotations__)
     assert kind.__required_keys__ <= set(view)
     assert view["name"]
-    if view["kind"] == "grid":
-        check_grid(env, view)
-
-
-def check_grid(env: gem.Env, view: Any) -> None:
-    assert len({len(row) for row in view["rows"]}) == 1
-    for row in view["rows"]:
-        for cell in row:
-            assert set(cell) <= CELL_KEYS
-            assert cell["tone"] in get_args(views.Tone)
-            assert "piece" not in cell or cell["piece"] in get_args(views.Piece)
-            assert cell["label"] or cell["tone"] == "void"
     assert bool(acts(view)) != getattr(env, "over", False)
 
 
 def acts(view: Any) -> set[str]:
-    """Every action that the view offers."""
-    found = set(view.get("keys", {}).values())
-    for row in view.get("rows", ()):
-        for cell in row:
-            found |= {cell[name] for name in ("act", "alt") if name in cell}
+    """Every action that the view offers, of those that take several picks some."""
+    places, keys = check_parts(view)
+    found = {part[name] for part in places + keys for name in ("act", "alt") if name in part}
+    if view["kind"] == "grid":
+        found |= set(view.get("keys", {}).values())
+    if "compose" in view:
+        found |= set(composed(view["compose"], places, keys))
     return found
 
 
@@ -60,6 +56,46 @@ def check_acts(env: gem.Env) -> None:
         other.set_state(state)
         *_, info = other.step(act)
         assert info.get("error") != "format", act
+
+
+def check_parts(view: Any) -> tuple[list[Any], list[Any]]:
+    """What can be clicked: the places of the board, and the keys beside it."""
+    keys = [key for row in view.get("compose", {}).get("keys", []) for key in row]
+    if view["kind"] == "grid":
+        assert len({len(row) for row in view["rows"]}) == 1
+        places = [cell for row in view["rows"] for cell in row]
+        check_cells(places)
+        return places, keys
+    if view["kind"] == "letters":
+        check_cells([cell for row in view["rows"] for cell in row["cells"]] + view.get("slots", []))
+        assert all(row["label"] for row in view["rows"])
+        return [], keys + [key for row in view["keys"] for key in row]
+    return view.get("towers", []) + view.get("links", []), keys
+
+
+def check_cells(cells: list[Any]) -> None:
+    for cell in cells:
+        assert set(cell) <= CELL_KEYS
+        assert cell["tone"] in get_args(views.Tone)
+        assert "piece" not in cell or cell["piece"] in get_args(views.Piece)
+        assert cell["label"] or cell["tone"] == "void"
+
+
+def composed(compose: Any, places: list[Any], keys: list[Any]) -> list[str]:
+    """The actions of the first and of the last parts that can be picked."""
+    assert len(compose["prompts"]) == len(compose["picks"])
+    parts = {
+        "place": [place["part"] for place in places if "part" in place],
+        "key": [key["part"] for key in keys if "part" in key],
+    }
+    lengths = {len(compose["picks"]), compose.get("fewest", len(compose["picks"]))}
+    return [
+        compose["before"]
+        + compose["between"].join(parts[pick][end] for pick in compose["picks"][:length])
+        + compose["after"]
+        for end in (0, -1)
+        for length in lengths
+    ]
 
 
 def test_looking_changes_nothing(env: gem.Env) -> None:

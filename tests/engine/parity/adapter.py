@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gem.draw import pack_generator
+from tests.engine.parity.puzzles import PUZZLES
 
 Hidden = dict[str, Any]
 State = dict[str, Any]
@@ -83,8 +84,54 @@ SOKOBAN_SYMBOLS = {
 }
 """(GEM's number for what stands on a cell, whether the cell is a target) to ours."""
 
+
+def mastermind(hidden: Hidden) -> State:
+    return {
+        "code_length": hidden["code_length"],
+        "num_numbers": hidden["num_numbers"],
+        "code": list(hidden["game_code"]),
+        "guesses": [list(guess) for guess in hidden["previous_guesses"]],
+        "best": hidden["milestone"],
+    }
+
+
+def wordle(hidden: Hidden) -> State:
+    return {
+        "word_length": hidden["word_length"],
+        "secret": hidden["secret_word"].upper(),
+        "guesses": [guess.upper() for guess in hidden["previous_guesses"]],
+        "found": [bool(place) for place in hidden["milestones"]],
+    }
+
+
+def hangman(hidden: Hidden) -> State:
+    return {
+        "word_length": hidden["word_length"],
+        "secret": hidden["secret_word"].upper(),
+        "letters": "".join(hidden["guessed_letters"]).upper(),
+        "wrong_words": [],  # GEM does not keep them
+        "shown": "".join(hidden["board"]).upper(),
+    }
+
+
+def tower_of_hanoi(hidden: Hidden) -> State:
+    towers = {name: "".join(map(str, disks)) for name, disks in hidden["board"].items()}
+    return {"num_disks": hidden["num_disks"], "towers": towers, "last": ""}
+
+
+def fifteen_puzzle(hidden: Hidden) -> State:
+    board = [tile or 0 for row in hidden["board"] for tile in row]
+    return {"num_rows": hidden["num_rows"], "board": board, "last": -1}
+
+
 FAMILIES: dict[str, Callable[[Hidden], State]] = {
+    **PUZZLES,
+    "FifteenPuzzle": fifteen_puzzle,
     "GuessTheNumber": guess_the_number,
+    "Hangman": hangman,
+    "Mastermind": mastermind,
     "Minesweeper": minesweeper,
     "Sokoban": sokoban,
+    "TowerofHanoi": tower_of_hanoi,
+    "Wordle": wordle,
 }

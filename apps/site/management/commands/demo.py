@@ -20,11 +20,11 @@ class Command(BaseCommand):
     help = "Add what is missing of the examples, the showcase and the baseline jobs. Safe to repeat."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Examples are played here; the jobs by the workers."""
-        examples = make_examples()
+        """The jobs and the show are played by the workers, the examples here."""
         showcase.present()
         for agent in AGENTS:
             submit_baseline(agent)
+        examples = make_examples()
         if options["verbosity"]:
             self.stdout.write(
                 f"Demo: {examples} new examples; {' and '.join(AGENTS)} are on the benchmark {BENCHMARK}."

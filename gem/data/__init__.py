@@ -1,0 +1,1 @@
+"""Data that environments draw from, read when it is first needed."""

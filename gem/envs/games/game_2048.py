@@ -1,0 +1,273 @@
+r"""Slide the tiles of a 4 by 4 board, so that equal ones merge, until one tile reaches the target.
+
+Rules:
+    A move slides every tile as far as it goes; two equal tiles that meet become one of twice the value, and a tile
+    merges at most once in a move. After each move that changes the board a new tile appears in an empty cell, drawn
+    uniformly: a 2 with probability 0.9, else a 4. The episode begins with two such tiles. It is solved when a tile
+    reaches `target_tile`, and lost when no move changes the board. A move that changes nothing uses up a turn.
+
+Actions:
+    `\boxed{up}`, `\boxed{down}`, `\boxed{left}` or `\boxed{right}`.
+
+Rewards:
+    How many doublings nearer the largest tile has come to the target, divided by the doublings there are from the
+    largest tile of the first board to the target: 1 in all for a solved board. A new tile counts with the next move
+    that changes the board. 0 for a move that changes nothing. -0.1 for an action that cannot be parsed, which ends
+    the episode.
+
+Limits:
+    Each move adds 2.2 to the sum of the tiles on average, so 512 takes more than 200 turns and 2048 more than 900:
+    `-v0-hard` and `-v0-extreme-hard` keep the published 50 and 100 turns and cannot be solved; the `-v1` ids can.
+
+Source:
+    GEM (arXiv 2510.01051), `game:Game2048-v0`; the game 2048 by Gabriele Cirulli.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gem.core import State
+from gem.draw import Mixer, below, choice
+from gem.envs.game import Game, Played
+from gem.errors import InvalidArgument
+from gem.registry import register
+from gem.views import Cell, GridView
+
+SIZE = 4
+CELLS = SIZE * SIZE
+FOUR_PROBABILITY = 0.1
+MAX_TARGET = 2**17
+"""The largest tile that a board of 16 cells can hold."""
+RANDOM_PARAMETERS = ((16, 20), (32, 30), (64, 50))
+"""Target and turns that the `random` difficulty draws from."""
+MOVES = ("up", "down", "left", "right")
+
+Row = tuple[int, ...]
+"""Four exponents of two, 0 for an empty cell."""
+
+
+class Line:
+    """What there is to know of a row: worked out once, so that a turn is a few look-ups."""
+
+    __slots__ = ("empty", "highest", "left", "right", "row", "text", "with_tile")
+
+    def __init__(self, row: Row) -> None:
+        LINES[row] = self  # before its neighbours: a row that cannot slide is its own
+        self.row = row
+        self.text = "".join(f"{1 << power if power else '.':>7}" for power in row)
+        self.empty = row.count(0)
+        self.highest = max(row)
+        self.left: Line = LINES[slide(row)]
+        self.right: Line = LINES[slide(row[::-1])[::-1]]
+        self.with_tile: dict[int, tuple[Line, int]] = {}
+        """The lines that a new tile makes of this one, those seen so far (see `put`)."""
+
+
+class _Lines(dict[Row, Line]):
+    def __missing__(self, row: Row) -> Line:
+        return Line(row)
+
+
+LINES = _Lines()
+
+
+def slide(row: Row) -> Row:
+    """The row after its tiles have moved to the front and merged."""
+    merged: list[int] = []
+    may_merge = False
+    for power in row:
+        if not power:
+            continue
+        if may_merge and merged[-1] == power:
+            merged[-1] += 1
+            may_merge = False
+        else:
+            merged.append(power)
+            may_merge = True
+    return (*merged, *(0,) * (SIZE - len(merged)))
+
+
+EMPTY = LINES[(0,) * SIZE]
+
+
+def moved(board: list[Line], move: str) -> list[Line]:
+    """The board after a move, before the new tile."""
+    if move == "left":
+        return [line.left for line in board]
+    if move == "right":
+        return [line.right for line in board]
+    a, b, c, d = board
+    columns = zip(a.row, b.row, c.row, d.row)  # noqa: B905 (strict costs a tenth of a turn)
+    if move == "up":
+        rows = zip(*[LINES[column].left.row for column in columns])  # noqa: B905
+    else:
+        rows = zip(*[LINES[column].right.row for column in columns])  # noqa: B905
+    return [LINES[row] for row in rows]
+
+
+def put(line: Line, hole: int, power: int) -> tuple[Line, int]:
+    """The line with a tile in its empty cell number `hole`, and the column of that cell."""
+    key = 2 * hole + power
+    found = line.with_tile.get(key)
+    if found is None:
+        column = [i for i, other in enumerate(line.row) if not other][hole]
+        found = LINES[(*line.row[:column], power, *line.row[column + 1 :])], column
+        line.with_tile[key] = found
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """None draws the target and the turns anew for each episode, as the `random` difficulty does."""
+
+    target_tile: int | None
+    max_turns: int | None
+
+
+class Game2048(Game):
+    """See the module's documentation, which is also the catalog page."""
+
+    pattern = re.compile(r"\\boxed{(up|down|left|right)}", re.IGNORECASE | re.ASCII)
+
+    def __init__(self, target_tile: int | None = 64, max_turns: int | None = 50, seed: int | None = None) -> None:
+        super().__init__(seed)
+        if target_tile is not None and (target_tile not in range(8, MAX_TARGET + 1) or target_tile.bit_count() != 1):
+            raise InvalidArgument(f"target_tile must be a power of two from 8 to {MAX_TARGET}, not {target_tile}.")
+        if max_turns is not None and max_turns < 1:
+            raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
+        self.config = Config(target_tile, max_turns)
+        self.target = 0
+        """The exponent of the target tile."""
+        self.board: list[Line] = [EMPTY] * SIZE
+        self.best = self.first_best = 0
+        """Exponents: the largest tile counted so far, and that of the first board."""
+        self.last = -1
+        """The cell of the newest tile."""
+
+    def _draw(self) -> None:
+        config = self.config
+        target, turns = choice(self.rng, RANDOM_PARAMETERS)
+        if config.target_tile is not None:
+            target = config.target_tile
+        self.target = target.bit_length() - 1
+        self.max_turns = turns if config.max_turns is None else config.max_turns
+        self.board = [EMPTY] * SIZE
+        self._add_tile()
+        self._add_tile()
+        self.best = self.first_best = max(line.highest for line in self.board)
+
+    def _instructions(self) -> str:
+        return (
+            f"This is 2048 with the target {1 << self.target}. A move slides all tiles of the 4 by 4 board in one "
+            "direction; two equal tiles that meet merge into one of twice the value. After each move that changes the "
+            f"board a new 2 or 4 appears. Make a tile of {1 << self.target} in at most {self.max_turns} turns; you "
+            "lose when no move changes the board.\n"
+            "Write \\boxed{up}, \\boxed{down}, \\boxed{left} or \\boxed{right}. On the board, '.' is an empty cell."
+        )
+
+    def _play(self, match: str) -> Played:
+        move = match.lower()
+        board = moved(self.board, move)
+        if board == self.board:
+            return f"Moving {move} changes nothing.", 0.0, "rule"
+        self.board = board
+        a, b, c, d = board
+        highest = max(a.highest, b.highest, c.highest, d.highest)
+        reward = 0.0
+        if highest > self.best:
+            counted = min(highest, self.target)
+            reward = (counted - self.best) / (self.target - self.first_best)
+            self.best = counted
+        self._add_tile()
+        if highest >= self.target:
+            self.over = self.solved = True
+            return f"You moved {move} and made a tile of {1 << highest}.", reward, None
+        if self._is_stuck():
+            self.over = True
+            return f"You moved {move}. No move changes the board any more; the episode ends.", reward, None
+        return f"You moved {move}.", reward, None
+
+    def _add_tile(self) -> None:
+        """Put a tile into an empty cell, each as likely as the others."""
+        board, random = self.board, self.rng.random
+        a, b, c, d = board
+        hole = int(random() * (a.empty + b.empty + c.empty + d.empty))
+        index = 0
+        while hole >= board[index].empty:
+            hole -= board[index].empty
+            index += 1
+        board[index], column = put(board[index], hole, 2 if random() < FOUR_PROBABILITY else 1)
+        self.last = index * SIZE + column
+
+    def _is_stuck(self) -> bool:
+        board = self.board
+        for line in board:
+            if line.empty or line.left is not line:
+                return False
+        return moved(board, "up") == board
+
+    def _suffix(self) -> str:
+        a, b, c, d = self.board
+        return f"{a.text}\n{b.text}\n{c.text}\n{d.text}\nWhich way do you move?"
+
+    def _format_help(self) -> str:
+        return (
+            "There is no move in your answer. Write it as \\boxed{up}, \\boxed{down}, \\boxed{left} or \\boxed{right}. "
+            "The episode ends."
+        )
+
+    def _random_action(self, rng: Mixer) -> str:
+        return f"\\boxed{{{MOVES[below(rng, 4)]}}}"
+
+    def _get_own_state(self) -> State:
+        return {
+            "target": self.target,
+            "board": [list(line.row) for line in self.board],
+            "best": self.best,
+            "first_best": self.first_best,
+            "last": self.last,
+        }
+
+    def _set_own_state(self, state: State) -> None:
+        self.target = state["target"]
+        self.board = [LINES[tuple(row)] for row in state["board"]]
+        self.best, self.first_best = state["best"], state["first_best"]
+        self.last = state["last"]
+
+    def view(self, seat: int = 0) -> GridView:
+        """The board; the arrow keys move."""
+        view = GridView(
+            kind="grid",
+            name="2048, 4 rows, 4 columns",
+            rows=[[self._cell(row, column) for column in range(SIZE)] for row in range(SIZE)],
+            size="l",
+            facts=[
+                ("Target", str(1 << self.target)),
+                ("Largest tile", str(1 << max(line.highest for line in self.board))),
+            ],
+            legend=[("arrow keys", "move all tiles")],
+        )
+        if not self.over:
+            view["keys"] = {f"Arrow{move.capitalize()}": f"\\boxed{{{move}}}" for move in MOVES}
+        return view
+
+    def _cell(self, row: int, column: int) -> Cell:
+        power = self.board[row].row[column]
+        place = f"Row {row + 1}, column {column + 1}"
+        if not power:
+            return Cell(tone="blank", label=f"{place}: empty")
+        cell = Cell(tone="tile", label=f"{place}: {1 << power}", text=str(1 << power), power=power)
+        if row * SIZE + column == self.last:
+            cell["last"] = True
+        return cell
+
+
+register("game:Game2048-v0", Game2048)
+register("game:Game2048-v0-easy", Game2048, target_tile=64, max_turns=50)
+register("game:Game2048-v0-hard", Game2048, target_tile=512, max_turns=50, winnable=False)
+register("game:Game2048-v0-extreme-hard", Game2048, target_tile=2048, max_turns=100, winnable=False)
+register("game:Game2048-v0-random", Game2048, target_tile=None, max_turns=None)
+register("game:Game2048-v1-hard", Game2048, target_tile=512, max_turns=400)
+register("game:Game2048-v1-extreme-hard", Game2048, target_tile=2048, max_turns=1500)

@@ -1,0 +1,209 @@
+r"""Find a secret word letter by letter, or all at once.
+
+Rules:
+    The secret is an English word of `word_length` letters: a common one, or with `hardcore` any of a large list. A
+    letter that the word has is shown in all its places. A whole word may be guessed at any time. The episode is
+    solved by guessing the word or by showing all its letters. A letter that was guessed before, a word of another
+    length and a wrong guess use up a turn.
+
+Actions:
+    `\boxed{L}` for a letter, for example `\boxed{e}`; `\boxed{WORD}` for the word. Upper and lower case do not
+    matter.
+
+Rewards:
+    0.5 / `word_length` for each place that a letter shows. The word earns the same for each place not yet shown, and
+    0.5 more; so does the letter that shows the last place: 1 in all for a solved word. 0 for any other guess. -0.1
+    for an action that cannot be parsed, which ends the episode.
+
+Source:
+    GEM (arXiv 2510.01051), `game:Hangman-v0`. Words: see gem/data/words/README.md.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gem.core import State
+from gem.data import words
+from gem.draw import Mixer, below, choice
+from gem.envs.game import Game, Played
+from gem.envs.games.keyboard import draw_keyboard
+from gem.errors import InvalidArgument
+from gem.registry import register
+from gem.views import Cell, Compose, Gallows, LettersView, Tone
+
+RANDOM_SIZES = [(3, 10), (5, 15), (7, 20)]
+"""Word length and turns among which the `random` difficulty chooses."""
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+HIDDEN = "_"
+TONES: dict[str, tuple[Tone, str]] = {"+": ("hit", "in the word"), "-": ("miss", "not in the word")}
+LAST_STAGE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """None in `word_length` or `max_turns` draws both anew for each episode, as the `random` difficulty does."""
+
+    word_length: int | None
+    max_turns: int | None
+    hardcore: bool
+
+
+class Hangman(Game):
+    """See the module's documentation, which is also the catalog page."""
+
+    pattern = re.compile(r"\\boxed{([a-zA-Z]+)}")
+
+    def __init__(
+        self,
+        word_length: int | None = 3,
+        max_turns: int | None = 10,
+        hardcore: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(seed)
+        longest = words.LONGEST if hardcore else words.LONGEST_COMMON
+        if word_length is not None and not words.SHORTEST <= word_length <= longest:
+            raise InvalidArgument(f"word_length must be from {words.SHORTEST} to {longest}, not {word_length}.")
+        if max_turns is not None and max_turns < 1:
+            raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
+        self.config = Config(word_length, max_turns, hardcore)
+        self.data_hash = words.WORDS_HASH if hardcore else words.COMMON_HASH
+        self.word_length = 0
+        self.secret = ""
+        self.letters = ""
+        """The letters guessed so far, in order, in upper case."""
+        self.wrong_words: list[str] = []
+        self.shown: list[str] = []
+        """The word as everybody sees it, HIDDEN where it is not known."""
+
+    def _draw(self) -> None:
+        config = self.config
+        if config.word_length is None or config.max_turns is None:
+            self.word_length, self.max_turns = choice(self.rng, RANDOM_SIZES)
+        else:
+            self.word_length, self.max_turns = config.word_length, config.max_turns
+        self.secret = choice(self.rng, self.possible_words()).upper()
+        self.letters = ""
+        self.wrong_words = []
+        self.shown = [HIDDEN] * self.word_length
+
+    def possible_words(self) -> tuple[str, ...]:
+        """The list from which the secret is drawn, in lower case."""
+        length = self.word_length
+        return words.all_words(length, length) if self.config.hardcore else words.common(length)
+
+    def _instructions(self) -> str:
+        return (
+            f"I have a secret English word of {self.word_length} letters. Guess one letter at a time, or the whole "
+            f"word, in at most {self.max_turns} turns. A letter that the word has is shown in all its places; '_' "
+            "stands for a place that is not known. You win by guessing the word or by showing all its letters.\n"
+            "Put your guess into \\boxed{}: a letter, for example \\boxed{E}, or a word, for example "
+            f"\\boxed{{{self.possible_words()[0].upper()}}}."
+        )
+
+    def _play(self, match: str) -> Played:
+        guess = match.upper()
+        if len(guess) > 1:
+            return self._play_word(guess)
+        if guess in self.letters:
+            return f"You have guessed {guess} before.", 0.0, "rule"
+        self.letters += guess
+        secret, shown = self.secret, self.shown
+        if guess not in secret:
+            return f"The word has no {guess}.", 0.0, None
+        reward = secret.count(guess) / self.word_length * 0.5
+        for place, letter in enumerate(secret):
+            if letter == guess:
+                shown[place] = guess
+        if HIDDEN not in shown:
+            self.over = self.solved = True
+            return f"All letters are shown: the word is {secret}.", reward + 0.5, None
+        return f"The word has the letter {guess}.", reward, None
+
+    def _play_word(self, guess: str) -> Played:
+        if guess == self.secret:
+            self.over = self.solved = True
+            reward = self.shown.count(HIDDEN) / self.word_length * 0.5 + 0.5
+            self.shown = list(guess)
+            return f"{guess} is the word.", reward, None
+        if len(guess) != self.word_length:
+            return f"The word has {self.word_length} letters; your guess has {len(guess)}.", 0.0, "rule"
+        if guess in self.wrong_words:
+            return f"You have guessed {guess} before.", 0.0, "rule"
+        self.wrong_words.append(guess)
+        return f"{guess} is not the word.", 0.0, None
+
+    def _suffix(self) -> str:
+        return f"The word: {' '.join(self.shown)}\nEnter your guess."
+
+    def _format_help(self) -> str:
+        return "There is no guess in your answer. Write it as \\boxed{E} or \\boxed{WORD}. The episode ends."
+
+    def _random_action(self, rng: Mixer) -> str:
+        guess = choice(rng, self.possible_words()).upper() if below(rng, 2) else choice(rng, ALPHABET)
+        return f"\\boxed{{{guess}}}"
+
+    def _get_own_state(self) -> State:
+        return {
+            "word_length": self.word_length,
+            "secret": self.secret,
+            "letters": self.letters,
+            "wrong_words": list(self.wrong_words),
+            "shown": "".join(self.shown),
+        }
+
+    def _set_own_state(self, state: State) -> None:
+        self.word_length, self.secret = state["word_length"], state["secret"]
+        self.letters, self.wrong_words = state["letters"], list(state["wrong_words"])
+        self.shown = list(state["shown"])
+
+    def view(self, seat: int = 0) -> LettersView:
+        """The word as far as it is known, the gallows, and the keys with what is known of each."""
+        absent = [letter for letter in self.letters if letter not in self.shown]
+        wrong = len(absent) + len(self.wrong_words)
+        lost = self.over and not self.solved
+        left = self.max_turns - self.turn
+        stage = LAST_STAGE if lost else min(LAST_STAGE - 1, LAST_STAGE * wrong // self.max_turns)
+        guesses, turns = "guess" if wrong == 1 else "guesses", "turn" if left == 1 else "turns"
+        view = LettersView(
+            kind="letters",
+            name=f"Hangman, {self.word_length} letters",
+            rows=[],
+            slots=[self._slot(place) for place in range(self.word_length)],
+            gallows=Gallows(stage=stage, label=f"{wrong} wrong {guesses}, {left} {turns} left"),
+            keys=draw_keyboard(
+                {letter: "-" if letter in absent else "+" for letter in self.letters}, TONES, playable=not self.over
+            ),
+            facts=[("Wrong guesses", str(wrong)), ("Wrong words", ", ".join(self.wrong_words) or "none")],
+            legend=[("A to Z", "type a letter or the word"), ("Enter", "guess"), ("Backspace", "delete")],
+        )
+        if not self.over:
+            view["compose"] = Compose(
+                picks=["key"] * self.word_length,
+                prompts=["Type a letter, or the whole word"] + ["Enter, or type on"] * (self.word_length - 1),
+                before="\\boxed{",
+                between="",
+                after="}",
+                confirm=True,
+                fewest=1,
+            )
+        return view
+
+    def _slot(self, place: int) -> Cell:
+        letter = self.shown[place]
+        if letter != HIDDEN:
+            cell = Cell(tone="open", label=f"Letter {place + 1}: {letter}", text=letter)
+            if not self.over and self.letters.endswith(letter):
+                cell["last"] = True
+            return cell
+        if self.over:
+            return Cell(tone="miss", label=f"Letter {place + 1} was {self.secret[place]}", text=self.secret[place])
+        return Cell(tone="blank", label=f"Letter {place + 1}: not known")
+
+
+register("game:Hangman-v0", Hangman)
+register("game:Hangman-v0-easy", Hangman, word_length=3, max_turns=10, hardcore=False)
+register("game:Hangman-v0-hard", Hangman, word_length=7, max_turns=20, hardcore=False)
+register("game:Hangman-v0-random", Hangman, word_length=None, max_turns=None, hardcore=False)
