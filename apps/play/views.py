@@ -165,7 +165,11 @@ def take_turn(request: HttpRequest, episode_id: str) -> HttpResponse:
         return _refused(request, find(episode_id), refusal, after=_number(request, "expected_seq"), typed=action)
     if not _is_htmx(request):
         return redirect(episode)
-    return _fragments(request, episode, expected_seq)
+    # A page whose socket is open is drawn by the event that everybody gets; drawing it here as well delays them all.
+    drawn_by_socket = "Live-Page" in request.headers
+    response = HttpResponse(status=204) if drawn_by_socket else _fragments(request, episode, expected_seq)
+    response["Episode-Seq"] = str(episode.seq)
+    return response
 
 
 @never_cache
