@@ -18,6 +18,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from apps.accounts import visitors
 from apps.accounts.models import User
+from apps.agents.models import Agent
 from apps.episodes.errors import ActionTooLong, NotFound, Refusal, TooFast, Unreadable
 from apps.episodes.models import Episode
 from apps.episodes.operations import restore
@@ -220,6 +221,26 @@ def fork(request: HttpRequest, episode_id: str) -> HttpResponse:
             raise NotFound(f"A turn is a whole number from 0 to {episode.turn_count}.")
         limits.check_start(request)
         branch = operations.fork(episode, turn, user=request.user, visitor=visitors.key(request))
+    except Refusal as refusal:
+        return _refused(request, episode, refusal, after=None)
+    return _go_to(request, branch)
+
+
+@require_POST
+def finish(request: HttpRequest, episode_id: str) -> HttpResponse:
+    """Let an agent (`agent`, the expert unless another is named) play on from `turn`, the last one unless given."""
+    episode = find(episode_id)
+    slug = request.POST.get("agent", "expert")
+    agent = Agent.objects.selectable_by(request.user).filter(slug=slug).first()
+    turn = _number(request, "turn") if "turn" in request.POST else episode.turn_count
+    try:
+        if agent is None:
+            raise shows.CannotPlay(f"There is no agent called {slug}. Choose the expert or the random agent.")
+        if turn is None:
+            raise NotFound(f"A turn is a whole number from 0 to {episode.turn_count}.")
+        limits.check_start(request)
+        visitor = "" if request.user.is_authenticated else visitors.key(request)
+        branch = shows.go_on(episode, turn, agent, user=_user(request), visitor=visitor)
     except Refusal as refusal:
         return _refused(request, episode, refusal, after=None)
     return _go_to(request, branch)
