@@ -131,7 +131,7 @@ class Config:
 class Crosswords(Game):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"\\boxed\{(\d+)\s+(\d+)\s+([a-zA-Z])\}", re.ASCII)
+    pattern = re.compile(r"\\boxed\{(\d+)\s+(\d+)\s+([a-zA-Z])\}")
 
     def __init__(
         self,

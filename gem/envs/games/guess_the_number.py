@@ -47,7 +47,7 @@ class Config:
 class GuessTheNumber(Game):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"\\boxed{(\d+)}", re.ASCII)
+    pattern = re.compile(r"\\boxed{(\d+)}")
 
     def __init__(
         self,

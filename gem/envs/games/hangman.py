@@ -53,7 +53,7 @@ class Config:
 class Hangman(Game):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"\\boxed{([a-zA-Z]+)}")
+    pattern = re.compile(r"\\boxed{([a-zA-Z]+)}", re.IGNORECASE | re.ASCII)
 
     def __init__(
         self,

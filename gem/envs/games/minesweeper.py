@@ -53,7 +53,7 @@ class Config:
 class Minesweeper(Game):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"\\boxed{([a-zA-Z]+)\s(\d+)\s(\d+)}", re.ASCII)
+    pattern = re.compile(r"\\boxed{([a-zA-Z]+)\s(\d+)\s(\d+)}")
 
     def __init__(
         self,

@@ -224,7 +224,7 @@ class Config:
 class Sudoku(Game):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"\\boxed{(\d+)\s(\d+)\s(\d+)}", re.ASCII)
+    pattern = re.compile(r"\\boxed{(\d+)\s(\d+)\s(\d+)}")
 
     def __init__(
         self,

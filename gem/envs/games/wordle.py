@@ -51,7 +51,7 @@ class Config:
 class Wordle(Game):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"\\boxed{([a-zA-Z]+(?:\s+[a-zA-Z]+)*)}", re.ASCII)
+    pattern = re.compile(r"\\boxed{([a-zA-Z]+(?:\s+[a-zA-Z]+)*)}")
 
     def __init__(self, word_length: int | None = 3, max_turns: int | None = 15, seed: int | None = None) -> None:
         super().__init__(seed)
