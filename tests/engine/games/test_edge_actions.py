@@ -129,7 +129,8 @@ ROWS: list[tuple[str, Hidden, list[tuple[str, float]], bool]] = [
         True,
     ),
     ("Hangman-v0-random", GALLOWS, [(r"\boxed{E R}", MALFORMED)], True),
-    ("Hangman-v0-random", {**GALLOWS, "board": list("ERROR"), "guessed_letters": list("EOR")}, [(r"\boxed{error}", 0.5)], True),
+    ("Hangman-v0-random", {**GALLOWS, "board": list("ERROR"), "guessed_letters": ["E", "O", "R"]},
+     [(r"\boxed{error}", 0.5)], True),
     (
         "TowerofHanoi-v0-easy",
         TOWERS,
