@@ -55,7 +55,7 @@ class Config:
 class WikiGame(Game):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"\\boxed{([^{}]+)}")
+    pattern = re.compile(r"\\boxed{([^{}\w]*\w[^{}]*)}")
     prompt = "Which link do you follow?"
 
     def __init__(
