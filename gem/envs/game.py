@@ -31,6 +31,8 @@ class Game(Env):
 
     pattern: ClassVar[re.Pattern[str]]
     """Finds the actions in a text; `_play` gets what `findall` returns for the last one."""
+    prompt: ClassVar[str] = ""
+    """The question with which `_suffix` ends; nobody is asked it after the end of the episode."""
     config: Any
 
     def __init__(self, seed: int | None = None) -> None:
@@ -56,7 +58,7 @@ class Game(Env):
 
     @abstractmethod
     def _suffix(self) -> str:
-        """The board and the prompt for the next action."""
+        """The board and, at its end, `prompt`."""
 
     @abstractmethod
     def _format_help(self) -> str:
@@ -112,6 +114,7 @@ class Game(Env):
             info["error"] = fault
         if terminated or truncated:
             info["success"] = self.solved
+            info["suffix"] = info["suffix"].removesuffix(self.prompt).rstrip("\n")
         return text, reward, terminated, truncated, info
 
     def get_state(self) -> State:

@@ -17,15 +17,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gem.agents.agent import Decision
-from gem.envs.games.sokoban import (
+from gem.envs.games.sokoban import DIRECTIONS, Sokoban
+from gem.envs.games.sokoban_rooms import (
     BOX,
     BOX_ON_TARGET,
-    DIRECTIONS,
     PLAYER,
     PLAYER_ON_TARGET,
     TARGET,
     WALL,
-    Sokoban,
     bits,
     layers,
     pull_distances,

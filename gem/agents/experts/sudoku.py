@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gem.agents.agent import Decision
-from gem.envs.games.sudoku import Search, Sudoku
+from gem.envs.games.sudoku import Sudoku
+from gem.envs.games.sudoku_boards import Search
 
 
 def complete(env: Sudoku) -> Decision:

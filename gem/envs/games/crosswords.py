@@ -131,7 +131,8 @@ class Config:
 class Crosswords(Game):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"\\boxed\{(\d+)\s+(\d+)\s+([a-zA-Z])\}", re.ASCII)
+    pattern = re.compile(r"\\boxed\{(\d+)\s+(\d+)\s+([a-zA-Z])\}")
+    prompt = "Which letter do you write, and where?"
 
     def __init__(
         self,
@@ -248,7 +249,7 @@ class Crosswords(Game):
         self._text = f"{self._text[:at]}{letter.upper()}{self._text[at + 1 :]}"
 
     def _suffix(self) -> str:
-        return f"{self._text}\n{self._clue_text}\nWhich letter do you write, and where?"
+        return f"{self._text}\n{self._clue_text}\n{self.prompt}"
 
     def _format_help(self) -> str:
         return (

@@ -55,6 +55,7 @@ class FifteenPuzzle(Game):
     """See the module's documentation, which is also the catalog page."""
 
     pattern = re.compile(r"\\boxed{(up|down|left|right)}")
+    prompt = "Enter your move."
 
     def __init__(self, num_rows: int | None = 2, max_turns: int | None = 10, seed: int | None = None) -> None:
         super().__init__(seed)
@@ -112,7 +113,7 @@ class FifteenPuzzle(Game):
     def _suffix(self) -> str:
         rows, texts = self.num_rows, [_TEXTS[tile] for tile in self.board]
         lines = [" ".join(texts[i : i + rows]) for i in range(0, len(texts), rows)]
-        return "\n".join(lines) + "\nEnter your move."
+        return "\n".join(lines) + f"\n{self.prompt}"
 
     def _format_help(self) -> str:
         return (

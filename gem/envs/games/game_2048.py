@@ -130,6 +130,7 @@ class Game2048(Game):
     """See the module's documentation, which is also the catalog page."""
 
     pattern = re.compile(r"\\boxed{(up|down|left|right)}", re.IGNORECASE | re.ASCII)
+    prompt = "Which way do you move?"
 
     def __init__(self, target_tile: int | None = 64, max_turns: int | None = 50, seed: int | None = None) -> None:
         super().__init__(seed)
@@ -210,7 +211,7 @@ class Game2048(Game):
 
     def _suffix(self) -> str:
         a, b, c, d = self.board
-        return f"{a.text}\n{b.text}\n{c.text}\n{d.text}\nWhich way do you move?"
+        return f"{a.text}\n{b.text}\n{c.text}\n{d.text}\n{self.prompt}"
 
     def _format_help(self) -> str:
         return (

@@ -47,7 +47,8 @@ class Config:
 class GuessTheNumber(Game):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"\\boxed{(\d+)}", re.ASCII)
+    pattern = re.compile(r"\\boxed{(\d+)}")
+    prompt = "Enter your guess."
 
     def __init__(
         self,
@@ -106,7 +107,7 @@ class GuessTheNumber(Game):
         return 1 - abs(guess - self.secret) / (self.max_number - self.min_number)
 
     def _suffix(self) -> str:
-        return "Enter your guess."
+        return self.prompt
 
     def _format_help(self) -> str:
         return "There is no guess in your answer. Write it as \\boxed{N} with a whole number. The episode ends."

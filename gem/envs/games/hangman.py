@@ -53,7 +53,8 @@ class Config:
 class Hangman(Game):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"\\boxed{([a-zA-Z]+)}")
+    pattern = re.compile(r"\\boxed{([a-zA-Z]+)}", re.IGNORECASE | re.ASCII)
+    prompt = "Enter your guess."
 
     def __init__(
         self,
@@ -136,7 +137,7 @@ class Hangman(Game):
         return f"{guess} is not the word.", 0.0, None
 
     def _suffix(self) -> str:
-        return f"The word: {' '.join(self.shown)}\nEnter your guess."
+        return f"The word: {' '.join(self.shown)}\n{self.prompt}"
 
     def _format_help(self) -> str:
         return "There is no guess in your answer. Write it as \\boxed{E} or \\boxed{WORD}. The episode ends."

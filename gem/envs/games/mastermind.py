@@ -55,7 +55,8 @@ class Config:
 class Mastermind(Game):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"\\boxed{(\d+(?:\s+\d+)*)}", re.ASCII)
+    pattern = re.compile(r"\\boxed{(\d+(?:\s+\d+)*)}")
+    prompt = "Enter your guess."
 
     def __init__(
         self,
@@ -129,7 +130,7 @@ class Mastermind(Game):
         return f"Your guess gets {black} black and {white} white.", reward, None
 
     def _suffix(self) -> str:
-        return "Enter your guess."
+        return self.prompt
 
     def _format_help(self) -> str:
         return (

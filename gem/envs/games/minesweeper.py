@@ -53,7 +53,8 @@ class Config:
 class Minesweeper(Game):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"\\boxed{([a-zA-Z]+)\s(\d+)\s(\d+)}", re.ASCII)
+    pattern = re.compile(r"\\boxed{([a-zA-Z]+)\s(\d+)\s(\d+)}")
+    prompt = "What do you do next?"
 
     def __init__(
         self,
@@ -181,7 +182,7 @@ class Minesweeper(Game):
         width = 3 * self.cols
         cells = "  ".join([*self.shown, ""])
         board = [f"{_NUMBERS[row]}  {cells[row * width : row * width + width - 2]}" for row in range(self.rows)]
-        return "\n".join([f"    {' '.join(_NUMBERS[: self.cols])}", *board, "What do you do next?"])
+        return "\n".join([f"    {' '.join(_NUMBERS[: self.cols])}", *board, self.prompt])
 
     def _format_help(self) -> str:
         return (

@@ -48,7 +48,8 @@ class Config:
 class TowerOfHanoi(Game):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"\\boxed{([ABCabc])\s*,?\s*([ABCabc])}", re.ASCII)
+    pattern = re.compile(r"\\boxed{([ABCabc])\s*,?\s*([ABCabc])}")
+    prompt = "Enter your move."
 
     def __init__(self, num_disks: int | None = 3, max_turns: int | None = 10, seed: int | None = None) -> None:
         super().__init__(seed)
@@ -105,7 +106,7 @@ class TowerOfHanoi(Game):
 
     def _suffix(self) -> str:
         towers = self.towers
-        return f"A: {' '.join(towers['A'])}\nB: {' '.join(towers['B'])}\nC: {' '.join(towers['C'])}\nEnter your move."
+        return f"A: {' '.join(towers['A'])}\nB: {' '.join(towers['B'])}\nC: {' '.join(towers['C'])}\n{self.prompt}"
 
     def _format_help(self) -> str:
         return "There is no move in your answer. Write it as \\boxed{A C}. The episode ends."

@@ -55,7 +55,8 @@ class Config:
 class WikiGame(Game):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"\\boxed{([^{}]+)}")
+    pattern = re.compile(r"\\boxed{([^{}\w]*\w[^{}]*)}")
+    prompt = "Which link do you follow?"
 
     def __init__(
         self,
@@ -96,9 +97,7 @@ class WikiGame(Game):
         self.page = page
         self._ways = {link.words.casefold(): link.page for link in page.links}
         links = ", ".join(link.words for link in page.links)
-        self._text = (
-            f"{page.title}\n{page.text}\nLinks: {links}\nTarget: {self.target.title}\nWhich link do you follow?"
-        )
+        self._text = f"{page.title}\n{page.text}\nLinks: {links}\nTarget: {self.target.title}\n{self.prompt}"
 
     def _instructions(self) -> str:
         return (

@@ -63,7 +63,8 @@ class Config:
 class WordSearch(Game):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"\\boxed\{(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\}", re.ASCII)
+    pattern = re.compile(r"\\boxed\{(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\}")
+    prompt = "Which word do you mark?"
 
     def __init__(
         self,
@@ -138,7 +139,7 @@ class WordSearch(Game):
         left = [word for index, word in enumerate(self.words) if index not in self.found]
         found = [self.words[index] for index in self.found]
         lines.append(f"To find: {', '.join(left) or 'none'}. Found: {', '.join(found) or 'none'}.")
-        lines.append("Which word do you mark?")
+        lines.append(self.prompt)
         self._text = "\n".join(lines)
 
     def _instructions(self) -> str:

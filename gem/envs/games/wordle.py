@@ -51,7 +51,8 @@ class Config:
 class Wordle(Game):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"\\boxed{([a-zA-Z]+(?:\s+[a-zA-Z]+)*)}", re.ASCII)
+    pattern = re.compile(r"\\boxed{([a-zA-Z]+(?:\s+[a-zA-Z]+)*)}")
+    prompt = "Enter your guess."
 
     def __init__(self, word_length: int | None = 3, max_turns: int | None = 15, seed: int | None = None) -> None:
         super().__init__(seed)
@@ -108,7 +109,7 @@ class Wordle(Game):
         return f"The marks of your guess:\n{guess}\n{marks}\n", reward, None
 
     def _suffix(self) -> str:
-        return "Enter your guess."
+        return self.prompt
 
     def _format_help(self) -> str:
         return "There is no guess in your answer. Write it as \\boxed{word} with letters only. The episode ends."

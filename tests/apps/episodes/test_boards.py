@@ -1,9 +1,13 @@
 """How a view is drawn."""
 
+import re
+from typing import Any
+
 import pytest
 from django.template.loader import render_to_string
 
 import gem
+from apps.episodes.templatetags.episodes import board_template
 from gem import registry
 from gem.views import Cell, GridView, TextView
 
@@ -21,25 +25,75 @@ def test_nothing_in_a_view_becomes_markup() -> None:
     assert "<script" not in html
 
 
-@pytest.mark.parametrize("env_id", IDS)
-def test_an_acting_board_is_a_grid_with_one_cell_in_the_tab_order(env_id: str) -> None:
+def board(env_id: str, *, acting: bool) -> tuple[gem.views.View, str]:
+    """A view and its HTML, drawn by the template of its kind."""
     env = gem.make(env_id)
     env.reset(seed=3)
-    html = render_to_string("boards/grid.html", {"view": env.view(), "acting": True})
+    view = env.view()
+    return view, render_to_string(board_template(view), {"view": view, "acting": acting, "picture": not acting})
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_an_acting_board_can_be_played_by_keyboard(env_id: str) -> None:
+    """A grid moves one tab stop with the arrow keys; letters, towers and links are buttons in the tab order.
+
+    What takes several picks says what to pick next, aloud, and every pick is a button.
+    """
+    view, html = board(env_id, acting=True)
+    KINDS[view["kind"]](view, html)
+    if "compose" in view:
+        assert html.count('role="status" data-prompt') == 1
+        assert f'data-picks="{" ".join(view["compose"]["picks"])}"' in html
+        for tag in re.findall(r"<[^>]*data-part=[^>]*>", html):
+            assert tag.startswith("<button")
+            assert 'type="button"' in tag, "a pick sends nothing by itself"
+            assert "aria-label=" in tag
+    assert "data-part=" in html or 'name="act" value="\\boxed{' in html
+    assert html.count("data-acting") == 1, "the page's script finds one board"
+
+
+def check_grid(view: Any, html: str) -> None:
     assert html.count('role="grid"') == 1
-    assert html.count('tabindex="0"') == 1
-    assert html.count('role="gridcell"') == html.count("aria-label") - 1 - html.count('class="pad"') * 5
-    assert 'name="act" value="\\boxed{' in html
+    assert html.count('tabindex="0"') == 1, "one cell is in the tab order; the arrow keys move it"
+    cells = sum(map(len, view["rows"]))
+    assert html.count('role="gridcell"') == cells
+    assert (
+        len(re.findall(r'<[^>]*role="gridcell"[^>]*aria-label="|<[^>]*aria-label="[^>]*role="gridcell"', html)) == cells
+    )
+
+
+def check_letters(view: Any, html: str) -> None:
+    keys = re.findall(r'<button class="key"[^>]*data-cap="([^"]*)"[^>]*aria-label="[^"]+"', html)
+    assert keys == [key["text"] for row in view["keys"] for key in row], "every key is a button with a name"
+    assert 'data-does="send"' in html
+    assert 'data-does="delete"' in html
+    assert "tabindex" not in html, "buttons are in the tab order as they stand"
+
+
+def check_towers(view: Any, html: str) -> None:
+    towers = re.findall(
+        r'<button class="tower"[^>]*data-cap="(.)"[^>]*aria-pressed="false"[^>]*aria-label="[^"]+"', html
+    )
+    assert towers == [tower["text"] for tower in view["towers"]], "every tower is a button, also reached by its letter"
+    assert "tabindex" not in html
+
+
+def check_links(view: Any, html: str) -> None:
+    assert html.count('<button class="link" type="submit" form="say" name="act"') == len(view["links"])
+    assert '<ul class="links" aria-label=' in html
+    assert "tabindex" not in html
+
+
+KINDS = {"grid": check_grid, "letters": check_letters, "towers": check_towers, "links": check_links}
 
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_a_picture_has_one_name_and_nothing_to_press(env_id: str) -> None:
-    env = gem.make(env_id)
-    env.reset(seed=3)
-    html = render_to_string("boards/grid.html", {"view": env.view()})
+    _, html = board(env_id, acting=False)
     assert html.count('role="img"') == html.count("aria-label") == 1
     assert "<button" not in html
     assert "tabindex" not in html
+    assert "data-acting" not in html
 
 
 def test_the_hinted_cell_is_ringed_for_either_verb() -> None:

@@ -20,6 +20,15 @@ def test_the_info_says_at_the_end_whether_it_was_solved(env: gem.Env) -> None:
         assert isinstance(turns[-1][5]["success"], bool)
 
 
+def test_the_last_turn_asks_for_no_other_action(env: gem.Env) -> None:
+    for seed in range(5):
+        *earlier, last = random_episode(env, seed)
+        asked = {str(turn[5].get("suffix", "")).rpartition("\n")[2] for turn in earlier} - {""}
+        suffix = str(last[5].get("suffix", ""))
+        assert not suffix.endswith(("?", "\n"))
+        assert not asked & set(suffix.splitlines())
+
+
 def test_random_actions_are_understood(env: gem.Env) -> None:
     for seed in range(20):
         assert all(info.get("error") != "format" for *_, info in random_episode(env, seed))

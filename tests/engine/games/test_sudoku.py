@@ -7,7 +7,8 @@ import random
 import pytest
 
 import gem
-from gem.envs.games.sudoku import Search, Sudoku, full_board, layout, remove_numbers
+from gem.envs.games.sudoku import Sudoku
+from gem.envs.games.sudoku_boards import Search, full_board, layout, remove_numbers
 from gem.errors import InvalidArgument
 
 
