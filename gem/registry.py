@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -36,6 +36,8 @@ class EnvSpec:
     """`fast` environments may be stepped in the web process."""
     winnable: bool = True
     """Whether an episode can be solved within its turn limit."""
+    seats: int = 1
+    """Seats by the rules; where there are several, the arguments `opponent` and `seat` leave one to act from."""
 
     @property
     def category(self) -> str:
@@ -109,6 +111,7 @@ def register(
     replay: Replay = "exact",
     cost: Cost = "fast",
     winnable: bool = True,
+    seats: int = 1,
     **kwargs: Any,
 ) -> None:
     """Make `gem.make(env_id)` call `entry_point(**kwargs)`.
@@ -120,7 +123,7 @@ def register(
         raise InvalidArgument(f"An environment id needs a category: 'game:{env_id}', not {env_id!r}.")
     if env_id in ENV_REGISTRY:
         raise InvalidArgument(f"{env_id!r} is already registered; choose another id or raise its version.")
-    ENV_REGISTRY[env_id] = EnvSpec(env_id, entry_point, dict(kwargs), version, replay, cost, winnable)
+    ENV_REGISTRY[env_id] = EnvSpec(env_id, entry_point, dict(kwargs), version, replay, cost, winnable, seats)
 
 
 def spec(env_id: str) -> EnvSpec:
@@ -147,15 +150,31 @@ def specs() -> list[EnvSpec]:
 def make(env_id: str, **kwargs: Any) -> Env:
     """Make the environment registered as `env_id`; `kwargs` override its registered arguments.
 
+    Where there are several seats, `opponent="expert"` puts that agent into all but one of them, and `seat` says which
+    one is left (see `gem.wrappers.Opponent`).
+
     Raises:
         UnknownEnvironment: if no such id is registered.
         InvalidArgument: if an argument is unknown (the nearest is named) or has an impossible value.
     """
     env_spec = spec(env_id)
     factory = env_spec.load()
-    check_kwargs(factory, kwargs, env_id)
-    env = factory(**{**env_spec.kwargs, **kwargs})
+    given = {**env_spec.kwargs, **kwargs}
+    seating = {name: given.pop(name) for name in ("opponent", "seat") if env_spec.seats > 1 and name in given}
+    check_kwargs(factory, [name for name in kwargs if name in given], env_id)
+    env = factory(**given)
     env.unwrapped.spec = env_spec
+    return _opposed(env, **seating) if seating else env
+
+
+def _opposed(env: Env, opponent: str | None = None, seat: int | None = None) -> Env:
+    """The environment with an agent in the other seats, if one is named."""
+    from gem.wrappers.opponent import Opponent  # noqa: PLC0415 (agents know environments, which register themselves)
+
+    if opponent is not None:
+        return Opponent(env, opponent, seat)
+    if seat is not None:
+        raise InvalidArgument("A seat is chosen together with an opponent: opponent='expert', seat=0.")
     return env
 
 
@@ -170,7 +189,7 @@ def print_envs() -> None:
             print(f"  {env_id}")  # noqa: T201
 
 
-def check_kwargs(factory: Callable[..., Env], kwargs: Mapping[str, Any], env_id: str) -> None:
+def check_kwargs(factory: Callable[..., Env], kwargs: Iterable[str], env_id: str) -> None:
     """Refuse arguments that `factory` does not take, naming the nearest one that it does.
 
     Raises:

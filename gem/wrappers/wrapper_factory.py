@@ -11,11 +11,13 @@ from gem.core import Env
 from gem.errors import InvalidArgument
 from gem.wrappers.episode_tracking_wrapper import EpisodeTrackingWrapper
 from gem.wrappers.observation_wrapper import ObservationWrapper
+from gem.wrappers.opponent import Opponent
 from gem.wrappers.time_limit import TimeLimit
 
 WrapperFn = Callable[..., Env]
 
 WRAPPER_FACTORY: dict[str, WrapperFn] = {
+    "opponent": Opponent,
     "time_limit": TimeLimit,
     "concat": partial(ObservationWrapper, include_action=False),
     "concat_with_action": partial(ObservationWrapper, include_action=True),

@@ -20,6 +20,7 @@ from gem.agents.experts.mastermind import guess_code
 from gem.agents.experts.minesweeper import deduce
 from gem.agents.experts.sokoban import plan_ahead
 from gem.agents.experts.sudoku import complete
+from gem.agents.experts.tic_tac_toe import search_all
 from gem.agents.experts.tower_of_hanoi import move_shortest
 from gem.agents.experts.wiki_game import search_links
 from gem.agents.experts.word_search import read_lines
@@ -29,6 +30,7 @@ from gem.errors import InvalidArgument
 Solver = Callable[[Any], Decision]
 
 EXPERTS: Mapping[str, Solver] = {
+    "duel:TicTacToe": search_all,
     "game:Crosswords": fit_words,
     "game:FifteenPuzzle": slide_shortest,
     "game:Game2048": expectimax,
