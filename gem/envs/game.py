@@ -39,6 +39,11 @@ class BoxedEnv(Env):
         self.over = True
         self._asked = 0  # random actions asked for at this turn, so that two questions get two answers
 
+    @property
+    def to_act(self) -> tuple[int, ...]:
+        """As `Env.to_act`; nobody after the end."""
+        return () if self.over else (0,)
+
     @abstractmethod
     def _draw(self) -> None:
         """Draw a new episode from `self.rng`; set `self.max_turns`."""

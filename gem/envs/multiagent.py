@@ -17,7 +17,7 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Literal
 
 from gem.core import Info, State, Step
-from gem.envs.game import FORMAT_PENALTY, BoxedEnv
+from gem.envs.game import BoxedEnv
 from gem.errors import EpisodeOver
 from gem.seats import SPECTATOR, with_success
 
@@ -151,6 +151,10 @@ class MultiAgentEnv(BoxedEnv):
         own, others = self.forfeit
         self._end([own if one == seat else others for one in range(self.num_seats)])
 
+    def _title(self, seat: int) -> str:
+        """The name of a seat at the beginning of a sentence."""
+        return self.names[seat][0].upper() + self.names[seat][1:]
+
     def _pass_on(self) -> None:
         """Give the turn to the next seat."""
         self.acting = (self.acting + 1) % self.num_seats
@@ -216,7 +220,7 @@ class SimultaneousEnv(MultiAgentEnv):
         self.sealed.append(choice)
         if len(self.sealed) < self.num_seats:
             self._tell(seat, "Your choice is sealed.")
-            return f"{self.names[seat].capitalize()} has chosen.", None
+            return f"{self._title(seat)} has chosen.", None
         choices, self.sealed = self.sealed, []
         return self._resolve(choices), None
 
@@ -226,6 +230,3 @@ class SimultaneousEnv(MultiAgentEnv):
     def _set_common_state(self, state: State) -> None:
         super()._set_common_state(state)
         self.sealed = list(state["sealed"])
-
-
-__all__ = ["FORMAT_PENALTY", "MultiAgentEnv", "SimultaneousEnv"]
