@@ -79,6 +79,8 @@ def _parser() -> Parser:
     one = add("play", "Play an environment in the terminal.")
     one.add_argument("env_id", metavar="ID")
     one.add_argument("--seed", type=int, help="names the episode; drawn if left out")
+    one.add_argument("--seat", type=int, help="where you sit if there are several seats (0)")
+    one.add_argument("--opponent", help="who sits in the others: expert, random, or human to type for all seats")
 
     one = add("eval", "Let an agent play many episodes and print its scores.")
     one.add_argument("--agent", required=True, help="random or expert")
@@ -89,6 +91,7 @@ def _parser() -> Parser:
     one.add_argument("--seed", type=int, help="of the first episode; the others follow it (0)")
     one.add_argument("--num-envs", type=int, default=16, help="episodes played at the same time (16)")
     one.add_argument("--max-turns", type=int, help="a turn limit below the environments' own")
+    one.add_argument("--opponent", help="random or expert, for environments with several seats; the seats are swapped")
     one.add_argument("--out", type=Path, metavar="FILE.jsonl", help="add every episode to this file; go on from it")
 
     one = add("replay", "Re-execute the episodes of a file and compare every turn.")
@@ -144,32 +147,67 @@ def envs(word: str) -> int:
 PLAY_HELP = "? shows the rules, hint asks the expert, quit leaves."
 
 
-def play(env_id: str, seed: int | None) -> int:
+def play(env_id: str, seed: int | None, seat: int | None, opponent: str | None) -> int:
     """Play one episode by typing."""
-    env = gem.make(env_id)
+    from gem.seats import perceived, rewards, success  # noqa: PLC0415
+
+    env = _seated(env_id, seat, opponent)
     observation, info = env.reset(seed=seed)
     print(f"{env_id}, seed {env.seed}. {PLAY_HELP}\n")
     boxed = "\\boxed{" in env.sample_random_action()
-    rules = observation
-    turn, total = 0, 0.0
+    rules = perceived(env.to_act[0], observation, info)[0]
+    turn, totals = 0, [0.0] * env.seats
     while True:
-        print(_prompt(observation, info))
-        action = _ask(env, turn + 1, rules, observation, info)
+        acting = env.to_act[0]
+        reading, own = perceived(acting, observation, info)
+        print(f"Seat {acting}:\n{_prompt(reading, own)}" if env.seats > 1 else _prompt(reading, own))
+        action = _ask(env, turn + 1, rules, reading, own)
         if action is None:
-            print(f"You left after {_count(turn, 'turn')} with a return of {total:g}.")
+            print(f"You left after {_count(turn, 'turn')} with a return of {_returns(totals)}.")
             return 0
         if boxed and "\\boxed{" not in action:
             action = f"\\boxed{{{action}}}"
         observation, reward, terminated, truncated, info = env.step(action)
-        turn, total = turn + 1, total + reward
-        print(f"\nreward {reward:g}, return {total:g}")
+        turn += 1
+        totals = [total + one for total, one in zip(totals, rewards(reward, info), strict=True)]
+        print(f"\nreward {reward:g}, return {_returns(totals)}")
         if terminated or truncated:
             break
     print(_prompt(observation, info))
-    how = "Solved" if info.get("success") else "The turn limit is reached" if truncated else "Not solved"
-    print(f"\n{how} after {_count(turn, 'turn')}, with a return of {total:g}.")
-    print(f"The same episode again: gemweb play {env_id} --seed {env.seed}")
+    solved = [one for one in range(env.seats) if success(one, info)]
+    if env.seats > 1:
+        how = f"Seat {' and seat '.join(map(str, solved))} succeeded" if solved else "No seat succeeded"
+    else:
+        how = "Solved" if solved else "The turn limit is reached" if truncated else "Not solved"
+    print(f"\n{how} after {_count(turn, 'turn')}, with a return of {_returns(totals)}.")
+    given = {"--seat": seat, "--opponent": opponent}
+    words = "".join(f" {name} {value}" for name, value in given.items() if value is not None)
+    print(f"The same episode again: gemweb play {env_id} --seed {env.seed}{words}")
     return 0
+
+
+def _seated(env_id: str, seat: int | None, opponent: str | None) -> gem.Env:
+    """The environment with the opponent in all seats but the player's, if there are several.
+
+    Raises:
+        UsageError: if there are no seats to choose.
+    """
+    from gem.agents import has_expert  # noqa: PLC0415
+
+    if gem.spec(env_id).open_seats == 1:
+        if seat is not None or opponent is not None:
+            raise UsageError(f"{env_id} has one seat: leave --seat and --opponent out.")
+        return gem.make(env_id)
+    if opponent == "human":
+        if seat is not None:
+            raise UsageError("With --opponent human you type for every seat: leave --seat out.")
+        return gem.make(env_id)
+    return gem.make(env_id, opponent=opponent or ("expert" if has_expert(env_id) else "random"), seat=seat or 0)
+
+
+def _returns(totals: Sequence[float]) -> str:
+    """One return, or one for each seat."""
+    return " and ".join(f"{total:g}" for total in totals)
 
 
 def _prompt(observation: str, info: Info) -> str:
@@ -223,6 +261,7 @@ def evaluate(
     seed: int | None,
     num_envs: int,
     max_turns: int | None,
+    opponent: str | None,
     out: Path | None,
 ) -> int:
     """Play what is asked for, except what `out` holds already, and print the scores."""
@@ -230,24 +269,26 @@ def evaluate(
     from gem.rollout import rollout  # noqa: PLC0415
 
     given = {"benchmark": benchmark, "env_ids": env, "episodes_per_env": episodes, "seed": seed}
-    spec = _spec(agent=agent, num_envs=num_envs, max_turns=max_turns, **given)
-    player = make_agent(agent)
+    spec = _spec(agent=agent, num_envs=num_envs, max_turns=max_turns, opponent=opponent, **given)
+    player, other = make_agent(agent), None if opponent is None else make_agent(opponent)
     for env_id in spec.env_ids:
-        if agent == "expert" and not has_expert(env_id):
+        if "expert" in (agent, opponent) and not has_expert(env_id):
             raise UsageError(f"There is no expert for {env_id}.")
     slots = _slots(spec)
     outcomes: dict[str, list[Outcome]] = {env_id: [] for env_id in spec.env_ids}
     with contextlib.ExitStack() as stack:
         file: TextIO | None = None
         if out is not None:
-            slots, file = _go_on(out, agent, slots, outcomes)
+            slots, file = _go_on(out, spec, slots, outcomes)
             stack.enter_context(file)
         done = spec.episodes_total - len(slots)
         if done:
             print(f"{done:,} of {spec.episodes_total:,} episodes are in {out} already.", file=sys.stderr)
-        for record in _progress(rollout(player, slots, num_envs=spec.num_envs), done, spec.episodes_total):
+        for record in _progress(
+            rollout(player, slots, num_envs=spec.num_envs, opponent=other), done, spec.episodes_total
+        ):
             if file is not None:
-                _write(file, record, agent)
+                _write(file, record, spec)
             outcomes[record.identity.env_id].append(_outcome(record))
     _print_scores(spec, outcomes)
     return 0
@@ -272,12 +313,14 @@ def _spec(**given: object) -> EvaluationSpec:
 def _slots(spec: EvaluationSpec) -> list[Slot]:
     from gem.rollout import Slot  # noqa: PLC0415
 
-    seeds = [(part.env_id, part.first_seed + i) for part in spec.parts for i in range(part.episodes)]
+    places = [(part.env_id, *part.place(i)) for part in spec.parts for i in range(part.episodes)]
     wrappers = spec.wrappers
-    return [Slot(index, env_id, seed, {}, wrappers) for index, (env_id, seed) in enumerate(seeds)]
+    return [Slot(index, env_id, seed, {}, wrappers, seat) for index, (env_id, seed, seat) in enumerate(places)]
 
 
-def _go_on(out: Path, agent: str, slots: list[Slot], outcomes: dict[str, list[Outcome]]) -> tuple[list[Slot], TextIO]:
+def _go_on(
+    out: Path, spec: EvaluationSpec, slots: list[Slot], outcomes: dict[str, list[Outcome]]
+) -> tuple[list[Slot], TextIO]:
     """The slots that `out` does not hold yet, and the file to add them to; the outcomes of the others are noted.
 
     Raises:
@@ -285,16 +328,17 @@ def _go_on(out: Path, agent: str, slots: list[Slot], outcomes: dict[str, list[Ou
     """
     from gem import episode_files  # noqa: PLC0415
 
-    missing = {(slot.env_id, slot.seed): slot for slot in slots}
+    missing = {(slot.env_id, slot.seed, slot.seat): slot for slot in slots}
     try:
         if out.exists() and out.stat().st_size:
             episode_files.mend(out)
         if out.exists() and out.stat().st_size:
             for stored in episode_files.read(out):
                 record = stored.record
-                slot = missing.get((record.identity.env_id, record.identity.seed))
-                if slot is not None and stored.agent == agent and _is_of(record, slot):
-                    del missing[slot.env_id, slot.seed]
+                slot = missing.get((record.identity.env_id, record.identity.seed, record.seat))
+                same = (stored.agent, stored.opponent) == (spec.agent, _opponent(spec, record))
+                if slot is not None and same and _is_of(record, slot):
+                    del missing[slot.env_id, slot.seed, slot.seat]
                     outcomes[slot.env_id].append(_outcome(record)._replace(place=slot.index))
         return list(missing.values()), out.open("a", encoding="utf-8")
     except OSError as error:
@@ -312,11 +356,16 @@ def _is_of(record: EpisodeRecord, slot: Slot) -> bool:
     )
 
 
-def _write(file: TextIO, record: EpisodeRecord, agent: str) -> None:
+def _opponent(spec: EvaluationSpec, record: EpisodeRecord) -> str:
+    """Who sat in the other seats of this episode; nobody if there are none."""
+    return spec.opponent or "" if gem.spec(record.identity.env_id).open_seats > 1 else ""
+
+
+def _write(file: TextIO, record: EpisodeRecord, spec: EvaluationSpec) -> None:
     from gem import episode_files  # noqa: PLC0415
 
     try:
-        file.write(episode_files.line(record, agent))
+        file.write(episode_files.line(record, spec.agent, _opponent(spec, record)))
         file.flush()
     except OSError as error:
         raise UsageError(f"{file.name} cannot be written: {error.strerror}.") from error
@@ -343,7 +392,8 @@ def _print_scores(spec: EvaluationSpec, outcomes: dict[str, list[Outcome]]) -> N
             score = _score(benchmark, env_id, summary)
             rows[-1].append("" if score is None else _interval(score))
             scores += [] if score is None else [score]
-    print(f"{spec.agent}, {spec.episodes_total:,} episodes")
+    against = f" against {spec.opponent}, from each seat alike" if spec.opponent else ""
+    print(f"{spec.agent}{against}, {spec.episodes_total:,} episodes")
     _table(headings + (["score"] if benchmark else []), rows)
     if benchmark is not None and len(scores) == len(outcomes):
         print(f"Score on {benchmark.name} (0: random, 1: best possible): {_interval(pool(scores))}")

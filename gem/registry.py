@@ -40,6 +40,11 @@ class EnvSpec:
     """Seats by the rules; where there are several, the arguments `opponent` and `seat` leave one to act from."""
 
     @property
+    def open_seats(self) -> int:
+        """How many seats are left to act from: one if an opponent is registered with the id."""
+        return 1 if self.kwargs.get("opponent") else self.seats
+
+    @property
     def category(self) -> str:
         """The part before the colon: game, math, code ..."""
         return self.id.partition(":")[0]

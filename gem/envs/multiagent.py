@@ -133,8 +133,9 @@ class MultiAgentEnv(BoxedEnv):
         """Play the action if it can be; its account and the fault in it."""
         matches = self.pattern.findall(action)
         if not matches:
+            text = self._format_help()
             self._give_up(seat)
-            return self._format_help(), "format"
+            return text, "format"
         text, fault = self._play(seat, matches[-1])
         if fault is None:
             self.warned = False

@@ -21,6 +21,7 @@ from gem.agents.experts.kuhn_poker import play_equilibrium
 from gem.agents.experts.mastermind import guess_code
 from gem.agents.experts.minesweeper import deduce
 from gem.agents.experts.negotiation import concede_slowly
+from gem.agents.experts.prisoners_dilemma import repay
 from gem.agents.experts.sokoban import plan_ahead
 from gem.agents.experts.sudoku import complete
 from gem.agents.experts.tic_tac_toe import search_all
@@ -36,6 +37,7 @@ EXPERTS: Mapping[str, Solver] = {
     "duel:ConnectFour": search_deeper,
     "duel:KuhnPoker": play_equilibrium,
     "duel:Negotiation": concede_slowly,
+    "duel:PrisonersDilemma": repay,
     "duel:TicTacToe": search_all,
     "game:Crosswords": fit_words,
     "game:FifteenPuzzle": slide_shortest,

@@ -3,4 +3,5 @@
 from gem.envs.duels import connect_four as connect_four
 from gem.envs.duels import kuhn_poker as kuhn_poker
 from gem.envs.duels import negotiation as negotiation
+from gem.envs.duels import prisoners_dilemma as prisoners_dilemma
 from gem.envs.duels import tic_tac_toe as tic_tac_toe
