@@ -22,6 +22,7 @@ from gem.agents.experts.mastermind import guess_code
 from gem.agents.experts.minesweeper import deduce
 from gem.agents.experts.negotiation import concede_slowly
 from gem.agents.experts.prisoners_dilemma import repay
+from gem.agents.experts.retail import serve
 from gem.agents.experts.sokoban import plan_ahead
 from gem.agents.experts.sudoku import complete
 from gem.agents.experts.tic_tac_toe import search_all
@@ -34,6 +35,7 @@ from gem.errors import InvalidArgument
 Solver = Callable[[Any], Decision]
 
 EXPERTS: Mapping[str, Solver] = {
+    "dialogue:Retail": serve,
     "duel:ConnectFour": search_deeper,
     "duel:KuhnPoker": play_equilibrium,
     "duel:Negotiation": concede_slowly,
