@@ -177,16 +177,16 @@ def _variant(env: Retail, item: str, words: str) -> str | None:
 
 def _cancel(case: Case) -> Decision:
     if case.env.shop["orders"][case.order]["status"] != "pending":
-        return _refuse("The case.order has left the shop.")
+        return _refuse("The order has left the shop.")
     reason = CANCEL_REASONS["mistake" in case.words]
-    return _tool("cancel_order", "A pending case.order may be cancelled.", order=case.order, reason=reason)
+    return _tool("cancel_order", "A pending order may be cancelled.", order=case.order, reason=reason)
 
 
 def _redirect(case: Case) -> Decision:
     if case.env.shop["orders"][case.order]["status"] != "pending":
-        return _refuse("The case.order has left the shop.")
+        return _refuse("The order has left the shop.")
     return _tool(
-        "change_address", "A pending case.order may go elsewhere.", order=case.order, address=_address(case.words)
+        "change_address", "A pending order may go elsewhere.", order=case.order, address=_address(case.words)
     )
 
 
@@ -202,7 +202,7 @@ def _address(words: str) -> str:
 
 def _swap(case: Case) -> Decision:
     if case.env.shop["orders"][case.order]["status"] != "pending":
-        return _refuse("The case.order has left the shop.")
+        return _refuse("The order has left the shop.")
     return _replace(case.env, "change_item", case.order, case.words)
 
 
@@ -250,13 +250,13 @@ def _broken(case: Case) -> Decision:
 
 def _status(case: Case) -> Decision:
     return _say(
-        f"The case.order {case.order} is {case.env.shop['orders'][case.order]['status']}. {MORE}", "The data say so."
+        f"The order {case.order} is {case.env.shop['orders'][case.order]['status']}. {MORE}", "The data say so."
     )
 
 
 def _total(case: Case) -> Decision:
     return _say(
-        f"The case.order {case.order} costs {money(total(case.env.shop['orders'][case.order]))}. {MORE}",
+        f"The order {case.order} costs {money(total(case.env.shop['orders'][case.order]))}. {MORE}",
         "The data say so.",
     )
 
