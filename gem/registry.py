@@ -15,6 +15,8 @@ from gem.errors import InvalidArgument, UnknownEnvironment
 Replay = Literal["exact", "taped", "none"]
 Cost = Literal["fast", "slow"]
 
+SEATING = ("opponent", "seat")
+"""The arguments of `make` that fill the other seats."""
 ENTRY_POINTS = "gem.environments"
 """Packages register their own environments by naming a module in this entry point group."""
 
@@ -165,8 +167,9 @@ def make(env_id: str, **kwargs: Any) -> Env:
     env_spec = spec(env_id)
     factory = env_spec.load()
     given = {**env_spec.kwargs, **kwargs}
-    seating = {name: given.pop(name) for name in ("opponent", "seat") if env_spec.seats > 1 and name in given}
-    check_kwargs(factory, [name for name in kwargs if name in given], env_id)
+    known = SEATING if env_spec.seats > 1 else ()
+    seating = {name: given.pop(name) for name in known if name in given}
+    check_kwargs(factory, [name for name in kwargs if name in given], env_id, known)
     env = factory(**given)
     env.unwrapped.spec = env_spec
     return _opposed(env, **seating) if seating else env
@@ -194,8 +197,8 @@ def print_envs() -> None:
             print(f"  {env_id}")  # noqa: T201
 
 
-def check_kwargs(factory: Callable[..., Env], kwargs: Iterable[str], env_id: str) -> None:
-    """Refuse arguments that `factory` does not take, naming the nearest one that it does.
+def check_kwargs(factory: Callable[..., Env], kwargs: Iterable[str], env_id: str, seating: Iterable[str] = ()) -> None:
+    """Refuse arguments that `factory` does not take, naming the nearest one that it or `make` (`seating`) does.
 
     Raises:
         InvalidArgument: on the first unknown argument.
@@ -205,7 +208,7 @@ def check_kwargs(factory: Callable[..., Env], kwargs: Iterable[str], env_id: str
         return
     for name in kwargs:
         if name not in parameters:
-            near = difflib.get_close_matches(name, parameters, n=1)
+            near = difflib.get_close_matches(name, [*parameters, *seating], n=1)
             hint = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(parameters)}."
             raise InvalidArgument(f"{env_id} takes no argument {name!r}. {hint}")
 

@@ -142,5 +142,7 @@ def test_an_opponent_that_cannot_be_is_refused() -> None:
     ):
         with pytest.raises(InvalidArgument):
             gem.make(DUEL, **wrong)
+    with pytest.raises(InvalidArgument, match="Did you mean 'opponent'"):
+        gem.make(DUEL, oponent="expert")
     with pytest.raises(InvalidArgument, match="one seat"):
         wrap(gem.make("game:Wordle-v0"), [{"name": "opponent"}])

@@ -185,9 +185,7 @@ def _cancel(case: Case) -> Decision:
 def _redirect(case: Case) -> Decision:
     if case.env.shop["orders"][case.order]["status"] != "pending":
         return _refuse("The order has left the shop.")
-    return _tool(
-        "change_address", "A pending order may go elsewhere.", order=case.order, address=_address(case.words)
-    )
+    return _tool("change_address", "A pending order may go elsewhere.", order=case.order, address=_address(case.words))
 
 
 def _profile(case: Case) -> Decision:
