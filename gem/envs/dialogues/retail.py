@@ -66,8 +66,12 @@ ASKS = re.compile(r"\?|please|could you|can you|tell me|may i", re.IGNORECASE)
 MORE = re.compile(r"(?:any|some)thing (?:else|more)|further|what else", re.IGNORECASE)
 REFUSES = re.compile(r"cannot|can't|not possible|unfortunately|not allowed|unable|not able", re.IGNORECASE)
 GREETINGS = ("Hello.", "Good morning.", "Hi there.", "Good day to you.")
-PATIENCE = 4
-"""Answers that lead nowhere, after which the customer leaves."""
+PERSONAS = {
+    "calm": (4, "", ""),
+    "hurried": (2, "I have little time.", ""),
+    "chatty": (5, "What a day it has been, with all this rain.", "Let me see, where are my glasses."),
+}
+"""Who customers are: how many answers that lead nowhere they bear, and what they say at first and before facts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,7 @@ class Retail(Game):
         self._left: list[Goal] = []
         self._untold: list[str] = []
         self._identified = self._missed = self._by_name = False
+        self._persona = "calm"
         self._patience = 0
 
     def _draw(self) -> None:
@@ -117,10 +122,12 @@ class Retail(Game):
         self._goal, *self._left = task["goals"]
         self._untold = list(task["info"])
         self._by_name = choice(self.rng, (True, False))
+        self._persona = choice(self.rng, list(PERSONAS))
         self._identified = self._missed = False
-        self._patience = PATIENCE
+        self._patience, small_talk, _ = PERSONAS[self._persona]
         self.seen = []
-        self.messages = [["other", f"{choice(self.rng, GREETINGS)} {self._goal['say']}"]]
+        words = (choice(self.rng, GREETINGS), small_talk, self._goal["say"])
+        self.messages = [["other", " ".join(word for word in words if word)]]
 
     def _instructions(self) -> str:
         policy = "\n".join(f"- {rule}" for rule in POLICY)
@@ -187,7 +194,7 @@ class Retail(Game):
         asked = [topic for topic, words in TOPICS.items() if re.search(words, text, re.IGNORECASE)]
         answers = [known[topic] for topic in asked if topic in known] if ASKS.search(text) else []
         if answers:
-            return " ".join(answers)
+            return " ".join([PERSONAS[self._persona][2], *answers]).strip()
         self._patience -= 1
         if not self._patience:
             self.over = True
@@ -239,6 +246,7 @@ class Retail(Game):
                 "by_name": self._by_name,
                 "identified": self._identified,
                 "missed": self._missed,
+                "persona": self._persona,
                 "patience": self._patience,
             }
         )
@@ -248,7 +256,7 @@ class Retail(Game):
         self.shop, self.messages, self.seen = state["shop"], state["messages"], state["seen"]
         self._wanted, self._caller = state["wanted"], state["caller"]
         self._goal, self._left, self._untold = state["goal"], state["left"], state["untold"]
-        self._by_name, self._patience = state["by_name"], state["patience"]
+        self._by_name, self._persona, self._patience = state["by_name"], state["persona"], state["patience"]
         self._identified, self._missed = state["identified"], state["missed"]
 
     def view(self, seat: int = 0) -> ChatView:
