@@ -166,9 +166,9 @@ class SeatsAtOnce(_Seats, ParallelEnv):
         return dict(self._texts), infos
 
     def step(self, actions: dict[str, str]) -> tuple[Texts, dict[str, float], dict[str, bool], dict[str, bool], Infos]:
-        """One action of every agent; a choice against the rules counts as a fault and is asked for again.
+        """One action of every agent.
 
-        Then the round is not over: the other agents' choices of this call are not taken, and all choose anew.
+        A choice against the rules is asked for again in the next call; the choices of the agents before it stand.
         """
         rewards = dict.fromkeys(self.agents, 0.0)
         terminated = truncated = False
