@@ -84,6 +84,7 @@ class Config:
 class Retail(Game):
     """See the module's documentation, which is also the catalog page."""
 
+    prompt = "What do you do?"
     pattern = re.compile(r"\\boxed{\s*([A-Za-z_]+)\b([^{}]*)}")
 
     def __init__(
@@ -141,7 +142,7 @@ class Retail(Game):
         )
 
     def _suffix(self) -> str:
-        return "What do you do?"
+        return self.prompt
 
     def _format_help(self) -> str:
         return "There is no action in your answer. Write \\boxed{say ...} or \\boxed{tool name=text}. The episode ends."
