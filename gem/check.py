@@ -405,7 +405,7 @@ def _expect_over(env: Env, action: str, when: str) -> None:
         answer = env.step(action)
     except EpisodeOver:
         return
-    except Exception as error:
+    except Exception as error:  # any other one is the finding
         raise Broken(f"step() {when} raised {type(error).__name__} instead of gem.errors.EpisodeOver.") from error
     raise Broken(f"step() {when} was accepted and returned {short(answer[0])}.")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import inspect
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from gem.arguments import check_arguments
 from gem.core import Env
 from gem.errors import InvalidArgument, UnknownEnvironment
 
@@ -153,7 +153,7 @@ def make(env_id: str, **kwargs: Any) -> Env:
     """
     env_spec = spec(env_id)
     factory = env_spec.load()
-    check_kwargs(factory, kwargs, env_id)
+    check_arguments(factory, kwargs, env_id)
     env = factory(**{**env_spec.kwargs, **kwargs})
     env.unwrapped.spec = env_spec
     return env
@@ -168,22 +168,6 @@ def print_envs() -> None:
         print(f"{category} ({len(ids)})")  # noqa: T201 (printing is what it is for)
         for env_id in ids:
             print(f"  {env_id}")  # noqa: T201
-
-
-def check_kwargs(factory: Callable[..., Env], kwargs: Mapping[str, Any], env_id: str) -> None:
-    """Refuse arguments that `factory` does not take, naming the nearest one that it does.
-
-    Raises:
-        InvalidArgument: on the first unknown argument.
-    """
-    parameters = inspect.signature(factory).parameters
-    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
-        return
-    for name in kwargs:
-        if name not in parameters:
-            near = difflib.get_close_matches(name, parameters, n=1)
-            hint = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(parameters)}."
-            raise InvalidArgument(f"{env_id} takes no argument {name!r}. {hint}")
 
 
 def load_plugins() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.urls import reverse
 
@@ -18,6 +18,7 @@ from apps.catalog import docs
 from gem import registry
 from gem.agents import has_expert, make_agent
 from gem.benchmarks import Baseline, baseline
+from gem.evaluate import Interval, wilson
 from gem.registry import EnvSpec
 from gem.replay import frames
 from gem.rollout import Slot, rollout
@@ -50,14 +51,6 @@ PICTURE_TURNS = 60
 """An episode may take a thousand turns; so many are played for its picture."""
 
 
-class Share(NamedTuple):
-    """A share of episodes with its 95 % interval."""
-
-    mean: float
-    low: float
-    high: float
-
-
 @dataclass(frozen=True, slots=True)
 class Stone:
     """The mark of a built-in agent, which the engine knows by its kind only."""
@@ -78,7 +71,7 @@ class Reached:
 
     stone: Stone
     reached: Baseline
-    solved: Share
+    solved: Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,14 +188,14 @@ class Entry:
         return [Reached(stone, row, solved) for stone, row, solved in measured if row and solved]
 
     @property
-    def random_solved(self) -> Share | None:
+    def random_solved(self) -> Interval | None:
         """The share of episodes that the random agent solves."""
-        return share(self.random.success_rate, self.random.n) if self.random else None
+        return _solved(self.random)
 
     @property
-    def expert_solved(self) -> Share | None:
+    def expert_solved(self) -> Interval | None:
         """The share of episodes that the expert solves."""
-        return share(self.expert.success_rate, self.expert.n) if self.expert else None
+        return _solved(self.expert)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,9 +292,6 @@ def _look(env_id: str, begun: Opening) -> Sample:
     return Sample(begun.observation, begun.prompt, actions[0] if actions else "", seen[-1].view)
 
 
-def share(rate: float, n: int) -> Share:
-    """The Wilson interval (95 %) of a share seen in `n` episodes: it stays within 0 and 1, also at the ends."""
-    z = 1.96
-    middle = (rate + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
-    return Share(rate, max(0.0, middle - half), min(1.0, middle + half))
+def _solved(reached: Baseline | None) -> Interval | None:
+    """The share of solved episodes with its interval."""
+    return wilson(round(reached.success_rate * reached.n), reached.n) if reached else None

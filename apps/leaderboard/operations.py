@@ -13,7 +13,7 @@ from apps.jobs.models import Job
 from apps.leaderboard.models import Score
 from gem import benchmarks
 from gem.benchmarks import Benchmark, Entry
-from gem.evaluate import Interval, interval
+from gem.evaluate import Interval, interval, pool
 from gem.specs import EvaluationSpec
 
 
@@ -77,23 +77,18 @@ def _score(job: Job, benchmark: Benchmark, entry: Entry, results: Results) -> Sc
 
 
 def _overall(job: Job, benchmark: Benchmark, scores: Sequence[Score]) -> Score:
-    """The mean over environments, each counting alike.
-
-    Their episodes are independent, so the distances of the interval's ends from the mean add up in squares.
-    """
+    """The mean over environments, each counting alike."""
     count = len(scores)
-    mean = math.fsum(score.mean for score in scores) / count
-    below = math.sqrt(math.fsum((score.mean - score.low) ** 2 for score in scores)) / count
-    above = math.sqrt(math.fsum((score.high - score.mean) ** 2 for score in scores)) / count
+    pooled = pool([Interval(score.mean, score.low, score.high) for score in scores])
     return Score(
         job=job,
         agent_id=job.agent_id,
         benchmark=benchmark.name,
         benchmark_version=benchmark.version,
         env_id="",
-        mean=mean,
-        low=mean - below,
-        high=mean + above,
+        mean=pooled.mean,
+        low=pooled.low,
+        high=pooled.high,
         mean_return=math.fsum(score.mean_return for score in scores) / count,
         success_rate=math.fsum(score.success_rate for score in scores) / count,
         n=sum(score.n for score in scores),

@@ -11,7 +11,7 @@ import gem
 from gem import benchmarks
 from gem.agents import has_expert
 from gem.errors import InvalidArgument
-from gem.evaluate import interval, normalize
+from gem.evaluate import interval, normalize, wilson
 from gem.specs import EvaluationSpec
 
 EASY, HARD = "game:GuessTheNumber-v0-easy", "game:GuessTheNumber-v0-hard"
@@ -132,3 +132,10 @@ def test_a_specification_that_cannot_be_is_refused_in_a_sentence(changes: dict[s
 def test_leaving_out_the_environments_is_refused() -> None:
     with pytest.raises(ValidationError, match="at least one environment, or a benchmark"):
         EvaluationSpec(agent="random")
+
+
+def test_a_share_that_was_always_or_never_seen_still_has_an_interval() -> None:
+    always, never = wilson(500, 500), wilson(0, 500)
+    assert always.low == pytest.approx(0.9924, abs=1e-4)
+    assert never.high == pytest.approx(0.0076, abs=1e-4)
+    assert always.high == pytest.approx(1.0)

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 import gem.registry
-from apps.catalog.entries import all_entries, entry_of, families, share
+from apps.catalog.entries import all_entries, entry_of, families
 from apps.catalog.filters import PROPERTIES
 
 ENV_IDS = [spec.id for spec in gem.registry.specs()]
@@ -67,10 +67,3 @@ def test_a_family_has_all_its_difficulties() -> None:
     family = next(family for family in families(all_entries()) if family.name == "GuessTheNumber")
     assert [entry.difficulty for entry in family.entries] == ["default", "easy", "hard", "random"]
     assert family.pictured.difficulty == "hard"
-
-
-def test_a_share_that_was_always_or_never_seen_still_has_an_interval() -> None:
-    always, never = share(1.0, 500), share(0.0, 500)
-    assert always.low == pytest.approx(0.9924, abs=1e-4)
-    assert never.high == pytest.approx(0.0076, abs=1e-4)
-    assert always.high == pytest.approx(1.0)
