@@ -34,6 +34,8 @@ def record_scores(job_id: str) -> int:
     if job.state != Job.State.DONE or not spec.benchmark or job.scores.exists():
         return 0
     benchmark = benchmarks.load(spec.benchmark)
+    if spec.benchmark_version != benchmark.version:  # its scale is gone with the earlier version
+        return 0
     results = {entry.env_id: _results(job, entry.env_id) for entry in benchmark.entries}
     scores = [_score(job, benchmark, entry, results[entry.env_id]) for entry in benchmark.entries]
     if all(score.n for score in scores):
@@ -43,8 +45,17 @@ def record_scores(job_id: str) -> int:
 
 def record_missing_scores() -> int:
     """Write the scores of finished benchmark jobs whose worker died before it did; the number of those jobs."""
-    missing = Job.objects.filter(state=Job.State.DONE, spec__benchmark__isnull=False, scores=None)
-    return sum(bool(record_scores(job.pk)) for job in missing.exclude(spec__benchmark=None))
+    present = (benchmarks.load(name) for name in benchmarks.names())
+    return sum(
+        bool(record_scores(job.pk))
+        for benchmark in present
+        for job in Job.objects.filter(
+            state=Job.State.DONE,
+            scores=None,
+            spec__benchmark=benchmark.name,
+            spec__benchmark_version=benchmark.version,
+        )
+    )
 
 
 def _results(job: Job, env_id: str) -> Results:
