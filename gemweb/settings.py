@@ -136,6 +136,10 @@ STARTS_PER_MINUTE = env.int("STARTS_PER_MINUTE", default=20)
 
 # ---------------------------------------------------------------- people
 
+SIGNUPS_PER_HOUR = env.int("SIGNUPS_PER_HOUR", default=30)
+"""Accounts that one address may make in an hour: a classroom behind one."""
+PASSWORD_CHANGES_PER_HOUR = env.int("PASSWORD_CHANGES_PER_HOUR", default=10)
+"""How often somebody who is logged in may try to change the password, with a right or a wrong old one."""
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",

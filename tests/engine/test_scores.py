@@ -148,7 +148,7 @@ def test_a_request_keeps_the_version_of_its_benchmark(monkeypatch: pytest.Monkey
     assert spec.benchmark_version == present.version
     stored = spec.model_dump(mode="json")
     changed = replace(present, version=present.version + 1, entries=present.entries[:1])
-    monkeypatch.setattr(benchmarks, "load", lambda name: changed)
+    monkeypatch.setattr(benchmarks, "load", {"games": changed}.__getitem__)
     again = EvaluationSpec.model_validate(stored)
     assert not again.is_present
     assert again.benchmark_version == present.version
