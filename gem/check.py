@@ -80,6 +80,11 @@ class Promise:
     exact: bool = False
     """Only environments with exact replay make it."""
 
+    @property
+    def key(self) -> str:
+        """Its short name, such as `repeats_a_seed`."""
+        return self.attempt.__name__
+
 
 def check(env_id: str, modules: Sequence[str] = ()) -> Iterator[Finding]:
     """Try every promise; the findings come as they are made, and end at a broken one that all others rest on.

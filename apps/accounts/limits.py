@@ -34,9 +34,10 @@ def check_sign_up(request: HttpRequest) -> None:
     size = settings.SIGNUPS_PER_HOUR
     wait = take(f"signup:from:{request.META.get('REMOTE_ADDR', '')}", size, size / HOUR)
     if wait > 0:
+        accounts = "account" if size == 1 else "accounts"
         raise TooOften(
-            f"{size} accounts an hour can be made from one address, and yours has made as many. Nothing was changed. "
-            f"Try again in {in_words(wait)}; playing and watching go on without an account.",
+            f"{size} {accounts} an hour can be made from one address, and yours has made as many. Nothing was "
+            f"changed. Try again in {in_words(wait)}; playing and watching go on without an account.",
             wait,
         )
 
