@@ -21,9 +21,10 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal
 
-from gem import registry, views
+from gem import registry
+from gem.check_pictures import Broken, expect_drawable, offers
 from gem.core import Env, Info
 from gem.errors import EpisodeOver, InvalidArgument
 
@@ -37,10 +38,6 @@ OFFERS = 200
 Status = Literal["ok", "wrong", "left out"]
 Turn = tuple[str | None, str, float, bool, bool, Info]
 """Action, observation, reward, terminated, truncated, info; the reset has no action."""
-
-
-class Broken(Exception):
-    """A promise that an environment does not keep; the message says what happened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,56 +424,6 @@ def _expect_info(where: str, info: object) -> None:
         json.dumps(info, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise Broken(f"{where} has an info that cannot be written as JSON: {error}.") from error
-
-
-# ------------------------------------------------------------------ pictures
-
-KINDS: dict[str, Any] = {"grid": views.GridView, "text": views.TextView}
-
-
-def expect_drawable(view: Any) -> None:
-    """Raise `Broken` if a page could not draw this view (see `gem.views`)."""
-    json.dumps(view)
-    kind = KINDS.get(view.get("kind"))
-    if kind is None:
-        raise Broken(f"The view's kind is {view.get('kind')!r}; there is {' and '.join(KINDS)}.")
-    _expect_keys("The view", view, set(get_type_hints(kind)), set(kind.__required_keys__))
-    if not view["name"]:
-        raise Broken("The view has an empty name.")
-    if view["kind"] == "grid":
-        _expect_grid(view)
-
-
-def offers(view: Any) -> set[str]:
-    """Every action that a click or a key on the view sends."""
-    found = set(view.get("keys", {}).values())
-    for row in view.get("rows", ()):
-        for cell in row:
-            found |= {cell[name] for name in ("act", "alt") if name in cell}
-    return found
-
-
-def _expect_grid(view: Any) -> None:
-    lengths = {len(row) for row in view["rows"]}
-    if len(lengths) != 1:
-        raise Broken(f"The rows of the grid have different lengths: {sorted(lengths)}.")
-    keys = set(get_type_hints(views.Cell))
-    for y, row in enumerate(view["rows"]):
-        for x, cell in enumerate(row):
-            where = f"The cell in row {y}, column {x}"
-            _expect_keys(where, cell, keys, {"tone", "label"})
-            for name, allowed in (("tone", views.Tone), ("piece", views.Piece)):
-                if name in cell and cell[name] not in get_args(allowed):
-                    raise Broken(f"{where} has the {name} {cell[name]!r}; there is {', '.join(get_args(allowed))}.")
-            if not cell["label"] and cell["tone"] != "void":
-                raise Broken(f"{where} has no label, so a screen reader has nothing to say.")
-
-
-def _expect_keys(where: str, given: Any, known: set[str], required: set[str]) -> None:
-    missing, unknown = sorted(required - set(given)), sorted(set(given) - known)
-    if missing or unknown:
-        problem = f"lacks {missing[0]!r}" if missing else f"has {unknown[0]!r}, which nothing draws"
-        raise Broken(f"{where} {problem}.")
 
 
 STATE_ADVICE = (

@@ -109,7 +109,9 @@ class Checked:
 def names() -> list[str]:
     """The benchmarks there are."""
     files = (path.name for path in resources.files(__name__).iterdir())
-    return sorted(name.removesuffix(".json") for name in files if name.endswith(".json") and name not in {BASELINES, CHECKS})
+    return sorted(
+        name.removesuffix(".json") for name in files if name.endswith(".json") and name not in {BASELINES, CHECKS}
+    )
 
 
 @cache
