@@ -62,7 +62,14 @@ def test_every_choice_keeps_what_has_it_and_drops_the_rest(prop: Any) -> None:
     entries = all_entries()
     for value in {value for entry in entries for value in prop.read(entry)}:
         found = Filter.read(QueryDict(f"{prop.name}={quote(value)}")).apply(entries)
-        assert found == [entry for entry in entries if value in prop.read(entry)]
+        assert {entry.id for entry in found} == {entry.id for entry in entries if value in prop.read(entry)}
+
+
+def test_names_are_in_order_within_their_kind() -> None:
+    names = [(entry.category, entry.spec.family.lower()) for entry in Filter.read(QueryDict("")).apply(all_entries())]
+    for category in {category for category, _ in names}:
+        own = [name for each, name in names if each == category]
+        assert own == sorted(own)
 
 
 def test_choices_words_and_an_address_go_together(client: Client) -> None:
@@ -85,10 +92,8 @@ def test_a_count_says_what_a_choice_would_leave() -> None:
 def test_an_empty_result_says_what_to_leave_out(client: Client) -> None:
     page = client.get("/environments/?q=mine&kind=Reasoning&difficulty=hard").content.decode()
     assert "No environment fits" in page
-    leave_out = {
-        unquote(link): int(count)
-        for link, count in re.findall(r'href="/environments/\?([^"]*)">without .*?note">(\d+) ', page)
-    }
+    links = re.findall(r'href="/environments/\?([^"]*)">without .*?note">(\d+) ', page)
+    leave_out = {unquote(link): int(count) for link, count in links}
     assert leave_out
     for link, count in leave_out.items():
         found = Filter.read(QueryDict(html.unescape(link))).apply(all_entries())
@@ -168,7 +173,8 @@ def test_a_badge_is_shown_only_for_the_version_that_was_checked(monkeypatch: pyt
     assert benchmarks.checked(entry.id, entry.spec.version + 1) is None
     assert badges(entry.spec, None) == []
     broken = replace(found, findings={**found.findings, "repeats_in_other_processes": "wrong"})
-    assert [(badge.words, badge.tone) for badge in badges(entry.spec, broken)][0] == ("A seed does not repeat", "loss")
+    first = badges(entry.spec, broken)[0]
+    assert (first.words, first.tone) == ("A seed does not repeat", "loss")
 
 
 def test_the_badges_rest_on_what_a_check_finds_now() -> None:
