@@ -56,6 +56,7 @@ class Stack:
     def web(self, application: str = "gemweb.asgi:application", **more: str) -> tuple[Running, int]:
         """A web process as `make up` runs it, serving `application`: the process and its port."""
         listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         service = services.web(self.env | more, listener)
         command = [application if part == "gemweb.asgi:application" else part for part in service.command]
         running = self.run(replace(service, command=command))

@@ -40,7 +40,7 @@ STAMP_REPAINTS = """() => {
     const painted = new MessageChannel();
     painted.port1.onmessage = () => window.repainted.push([changed, now()]);
     requestAnimationFrame(() => painted.port2.postMessage(null));
-  }).observe(document.body, { childList: true, subtree: true });
+  }).observe(document.body, { attributeFilter: ["data-seq"], childList: true, subtree: true });
 }"""
 
 

@@ -50,6 +50,8 @@ class Hub:
         """By topic key (`episode:7kq2...`) and audience."""
         self.sockets: Counter[str] = Counter()
         """Sockets by person, for the cap that the consumer keeps."""
+        self._reading: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """By topic key: one audience after the other, so that a topic can share what it has read."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._spectators: dict[str, int] = {}
         self._changed: set[str] = set()
@@ -64,7 +66,7 @@ class Hub:
         topic_key = f"{topic}:{key}"
         audiences = self.feeds.setdefault(topic_key, {})
         if audience not in audiences:
-            audiences[audience] = _feed(topic, key, audience)
+            audiences[audience] = _feed(topic, key, audience, self._reading[topic_key])
         listener = audiences[audience].join(after, session_key)
         if topic_key in self._spectators:
             listener.notice(presence.badge(self._spectators[topic_key]))
@@ -132,6 +134,7 @@ class Hub:
                 del audiences[audience]
             if not audiences:
                 del self.feeds[topic_key]
+                self._reading.pop(topic_key, None)
                 self._spectators.pop(topic_key, None)
 
     async def _check_people_always(self) -> None:
@@ -214,9 +217,10 @@ async def _again_and_again(duty: Callable[[], Coroutine[None, None, None]]) -> N
             await asyncio.sleep(RESTART_SECONDS)
 
 
-def _feed(topic: str, key: str, audience: str) -> Feed:
+def _feed(topic: str, key: str, audience: str, reading: asyncio.Lock) -> Feed:
     async def read(after: int) -> list[Event]:
-        return await in_thread(_events, topic, key, after, audience)
+        async with reading:
+            return await in_thread(_events, topic, key, after, audience)
 
     return Feed(f"{topic}:{key}", audience, read)
 

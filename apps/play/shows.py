@@ -80,6 +80,29 @@ def start(
         listed=not showcase,
         batch=batch,
     )
+    _show(episode, pace, user, visitor, showcase=showcase)
+    return episode
+
+
+@transaction.atomic
+def go_on(
+    episode: Episode, turn: int, agent: Agent, *, pace: float = 1.0, user: User | None = None, visitor: str = ""
+) -> Episode:
+    """Let `agent` play on live from a turn of anybody's episode, in a branch of its own.
+
+    Raises:
+        CannotPlay, PaceRefused, TooManyShows: with a sentence for the person.
+        NotFound, EpisodeOver, Outdated: as `episodes.operations.fork`.
+    """
+    _check_agent(episode.env_id, agent)
+    pace = _check_pace(pace)
+    _check_number(user, visitor)
+    branch = operations.fork(episode, turn, seats=[operations.Occupant(agent)])
+    _show(branch, pace, user, visitor)
+    return branch
+
+
+def _show(episode: Episode, pace: float, user: User | None, visitor: str, *, showcase: bool = False) -> None:
     Show.objects.create(
         episode=episode,
         pace=pace,
@@ -89,7 +112,6 @@ def start(
         next_turn_at=Now() + timedelta(seconds=pace),
     )
     wake(HOSTS, episode.id)
-    return episode
 
 
 def may_control(episode: Episode, user: Viewer, visitor: str) -> bool:

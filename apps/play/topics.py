@@ -13,10 +13,15 @@ WATCH, SEAT, HOME = "watch", "seat-0", "home"
 ANNOUNCED_PACE = 2.0
 """Seconds per turn from which each turn is read out; of a faster agent every fifth one is."""
 ANNOUNCED_TURNS = 5
+SHOTS_KEPT = 32
 
 
 class EpisodeTopic:
     """Audiences: `seat-0` for who plays, `watch` for everybody, `home` for a small board on another page."""
+
+    def __init__(self) -> None:
+        self._shots: dict[tuple[str, int], Snapshot] = {}
+        """The last ones by episode and `seq`: what one audience has read is not read again for the next."""
 
     def current(self, key: str) -> int | None:
         """How often the episode has changed."""
@@ -37,8 +42,16 @@ class EpisodeTopic:
         episode = Episode.objects.select_related("show").filter(pk=key, seq__gt=after).first()
         if episode is None:
             return []
-        shot = snapshot(episode)
-        return [Event(episode.seq, render(shot, after, audience))]
+        return [Event(episode.seq, render(self._snapshot(episode), after, audience))]
+
+    def _snapshot(self, episode: Episode) -> Snapshot:
+        place = (episode.id, episode.seq)
+        shot = self._shots.get(place)
+        if shot is None:
+            shot = self._shots[place] = snapshot(episode)
+            for oldest in list(self._shots)[:-SHOTS_KEPT]:
+                self._shots.pop(oldest, None)
+        return shot
 
 
 def render(shot: Snapshot, after: int, audience: str) -> str:

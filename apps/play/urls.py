@@ -15,6 +15,7 @@ urlpatterns = [
     path("<slug:episode_id>/undo/", views.undo, name="undo"),
     path("<slug:episode_id>/abandon/", views.abandon, name="abandon"),
     path("<slug:episode_id>/fork/", views.fork, name="fork"),
+    path("<slug:episode_id>/finish/", views.finish, name="finish"),
     path("<slug:episode_id>/controls/", views.controls, name="controls"),
     path("<slug:episode_id>/control/<slug:verb>/", views.control, name="control"),
 ]

@@ -18,6 +18,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from apps.accounts import visitors
 from apps.accounts.models import User
+from apps.agents.models import Agent
 from apps.episodes.errors import ActionTooLong, NotFound, Refusal, TooFast, Unreadable
 from apps.episodes.models import Episode
 from apps.episodes.operations import restore
@@ -165,7 +166,11 @@ def take_turn(request: HttpRequest, episode_id: str) -> HttpResponse:
         return _refused(request, find(episode_id), refusal, after=_number(request, "expected_seq"), typed=action)
     if not _is_htmx(request):
         return redirect(episode)
-    return _fragments(request, episode, expected_seq)
+    # A page whose socket is open is drawn by the event that everybody gets; drawing it here as well delays them all.
+    drawn_by_socket = "Live-Page" in request.headers
+    response = HttpResponse(status=204) if drawn_by_socket else _fragments(request, episode, expected_seq)
+    response["Episode-Seq"] = str(episode.seq)
+    return response
 
 
 @never_cache
@@ -216,6 +221,26 @@ def fork(request: HttpRequest, episode_id: str) -> HttpResponse:
             raise NotFound(f"A turn is a whole number from 0 to {episode.turn_count}.")
         limits.check_start(request)
         branch = operations.fork(episode, turn, user=request.user, visitor=visitors.key(request))
+    except Refusal as refusal:
+        return _refused(request, episode, refusal, after=None)
+    return _go_to(request, branch)
+
+
+@require_POST
+def finish(request: HttpRequest, episode_id: str) -> HttpResponse:
+    """Let an agent (`agent`, the expert unless another is named) play on from `turn`, the last one unless given."""
+    episode = find(episode_id)
+    slug = request.POST.get("agent", "expert")
+    agent = Agent.objects.selectable_by(request.user).filter(slug=slug).first()
+    turn = _number(request, "turn") if "turn" in request.POST else episode.turn_count
+    try:
+        if agent is None:
+            raise shows.CannotPlay(f"There is no agent called {slug}. Choose the expert or the random agent.")
+        if turn is None:
+            raise NotFound(f"A turn is a whole number from 0 to {episode.turn_count}.")
+        limits.check_start(request)
+        visitor = "" if request.user.is_authenticated else visitors.key(request)
+        branch = shows.go_on(episode, turn, agent, user=_user(request), visitor=visitor)
     except Refusal as refusal:
         return _refused(request, episode, refusal, after=None)
     return _go_to(request, branch)

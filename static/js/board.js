@@ -8,6 +8,7 @@ import { keepRowsOnce } from "./rows.js";
 
 const QUEUED_AT_MOST = 8;
 const LONG_PRESS_MS = 450;
+const OVERDUE_MS = 1_500;
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 const stage = document.getElementById("board") ?? document.querySelector("[data-acting]")?.closest(".stage");
@@ -21,6 +22,8 @@ const form = () => document.getElementById("say");
 const queue = [];
 let busy = false;
 let extra = null;
+let awaited = null; // the seq of a turn that was played, until the socket has drawn it
+let overdue = null;
 
 /** Send `action` now, or after the turn that is under way: quick keys are not lost. */
 function send(action) {
@@ -41,6 +44,7 @@ const sends = () => Boolean(field() && form());
 
 document.addEventListener("htmx:configRequest", (event) => {
   if (event.detail.elt !== form()) return;
+  if (form().closest("[data-live]")) event.detail.headers["Live-Page"] = "1"; // its socket brings the turn
   delete event.detail.parameters.act; // the button that was pressed last; what it stands for is in the field
   if (extra) event.detail.parameters[extra.name] = extra.value;
   extra = null;
@@ -52,23 +56,36 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 
 document.addEventListener("htmx:afterRequest", (event) => {
   if (event.detail.elt.id !== "say") return;
-  busy = false;
-  const text = field();
-  if (event.detail.xhr.status !== 200) { // refused, though htmx shows the answer: the text stays
+  const { requestConfig, xhr } = event.detail;
+  if (xhr.status !== 200 && xhr.status !== 204) { // refused, though htmx shows the answer: the text stays
     queue.length = 0;
+    busy = false;
     return;
   }
+  const text = field();
   if (text) {
-    const sent = event.detail.requestConfig.parameters.action;
+    const sent = requestConfig.parameters.action;
     if (text.value === sent) text.value = "";
     text.placeholder = sent;
   }
-  if (queue.length) setTimeout(() => sends() && send(queue.shift()), 0);
+  awaited = Number(xhr.getResponseHeader("Episode-Seq"));
+  overdue = setTimeout(() => document.dispatchEvent(new Event("live:overdue")), OVERDUE_MS);
+  goOn();
 });
+
+/** Send the next action as soon as the last one is on the board. */
+function goOn() {
+  if (awaited === null || shown() < awaited) return;
+  awaited = null;
+  clearTimeout(overdue);
+  busy = false;
+  if (queue.length) setTimeout(() => sends() && send(queue.shift()), 0);
+}
 
 const composing = composer({ panel, field, send, ready: sends });
 
-// A turn comes back twice, as the answer and over the socket, in either order; the board is drawn once.
+// A turn comes back over the socket, and as the answer where no socket is open; should both come, in either order,
+// the board is drawn once.
 
 const SEQ = /data-seq="(\d+)"/;
 const shown = () => Number(document.getElementById("board")?.dataset.seq);
@@ -219,6 +236,7 @@ function rove(cells) {
 // ---------------------------------------------------------------- after a turn
 
 function drawn() {
+  goOn();
   composing.drawn();
   const cells = rows();
   if (!cells.length) return;
@@ -233,7 +251,8 @@ function drawn() {
 }
 
 if (panel) {
-  new MutationObserver(drawn).observe(panel, { childList: true });
+  document.addEventListener("htmx:wsAfterMessage", drawn);
+  document.addEventListener("htmx:afterRequest", drawn);
   drawn();
 }
 keepRowsOnce();

@@ -40,17 +40,17 @@ def episode(agents: dict[str, Agent]) -> Episode:
 
 
 @pytest.fixture
-def take_turns() -> Callable[[Episode, int], None]:
-    """Take so many turns that do not end the episode."""
+def take_turns() -> Callable[..., None]:
+    """Take so many turns that do not end the episode: guesses of a number, by default one out of range."""
     from django.db import transaction
 
     from apps.episodes import operations
 
-    def _take(episode: Episode, count: int) -> None:
+    def _take(episode: Episode, count: int, number: int = 99) -> None:
         for _ in range(count):
             with transaction.atomic():
                 locked = operations.lock(episode.id)
-                operations.record_turn(locked, operations.restore(locked), "\\boxed{99}")
+                operations.record_turn(locked, operations.restore(locked), f"\\boxed{{{number}}}")
 
     return _take
 

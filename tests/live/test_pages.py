@@ -11,7 +11,7 @@ from tests.live.processes import Fleet, Web
 
 pytestmark = [pytest.mark.walk]
 
-Take = Callable[[Episode, int], None]
+Take = Callable[..., None]
 ROWS = "() => [...document.querySelectorAll('#turns > li')].map((row) => Number(row.id.slice(1)))"
 
 
@@ -61,12 +61,12 @@ def test_try_now_connects_at_once(fleet: Fleet, web: Web, watcher: Page) -> None
 
 
 FOCUSABLE = """() => {
-  const cell = () => document.querySelectorAll("#board .cell")[3];
-  cell().tabIndex = 0;
-  document.addEventListener("htmx:oobAfterSwap", () => { cell().tabIndex = 0; });
-  cell().focus();
+  const note = () => document.getElementById("history-note");
+  note().tabIndex = 0;
+  document.addEventListener("htmx:oobAfterSwap", () => { note().tabIndex = 0; });
+  note().focus();
 }"""
-FOCUSED = "() => [...document.querySelectorAll('#board .cell')].indexOf(document.activeElement)"
+FOCUSED = "() => document.activeElement.id"
 
 
 def test_focus_survives_in_what_is_replaced_and_in_what_grows(
@@ -77,11 +77,25 @@ def test_focus_survives_in_what_is_replaced_and_in_what_grows(
     watcher.evaluate(FOCUSABLE)
     take_turns(episode, 1)
     expect(watcher.locator("#t2")).to_be_visible()
-    assert watcher.evaluate(FOCUSED) == 3
+    assert watcher.evaluate(FOCUSED) == "history-note"
     watcher.locator("#t1 a").focus()
     take_turns(episode, 1)
     expect(watcher.locator("#t3")).to_be_visible()
     assert watcher.evaluate("() => document.activeElement.closest('li')?.id") == "t1"
+
+
+CELLS = "() => [...document.querySelectorAll('#board .cell')]"
+REMEMBER = f"() => {{ window.cells = ({CELLS})(); window.drawn = cells.map((cell) => cell.outerHTML); }}"
+SAME = f"() => ({CELLS})().every((cell, i) => cell === cells[i])"
+CHANGED = f"() => ({CELLS})().filter((cell, i) => cell.outerHTML !== drawn[i]).length"
+
+
+def test_a_turn_changes_only_the_cells_that_differ(watcher: Page, episode: Episode, take_turns: Take) -> None:
+    watcher.evaluate(REMEMBER)
+    take_turns(episode, 1, 3)
+    expect(watcher.locator("#t1")).to_be_visible()
+    assert watcher.evaluate(SAME)
+    assert 0 < watcher.evaluate(CHANGED) < 20
 
 
 def test_a_selection_survives_in_what_is_replaced(watcher: Page, episode: Episode, take_turns: Take) -> None:

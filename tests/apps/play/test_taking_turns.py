@@ -30,6 +30,17 @@ def test_a_visitor_plays_without_an_account(person: Person) -> None:
     assert 'id="t1"' in answer.content.decode()
 
 
+def test_a_page_with_an_open_socket_is_drawn_by_the_socket_alone(person: Person) -> None:
+    episode = person.begin(GUESS, 7)
+    person.page(episode)
+    data = {"action": BOX % 25, "expected_seq": 0}
+    answer = person.client.post(f"/play/{episode.id}/turn/", data, headers={"HX-Request": "true", "Live-Page": "1"})
+    assert (answer.status_code, answer.content, answer["Episode-Seq"]) == (204, b"", "1")
+    answer = person.client.post(f"/play/{episode.id}/turn/", data, headers={"HX-Request": "true", "Live-Page": "1"})
+    assert answer.status_code == 409
+    assert 'id="expected-seq"' in answer.content.decode()
+
+
 def test_a_cell_plays_without_scripts(person: Person) -> None:
     episode = person.begin(MINES, 5)
     assert 'name="act" value="\\boxed{reveal 0 0}"' in person.page(episode)

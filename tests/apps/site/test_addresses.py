@@ -82,6 +82,7 @@ TABLE: dict[str, Address] = {
     "play:undo": Address("403 403 302 403", names=("episode",), post=True),
     "play:abandon": Address("403 403 302 403", names=("episode",), post=True),
     "play:fork": Address("302", names=("episode",), post=True, sent={"turn": "0"}),
+    "play:finish": Address("302", names=("episode",), post=True),
     "play:controls": Address("200", names=("show",)),
     "play:control": Address("403 403 302 302", names=("show", "pause"), post=True),
     "jobs:list": Address("200"),
