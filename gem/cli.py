@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 """The exit code of a program that Ctrl-C ended."""
+STDIN = Path("/dev/stdin")
+"""What the file name `-` stands for."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -92,7 +94,7 @@ def _parser() -> Parser:
     one.add_argument("--out", type=Path, metavar="FILE.jsonl", help="add every episode to this file; go on from it")
 
     one = add("replay", "Re-execute the episodes of a file and compare every turn.")
-    one.add_argument("file", type=Path, metavar="FILE")
+    one.add_argument("file", type=Path, metavar="FILE", help="- reads standard input")
 
     one = add("check", "Check whether an environment keeps the contract.")
     one.add_argument("env_id", metavar="ID")
@@ -399,7 +401,7 @@ def replay(file: Path) -> int:
 
     same = turns = 0
     bad = 0
-    for stored in episode_files.read(file):
+    for stored in episode_files.read(STDIN if str(file) == "-" else file):
         identity = stored.record.identity
         name = f"{stored.name}, {identity.env_id}, seed {identity.seed}"
         try:
