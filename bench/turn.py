@@ -8,28 +8,18 @@ both by the machine's clock.
 """
 
 import argparse
-import os
-import shutil
 import time
 from dataclasses import dataclass
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from bench.stack import Stack, machine, percentile, print_table, stack
+from tests.browser import FLAGS, find_browser
 
 ENV_ID = "game:GuessTheNumber-v0"
 NUMBERS = 100
 PAUSE_SECONDS = 0.25
 TARGET_P95_MS = 100.0
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 VISITOR = "b" * 32
 
 STAMP_CLICKS = """() => {
@@ -94,9 +84,8 @@ def measure(made: Stack, turns: int) -> tuple[list[float], list[float]]:
     """Milliseconds from click to changed and to repainted, for each turn."""
     _, port = made.web()
     address = begin(port)
-    browser_path = os.environ.get("BROWSER_PATH") or shutil.which("chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=browser_path, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
         try:
             player, watcher = _open(browser, address)
             for turn in range(turns):

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 """The exit code of a program that Ctrl-C ended."""
+STDIN = Path("/dev/stdin")
+"""What the file name `-` stands for."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -95,7 +97,7 @@ def _parser() -> Parser:
     one.add_argument("--out", type=Path, metavar="FILE.jsonl", help="add every episode to this file; go on from it")
 
     one = add("replay", "Re-execute the episodes of a file and compare every turn.")
-    one.add_argument("file", type=Path, metavar="FILE")
+    one.add_argument("file", type=Path, metavar="FILE", help="- reads standard input")
 
     one = add("check", "Check whether an environment keeps the contract.")
     one.add_argument("env_id", metavar="ID")
@@ -194,7 +196,7 @@ def _seated(env_id: str, seat: int | None, opponent: str | None) -> gem.Env:
     """
     from gem.agents import has_expert  # noqa: PLC0415
 
-    if gem.spec(env_id).open_seats == 1:
+    if gem.spec(env_id).seats == 1:
         if seat is not None or opponent is not None:
             raise UsageError(f"{env_id} has one seat: leave --seat and --opponent out.")
         return gem.make(env_id)
@@ -358,7 +360,7 @@ def _is_of(record: EpisodeRecord, slot: Slot) -> bool:
 
 def _opponent(spec: EvaluationSpec, record: EpisodeRecord) -> str:
     """Who sat in the other seats of this episode; nobody if there are none."""
-    return spec.opponent or "" if gem.spec(record.identity.env_id).open_seats > 1 else ""
+    return spec.opponent or "" if gem.spec(record.identity.env_id).seats > 1 else ""
 
 
 def _write(file: TextIO, record: EpisodeRecord, spec: EvaluationSpec) -> None:
@@ -449,7 +451,7 @@ def replay(file: Path) -> int:
 
     same = turns = 0
     bad = 0
-    for stored in episode_files.read(file):
+    for stored in episode_files.read(STDIN if str(file) == "-" else file):
         identity = stored.record.identity
         name = f"{stored.name}, {identity.env_id}, seed {identity.seed}"
         try:

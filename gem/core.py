@@ -15,10 +15,12 @@ observations are public, the reward is the acting seat's, and `info["seats"]` ha
 
 from __future__ import annotations
 
+import inspect
 import random
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from gem.arguments import check_arguments
 from gem.errors import InvalidArgument
 from gem.views import TextView, View
 
@@ -33,7 +35,21 @@ AgentFault = Literal["format", "rule"]
 MAX_SEED = 2**63 - 1
 
 
-class Env(ABC):
+class _Remembers:
+    """Keeps the constructor's arguments, so that another one can be made alike whatever its class does with them.
+
+    A base of its own: the signature of an environment's class is that of its `__init__`.
+    """
+
+    _made_with: tuple[tuple[Any, ...], dict[str, Any]]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        made = super().__new__(cls)
+        made._made_with = (args, kwargs)
+        return made
+
+
+class Env(_Remembers, ABC):
     """One environment with one episode at a time.
 
     Same id, keyword arguments, seed and actions give the same turns, in any process, whatever other environments
@@ -100,10 +116,22 @@ class Env(ABC):
     def spawn(self, *, same_state: bool = False, **overrides: Any) -> Self:
         """A new environment with the same arguments except `overrides`, at the same state if asked.
 
+        The constructor's seed is not passed on: it was for one episode.
+
         Raises:
             InvalidArgument: on an unknown override, or if `same_state` is combined with overrides.
         """
-        raise NotImplementedError(f"{type(self).__name__} cannot spawn")
+        if same_state and overrides:
+            raise InvalidArgument("A state belongs to its arguments: give same_state or overrides, not both.")
+        check_arguments(type(self), overrides, type(self).__name__)
+        args, kwargs = self._made_with
+        arguments = dict(zip(inspect.signature(type(self)).parameters, args, strict=False)) | kwargs
+        arguments.pop("seed", None)
+        other = type(self)(**{**arguments, **overrides})
+        other.spec = self.spec
+        if same_state:
+            other.set_state(self.get_state())
+        return other
 
     def view(self, seat: int = 0) -> View:
         """A picture of the present, as the person or agent in `seat` may see it (see `gem.views`).
@@ -112,7 +140,7 @@ class Env(ABC):
         """
         return TextView(kind="text", name=type(self).__name__, text="")
 
-    def close(self) -> None:  # noqa: B027 (most environments hold nothing)
+    def close(self) -> None:
         """Release what the environment holds; safe to call twice."""
 
     @property

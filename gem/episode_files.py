@@ -223,8 +223,7 @@ def _objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield f"line {number}", _object(path, f"line {number}", data)
             else:
                 return
-            file.seek(0)
-            for place, data in _documents(path, file.read()):
+            for place, data in _documents(path, text + file.read()):  # a pipe cannot be read from its start again
                 yield place, _object(path, place, data)
     except OSError as error:
         raise UnreadableEpisode(f"{path} cannot be read: {error.strerror}.") from error

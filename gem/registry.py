@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+import importlib.util
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from gem.arguments import check_arguments
 from gem.core import Env
-from gem.errors import InvalidArgument, UnknownEnvironment
+from gem.errors import InvalidArgument, MissingDependency, UnknownEnvironment
 
 Replay = Literal["exact", "taped", "none"]
 Cost = Literal["fast", "slow"]
+Turns = Literal["single", "multi"]
 
 SEATING = ("opponent", "seat")
 """The arguments of `make` that fill the other seats."""
@@ -38,13 +40,23 @@ class EnvSpec:
     """`fast` environments may be stepped in the web process."""
     winnable: bool = True
     """Whether an episode can be solved within its turn limit."""
+    turns: Turns = "multi"
+    """`single`: every episode is one question and one answer."""
+    tools: tuple[str, ...] = ()
+    """Names of the tools that an agent may call: python, search."""
     seats: int = 1
-    """Seats by the rules; where there are several, the arguments `opponent` and `seat` leave one to act from."""
+    """How many places an episode has that someone acts from; where there are several, the arguments `opponent` and
+    `seat` leave one."""
+    requires: tuple[str, ...] = ()
+    """Packages beyond the engine's own, as one writes them to pip: reasoning-gym."""
+    board: str = ""
+    """The kind of its view where it is known beforehand; empty: make one and look."""
+    summary: str = ""
+    """A sentence on this environment, where its module's docstring speaks of several."""
 
-    @property
-    def open_seats(self) -> int:
-        """How many seats are left to act from: one if an opponent is registered with the id."""
-        return 1 if self.kwargs.get("opponent") else self.seats
+    def missing(self) -> list[str]:
+        """Those of `requires` that are not installed now; nothing is imported to find out."""
+        return [name for name in self.requires if not _is_installed(name)]
 
     @property
     def category(self) -> str:
@@ -68,6 +80,17 @@ class EnvSpec:
         module, _, name = self.entry_point.partition(":")
         factory: Callable[..., Env] = getattr(importlib.import_module(module), name)
         return factory
+
+
+def _is_installed(distribution: str) -> bool:
+    """Whether a package of this name is there, under its own name or as a module that can be imported."""
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 (slow to import, see load_plugins)
+
+    try:
+        version(distribution)
+    except PackageNotFoundError:
+        return importlib.util.find_spec(distribution.replace("-", "_")) is not None
+    return True
 
 
 class Registry(MutableMapping[str, EnvSpec]):
@@ -118,10 +141,15 @@ def register(
     replay: Replay = "exact",
     cost: Cost = "fast",
     winnable: bool = True,
+    turns: Turns = "multi",
+    tools: Sequence[str] = (),
     seats: int = 1,
+    requires: Sequence[str] = (),
+    board: str = "",
+    summary: str = "",
     **kwargs: Any,
 ) -> None:
-    """Make `gem.make(env_id)` call `entry_point(**kwargs)`.
+    """Make `gem.make(env_id)` call `entry_point(**kwargs)`; the other arguments are described in `EnvSpec`.
 
     Raises:
         InvalidArgument: if the id is taken or has no category (`game:Name-v0`).
@@ -130,7 +158,21 @@ def register(
         raise InvalidArgument(f"An environment id needs a category: 'game:{env_id}', not {env_id!r}.")
     if env_id in ENV_REGISTRY:
         raise InvalidArgument(f"{env_id!r} is already registered; choose another id or raise its version.")
-    ENV_REGISTRY[env_id] = EnvSpec(env_id, entry_point, dict(kwargs), version, replay, cost, winnable, seats)
+    ENV_REGISTRY[env_id] = EnvSpec(
+        env_id,
+        entry_point,
+        dict(kwargs),
+        version,
+        replay,
+        cost,
+        winnable,
+        turns,
+        tuple(tools),
+        seats,
+        tuple(requires),
+        board,
+        summary,
+    )
 
 
 def spec(env_id: str) -> EnvSpec:
@@ -162,14 +204,18 @@ def make(env_id: str, **kwargs: Any) -> Env:
 
     Raises:
         UnknownEnvironment: if no such id is registered.
+        MissingDependency: if a package that it needs is not installed; the message says how to install it.
         InvalidArgument: if an argument is unknown (the nearest is named) or has an impossible value.
     """
     env_spec = spec(env_id)
+    missing = env_spec.missing()
+    if missing:
+        raise MissingDependency(env_id, missing)
     factory = env_spec.load()
     given = {**env_spec.kwargs, **kwargs}
-    known = SEATING if env_spec.seats > 1 else ()
+    known = SEATING if env_spec.seats > 1 or "opponent" in env_spec.kwargs else ()
     seating = {name: given.pop(name) for name in known if name in given}
-    check_kwargs(factory, [name for name in kwargs if name in given], env_id, known)
+    check_arguments(factory, [name for name in kwargs if name in given], env_id, known)
     env = factory(**given)
     env.unwrapped.spec = env_spec
     return _opposed(env, **seating) if seating else env
@@ -195,22 +241,6 @@ def print_envs() -> None:
         print(f"{category} ({len(ids)})")  # noqa: T201 (printing is what it is for)
         for env_id in ids:
             print(f"  {env_id}")  # noqa: T201
-
-
-def check_kwargs(factory: Callable[..., Env], kwargs: Iterable[str], env_id: str, seating: Iterable[str] = ()) -> None:
-    """Refuse arguments that `factory` does not take, naming the nearest one that it or `make` (`seating`) does.
-
-    Raises:
-        InvalidArgument: on the first unknown argument.
-    """
-    parameters = inspect.signature(factory).parameters
-    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
-        return
-    for name in kwargs:
-        if name not in parameters:
-            near = difflib.get_close_matches(name, [*parameters, *seating], n=1)
-            hint = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(parameters)}."
-            raise InvalidArgument(f"{env_id} takes no argument {name!r}. {hint}")
 
 
 def load_plugins() -> None:

@@ -30,7 +30,7 @@ class Part(NamedTuple):
 
     def place(self, index: int) -> tuple[int, int]:
         """Seed and seat of the episode with this index, from 0."""
-        seats = registry.spec(self.env_id).open_seats
+        seats = registry.spec(self.env_id).seats
         return self.first_seed + index // seats, index % seats
 
 
@@ -38,7 +38,7 @@ class EvaluationSpec(BaseModel):
     """Play so many episodes of these environments with this agent.
 
     With a `benchmark`, the environments, seeds and number of episodes are the benchmark's, and no turn limit may
-    be set.
+    be set. Its version is written down, so that the request keeps its meaning when the benchmark changes.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -56,6 +56,8 @@ class EvaluationSpec(BaseModel):
     opponent: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")] | None = None
     """The short name of the agent in the other seats, where there are several."""
     benchmark: str | None = None
+    benchmark_version: int | None = None
+    """The benchmark's version that decided the above."""
 
     @model_validator(mode="before")
     @classmethod
@@ -67,6 +69,14 @@ class EvaluationSpec(BaseModel):
             benchmark = benchmarks.load(str(data["benchmark"]))
         except UsageError as error:
             raise _refused(str(error)) from error
+        version = data.get("benchmark_version")
+        if version not in (None, benchmark.version):
+            if data.get("env_ids") and isinstance(version, int) and 0 < version < benchmark.version:
+                return data  # written down under an earlier version, whose choices it keeps
+            raise _refused(
+                f"Here the benchmark {benchmark.name} has version {benchmark.version}, not {version}. "
+                "Use the release that has the version you want, or leave the version out."
+            )
         first = benchmark.entries[0]
         decided = {"env_ids": benchmark.env_ids, "episodes_per_env": first.episodes, "seed": first.first_seed}
         for name, value in decided.items():
@@ -76,7 +86,7 @@ class EvaluationSpec(BaseModel):
                 raise _refused(f"The benchmark {benchmark.name} decides {name}; leave it out.")
         if data.get("max_turns") is not None:
             raise _refused(f"The benchmark {benchmark.name} has the environments' own turn limits; leave yours out.")
-        return {**data, **decided}
+        return {**data, **decided, "benchmark_version": benchmark.version}
 
     @field_validator("env_ids")
     @classmethod
@@ -120,7 +130,7 @@ class EvaluationSpec(BaseModel):
 
     @model_validator(mode="after")
     def _fills_the_seats(self) -> Self:
-        several = [env_id for env_id in self.env_ids if registry.spec(env_id).open_seats > 1]
+        several = [env_id for env_id in self.env_ids if registry.spec(env_id).seats > 1]
         if several and self.opponent is None:
             raise _refused(
                 f"{several[0]} has several seats: name an opponent for the others, such as random or expert."
@@ -132,9 +142,14 @@ class EvaluationSpec(BaseModel):
     @property
     def parts(self) -> list[Part]:
         """What is to be played, environment by environment."""
-        if self.benchmark:
+        if self.benchmark and self.is_present:
             return [Part(e.env_id, e.first_seed, e.episodes) for e in benchmarks.load(self.benchmark).entries]
         return [Part(env_id, self.seed, self.episodes_per_env) for env_id in self.env_ids]
+
+    @property
+    def is_present(self) -> bool:
+        """Whether its benchmark, if it has one, still has the version that it was written down under."""
+        return self.benchmark is None or self.benchmark_version == benchmarks.load(self.benchmark).version
 
     @property
     def episodes_total(self) -> int:

@@ -58,7 +58,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "apps.site.static_files.StaticFilesMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -136,6 +136,10 @@ STARTS_PER_MINUTE = env.int("STARTS_PER_MINUTE", default=20)
 
 # ---------------------------------------------------------------- people
 
+SIGNUPS_PER_HOUR = env.int("SIGNUPS_PER_HOUR", default=30)
+"""Accounts that one address may make in an hour: a classroom behind one."""
+PASSWORD_CHANGES_PER_HOUR = env.int("PASSWORD_CHANGES_PER_HOUR", default=10)
+"""How often somebody who is logged in may try to change the password, with a right or a wrong old one."""
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",

@@ -205,6 +205,8 @@ def session_environment() -> dict[str, str]:
         "LOCAL_MODE": "1",
         "LEASE_SECONDS": "2",
         "STARTS_PER_MINUTE": "100000",  # every test comes from one address
+        "SIGNUPS_PER_HOUR": "100000",
+        "PASSWORD_CHANGES_PER_HOUR": "100000",
     }
 
 

@@ -13,9 +13,9 @@ from celery import current_app
 from celery.signals import worker_process_init, worker_shutting_down
 from django.conf import settings
 
-from apps.jobs import operations
+from apps.jobs import leases
 from apps.jobs.failpoints import failpoint
-from apps.jobs.operations import Claim, Spent
+from apps.jobs.leases import Claim, Spent
 from apps.leaderboard.operations import record_scores
 from apps.queue import beat, enqueue
 from gem.agents import make_agent
@@ -37,7 +37,7 @@ _stop = RawValue(ctypes.c_bool, False)  # made before the pool forks, so that it
 def shards(job_id: str) -> None:
     """Play shards until none is left or others may want this worker; `job_id` only says what woke it."""
     until = monotonic() + TURN_SECONDS
-    while not stopping() and (claim := operations.claim()) is not None:
+    while not stopping() and (claim := leases.claim()) is not None:
         failpoint("claimed")
         ended = False
         with Lease(claim, stopping) as lease:
@@ -62,7 +62,7 @@ def play(claim: Claim, lease: Lease) -> bool:
     for records in _chunks(rollout(agent, claim.slots(), num_envs=claim.spec.num_envs)):
         lease.check()
         failpoint("played")
-        ended = operations.record_episodes(claim, records, Spent(monotonic() - started, agent.seconds))
+        ended = leases.record_episodes(claim, records, Spent(monotonic() - started, agent.seconds))
         failpoint("recorded")
         agent.seconds, started = 0.0, monotonic()
     return ended
@@ -93,8 +93,9 @@ def _begin_to_stop(**_: Any) -> None:
 
 @worker_process_init.connect
 def _show_life(**_: Any) -> None:
-    """Let the health page know of every process that can play."""
-    threading.Thread(target=_beat, name="beat", daemon=True).start()
+    """Let the health page know of every process that can play; the scheduler, which cannot, begins here too."""
+    if "evaluate" in current_app.amqp.queues.consume_from:
+        threading.Thread(target=_beat, name="beat", daemon=True).start()
 
 
 def _beat() -> None:

@@ -11,9 +11,9 @@ from typing import Self
 from django.conf import settings
 from django.db import OperationalError, connection
 
-from apps.jobs import operations
+from apps.jobs import leases
 from apps.jobs.errors import LeaseLost
-from apps.jobs.operations import Claim
+from apps.jobs.leases import Claim
 from gem.agents import Agent, Decision, Request
 
 LOOK_SECONDS = 1.0
@@ -49,9 +49,9 @@ class Lease:
         if error is None or isinstance(error, LeaseLost):
             return True
         if isinstance(error, Stopping | SystemExit | KeyboardInterrupt):
-            operations.release(self.claim)
+            leases.release(self.claim)
             return isinstance(error, Stopping)
-        operations.fail_shard(self.claim, f"{type(error).__name__}: {error}")
+        leases.fail_shard(self.claim, f"{type(error).__name__}: {error}")
         return False
 
     def check(self) -> None:
@@ -72,7 +72,7 @@ class Lease:
         try:
             while not self._over.wait(every):
                 due = monotonic() - renewed >= settings.HEARTBEAT_SECONDS
-                if not (operations.heartbeat(self.claim) if due else operations.holds(self.claim)):
+                if not (leases.heartbeat(self.claim) if due else leases.holds(self.claim)):
                     self._lost.set()
                     return
                 renewed = monotonic() if due else renewed

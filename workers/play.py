@@ -113,7 +113,7 @@ class Player:
             except (Broken, EnvironmentFailure, Refusal) as error:
                 if await self._fail(str(error)):
                     return
-            except Exception as error:
+            except Exception as error:  # whatever breaks ends this show and no other
                 logger.exception("Show %s cannot go on", self.episode_id)
                 if await self._fail(f"This episode cannot go on: {type(error).__name__}: {error}"):
                     return
@@ -139,7 +139,7 @@ class Player:
                 f"The agent {agent.name} thought about turn {request.turn} for more than {limit:g} s. "
                 "The episode ends here; its turns stay."
             ) from error
-        except Exception as error:
+        except Exception as error:  # an agent may break in any way; its page says so
             logger.exception("The agent %s broke in show %s", agent.name, self.episode_id)
             raise Broken(
                 f"The agent {agent.name} broke at turn {request.turn}: {type(error).__name__}: {error}. "
@@ -310,7 +310,7 @@ if __name__ == "__main__":
     try:
         asyncio.run(main())
         code = 0
-    except Exception:
+    except Exception:  # whatever ends the host is logged before os._exit, which tells nobody
         logger.exception("The host of live episodes ends")
     finally:
         logging.shutdown()

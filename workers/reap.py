@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import current_app
 
-from apps.jobs import operations
+from apps.jobs import leases
 from apps.leaderboard.operations import record_missing_scores
 from apps.queue import beat
 
@@ -13,5 +13,5 @@ from apps.queue import beat
 def everything() -> None:
     """Take back expired leases, send again what nobody picked up, write missing scores."""
     beat("reap")
-    operations.reap()
+    leases.reap()
     record_missing_scores()

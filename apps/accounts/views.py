@@ -1,5 +1,7 @@
 """Signing up, logging in and out."""
 
+import math
+
 from django.conf import settings
 from django.contrib import auth, messages
 from django.contrib.auth.decorators import login_required
@@ -10,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from apps.accounts import operations, visitors
+from apps.accounts import limits, operations, visitors
 from apps.accounts.forms import LogInForm, PasswordForm, SignUpForm, password_rules
 from apps.accounts.models import User
 from apps.live import end_session
@@ -42,14 +44,20 @@ def signup(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated:
         return redirect(next_url(request))
     form = SignUpForm(data=request.POST or None)
+    wait = 0.0
     if request.method == "POST" and form.is_valid():
         try:
+            limits.check_sign_up(request)
             operations.sign_up(request, form.cleaned_data["username"], form.cleaned_data["password"])
         except operations.NameTaken:
             form.add_error("username", "Somebody has this name already. Choose another one.")
+        except limits.TooOften as refusal:
+            form.add_error(None, str(refusal))
+            wait = refusal.wait
         else:
             return redirect(next_url(request))
-    return render(request, "accounts/signup.html", {**gate(request, form), "rules": password_rules()})
+    page = render(request, "accounts/signup.html", {**gate(request, form), "rules": password_rules()})
+    return _with_wait(page, wait)
 
 
 @require_POST
@@ -70,10 +78,17 @@ def account(request: HttpRequest) -> HttpResponse:
     """A person's own page: who they are here, and their password."""
     assert isinstance(request.user, User)
     form = PasswordForm(request.user, data=request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        operations.change_password(request, request.user, form.cleaned_data["new"])
-        messages.info(request, "Your password is changed. Other browsers are logged out.")
-        return redirect("accounts:account")
+    if request.method == "POST":
+        try:
+            limits.check_password_change(request.user)  # before the old one is compared: a wrong one counts too
+        except limits.TooOften as refusal:
+            form = PasswordForm(request.user)
+            context = {"form": form, "rules": password_rules(), "refused": str(refusal)}
+            return _with_wait(render(request, "accounts/account.html", context), refusal.wait)
+        if form.is_valid():
+            operations.change_password(request, request.user, form.cleaned_data["new"])
+            messages.info(request, "Your password is changed. Other browsers are logged out.")
+            return redirect("accounts:account")
     return render(request, "accounts/account.html", {"form": form, "rules": password_rules()})
 
 
@@ -90,6 +105,14 @@ def login_link(request: HttpRequest, token: str) -> HttpResponse:
     except operations.LinkRefused:
         return render(request, "accounts/login_link.html", {"refused": True}, status=403)
     return redirect(settings.LOGIN_REDIRECT_URL)
+
+
+def _with_wait(page: HttpResponse, wait: float) -> HttpResponse:
+    """The page as an answer to what was tried too often, if it was."""
+    if wait > 0:
+        page.status_code = 429
+        page["Retry-After"] = str(math.ceil(wait))
+    return page
 
 
 def gate(request: HttpRequest, form: LogInForm | SignUpForm) -> dict[str, object]:

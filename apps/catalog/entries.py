@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import inspect
 import logging
-import math
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.urls import reverse
 
 import gem
 from apps.catalog import docs
+from apps.catalog.badges import Badge, badges
+from apps.catalog.looks import Look, look, missing
 from gem import registry
-from gem.agents import has_expert, make_agent
-from gem.benchmarks import Baseline, baseline
+from gem.agents import has_expert
+from gem.benchmarks import Baseline, Checked, baseline, checked
+from gem.evaluate import Interval, wilson
 from gem.registry import EnvSpec
-from gem.replay import frames
-from gem.rollout import Slot, rollout
-from gem.views import View
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +30,9 @@ CATEGORIES = {
     "qa": "Questions",
     "rg": "Reasoning",
     "terminal": "Terminal",
+    "duel": "Two seats",
+    "dialogue": "Dialogues",
+    "mix": "Mixtures",
 }
 REPLAYS = {
     "exact": "Exact",
@@ -43,19 +44,8 @@ REPLAY_MEANING = {
     "taped": "Outputs from outside are recorded and fed back when an episode is replayed.",
     "none": "Episodes are kept and shown, but cannot be executed again.",
 }
-PICTURE_SEED = 7
-PICTURE_PROGRESS = 0.6
-"""How far into an expert's episode the picture of an environment is taken."""
-PICTURE_TURNS = 60
-"""An episode may take a thousand turns; so many are played for its picture."""
-
-
-class Share(NamedTuple):
-    """A share of episodes with its 95 % interval."""
-
-    mean: float
-    low: float
-    high: float
+ONE_BY_ONE = 6
+"""More families of one difficulty than that are listed, not shown one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +68,7 @@ class Reached:
 
     stone: Stone
     reached: Baseline
-    solved: Share
+    solved: Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,29 +77,6 @@ class Argument:
 
     name: str
     value: str
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """How an episode begins."""
-
-    observation: str
-    prompt: str
-    """What an agent reads after the observation; often the board."""
-    board: str
-    """The kind of its board."""
-    seats: int
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """A look into an episode: how it begins, and what its board looks like in the middle."""
-
-    observation: str
-    prompt: str
-    action: str
-    """What the expert did first, or a random action where there is no expert."""
-    view: View
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +89,8 @@ class Entry:
     turn_limit: int | None
     """None where an episode draws it, 0 where there is none."""
     has_expert: bool
+    text: str
+    """All that a search looks at, in small letters."""
 
     @property
     def id(self) -> str:
@@ -162,21 +131,35 @@ class Entry:
         return REPLAY_MEANING[self.spec.replay]
 
     @property
-    def sample(self) -> Sample | None:
-        """A look into an episode."""
-        return sample(self.id)
+    def summary(self) -> str:
+        """What it is, in a sentence."""
+        return self.spec.summary or self.page.summary
 
     @property
-    def seats(self) -> int:
-        """How many places an episode has that someone acts from."""
-        begun = opening(self.id)
-        return begun.seats if begun else 1
+    def look(self) -> Look:
+        """A look into an episode, if there is one by now; asking for it has it taken."""
+        return look(self.id)
+
+    @property
+    def missing(self) -> list[str]:
+        """Packages that it needs and that are not installed now."""
+        return missing(self.spec)
+
+    @property
+    def checked(self) -> Checked | None:
+        """What was found when this very version was checked."""
+        return checked(self.id, self.spec.version)
+
+    @property
+    def badges(self) -> list[Badge]:
+        """What can be said of it because it was tried."""
+        return badges(self.spec, self.checked)
 
     @property
     def board(self) -> str:
-        """The kind of its board."""
-        begun = opening(self.id)
-        return begun.board if begun else "text"
+        """The kind of its board, as far as it is known."""
+        seen = self.look.sample
+        return self.spec.board or (seen.view["kind"] if seen else "")
 
     @property
     def random(self) -> Baseline | None:
@@ -195,14 +178,32 @@ class Entry:
         return [Reached(stone, row, solved) for stone, row, solved in measured if row and solved]
 
     @property
-    def random_solved(self) -> Share | None:
+    def random_solved(self) -> Interval | None:
         """The share of episodes that the random agent solves."""
-        return share(self.random.success_rate, self.random.n) if self.random else None
+        return _solved(self.random)
 
     @property
-    def expert_solved(self) -> Share | None:
+    def expert_solved(self) -> Interval | None:
         """The share of episodes that the expert solves."""
-        return share(self.expert.success_rate, self.expert.n) if self.expert else None
+        return _solved(self.expert)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The families of one category."""
+
+    name: str
+    families: tuple[Family, ...]
+
+    @property
+    def compact(self) -> bool:
+        """Whether a line each says enough: they are many, alike, and have one difficulty."""
+        return len(self.families) > ONE_BY_ONE and all(len(family.entries) == 1 for family in self.families)
+
+    @property
+    def count(self) -> int:
+        """How many environments that is."""
+        return sum(len(family.entries) for family in self.families)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +212,11 @@ class Family:
 
     name: str
     entries: tuple[Entry, ...]
+
+    @property
+    def key(self) -> str:
+        """What its elements' ids end with."""
+        return f"{self.first.spec.category}-{self.name}"
 
     @property
     def first(self) -> Entry:
@@ -236,26 +242,45 @@ def families(entries: Iterable[Entry]) -> list[Family]:
     return [Family(name, tuple(members)) for (_, name), members in grouped.items()]
 
 
+def groups(families: Iterable[Family]) -> list[Group]:
+    """Families by category, in the order in which they come."""
+    grouped: dict[str, list[Family]] = {}
+    for family in families:
+        grouped.setdefault(family.first.category, []).append(family)
+    return [Group(name, tuple(members)) for name, members in grouped.items()]
+
+
 @cache
 def entry_of(env_id: str) -> Entry:
-    """The entry of an environment.
+    """The entry of an environment; one that cannot be loaded has no description.
 
     Raises:
         UnknownEnvironment: if no such id is registered.
     """
     spec = gem.spec(env_id)
-    factory = spec.load()
-    parameters = inspect.signature(factory).parameters
+    factory = _load(spec)
+    parameters = inspect.signature(factory).parameters if factory else {}
     arguments = {name: p.default for name, p in parameters.items() if name != "seed" and p.default is not p.empty}
     arguments |= spec.kwargs
-    module = inspect.getmodule(factory)
+    module = inspect.getmodule(factory) if factory else None
+    page = docs.parse(module.__doc__ if module else None)
+    rules = " ".join(line for section in page.sections for block in section.blocks for line in block.lines)
     return Entry(
         spec=spec,
-        page=docs.parse(module.__doc__ if module else None),
+        page=page,
+        text=f"{env_id} {spec.summary} {page.summary} {rules}".lower(),
         arguments=tuple(Argument(name, argument_text(value)) for name, value in arguments.items()),
-        turn_limit=arguments.get("max_turns", 0),
+        turn_limit=1 if spec.turns == "single" else arguments.get("max_turns", 0),
         has_expert=has_expert(env_id),
     )
+
+
+def _load(spec: EnvSpec) -> Callable[..., gem.Env] | None:
+    try:
+        return spec.load()
+    except Exception:  # a module may break in any way while it is imported; the catalog shows the others
+        logger.warning("The catalog cannot load %s", spec.id, exc_info=True)
+        return None
 
 
 def argument_text(value: Any) -> str:
@@ -263,45 +288,6 @@ def argument_text(value: Any) -> str:
     return "drawn at reset" if value is None else str(value)
 
 
-@cache
-def opening(env_id: str) -> Opening | None:
-    """How an episode of an environment begins; None if it cannot be made here (its data or its tools are missing)."""
-    try:
-        return _begin(env_id)
-    except Exception:  # an environment may break in any way; the catalog shows the others
-        logger.warning("The catalog cannot begin an episode of %s", env_id, exc_info=True)
-        return None
-
-
-@cache
-def sample(env_id: str) -> Sample | None:
-    """A look into an episode of an environment, which takes longer; None as for `opening`."""
-    begun = opening(env_id)
-    try:
-        return _look(env_id, begun) if begun else None
-    except Exception:  # as above
-        logger.warning("The catalog has no picture of %s", env_id, exc_info=True)
-        return None
-
-
-def _begin(env_id: str) -> Opening:
-    with closing(gem.make(env_id)) as env:
-        observation, info = env.reset(seed=PICTURE_SEED)
-        return Opening(observation, str(info.get("suffix", "")), env.view()["kind"], env.seats)
-
-
-def _look(env_id: str, begun: Opening) -> Sample:
-    agent = make_agent("expert" if has_expert(env_id) else "random")
-    limit = [{"name": "time_limit", "max_turns": PICTURE_TURNS}]
-    record = next(iter(rollout(agent, [Slot(0, env_id, PICTURE_SEED, wrappers=limit)], num_envs=1)))
-    actions = [turn.action for turn in record.turns]
-    seen = list(frames(record.identity, actions[: math.ceil(PICTURE_PROGRESS * len(actions))]))
-    return Sample(begun.observation, begun.prompt, actions[0] if actions else "", seen[-1].view)
-
-
-def share(rate: float, n: int) -> Share:
-    """The Wilson interval (95 %) of a share seen in `n` episodes: it stays within 0 and 1, also at the ends."""
-    z = 1.96
-    middle = (rate + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
-    return Share(rate, max(0.0, middle - half), min(1.0, middle + half))
+def _solved(reached: Baseline | None) -> Interval | None:
+    """The share of solved episodes with its interval."""
+    return wilson(round(reached.success_rate * reached.n), reached.n) if reached else None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
 
 from django.http import QueryDict
 
@@ -17,10 +18,12 @@ MAX_WORDS = 8
 class Choice:
     """One box to tick."""
 
+    key: str
+    """What its elements' ids end with."""
     value: str
     label: str
     count: int
-    """How many environments there are of it."""
+    """How many environments have it, of those that fit everything else that is asked for."""
     chosen: bool
 
 
@@ -34,28 +37,29 @@ class Facet:
 
 
 @dataclass(frozen=True, slots=True)
+class Relief:
+    """What there would be with one condition fewer."""
+
+    label: str
+    query: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Property:
     name: str
     label: str
-    read: Callable[[Entry], str]
-
-
-def _turns(entry: Entry) -> str:
-    if entry.turn_limit is None:
-        return "drawn at reset"
-    if entry.turn_limit == 0:
-        return "no limit"
-    if entry.turn_limit == 1:
-        return "one"
-    return "up to 20" if entry.turn_limit <= 20 else "more than 20"
+    read: Callable[[Entry], tuple[str, ...]]
+    """What an entry has of it; nothing here imports or makes the environment."""
 
 
 PROPERTIES = (
-    _Property("kind", "Kind", lambda entry: entry.category),
-    _Property("board", "Board", lambda entry: entry.board),
-    _Property("turns", "Turns", _turns),
-    _Property("seats", "Seats", lambda entry: "one" if entry.seats == 1 else "two or more"),
-    _Property("replay", "Replay", lambda entry: entry.replay),
+    _Property("kind", "Kind", lambda entry: (entry.category,)),
+    _Property("turns", "Turns", lambda entry: ("one turn" if entry.spec.turns == "single" else "many turns",)),
+    _Property("tools", "Tools", lambda entry: entry.spec.tools or ("none",)),
+    _Property("seats", "Seats", lambda entry: ("one" if entry.spec.seats == 1 else "two or more",)),
+    _Property("replay", "Replay", lambda entry: (entry.replay,)),
+    _Property("difficulty", "Difficulty", lambda entry: (entry.difficulty,)),
 )
 
 SORTS: dict[str, str] = {
@@ -78,7 +82,7 @@ class Filter:
         """From an address; what cannot be understood is left out."""
         chosen = {p.name: frozenset(query.getlist(p.name)) for p in PROPERTIES if query.getlist(p.name)}
         sort = query.get("sort", "name")
-        words = tuple(query.get("q", "").lower().split()[:MAX_WORDS])
+        words = tuple(query.get("q", "").replace("\0", "").lower().split()[:MAX_WORDS])
         return cls(words, chosen, sort if sort in SORTS else "name")
 
     @property
@@ -86,32 +90,55 @@ class Filter:
         """Whether it leaves anything out."""
         return bool(self.words or self.chosen)
 
+    @property
+    def query(self) -> str:
+        """The address that it was read from, without what could not be understood."""
+        pairs = [("q", " ".join(self.words))] if self.words else []
+        pairs += [(p.name, value) for p in PROPERTIES for value in sorted(self.chosen.get(p.name, ()))]
+        return urlencode([*pairs, ("sort", self.sort)] if self.sort != "name" else pairs)
+
     def apply(self, entries: Iterable[Entry]) -> list[Entry]:
         """The entries that are asked for, sorted."""
         found = [entry for entry in entries if self._has_words(entry) and self._has_choices(entry)]
         if self.sort == "name":
-            return found
+            categories = list(dict.fromkeys(entry.category for entry in found))
+            return sorted(found, key=lambda entry: (categories.index(entry.category), entry.spec.family.lower()))
         return sorted(found, key=lambda entry: _solved(entry, self.sort))
 
-    def facets(self, entries: Iterable[Entry]) -> list[Facet]:
-        """What can be chosen, with how much there is of it altogether."""
-        entries = list(entries)
-        return [self._facet(p, Counter(p.read(entry) for entry in entries)) for p in PROPERTIES]
+    def facets(self, entries: Sequence[Entry]) -> list[Facet]:
+        """What can be chosen; a property that all environments share is none."""
+        found = (self._facet(prop, entries) for prop in PROPERTIES)
+        return [facet for facet in found if len(facet.choices) > 1]
 
-    def _facet(self, prop: _Property, counts: Counter[str]) -> Facet:
+    def reliefs(self, entries: Sequence[Entry]) -> list[Relief]:
+        """Each condition that could be dropped so that something fits, the one that lets in least first."""
+        without = [(f"the words \u201c{' '.join(self.words)}\u201d", replace(self, words=()))] if self.words else []
+        for prop in PROPERTIES:
+            if values := self.chosen.get(prop.name):
+                label = f"{prop.label.lower()}: {' or '.join(sorted(values)).lower()}"
+                without.append((label, self._without(prop)))
+        counted = [Relief(label, fewer.query, len(fewer.apply(entries))) for label, fewer in without]
+        return sorted((relief for relief in counted if relief.count), key=lambda relief: relief.count)
+
+    def _without(self, prop: _Property) -> Filter:
+        return replace(self, chosen={name: values for name, values in self.chosen.items() if name != prop.name})
+
+    def _facet(self, prop: _Property, entries: Sequence[Entry]) -> Facet:
         chosen = self.chosen.get(prop.name, frozenset())
+        # In an order that no choice changes, so that a box stays where it is.
+        everything = Counter(value for entry in entries for value in prop.read(entry))
+        now = Counter(value for entry in self._without(prop).apply(entries) for value in prop.read(entry))
         choices = tuple(
-            Choice(value, value.capitalize(), count, value in chosen) for value, count in counts.most_common()
+            Choice(f"{prop.name}-{place}", value, value.capitalize(), now[value], value in chosen)
+            for place, (value, _) in enumerate(everything.most_common())
         )
         return Facet(prop.name, prop.label, choices)
 
     def _has_words(self, entry: Entry) -> bool:
-        rules = " ".join(line for section in entry.page.sections for block in section.blocks for line in block.lines)
-        text = f"{entry.id} {entry.page.summary} {rules}".lower()
-        return all(word in text for word in self.words)
+        return all(word in entry.text for word in self.words)
 
     def _has_choices(self, entry: Entry) -> bool:
-        return all(p.read(entry) in self.chosen[p.name] for p in PROPERTIES if p.name in self.chosen)
+        return all(self.chosen[p.name].intersection(p.read(entry)) for p in PROPERTIES if p.name in self.chosen)
 
 
 def _solved(entry: Entry, agent: str) -> float:

@@ -279,7 +279,7 @@ def verify(episode: Episode) -> replay.Difference | None:
 def _step(episode: Episode, env: gem.Env, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
     try:
         observation, reward, terminated, truncated, info = env.step(action)
-    except Exception as error:
+    except Exception as error:  # an environment may break in any way; the episode says so
         raise EnvironmentFailure(
             f"{episode.env_id} broke at turn {episode.turn_count + 1}: {type(error).__name__}: {error}"
         ) from error

@@ -23,6 +23,10 @@ class TooManyEpisodes(Refusal):
     """The job is larger than one job may be."""
 
 
+class OldBenchmark(Refusal):
+    """The request names a version of its benchmark that is no longer ranked."""
+
+
 class NotYours(Refusal):
     """Only the owner and staff may change a job."""
 

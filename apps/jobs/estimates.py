@@ -12,13 +12,13 @@ from django.db.models import F, Sum
 from apps.agents.models import Agent
 from apps.jobs.models import Job, JobQuerySet, Shard
 from apps.queue import workers_alive
+from gem.evaluate import Z95
 from gem.specs import EvaluationSpec, Part
 
 SHARD_SECONDS = 2.0
 SHARD_EPISODES = 250
 """The size of a shard of an environment that this agent has not played yet."""
 MOST_SHARD_EPISODES = 500
-Z95 = 1.96
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,12 @@ def set_up(job: Job) -> dict[str, Any]:
     spec = EvaluationSpec.model_validate(job.spec)
     plain = spec.model_dump(mode="json", exclude_defaults=True)
     if spec.benchmark:
-        plain = {"agent": spec.agent, "benchmark": spec.benchmark, "num_envs": spec.num_envs}
+        plain = {
+            "agent": spec.agent,
+            "benchmark": spec.benchmark,
+            "benchmark_version": spec.benchmark_version,
+            "num_envs": spec.num_envs,
+        }
     return {
         "spec": spec,
         "seeds": (spec.parts[0].first_seed, spec.parts[0].first_seed + spec.parts[0].episodes - 1),

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from django.db.models import Case, Count, F, Q, QuerySet, Value, When
 
 from apps.episodes.models import Episode, Seat
 from apps.jobs.models import Job, Shard
+from gem.evaluate import Z95, Interval, wilson
 
-Z95 = 1.96
 CELLS = 480
 """Episodes that the grid of a job shows at once, all environments together: a page never grows with the job."""
 LEAST_CELLS = 24
@@ -85,7 +84,7 @@ class Tally:
         return None if self.mean is None or self.half_width is None else self.mean + self.half_width
 
     @property
-    def solved(self) -> Share | None:
+    def solved(self) -> Interval | None:
         """The share of episodes that were solved."""
         return wilson(self.won, self.n) if self.n else None
 
@@ -93,23 +92,6 @@ class Tally:
     def mean_turns(self) -> float | None:
         """Turns per episode."""
         return self.turns / self.n if self.n else None
-
-
-class Share(NamedTuple):
-    """A share and its 95 % interval."""
-
-    mean: float
-    low: float
-    high: float
-
-
-def wilson(successes: int, n: int) -> Share:
-    """The share of successes with Wilson's 95 % interval (E. B. Wilson, 1927), which stays within 0 and 1."""
-    share = successes / n
-    scale = 1 + Z95**2 / n
-    centre = (share + Z95**2 / (2 * n)) / scale
-    half = Z95 * math.sqrt(share * (1 - share) / n + Z95**2 / (4 * n * n)) / scale
-    return Share(share, max(0.0, centre - half), min(1.0, centre + half))
 
 
 # ------------------------------------------------------------------ environment by environment

@@ -13,7 +13,7 @@ from apps.jobs.models import Job
 from apps.leaderboard.models import Score
 from gem import benchmarks
 from gem.benchmarks import Benchmark, Entry
-from gem.evaluate import Interval, interval
+from gem.evaluate import Interval, interval, pool
 from gem.specs import EvaluationSpec
 
 
@@ -34,6 +34,8 @@ def record_scores(job_id: str) -> int:
     if job.state != Job.State.DONE or not spec.benchmark or job.scores.exists():
         return 0
     benchmark = benchmarks.load(spec.benchmark)
+    if spec.benchmark_version != benchmark.version:  # its scale is gone with the earlier version
+        return 0
     results = {entry.env_id: _results(job, entry.env_id) for entry in benchmark.entries}
     scores = [_score(job, benchmark, entry, results[entry.env_id]) for entry in benchmark.entries]
     if all(score.n for score in scores):
@@ -43,8 +45,17 @@ def record_scores(job_id: str) -> int:
 
 def record_missing_scores() -> int:
     """Write the scores of finished benchmark jobs whose worker died before it did; the number of those jobs."""
-    missing = Job.objects.filter(state=Job.State.DONE, spec__benchmark__isnull=False, scores=None)
-    return sum(bool(record_scores(job.pk)) for job in missing.exclude(spec__benchmark=None))
+    present = (benchmarks.load(name) for name in benchmarks.names())
+    return sum(
+        bool(record_scores(job.pk))
+        for benchmark in present
+        for job in Job.objects.filter(
+            state=Job.State.DONE,
+            scores=None,
+            spec__benchmark=benchmark.name,
+            spec__benchmark_version=benchmark.version,
+        )
+    )
 
 
 def _results(job: Job, env_id: str) -> Results:
@@ -77,23 +88,18 @@ def _score(job: Job, benchmark: Benchmark, entry: Entry, results: Results) -> Sc
 
 
 def _overall(job: Job, benchmark: Benchmark, scores: Sequence[Score]) -> Score:
-    """The mean over environments, each counting alike.
-
-    Their episodes are independent, so the distances of the interval's ends from the mean add up in squares.
-    """
+    """The mean over environments, each counting alike."""
     count = len(scores)
-    mean = math.fsum(score.mean for score in scores) / count
-    below = math.sqrt(math.fsum((score.mean - score.low) ** 2 for score in scores)) / count
-    above = math.sqrt(math.fsum((score.high - score.mean) ** 2 for score in scores)) / count
+    pooled = pool([Interval(score.mean, score.low, score.high) for score in scores])
     return Score(
         job=job,
         agent_id=job.agent_id,
         benchmark=benchmark.name,
         benchmark_version=benchmark.version,
         env_id="",
-        mean=mean,
-        low=mean - below,
-        high=mean + above,
+        mean=pooled.mean,
+        low=pooled.low,
+        high=pooled.high,
         mean_return=math.fsum(score.mean_return for score in scores) / count,
         success_rate=math.fsum(score.success_rate for score in scores) / count,
         n=sum(score.n for score in scores),

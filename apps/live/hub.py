@@ -212,7 +212,7 @@ async def _again_and_again(duty: Callable[[], Coroutine[None, None, None]]) -> N
     while True:
         try:
             await duty()
-        except Exception:
+        except Exception:  # whatever ends a duty, the sockets of this process depend on its going on
             logger.exception("A duty of the hub failed and begins again: %s", duty.__name__)
             await asyncio.sleep(RESTART_SECONDS)
 

@@ -20,8 +20,12 @@ State = Literal["ok", "warn", "fail"]
 
 QUEUES = {
     "play": ("Play workers", "python -m workers.play", "Agents do not move in live episodes."),
-    "evaluate": ("Evaluation workers", "celery -A gemweb worker -Q evaluate,reap", "Jobs stay in the queue."),
-    "reap": ("Reaper", "celery -A gemweb worker -Q evaluate,reap", "Work of a worker that died is not taken up again."),
+    "evaluate": ("Evaluation workers", "celery -A gemweb worker -Q evaluate", "Jobs stay in the queue."),
+    "reap": (
+        "Scheduler",
+        "celery -A gemweb worker -Q reap -P solo -n scheduler@%h --beat",
+        "Work of a worker that died is not taken up again.",
+    ),
 }
 """The queues that a whole site serves: title, the command that starts a worker, what happens without one."""
 

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from django_prometheus.exports import ExportToDjangoView
@@ -17,8 +18,8 @@ import gem
 from apps.accounts import visitors
 from apps.catalog.entries import entry_of
 from apps.episodes.errors import Refusal
+from apps.play import limits, showcase
 from apps.play import operations as play
-from apps.play import showcase
 from apps.site import documents as library
 from apps.site import health as parts
 from apps.site.search import MAX_QUERY
@@ -66,6 +67,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     text = request.POST.get("seed", "")
     seed = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= MAX_SEED else None
     try:
+        limits.check_start(request)
         with transaction.atomic():
             episode = play.begin(env_id, seed=seed, listed=True, user=request.user, visitor=visitor)
             if action:
@@ -149,18 +151,22 @@ def metrics(request: HttpRequest) -> HttpResponse:
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """The request could not be understood."""
     said = str(exception) if isinstance(exception, GemError | Refusal) else ""
+    if isinstance(exception, Refusal):
+        return render(request, "400.html", {"said": said, "title": exception.title}, status=exception.status)
     return render(request, "400.html", {"said": said}, status=400)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Not for this person."""
-    return render(request, "403.html", status=403)
+    """Not for this person; where we know why, the page says so."""
+    return render(request, "403.html", {"said": str(exception)}, status=403)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """A form that did not come from a page of ours, or from one that is too old."""
     logger.info("A form was refused: %s", reason)
-    return render(request, "403_csrf.html", status=403)
+    came_from = request.headers.get("Referer", "")
+    ours = url_has_allowed_host_and_scheme(came_from, {request.get_host()}, require_https=request.is_secure())
+    return render(request, "403_csrf.html", {"back": came_from if ours else ""}, status=403)
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -1,7 +1,8 @@
 """Benchmarks: versioned lists of environments, seeds and reference returns, and the baselines they rest on.
 
-A benchmark is a JSON file in this folder. `baselines.json` holds what the random agent and the expert reach in
-every registered environment; `python -m bench.baselines` writes it.
+A benchmark is a JSON file in this folder. Two others stand beside them: `baselines.json` holds what the random agent
+and the expert reach in every registered environment (`python -m bench.baselines` writes it), `checks.json` what
+`gem.check` found in each (`python -m bench.checks`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from gem.errors import InvalidArgument
 from gem.evaluate import normalize
 
 BASELINES = "baselines.json"
+CHECKS = "checks.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +88,30 @@ class Baseline:
     mean_turns: float
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What `gem.check` found in one version of an environment."""
+
+    env_id: str
+    env_version: int
+    engine_version: str
+    """The release of the engine that checked it."""
+    checked: str
+    """The day, as in 2026-01-31."""
+    findings: dict[str, str]
+    """Every promise's key and what came of it: `ok`, `wrong`, `left out`."""
+
+    def keeps(self, *promises: str) -> bool:
+        """Whether all of these promises were tried and kept."""
+        return all(self.findings.get(promise) == "ok" for promise in promises)
+
+
 def names() -> list[str]:
     """The benchmarks there are."""
     files = (path.name for path in resources.files(__name__).iterdir())
-    return sorted(name.removesuffix(".json") for name in files if name.endswith(".json") and name != BASELINES)
+    return sorted(
+        name.removesuffix(".json") for name in files if name.endswith(".json") and name not in {BASELINES, CHECKS}
+    )
 
 
 @cache
@@ -120,6 +142,17 @@ def baseline(env_id: str, agent: str) -> Baseline | None:
 @cache
 def _by_key() -> dict[tuple[str, str], Baseline]:
     return {(row.env_id, row.agent): row for row in baselines()}
+
+
+def checked(env_id: str, env_version: int) -> Checked | None:
+    """What was found in this very version of an environment, or None where it was not checked."""
+    found = _checks().get(env_id)
+    return found if found is not None and found.env_version == env_version else None
+
+
+@cache
+def _checks() -> dict[str, Checked]:
+    return {row["env_id"]: Checked(**row) for row in _read(CHECKS)["checks"]}
 
 
 def _read(file: str) -> dict[str, Any]:

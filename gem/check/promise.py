@@ -62,6 +62,11 @@ class Promise:
     exact: bool = False
     """Only environments with exact replay make it."""
 
+    @property
+    def key(self) -> str:
+        """Its short name, such as `repeats_a_seed`."""
+        return self.attempt.__name__
+
 
 # ------------------------------------------------------------------ playing
 

@@ -3,3 +3,4 @@
 from gem.envs import dialogues as dialogues
 from gem.envs import duels as duels
 from gem.envs import games as games
+from gem.envs import reasoning as reasoning

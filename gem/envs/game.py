@@ -6,14 +6,13 @@ example, and `docs/add-an-environment.md` walks through one.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from abc import abstractmethod
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 from gem.core import Env, Info, State, Step
 from gem.draw import Mixer, pack_generator, unpack_generator
-from gem.errors import EpisodeOver, InvalidArgument
+from gem.errors import EpisodeOver
 
 FORMAT_PENALTY = -0.1
 """The reward of an action that cannot be parsed; it also ends the episode."""
@@ -105,22 +104,6 @@ class BoxedEnv(Env):
             raise EpisodeOver("There is no episode yet; call reset() first.")
         self._asked += 1
         return self._random_action(Mixer(self.seed, self.turn, self._asked))
-
-    def spawn(self, *, same_state: bool = False, **overrides: Any) -> Self:
-        """As `Env.spawn`."""
-        if same_state and overrides:
-            raise InvalidArgument("A state belongs to its arguments: give same_state or overrides, not both.")
-        arguments = {f.name: getattr(self.config, f.name) for f in dataclasses.fields(self.config)}
-        unknown = [name for name in overrides if name not in arguments and name != "seed"]
-        if unknown:
-            raise InvalidArgument(
-                f"{type(self).__name__} takes no argument {unknown[0]!r}; it takes {', '.join(arguments)}."
-            )
-        other = type(self)(**{**arguments, **overrides})
-        other.spec = self.spec
-        if same_state:
-            other.set_state(self.get_state())
-        return other
 
 
 class Game(BoxedEnv):

@@ -126,7 +126,7 @@ class SyncVectorEnv(VectorEnv):
             return
         try:
             env.close()
-        except Exception:
+        except Exception:  # whatever one environment raises as it goes, the others go on
             logger.warning("The environment in slot %d could not be closed", i, exc_info=True)
 
 

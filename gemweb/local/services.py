@@ -10,7 +10,7 @@ from gemweb.local.config import LOOPBACK, ROOT, Config
 from gemweb.local.process import Service
 from gemweb.local.state import secret
 
-QUEUES = "evaluate,train,verify,reap"
+QUEUES = "evaluate,train,verify"
 
 
 def environment(config: Config, database_url: str, valkey_url: str) -> dict[str, str]:
@@ -55,13 +55,14 @@ def web(env: Mapping[str, str], listener: socket.socket) -> Service:
 def workers(env: Mapping[str, str]) -> list[Service]:
     """Everything that works in the background."""
     slots = env.get("WORKER_SLOTS") or str(min(max(os.cpu_count() or 2, 2), 8))
-    celery = ["-q", "-A", "gemweb"]
-    worker = ["worker", "-Q", QUEUES, "-c", slots, "-l", "WARNING", "--without-gossip", "--without-mingle"]
-    beat = ["beat", "-l", "WARNING", "-s", f"{env['STATE_DIR']}/beat", "--pidfile="]
+    celery = ["-q", "-A", "gemweb", "worker", "-l", "WARNING", "--without-gossip", "--without-mingle"]
+    worker = ["-Q", QUEUES, "-c", slots]
+    # The reaper has a process of its own: however busy the others are with slow agents, lost work is found.
+    scheduler = ["-Q", "reap", "-P", "solo", "-n", "scheduler@%h", "--beat", "-s", f"{env['STATE_DIR']}/beat"]
     return [
         Service("play", _python("workers.play"), env=env, cwd=ROOT),
         Service("worker", _python("celery", *celery, *worker, flags=QUIET), env=env, cwd=ROOT),
-        Service("scheduler", _python("celery", *celery, *beat), env=env, cwd=ROOT),
+        Service("scheduler", _python("celery", *celery, *scheduler, flags=QUIET), env=env, cwd=ROOT),
     ]
 
 

@@ -2,6 +2,7 @@
 
 import random
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import gem
 from gem import benchmarks
 from gem.agents import has_expert
 from gem.errors import InvalidArgument
-from gem.evaluate import interval, normalize
+from gem.evaluate import interval, normalize, wilson
 from gem.specs import EvaluationSpec
 
 EASY, HARD = "game:GuessTheNumber-v0-easy", "game:GuessTheNumber-v0-hard"
@@ -132,3 +133,27 @@ def test_a_specification_that_cannot_be_is_refused_in_a_sentence(changes: dict[s
 def test_leaving_out_the_environments_is_refused() -> None:
     with pytest.raises(ValidationError, match="at least one environment, or a benchmark"):
         EvaluationSpec(agent="random")
+
+
+def test_a_share_that_was_always_or_never_seen_still_has_an_interval() -> None:
+    always, never = wilson(500, 500), wilson(0, 500)
+    assert always.low == pytest.approx(0.9924, abs=1e-4)
+    assert never.high == pytest.approx(0.0076, abs=1e-4)
+    assert always.high == pytest.approx(1.0)
+
+
+def test_a_request_keeps_the_version_of_its_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = EvaluationSpec(agent="random", benchmark="games")
+    present = benchmarks.load("games")
+    assert spec.benchmark_version == present.version
+    stored = spec.model_dump(mode="json")
+    changed = replace(present, version=present.version + 1, entries=present.entries[:1])
+    monkeypatch.setattr(benchmarks, "load", {"games": changed}.__getitem__)
+    again = EvaluationSpec.model_validate(stored)
+    assert not again.is_present
+    assert again.benchmark_version == present.version
+    assert [part.env_id for part in again.parts] == present.env_ids
+    assert EvaluationSpec(agent="random", benchmark="games").env_ids == (present.env_ids[0],)
+    for version in (0, present.version, changed.version + 1):
+        with pytest.raises(ValidationError, match=f"version {changed.version}, not {version}"):
+            EvaluationSpec(agent="random", benchmark="games", benchmark_version=version)

@@ -1,12 +1,22 @@
 """The catalog: find an environment, read its page, go on from there."""
 
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 import gem.registry
-from tests.walks.conftest import check_looks
+from tests.walks.accessibility import overflow
+from tests.walks.conftest import check_looks, in_every_look
 
-ENV_IDS = [spec.id for spec in gem.registry.specs()]
+SPECS = gem.registry.specs()
+GAMES = sum(spec.category == "game" for spec in SPECS)
+DATASETS = [spec.id for spec in SPECS if spec.category == "rg"]
+ENV_IDS = [spec.id for spec in SPECS if spec.category != "rg"] + DATASETS[:3]
+"""Of the datasets, which share one module and one board, some."""
 
 
 def test_words_narrow_the_list_and_stand_in_the_address(page: Page) -> None:
@@ -15,13 +25,14 @@ def test_words_narrow_the_list_and_stand_in_the_address(page: Page) -> None:
     expect(page.locator(".family")).to_have_count(1)
     expect(page).to_have_url("/environments/?q=mine&sort=name")
     page.reload()
-    expect(page.locator(".family h2")).to_have_text("Minesweeper")
+    expect(page.locator(".family h3")).to_have_text("Minesweeper")
 
 
 def test_a_choice_narrows_the_list_and_the_way_back_undoes_it(page: Page) -> None:
     page.goto("/environments/")
     everything = page.locator(".variant").count()
-    page.get_by_label("Drawn at reset").check()
+    page.get_by_role("checkbox", name=re.compile("^Hard")).check()
+    expect(page).to_have_url(re.compile("difficulty=hard"))
     expect(page.locator(".variant")).not_to_have_count(everything)
     assert page.locator(".variant").count() > 0
     page.go_back()
@@ -63,6 +74,50 @@ def test_an_unknown_environment_names_the_nearest(page: Page, expected: list[str
     expected.append("status of 404")
     page.goto("/environments/game:Sokobn-v0-easy/")
     expect(page.get_by_role("main")).to_contain_text("game:Sokoban-v0-easy")
+
+
+def test_the_counts_follow_what_is_asked_for(page: Page) -> None:
+    page.goto("/environments/")
+    games = page.get_by_role("checkbox", name=re.compile("^Games")).locator("xpath=..").locator(".n")
+    expect(games).to_contain_text(str(GAMES))
+    page.get_by_label("Search by name or rule").press_sequentially("minesweeper")
+    expect(games).to_contain_text("4 environments")
+    expect(games).not_to_contain_text(str(GAMES))
+    expect(page.locator(".variant")).to_have_count(4)
+
+
+def test_pictures_come_as_they_are_scrolled_to(page: Page) -> None:
+    page.goto("/environments/?kind=Games")
+    last = page.locator(".family").last
+    last.scroll_into_view_if_needed()
+    expect(last.locator(".small-picture [role=img], .small-picture .board").first).to_be_visible()
+
+
+def test_a_badge_says_what_it_means_when_it_has_the_focus(page: Page) -> None:
+    page.goto("/environments/game:GuessTheNumber-v0-easy/")
+    badge = page.get_by_text("Same seed, same episode")
+    meaning = page.get_by_text("The same seed and actions gave the same turns")
+    expect(meaning).to_be_hidden()
+    badge.focus()
+    expect(meaning).to_be_visible()
+    for look in in_every_look(page):
+        assert overflow(page) <= 0, look
+
+
+def test_the_long_list_of_datasets_looks_right(page: Page) -> None:
+    page.goto("/environments/?kind=Reasoning")
+    expect(page.locator(".variant").first).to_be_visible()
+    check_looks(page)
+
+
+def test_the_list_works_without_javascript(new_context: Callable[..., BrowserContext]) -> None:
+    page = new_context(java_script_enabled=False).new_page()
+    page.goto("/environments/")
+    page.get_by_role("checkbox", name=re.compile("^Hard")).check()
+    page.get_by_label("Search by name or rule").fill("mine")
+    page.get_by_role("button", name="Filter", exact=True).click()
+    expect(page.locator(".variant a.id")).to_have_text(["game:Minesweeper-v0-hard"])
+    page.close()
 
 
 def test_the_list_looks_right(page: Page) -> None:

@@ -1,4 +1,4 @@
-"""Environments that only these tests know: one that takes its time, one that kills whoever plays it."""
+"""Environments that only these tests know: slow, stuck, broken, and one that kills whoever plays it."""
 
 import os
 import signal
@@ -13,6 +13,7 @@ from gem.registry import ENV_REGISTRY, register
 SLOW = "test:Slow-v0"
 POISON = "test:Poison-v0"
 BROKEN = "test:Broken-v0"
+STUCK = "test:Stuck-v0"
 POISONED_SEED = 20
 BROKEN_SEED = 7
 
@@ -43,9 +44,17 @@ class Broken(GuessTheNumber):
         return super().step(action)
 
 
+class Stuck(GuessTheNumber):
+    """Takes longer for a turn than any test lasts."""
+
+    def step(self, action: str) -> Step:
+        time.sleep(3600)
+        return super().step(action)
+
+
 def add() -> None:
     """Register them."""
-    for env_id, factory in ((SLOW, Slow), (POISON, Poison), (BROKEN, Broken)):
+    for env_id, factory in ((SLOW, Slow), (POISON, Poison), (BROKEN, Broken), (STUCK, Stuck)):
         register(env_id, factory, min_number=1, max_number=50, max_turns=7)
 
 
@@ -56,5 +65,5 @@ def registered() -> Iterator[None]:
     try:
         yield
     finally:
-        for env_id in (SLOW, POISON, BROKEN):
+        for env_id in (SLOW, POISON, BROKEN, STUCK):
             del ENV_REGISTRY[env_id]

@@ -28,10 +28,10 @@ def environment(**more: str) -> dict[str, str]:
 class Worker:
     """A Celery worker with its pool and, unless told otherwise, the scheduler: one process group."""
 
-    def __init__(self, *arguments: str, scheduler: bool = True, **more: str) -> None:
+    def __init__(self, *arguments: str, scheduler: bool = True, queues: str = "evaluate,reap", **more: str) -> None:
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 (as long as the worker)
         schedule = tempfile.mkdtemp(prefix="gemweb-beat-")
-        command = [sys.executable, "-m", "celery", "-A", "tests.workers.app", "worker", "-Q", "evaluate,reap"]
+        command = [sys.executable, "-m", "celery", "-A", "tests.workers.app", "worker", "-Q", queues]
         command += ["--loglevel", "WARNING", *(arguments or ("--concurrency", "2"))]
         command += ["--beat", "--schedule", f"{schedule}/beat"] if scheduler else []
         self.process = subprocess.Popen(
@@ -63,9 +63,9 @@ class Worker:
 
 
 @contextmanager
-def worker(*arguments: str, scheduler: bool = True, **more: str) -> Iterator[Worker]:
+def worker(*arguments: str, scheduler: bool = True, queues: str = "evaluate,reap", **more: str) -> Iterator[Worker]:
     """A worker while the block lasts; nothing of it stays. Its output is printed if the block fails."""
-    running = Worker(*arguments, scheduler=scheduler, **more)
+    running = Worker(*arguments, scheduler=scheduler, queues=queues, **more)
     try:
         yield running
     except BaseException:

@@ -4,7 +4,7 @@ import pytest
 
 from apps.jobs.models import Job, Shard
 from apps.leaderboard.models import Score
-from tests.workers.environments import POISON, SLOW
+from tests.workers.environments import POISON, SLOW, STUCK
 from tests.workers.processes import wait_until, worker
 from tests.workers.records import Submit, assert_exactly_once, fresh
 
@@ -19,6 +19,26 @@ def test_kill_9_in_mid_job_loses_and_repeats_nothing(submit: Submit) -> None:
         wait_until(lambda: fresh(job).over, "the job is over")
     assert_exactly_once(job)
     assert max(job.shards.values_list("attempt", flat=True)) > 1, "another attempt finished the killed one's shard"
+
+
+def test_the_work_of_a_killed_worker_is_taken_up_while_the_others_are_busy(submit: Submit) -> None:
+    stuck = submit(STUCK, 1)
+    with (
+        worker("--concurrency", "1", scheduler=False, queues="evaluate"),
+        worker("--pool", "solo", "-n", "scheduler@%h", queues="reap"),
+    ):
+        wait_until(lambda: fresh(stuck).state == Job.State.RUNNING, "the only process is busy")
+        job = submit(SLOW, 400)
+        with worker("--pool", "solo", scheduler=False, queues="evaluate") as doomed:
+            wait_until(lambda: fresh(job).episodes_done > 0, "episodes are recorded")
+            doomed.kill()
+        held = Shard.objects.filter(job=job, state=Shard.State.RUNNING)
+        assert held.count() == 1, "it died while it held a shard"
+        wait_until(lambda: not held.exists(), "the reaper took the shard back")
+        with worker("--pool", "solo", scheduler=False, queues="evaluate"):
+            wait_until(lambda: fresh(job).over, "the job is over")
+        assert fresh(stuck).state == Job.State.RUNNING, "the other one was busy all the time"
+    assert_exactly_once(job)
 
 
 @pytest.mark.fault

@@ -1,5 +1,6 @@
 """Whatever workers do in whatever order: every episode is recorded once, and who lost a lease writes nothing."""
 
+import uuid
 from dataclasses import replace
 from datetime import timedelta
 from itertools import count
@@ -11,10 +12,10 @@ from django.db.models.functions import Now
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from apps.jobs import operations
+from apps.jobs import leases
 from apps.jobs.errors import LeaseLost
+from apps.jobs.leases import Claim
 from apps.jobs.models import Job, Shard
-from apps.jobs.operations import Claim
 from gem.agents import make_agent
 from gem.rollout import rollout
 from tests.workers.environments import SLOW
@@ -44,7 +45,7 @@ class Machine:
         self.owners: dict[int, int] = {}
 
     def claim(self, worker: int) -> None:
-        claim = operations.claim()
+        claim = leases.claim()
         if claim is None:
             assert not self.job.shards.filter(state=Shard.State.QUEUED).exists() or fresh(self.job).over
             return
@@ -63,7 +64,7 @@ class Machine:
         records = list(rollout(make_agent("random"), slots, num_envs=4))
         before = fresh(self.job).episodes_done
         try:
-            operations.record_episodes(claim, records)
+            leases.record_episodes(claim, records)
         except LeaseLost:
             assert self.owners.get(claim.shard_id) != worker, "the owner was refused"
             assert fresh(self.job).episodes_done == before, "who lost the lease wrote"
@@ -76,26 +77,26 @@ class Machine:
     def heartbeat(self, worker: int) -> None:
         claim = self.claims.get(worker)
         if claim is not None:
-            assert operations.heartbeat(claim) == (self.owners.get(claim.shard_id) == worker)
+            assert leases.heartbeat(claim) == (self.owners.get(claim.shard_id) == worker)
 
     def release(self, worker: int) -> None:
         claim = self.claims.get(worker)
         if claim is not None:
-            operations.release(claim)
+            leases.release(claim)
             if self.owners.get(claim.shard_id) == worker:
                 del self.owners[claim.shard_id]
 
     def fail(self, worker: int) -> None:
         claim = self.claims.get(worker)
         if claim is not None:
-            operations.fail_shard(claim, "told to fail")
+            leases.fail_shard(claim, "told to fail")
             if self.owners.get(claim.shard_id) == worker:
                 del self.owners[claim.shard_id]
             self._forget_if_over()
 
     def expire(self) -> None:
         Shard.objects.filter(state=Shard.State.RUNNING).update(lease_until=Now() - timedelta(seconds=1))
-        operations.reap()
+        leases.reap()
         self.owners.clear()
 
     def _forget_if_over(self) -> None:
@@ -139,21 +140,21 @@ def split(job: Job, parts: int) -> None:
 
 def test_a_claim_with_another_token_writes_nothing(submit: Submit) -> None:
     submit(SLOW, 5)
-    claim = operations.claim()
+    claim = leases.claim()
     assert claim is not None
-    forged = replace(claim, token=operations.uuid.uuid4())
+    forged = replace(claim, token=uuid.uuid4())
     with pytest.raises(LeaseLost):
-        operations.record_episodes(forged, list(rollout(make_agent("random"), claim.slots()[:1])))
-    assert not operations.heartbeat(forged)
+        leases.record_episodes(forged, list(rollout(make_agent("random"), claim.slots()[:1])))
+    assert not leases.heartbeat(forged)
 
 
 def test_half_a_write_is_no_write(submit: Submit) -> None:
     job = submit(SLOW, 5)
-    claim = operations.claim()
+    claim = leases.claim()
     assert claim is not None
     records = list(rollout(make_agent("random"), claim.slots()[:2]))
     with pytest.raises(ZeroDivisionError), transaction.atomic():
-        operations.record_episodes(claim, records)
+        leases.record_episodes(claim, records)
         _ = 1 / 0
     assert fresh(job).episodes_done == 0
     assert not job.batch.episodes.exists()

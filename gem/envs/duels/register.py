@@ -15,4 +15,4 @@ def register_duel(name: str, cls: type[MultiAgentEnv], **kwargs: Any) -> None:
     """
     register(f"duel:{name}-v0", cls, seats=cls.num_seats, **kwargs)
     for opponent in ("random", "expert"):
-        register(f"duel:{name}-v0-vs-{opponent}", cls, seats=cls.num_seats, opponent=opponent, **kwargs)
+        register(f"duel:{name}-v0-vs-{opponent}", cls, opponent=opponent, **kwargs)

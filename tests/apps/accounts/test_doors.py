@@ -1,6 +1,7 @@
 """Accounts without a browser: names, links, locks, and where logging in leads."""
 
 import re
+import secrets
 from datetime import timedelta
 from io import StringIO
 
@@ -13,6 +14,7 @@ from pytest_django import Settings
 from apps.accounts import operations
 from apps.accounts.models import User
 from apps.episodes.models import Episode
+from apps.live.door import client as redis_client
 
 pytestmark = pytest.mark.django_db
 
@@ -136,3 +138,38 @@ def test_a_new_password_keeps_this_browser_and_drops_the_others(client: Client) 
     client.post("/account/", {"old": PASSWORD, "new": "another horse altogether"})
     assert client.get("/account/").status_code == 200
     assert other.get("/account/").status_code == 302
+
+
+def test_an_address_that_makes_many_accounts_is_told_when_to_come_back(settings: Settings) -> None:
+    settings.SIGNUPS_PER_HOUR = 2
+    address = {"REMOTE_ADDR": f"198.51.100.{secrets.randbelow(256)}"}
+    redis_client().delete(f"limit:signup:from:{address['REMOTE_ADDR']}")
+    for name in ("ada", "bob"):
+        assert Client().post("/account/signup/", {"username": name, "password": PASSWORD}, **address).status_code == 302
+    person = Client()
+    answer = person.post("/account/signup/", {"username": "eve", "password": PASSWORD}, **address)
+    assert answer.status_code == 429
+    assert 1700 < int(answer["Retry-After"]) <= 1800
+    page = answer.content.decode()
+    assert "2 accounts an hour can be made from one address" in page
+    assert "Try again in 30 minutes" in page
+    assert 'value="eve"' in page, "what was typed is still there"
+    assert not User.objects.filter(username="eve").exists()
+    elsewhere = {"REMOTE_ADDR": "203.0.113.77"}
+    assert person.post("/account/signup/", {"username": "eve", "password": PASSWORD}, **elsewhere).status_code == 302
+
+
+def test_the_old_password_cannot_be_tried_for_ever(client: Client, settings: Settings) -> None:
+    settings.PASSWORD_CHANGES_PER_HOUR = 3
+    user = User.objects.create_user("ada", password=PASSWORD)
+    redis_client().delete(f"limit:password:of:{user.pk}")
+    client.force_login(user)
+    for _ in range(3):
+        answer = client.post("/account/", {"old": "a wrong guess", "new": "another long password"})
+        assert "That is not your password" in answer.content.decode()
+    answer = client.post("/account/", {"old": PASSWORD, "new": "another long password"})
+    assert answer.status_code == 429
+    assert int(answer["Retry-After"]) > 0
+    assert "Yours was not changed" in answer.content.decode()
+    user.refresh_from_db()
+    assert user.check_password(PASSWORD)

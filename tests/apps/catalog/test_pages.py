@@ -1,13 +1,25 @@
 """The catalog's pages over every registered environment."""
 
-from urllib.parse import quote
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote, unquote
 
 import pytest
+from django.http import QueryDict
 from django.test import Client
 
 import gem.registry
-from apps.catalog.entries import all_entries, entry_of, families, share
-from apps.catalog.filters import PROPERTIES
+from apps.catalog.badges import badges
+from apps.catalog.entries import all_entries, entry_of, families
+from apps.catalog.filters import PROPERTIES, Filter
+from apps.catalog.looks import look
+from gem import benchmarks
+from gem.check import PROMISES, check
+from gem.registry import ENV_REGISTRY
+from tests.apps.catalog import odd
 
 ENV_IDS = [spec.id for spec in gem.registry.specs()]
 
@@ -23,16 +35,20 @@ def test_every_environment_says_its_rules(client: Client, env_id: str) -> None:
     assert client.get(f"/environments/{env_id}/").status_code == 200
 
 
-@pytest.mark.parametrize("env_id", ENV_IDS)
-def test_every_environment_has_a_picture(env_id: str) -> None:
-    entry = entry_of(env_id)
-    assert entry.sample is not None
-    assert entry.sample.view["name"]
+GAMES = [env_id for env_id in ENV_IDS if env_id.startswith("game:")]
+
+
+@pytest.mark.parametrize("env_id", GAMES)
+def test_every_game_works_and_has_a_picture(env_id: str) -> None:
+    seen = look(env_id, wait=60)
+    assert seen.state == "ready", seen.said
+    assert seen.sample is not None
+    assert seen.sample.view["name"]
 
 
 def test_the_list_has_every_environment(client: Client) -> None:
-    page = client.get("/environments/").content.decode()
-    assert all(f">{env_id}<" in page for env_id in ENV_IDS)
+    pages = "".join(client.get(f"/environments/?page={number}").content.decode() for number in range(1, 9))
+    assert all(f">{env_id}<" in pages for env_id in ENV_IDS)
 
 
 def test_htmx_gets_the_results_only(client: Client) -> None:
@@ -42,12 +58,46 @@ def test_htmx_gets_the_results_only(client: Client) -> None:
 
 
 @pytest.mark.parametrize("prop", PROPERTIES, ids=lambda prop: prop.name)
-def test_every_choice_keeps_what_has_it_and_drops_the_rest(client: Client, prop: object) -> None:
-    name, read = prop.name, prop.read  # type: ignore[attr-defined]
-    for value in {read(entry) for entry in all_entries()}:
-        page = client.get(f"/environments/?{name}={quote(value)}").content.decode()
-        for entry in all_entries():
-            assert (f">{entry.id}<" in page) == (read(entry) == value)
+def test_every_choice_keeps_what_has_it_and_drops_the_rest(prop: Any) -> None:
+    entries = all_entries()
+    for value in {value for entry in entries for value in prop.read(entry)}:
+        found = Filter.read(QueryDict(f"{prop.name}={quote(value)}")).apply(entries)
+        assert {entry.id for entry in found} == {entry.id for entry in entries if value in prop.read(entry)}
+
+
+def test_names_are_in_order_within_their_kind() -> None:
+    names = [(entry.category, entry.spec.family.lower()) for entry in Filter.read(QueryDict("")).apply(all_entries())]
+    for category in {category for category, _ in names}:
+        own = [name for each, name in names if each == category]
+        assert own == sorted(own)
+
+
+def test_choices_words_and_an_address_go_together(client: Client) -> None:
+    page = client.get("/environments/?q=mine&difficulty=hard&kind=Games").content.decode()
+    assert re.findall(r'class="id" href="[^"]*">([^<]+)<', page) == ["game:Minesweeper-v0-hard"]
+    assert 'value="hard" checked' in page
+    assert "1 of " in page
+
+
+def test_a_count_says_what_a_choice_would_leave() -> None:
+    entries = all_entries()
+    asked = Filter.read(QueryDict("kind=Games&difficulty=easy"))
+    for facet in asked.facets(entries):
+        for choice in facet.choices:
+            only = Filter.read(QueryDict(asked.query))
+            chosen = {**only.chosen, facet.name: frozenset({choice.value})}
+            assert choice.count == len(replace(only, chosen=chosen).apply(entries)), choice
+
+
+def test_an_empty_result_says_what_to_leave_out(client: Client) -> None:
+    page = client.get("/environments/?q=mine&kind=Reasoning&difficulty=hard").content.decode()
+    assert "No environment fits" in page
+    links = re.findall(r'href="/environments/\?([^"]*)">without .*?note">(\d+) ', page)
+    leave_out = {unquote(link): int(count) for link, count in links}
+    assert leave_out
+    for link, count in leave_out.items():
+        found = Filter.read(QueryDict(html.unescape(link))).apply(all_entries())
+        assert len(found) == count > 0
 
 
 @pytest.mark.parametrize(
@@ -69,8 +119,74 @@ def test_a_family_has_all_its_difficulties() -> None:
     assert family.pictured.difficulty == "hard"
 
 
-def test_a_share_that_was_always_or_never_seen_still_has_an_interval() -> None:
-    always, never = share(1.0, 500), share(0.0, 500)
-    assert always.low == pytest.approx(0.9924, abs=1e-4)
-    assert never.high == pytest.approx(0.0076, abs=1e-4)
-    assert always.high == pytest.approx(1.0)
+@pytest.fixture
+def odd_ones() -> Iterator[None]:
+    """Environments that must not be a burden to the others."""
+    gem.register("odd:Slow-v0", "tests.apps.catalog.odd:slow")
+    gem.register("odd:Broken-v0", "tests.apps.catalog.odd:broken")
+    gem.register("odd:Nowhere-v0", "tests.apps.catalog.no_such_module:Env")
+    gem.register("odd:Lacking-v0", "tests.apps.catalog.no_such_module:Env", requires=["no-such-package-at-all"])
+    gem.register("odd:Remote-v0", "tests.apps.catalog.odd:broken", cost="slow")
+    yield
+    for env_id in [env_id for env_id in ENV_REGISTRY if env_id.startswith("odd:")]:
+        del ENV_REGISTRY[env_id]
+
+
+def test_slow_and_broken_ones_neither_break_nor_hold_up_the_catalog(client: Client, odd_ones: None) -> None:
+    listed = client.get("/environments/?kind=odd").content.decode()
+    assert "odd:Slow-v0" in listed
+    assert "needs no-such-package-at-all" in listed
+    assert look("odd:Slow-v0").state == "busy", "a page does not wait for it"
+    slow = client.get("/environments/odd:Slow-v0/").content.decode()
+    assert "Being tried" in slow
+    assert 'hx-get="/environments/odd:Slow-v0/first-turn/"' in slow
+    odd.go_on.set()
+    assert look("odd:Slow-v0", wait=30).state == "ready"
+    part = client.get("/environments/odd:Slow-v0/first-turn/").content.decode()
+    assert "The first turn, as an agent sees it" in part
+    assert "Works here" in part
+
+
+@pytest.mark.parametrize(
+    ("env_id", "state", "said"),
+    [
+        ("odd:Broken-v0", "broken", "It broke when it was tried: OSError: the wire is cut"),
+        ("odd:Nowhere-v0", "broken", "No module named"),
+        ("odd:Lacking-v0", "missing", "pip install no-such-package-at-all"),
+        ("odd:Remote-v0", "elsewhere", "It runs in worker processes"),
+    ],
+)
+def test_health_names_what_is_the_matter(client: Client, odd_ones: None, env_id: str, state: str, said: str) -> None:
+    found = look(env_id, wait=30)
+    assert (found.state, found.sample) == (state, None)
+    assert said in found.said
+    page = html.unescape(client.get(f"/environments/{env_id}/").content.decode())
+    assert found.badge.words in page
+    assert said in page
+
+
+def test_a_badge_is_shown_only_for_the_version_that_was_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = entry_of("game:GuessTheNumber-v0")
+    found = benchmarks.checked(entry.id, entry.spec.version)
+    assert found is not None
+    assert [badge.words for badge in badges(entry.spec, found)] == ["Same seed, same episode", "State round trip"]
+    assert benchmarks.checked(entry.id, entry.spec.version + 1) is None
+    assert badges(entry.spec, None) == []
+    broken = replace(found, findings={**found.findings, "repeats_in_other_processes": "wrong"})
+    first = badges(entry.spec, broken)[0]
+    assert (first.words, first.tone) == ("A seed does not repeat", "loss")
+
+
+def test_the_badges_rest_on_what_a_check_finds_now() -> None:
+    for env_id in ("game:GuessTheNumber-v0-hard", "game:Wordle-v0-easy"):
+        spec = gem.spec(env_id)
+        stored = benchmarks.checked(env_id, spec.version)
+        assert stored is not None
+        assert stored.findings == {p.key: f.status for p, f in zip(PROMISES, check(env_id), strict=True)}
+
+
+def test_a_badge_says_what_it_means_to_everybody(client: Client) -> None:
+    page = client.get("/environments/game:GuessTheNumber-v0/").content.decode()
+    for key in ("seed", "state", "health"):
+        assert f'tabindex="0" aria-describedby="means-{key}"' in page
+        assert f'role="tooltip" id="means-{key}"' in page

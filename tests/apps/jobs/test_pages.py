@@ -10,7 +10,7 @@ from pytest_django.fixtures import Settings
 
 from apps.accounts.models import User
 from apps.agents.models import Agent
-from apps.jobs import operations
+from apps.jobs import leases, operations
 from apps.jobs.models import Job
 from apps.jobs.pages import set_up
 from apps.jobs.topics import JobTopic
@@ -187,12 +187,12 @@ def test_a_long_job_makes_a_short_page(
 
 def test_the_live_event_holds_only_what_changed(ada: User) -> None:
     job = submit(ada, 100)
-    claim = operations.claim()
+    claim = leases.claim()
     assert claim is not None
     topic = JobTopic()
     after = topic.current(job.pk)
     assert after is not None
-    operations.record_episodes(claim, list(rollout(make_agent("random"), claim.slots()[:10])))
+    leases.record_episodes(claim, list(rollout(make_agent("random"), claim.slots()[:10])))
     (event,) = topic.events(job.pk, after, "first")
     assert event.seq == after + 1
     ended = set(re.findall(r'<a class="ep" id="e(\d+)"', event.html))

@@ -10,7 +10,7 @@ from pytest_django.fixtures import Settings
 
 from apps.accounts.models import User
 from apps.agents.models import Agent
-from apps.jobs import operations
+from apps.jobs import leases, operations
 from apps.jobs.errors import NotYours, TooManyEpisodes, TooManyJobs, UnknownAgent
 from apps.jobs.models import Job, Shard
 from gem.agents import make_agent
@@ -119,7 +119,7 @@ def test_shards_are_claimed_owner_by_owner(ada: User) -> None:
     bob = User.objects.create_user("bob")
     big = operations.submit(ada, request(HARD, episodes_per_env=2000))
     small = operations.submit(bob, request(EASY, episodes_per_env=500))
-    claims = [operations.claim() for _ in range(4)]
+    claims = [leases.claim() for _ in range(4)]
     assert [claim and claim.job_id for claim in claims] == [big.pk, small.pk, big.pk, small.pk]
 
 
@@ -129,31 +129,31 @@ def test_a_lone_worker_alternates_between_owners(ada: User) -> None:
     small = operations.submit(bob, request(EASY, episodes_per_env=500))
     order = []
     for _ in range(4):
-        claim = operations.claim()
+        claim = leases.claim()
         assert claim is not None
         order.append(claim.job_id)
-        operations.record_episodes(claim, list(rollout(make_agent("random"), claim.slots())))
+        leases.record_episodes(claim, list(rollout(make_agent("random"), claim.slots())))
     assert order == [big.pk, small.pk, big.pk, small.pk]
 
 
 def test_no_more_jobs_of_one_person_run_than_may(ada: User, settings: Settings) -> None:
     settings.JOBS_RUNNING_PER_USER = 1
     first, second = operations.submit(ada, request()), operations.submit(ada, request())
-    claim = operations.claim()
+    claim = leases.claim()
     assert claim is not None
     assert claim.job_id == first.pk
-    assert operations.claim() is None
+    assert leases.claim() is None
     operations.cancel(first.pk, ada)
-    claim = operations.claim()
+    claim = leases.claim()
     assert claim is not None
     assert claim.job_id == second.pk
 
 
 def test_a_turn_limit_of_the_job_ends_episodes(ada: User) -> None:
     job = operations.submit(ada, request(HARD, episodes_per_env=30, max_turns=2))
-    claim = operations.claim()
+    claim = leases.claim()
     assert claim is not None
-    operations.record_episodes(claim, list(rollout(make_agent("random"), claim.slots())))
+    leases.record_episodes(claim, list(rollout(make_agent("random"), claim.slots())))
     episodes = job.batch.episodes.all()
     assert max(episode.turn_count for episode in episodes) == 2
     assert episodes.filter(truncated=True).exists()

@@ -1,5 +1,6 @@
 """Scores and ranks: hand-computed, written once, and shown with their evidence."""
 
+from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +11,7 @@ from django.utils import timezone
 
 from apps.agents.models import Agent
 from apps.jobs import operations
+from apps.jobs.errors import OldBenchmark
 from apps.jobs.models import Job
 from apps.leaderboard.board import ranked
 from apps.leaderboard.models import Score
@@ -124,3 +126,21 @@ def test_an_empty_board_says_how_to_fill_it_and_a_running_job_is_named(agents: N
     page = client.get("/leaderboard/").content.decode()
     assert "The first agents are being evaluated" in page
     assert job.get_absolute_url() in page
+
+
+def test_a_row_says_the_version_it_was_played_under(
+    agents: None, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = finished("random")
+    version = benchmarks.load("games").version
+    assert set(job.scores.values_list("benchmark_version", flat=True)) == {version}
+    assert job.spec["benchmark_version"] == version
+    job.scores.all().delete()
+    changed = replace(benchmarks.load("games"), version=version + 1)
+    monkeypatch.setattr(benchmarks, "load", {"games": changed}.__getitem__)
+    assert record_scores(job.pk) == 0, "the scale of the earlier version is gone"
+    assert record_missing_scores() == 0
+    page = client.get(job.get_absolute_url()).content.decode()
+    assert f"games v{version}<" in page
+    with pytest.raises(OldBenchmark, match="has changed since"):
+        operations.submit(None, EvaluationSpec.model_validate(job.spec))

@@ -59,6 +59,8 @@ TABLE: dict[str, Address] = {
     "accounts:login_link": Address("200", names=("token",)),
     "catalog:list": Address("200"),
     "catalog:environment": Address("200", names=("env_id",)),
+    "catalog:picture": Address("200", names=("env_id",)),
+    "catalog:first_turn": Address("200", names=("env_id",)),
     "episodes:list": Address("200"),
     "episodes:example": Address("200", sent={"env_id": ENV_ID}),
     "episodes:recent": Address("200", sent={"env_id": ENV_ID}),

@@ -1,9 +1,11 @@
 """The error pages: in the site's look, and without what has just failed."""
 
 import pytest
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
-from django.test import Client, RequestFactory
+from django.test import Client, RequestFactory, override_settings
 
+from apps.episodes.errors import TooFast
 from apps.site import views
 
 pytestmark = pytest.mark.django_db
@@ -32,6 +34,32 @@ def test_forbidden_and_unreadable_requests_have_pages(rf: RequestFactory, client
     request: HttpRequest = client.get("/").wsgi_request
     assert "This is not for you to open" in views.permission_denied(request, Exception()).content.decode()
     assert "This could not be understood" in views.bad_request(request, Exception()).content.decode()
+
+
+def test_a_refusal_says_why_and_how_to_go_on(rf: RequestFactory, client: Client) -> None:
+    request: HttpRequest = client.get("/").wsgi_request
+    page = views.permission_denied(request, PermissionDenied("This job belongs to somebody else.")).content.decode()
+    assert "This job belongs to somebody else." in page
+    page = views.bad_request(request, TooFast("Try again in 3 s.", 3.0)).content.decode()
+    assert "That was a lot at once" in page
+    assert "Try again in 3 s." in page
+
+
+@pytest.mark.parametrize(
+    ("referer", "offered"),
+    [("http://testserver/jobs/new/?a=1", True), ("https://example.com/", False), ("javascript:alert(1)", False)],
+)
+def test_an_old_form_leads_back_to_pages_of_this_site_only(referer: str, offered: bool) -> None:
+    answer = Client(enforce_csrf_checks=True).post("/account/logout/", headers={"referer": referer})
+    page = answer.content.decode()
+    assert ("Open the page again</a>" in page) == offered
+    assert (f'href="{referer}"' in page) == offered
+
+
+@override_settings(STARTS_PER_MINUTE=2)
+def test_the_home_page_starts_no_more_than_one_may(client: Client) -> None:
+    form = {"env_id": "game:GuessTheNumber-v0-easy", "seed": "7"}
+    assert [client.post("/begin/", form).status_code for _ in range(3)] == [302, 302, 429]
 
 
 @pytest.mark.parametrize(

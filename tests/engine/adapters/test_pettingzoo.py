@@ -13,7 +13,7 @@ import gem
 from gem.adapters.pettingzoo import aec_env, parallel_env
 from gem.errors import InvalidArgument
 
-DUELS = [spec.id for spec in gem.registry.specs() if spec.open_seats > 1]
+DUELS = [spec.id for spec in gem.registry.specs() if spec.seats > 1]
 
 
 @pytest.mark.parametrize("env_id", DUELS)

@@ -1,0 +1,53 @@
+"""Badges: what can be said of an environment because it was tried, not because somebody says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gem.benchmarks import Checked
+from gem.registry import EnvSpec
+
+SAME_SEED = ("repeats_a_seed", "is_undisturbed_by_others", "repeats_in_other_processes")
+ROUND_TRIP = ("goes_on_from_its_state", "spawns")
+
+Tone = Literal["win", "warn", "loss", ""]
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """A few words, what they mean, and where they come from."""
+
+    key: str
+    words: str
+    meaning: str
+    tone: Tone
+    icon: str
+
+
+def badges(spec: EnvSpec, found: Checked | None) -> list[Badge]:
+    """The badges that an environment has earned, and those that it has lost; none for what was not tried."""
+    if found is None or spec.replay != "exact":
+        return []
+    where = f"Checked on {found.checked} with gem {found.engine_version}, for version {spec.version} of {spec.id}."
+    return [
+        _badge(
+            "seed",
+            found.keeps(*SAME_SEED),
+            ("Same seed, same episode", "A seed does not repeat"),
+            "The same seed and actions gave the same turns: again, in other processes, and with other environments "
+            f"beside it. {where}",
+            f"The same seed and actions gave different turns, so its results cannot be repeated. {where}",
+        ),
+        _badge(
+            "state",
+            found.keeps(*ROUND_TRIP),
+            ("State round trip", "State is lost"),
+            f"From its stored state it went on exactly as it would have, at every turn. {where}",
+            f"From its stored state it did not go on as it would have, so live episodes may break. {where}",
+        ),
+    ]
+
+
+def _badge(key: str, kept: bool, words: tuple[str, str], meaning: str, otherwise: str) -> Badge:
+    return Badge(key, words[0], meaning, "win", "check") if kept else Badge(key, words[1], otherwise, "loss", "warn")

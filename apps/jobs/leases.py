@@ -1,0 +1,323 @@
+"""What workers do with jobs: claim shards, keep them, record their episodes, give them back.
+
+Workers own a shard by a lease: `claim` gives it, `heartbeat` keeps it, and every write names its token, so that who
+lost the lease writes nothing. The reaper takes back what nobody keeps.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from time import monotonic
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import F, QuerySet
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from apps.accounts.models import User
+from apps.episodes.bulk import copy_episodes
+from apps.episodes.models import Episode
+from apps.episodes.text import shortened, storable
+from apps.jobs.changes import WAKE_UPS, change, drop_open_shards, end, lock_shards, wake
+from apps.jobs.errors import LeaseLost
+from apps.jobs.failpoints import failpoint
+from apps.jobs.models import Job, JobEvent, Shard
+from gem.replay import EpisodeRecord
+from gem.rollout import Slot
+from gem.specs import EvaluationSpec
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A shard that a worker owns while its lease lasts."""
+
+    shard_id: int
+    token: uuid.UUID
+    job_id: str
+    batch_id: str
+    agent_id: int
+    agent_kind: str
+    number: int
+    env_id: str
+    first_slot: int
+    first_seed: int
+    count: int
+    attempt: int
+    spec: EvaluationSpec
+
+    def slots(self) -> list[Slot]:
+        """Those of its slots that no earlier attempt recorded."""
+        taken = set(
+            Episode.objects.filter(
+                batch=self.batch_id, slot__gte=self.first_slot, slot__lt=self.first_slot + self.count
+            ).values_list("slot", flat=True)
+        )
+        wrappers = self.spec.wrappers
+        return [
+            Slot(self.first_slot + i, self.env_id, self.first_seed + i, {}, wrappers)
+            for i in range(self.count)
+            if self.first_slot + i not in taken
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Seconds that a worker spent on playing since it last wrote."""
+
+    busy: float = 0.0
+    agent: float = 0.0
+    """The part of it in which the agent decided."""
+
+
+_IN_TURN = """
+WITH owner AS (
+    SELECT coalesce(job.owner_id, 0) AS id, max(job.served) AS served,
+           count(DISTINCT job.id) FILTER (WHERE job.state = 'running') AS jobs,
+           count(shard.id) AS shards
+    FROM jobs_job job LEFT JOIN jobs_shard shard ON shard.job_id = job.id AND shard.state = 'running'
+    WHERE job.state IN ('queued', 'running')
+    GROUP BY 1
+)
+SELECT job.id, job.state, job.owner_id
+FROM jobs_job job JOIN owner ON owner.id = coalesce(job.owner_id, 0)
+WHERE job.state IN ('queued', 'running')
+  AND EXISTS (SELECT FROM jobs_shard shard WHERE shard.job_id = job.id AND shard.state = 'queued')
+  AND (job.state = 'running' OR job.owner_id IS NULL OR owner.jobs < %s)
+ORDER BY owner.shards, owner.served NULLS FIRST, job.state DESC, job.created, job.id
+LIMIT 20
+"""
+"""Jobs with work to give, those of the owner who has least of it running and waited longest first."""
+
+
+def claim() -> Claim | None:
+    """Take the next shard, owner by owner; None if there is nothing to do."""
+    with connection.cursor() as cursor:
+        cursor.execute(_IN_TURN, [settings.JOBS_RUNNING_PER_USER])
+        jobs = cursor.fetchall()
+    claims = (_claim_from(job_id, None if state == Job.State.RUNNING else owner_id) for job_id, state, owner_id in jobs)
+    return next((claimed for claimed in claims if claimed is not None), None)
+
+
+@transaction.atomic
+def _claim_from(job_id: str, starts_for: int | None) -> Claim | None:
+    """A shard of this job, unless others hold them all, or its owner (if it would start) has enough running."""
+    if starts_for is not None and not _may_start(starts_for):
+        return None
+    queued = Shard.objects.filter(job=job_id, state=Shard.State.QUEUED)
+    shard = queued.select_for_update(skip_locked=True).order_by("number").first()
+    return None if shard is None else _lease(shard)
+
+
+def _may_start(owner_id: int) -> bool:
+    """Whether the owner may have another job running; workers that ask at the same time wait for each other."""
+    User.objects.select_for_update(no_key=True).get(pk=owner_id)
+    running = Job.objects.filter(owner=owner_id, state=Job.State.RUNNING).count()
+    return running < int(settings.JOBS_RUNNING_PER_USER)
+
+
+def _lease(shard: Shard) -> Claim:
+    token = uuid.uuid4()
+    attempt = shard.attempt + 1
+    Shard.objects.filter(pk=shard.pk).update(
+        state=Shard.State.RUNNING, lease_token=token, lease_until=_lease_end(), attempt=attempt
+    )
+    Job.objects.filter(pk=shard.job_id, state=Job.State.QUEUED).update(state=Job.State.RUNNING, started=Now())
+    Job.objects.filter(pk=shard.job_id).update(served=Now())
+    again = f", attempt {attempt}" if attempt > 1 else ""
+    left = shard.count - shard.done
+    change(
+        shard.job_id, JobEvent.Kind.CLAIMED, f"shard {shard.number} claimed: {left:,} episodes of {shard.env_id}{again}"
+    )
+    job = Job.objects.select_related("agent").get(pk=shard.job_id)
+    return Claim(
+        shard_id=shard.pk,
+        token=token,
+        job_id=job.pk,
+        batch_id=job.batch_id,
+        agent_id=job.agent_id,
+        agent_kind=job.agent.kind,
+        number=shard.number,
+        env_id=shard.env_id,
+        first_slot=shard.first_slot,
+        first_seed=shard.first_seed,
+        count=shard.count,
+        attempt=attempt,
+        spec=EvaluationSpec.model_validate(job.spec),
+    )
+
+
+def heartbeat(claim: Claim) -> bool:
+    """Keep the lease; False if it is lost."""
+    return bool(_owned(claim).update(lease_until=_lease_end()))
+
+
+def holds(claim: Claim) -> bool:
+    """Whether the lease is still this worker's: a look, where `heartbeat` is a write."""
+    return _owned(claim).exists()
+
+
+@transaction.atomic
+def record_episodes(claim: Claim, records: Sequence[EpisodeRecord], spent: Spent | None = None) -> bool:
+    """Write finished episodes; whether the job ended with them. The last ones of a shard finish it.
+
+    Raises:
+        LeaseLost: if the shard is no longer this worker's; nothing is written.
+    """
+    spent = spent or Spent()
+    shard = _owned(claim).select_for_update().first()
+    if shard is None:
+        raise LeaseLost(f"shard {claim.number} of job {claim.job_id} is no longer ours")
+    started = monotonic()
+    copy_episodes(claim.batch_id, claim.agent_id, records, timezone.now())
+    storing = monotonic() - started
+    failpoint("copied")
+    _add_up(shard, records, spent.busy + storing)
+    Job.objects.filter(pk=claim.job_id).update(
+        episodes_done=F("episodes_done") + len(records),
+        turns_done=F("turns_done") + sum(record.turn_count for record in records),
+        seconds_busy=F("seconds_busy") + spent.busy + storing,
+        seconds_agent=F("seconds_agent") + spent.agent,
+        seconds_storing=F("seconds_storing") + storing,
+    )
+    _log_recorded(shard, records)
+    if shard.state != Shard.State.DONE:
+        return False
+    return _end_if_done(claim.job_id)
+
+
+def _add_up(shard: Shard, records: Sequence[EpisodeRecord], seconds: float) -> None:
+    """Add the episodes to the shard's sums, and end it with its last one."""
+    counted = [record for record in records if not record.failure]
+    returns = [record.total_reward for record in counted]
+    shard.done += len(records)
+    shard.errors += len(records) - len(counted)
+    shard.won += sum(bool(record.success) for record in counted)
+    shard.limited += sum(record.truncated and not record.success for record in counted)
+    shard.turns += sum(record.turn_count for record in counted)
+    shard.return_sum += sum(returns)
+    shard.return_squares += sum(value * value for value in returns)
+    shard.seconds += seconds
+    if shard.done >= shard.count:
+        shard.state = Shard.State.DONE
+        shard.lease_token = shard.lease_until = None
+    shard.save()
+
+
+def _log_recorded(shard: Shard, records: Sequence[EpisodeRecord]) -> None:
+    slots = [record.index for record in records]
+    broken = [record for record in records if record.failure]
+    tone = JobEvent.Tone.LOSS if broken else JobEvent.Tone.PLAIN
+    if broken:
+        first = broken[0]
+        failure = storable(shortened(first.failure, 300))
+        text = f"{shard.env_id} seed {first.identity.seed}: environment error, not counted: {failure}"
+        if len(broken) > 1:
+            text += f" (and {len(broken) - 1} more)"
+    elif shard.state == Shard.State.DONE:
+        counted = shard.done - shard.errors
+        mean = f", mean return {shard.return_sum / counted:.3f}" if counted else ""
+        text = f"shard {shard.number} done: {shard.done:,} episodes{mean}"
+    else:
+        text = f"shard {shard.number}: {shard.done:,} of {shard.count:,} episodes"
+    change(shard.job_id, JobEvent.Kind.EPISODES, text, tone=tone, slots=slots)
+
+
+def _end_if_done(job_id: str) -> bool:
+    """End the job if all its shards are done; the job's row is locked by then, so the last one notices."""
+    if Shard.objects.filter(job=job_id).exclude(state=Shard.State.DONE).exists():
+        return False
+    return end(job_id, Job.State.DONE, "", "all episodes are done")
+
+
+@transaction.atomic
+def release(claim: Claim) -> None:
+    """Give the shard back, because this worker stops; it costs no attempt."""
+    given = _owned(claim).update(
+        state=Shard.State.QUEUED, lease_token=None, lease_until=None, attempt=F("attempt") - 1, sent=Now()
+    )
+    if given:
+        change(claim.job_id, JobEvent.Kind.REQUEUED, f"shard {claim.number} given back: its worker is stopping")
+        wake(claim.job_id)
+
+
+@transaction.atomic
+def fail_shard(claim: Claim, reason: str) -> None:
+    """Try the shard again, or end the job as failed after the last attempt; nothing if the lease is lost."""
+    lock_shards(claim.job_id)
+    shard = _owned(claim).first()
+    if shard is not None:
+        _fail_attempt(shard, reason)
+
+
+def _fail_attempt(shard: Shard, reason: str) -> None:
+    """What happens to a shard (locked, with all of its job) whose attempt failed."""
+    if shard.attempt < settings.MAX_ATTEMPTS:
+        Shard.objects.filter(pk=shard.pk).update(
+            state=Shard.State.QUEUED, lease_token=None, lease_until=None, reason=reason, sent=Now()
+        )
+        text = f"shard {shard.number} will be tried again ({shard.attempt} of {settings.MAX_ATTEMPTS}): {reason}"
+        change(shard.job_id, JobEvent.Kind.REQUEUED, text, tone=JobEvent.Tone.WARN)
+        wake(shard.job_id)
+        return
+    Shard.objects.filter(pk=shard.pk).update(
+        state=Shard.State.FAILED, lease_token=None, lease_until=None, reason=reason
+    )
+    sentence = (
+        f"Shard {shard.number} ({shard.env_id}, seeds from {shard.first_seed}) failed {shard.attempt} times. "
+        f"The last time: {reason}"
+    )
+    if end(shard.job_id, Job.State.FAILED, sentence, sentence, JobEvent.Tone.LOSS):
+        drop_open_shards(shard.job_id)
+
+
+def _owned(claim: Claim) -> QuerySet[Shard]:
+    return Shard.objects.filter(pk=claim.shard_id, lease_token=claim.token, state=Shard.State.RUNNING)
+
+
+def _lease_end() -> CombinedExpression:
+    return Now() + timedelta(seconds=settings.LEASE_SECONDS)
+
+
+# ------------------------------------------------------------------ what the reaper does
+
+
+def reap() -> int:
+    """Take back shards whose lease ran out, and send again what nobody picked up; the number taken back."""
+    expired = list(Shard.objects.filter(state=Shard.State.RUNNING, lease_until__lt=Now()).values_list("pk", "job_id"))
+    taken = sum(_take_back(shard_id, job_id) for shard_id, job_id in expired)
+    send_again()
+    return taken
+
+
+@transaction.atomic
+def _take_back(shard_id: int, job_id: str) -> bool:
+    lock_shards(job_id)
+    shard = Shard.objects.filter(pk=shard_id, state=Shard.State.RUNNING, lease_until__lt=Now()).first()
+    if shard is None:  # its worker was heard of, or another reaper was faster
+        return False
+    logger.warning("job %s shard %s: lease expired in attempt %s", job_id, shard.number, shard.attempt)
+    _fail_attempt(shard, "its worker stopped answering")
+    return True
+
+
+@transaction.atomic
+def send_again() -> int:
+    """Wake workers for shards that nobody picked up for a lease's time; the number of messages."""
+    waiting = Shard.objects.filter(
+        state=Shard.State.QUEUED,
+        job__state__in=[Job.State.QUEUED, Job.State.RUNNING],
+        sent__lt=Now() - timedelta(seconds=settings.LEASE_SECONDS),
+    )
+    shards = list(waiting.select_for_update(of=("self",), skip_locked=True).values_list("pk", "job_id"))
+    Shard.objects.filter(pk__in=[pk for pk, _ in shards]).update(sent=Now())
+    for _, job_id in shards[:WAKE_UPS]:
+        wake(job_id)
+    return min(len(shards), WAKE_UPS)

@@ -1,0 +1,28 @@
+"""Whether what somebody passes is what a class or factory takes."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gem.errors import InvalidArgument
+
+
+def check_arguments(factory: Callable[..., Any], names: Iterable[str], called: str, also: Iterable[str] = ()) -> None:
+    """Refuse the keyword arguments `names` that `factory` (`called` so in the message) does not take.
+
+    What else may be given (`also`) is named if it is the nearest.
+
+    Raises:
+        InvalidArgument: on the first unknown argument, with the nearest one that there is.
+    """
+    parameters = inspect.signature(factory).parameters
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
+        return
+    for name in names:
+        if name not in parameters:
+            near = difflib.get_close_matches(name, [*parameters, *also], n=1)
+            hint = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(parameters)}."
+            raise InvalidArgument(f"{called} takes no argument {name!r}. {hint}")

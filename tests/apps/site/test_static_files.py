@@ -1,0 +1,36 @@
+"""Static files as the web process serves them, asynchronously."""
+
+import warnings
+
+import pytest
+from django.test import AsyncClient
+
+STYLES = "/static/css/gemweb.css"
+
+
+async def test_a_file_is_served_without_a_warning() -> None:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="StreamingHttpResponse")
+        answer = await AsyncClient().get(STYLES)
+        assert answer.status_code == 200
+        assert not answer.streaming
+    assert answer["Content-Type"].startswith("text/css")
+    assert int(answer["Content-Length"]) == len(answer.content) > 1000
+
+
+async def test_a_browser_that_has_it_gets_nothing() -> None:
+    first = await AsyncClient().get(STYLES)
+    again = await AsyncClient().get(STYLES, headers={"if-modified-since": first["Last-Modified"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize(("asked", "status", "length"), [("bytes=0-9", 206, 10), ("bytes=99999999-", 416, 0)])
+async def test_a_part_of_a_file_can_be_asked_for(asked: str, status: int, length: int) -> None:
+    part = await AsyncClient().get(STYLES, headers={"range": asked})
+    assert (part.status_code, len(part.content)) == (status, length)
+
+
+async def test_the_head_of_a_file_has_its_length_and_no_body() -> None:
+    head = await AsyncClient().head(STYLES)
+    assert head.content == b""
+    assert int(head["Content-Length"]) > 1000
