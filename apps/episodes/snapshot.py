@@ -10,12 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from apps.agents.models import Agent
 from apps.episodes.errors import Outdated
 from apps.episodes.models import Episode, Seat, Turn
 from apps.episodes.operations import actions, restore
+from apps.episodes.seen import conceal, open_info, public_viewpoint
 from gem import replay
 from gem.agents import has_expert
 from gem.errors import GemError, UnknownEnvironment
+from gem.seats import SPECTATOR, perceived, rewards
 from gem.views import TextView, View
 
 logger = logging.getLogger(__name__)
@@ -26,18 +29,61 @@ HISTORY = 60
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What there is to see of an episode after its last turn."""
+    """What there is to see of an episode after its last turn, from one viewpoint."""
 
     episode: Episode
     seats: list[Seat]
     view: View
     turns: list[Turn]
-    """The newest first, at most `HISTORY`."""
+    """The newest first, at most `HISTORY`; what this viewpoint may not know is not in them."""
+    viewpoint: int
+    """The seat that sees this, or `gem.seats.SPECTATOR`."""
+    sealed: bool
+    """Whether the seats still have secrets from one another."""
 
     @property
     def seat(self) -> Seat:
-        """The seat that acts."""
-        return self.seats[0]
+        """The seat that acts, or acted when it ended."""
+        return self.seats[self.episode.acting]
+
+    @property
+    def standings(self) -> list[Standing]:
+        """The seats, as they are shown beside one another; none where there is only one."""
+        return [self._standing(seat) for seat in self.seats] if len(self.seats) > 1 else []
+
+    def _standing(self, seat: Seat) -> Standing:
+        own = seat.number == self.viewpoint
+        acts = not self.episode.over and seat.number == self.episode.acting
+        known = own or not self.sealed
+        return Standing(seat, own=own, acts=acts, total=seat.total_reward if known else None)
+
+    @property
+    def yours(self) -> bool:
+        """Whether it is the turn of the seat that sees this."""
+        return not self.episode.over and self.episode.acting == self.viewpoint
+
+    @property
+    def among_agents(self) -> bool:
+        """Whether agents have all seats but the one that sees this: nobody is wronged by a hint or an undo."""
+        return all(seat.agent.kind != Agent.Kind.HUMAN for seat in self.seats if seat.number != self.viewpoint)
+
+    @property
+    def seat_won(self) -> bool:
+        """Whether it was a success for the seat that sees this, or for any where nobody's is seen."""
+        return any(seat.success for seat in self.seats if self.viewpoint in (SPECTATOR, seat.number))
+
+    @property
+    def rival(self) -> str:
+        """The form's name for whom the seat that sees this plays against; empty where there is one seat."""
+        others = [seat.agent for seat in self.seats if seat.number != max(self.viewpoint, 0)]
+        if not others:
+            return ""
+        return "person" if others[0].kind == Agent.Kind.HUMAN else others[0].slug
+
+    @property
+    def free(self) -> Seat | None:
+        """A seat that waits for a person."""
+        return None if self.episode.over else next((seat for seat in self.seats if seat.is_free), None)
 
     @property
     def latest(self) -> Turn | None:
@@ -46,14 +92,20 @@ class Snapshot:
 
     @property
     def observation(self) -> str:
-        """The environment's last words."""
-        return self.latest.observation if self.latest else self.episode.first_observation
+        """The environment's last words, as this viewpoint reads them."""
+        return self._reading[0]
 
     @property
     def info(self) -> dict[str, Any]:
         """What came with them."""
-        info: dict[str, Any] = self.latest.info if self.latest else self.episode.first_info
-        return info
+        return self._reading[1]
+
+    @property
+    def _reading(self) -> tuple[str, dict[str, Any]]:
+        observation = self.latest.observation if self.latest else self.episode.first_observation
+        info = self.latest.info if self.latest else self.episode.first_info
+        info = open_info(info, self.viewpoint, sealed=self.sealed)
+        return (observation, info) if self.viewpoint == SPECTATOR else perceived(self.viewpoint, observation, info)
 
     @property
     def prompt(self) -> str:
@@ -85,6 +137,11 @@ class Snapshot:
         except UnknownEnvironment:
             return False
 
+    @property
+    def helps(self) -> bool:
+        """Whether the expert may be asked by whoever sees this: not where it would help against a person."""
+        return self.expert and self.viewpoint != SPECTATOR and self.among_agents
+
     def since(self, seq: int) -> list[Turn]:
         """The turns played after the episode had reached `seq`, the newest first."""
         return [turn for turn in self.turns if turn.seq is not None and turn.seq > seq]
@@ -96,14 +153,25 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """A seat on a page: who sits in it and how it stands."""
+
+    seat: Seat
+    own: bool
+    acts: bool
+    total: float | None
+    """What it has earned; None while that is hidden."""
+
+
+@dataclass(frozen=True, slots=True)
 class Moment:
     """One turn of a replay: its picture and its record (None for the reset)."""
 
     number: int
     view: View
     turn: Turn | None
-    total: float
-    """The reward up to here."""
+    total: float | None
+    """The reward of the seat that sees this up to here; None for those who watch."""
     last: int
     """The last turn of the episode."""
 
@@ -118,42 +186,54 @@ class Moment:
         return min(self.last, self.number + 1)
 
 
-def snapshot(episode: Episode) -> Snapshot:
-    """The episode now."""
+def snapshot(episode: Episode, viewpoint: int) -> Snapshot:
+    """The episode now, as `viewpoint` may see it: a seat, or `gem.seats.SPECTATOR`."""
+    sealed = episode.sealed
     return Snapshot(
         episode=episode,
         seats=list(episode.seats.select_related("agent", "user").order_by("number")),
-        view=picture(episode),
-        turns=list(episode.turns.order_by("-number")[:HISTORY]),
+        view=picture(episode, viewpoint),
+        turns=[conceal(turn, viewpoint, sealed=sealed) for turn in episode.turns.order_by("-number")[:HISTORY]],
+        viewpoint=viewpoint,
+        sealed=sealed,
     )
 
 
-def picture(episode: Episode) -> View:
-    """The board after the last turn, as seat 0 sees it; text where it can no longer be drawn."""
+def public_snapshot(episode: Episode) -> Snapshot:
+    """The episode now, as those see it who only watch."""
+    return snapshot(episode, public_viewpoint(episode))
+
+
+def picture(episode: Episode, viewpoint: int) -> View:
+    """The board after the last turn, as `viewpoint` sees it; text where it can no longer be drawn."""
     try:
-        return restore(episode).view()
+        return restore(episode).view(viewpoint)
     except Outdated as error:
         return _words(episode, str(error))
 
 
-def moments(episode: Episode, first: int, last: int) -> list[Moment]:
-    """The turns `first` to `last` (0 is the reset), re-executed from seed and actions."""
+def moments(episode: Episode, first: int, last: int, viewpoint: int) -> list[Moment]:
+    """The turns `first` to `last` (0 is the reset), re-executed from seed and actions, as `viewpoint` may see them."""
     turns = {turn.number: turn for turn in episode.turns.filter(number__lte=last)}
-    total = 0.0
+    sealed = episode.sealed
+    total = None if viewpoint == SPECTATOR else 0.0
     found = []
-    for number, view in enumerate(_views(episode, last)):
+    for number, view in enumerate(_views(episode, last, viewpoint)):
         turn = turns.get(number)
-        total += turn.reward if turn else 0.0
+        if turn and total is not None:
+            total += rewards(turn.reward, turn.info)[viewpoint]
         if number >= first:
-            found.append(Moment(number, view, turn, total, episode.turn_count))
+            seen = conceal(turn, viewpoint, sealed=sealed) if turn else None
+            found.append(Moment(number, view, seen, total, episode.turn_count))
     return found
 
 
-def _views(episode: Episode, last: int) -> Iterator[View]:
+def _views(episode: Episode, last: int, viewpoint: int) -> Iterator[View]:
     """The picture after the reset and after each turn up to `last`; words from where it cannot be drawn."""
     drawn = 0
     try:
-        for frame in replay.frames(replay.Identity(**episode.identity()), actions(episode)[:last]):
+        identity = replay.Identity(**episode.identity())
+        for frame in replay.frames(identity, actions(episode)[:last], seat=viewpoint):
             drawn = frame.turn + 1
             yield frame.view
     except GemError as error:

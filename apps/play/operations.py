@@ -2,25 +2,86 @@
 
 from __future__ import annotations
 
+import secrets
+
 from django.db import transaction
 
 import gem
 from apps.accounts.models import User, Viewer
 from apps.agents.models import Agent
 from apps.episodes import operations
-from apps.episodes.errors import EpisodeOver, NotYourTurn, TurnTaken, Unreadable
+from apps.episodes.errors import EpisodeOver, NotYourTurn, OtherSeatActs, Refusal, SeatTaken, TurnTaken, Unreadable
 from apps.episodes.models import Episode, Seat
 from apps.episodes.operations import Occupant
-from gem.errors import EnvironmentFailure
+from apps.play import shows
+from gem.errors import EnvironmentFailure, InvalidArgument
 
 
 def begin(env_id: str, *, seed: int | None, listed: bool, user: Viewer, visitor: str) -> Episode:
-    """An episode with this person in its seat; without a seed, one is drawn.
+    """An episode with this person in its only seat; without a seed, one is drawn.
 
     Raises:
         gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: with a sentence for the person.
     """
     return operations.begin(env_id, seed=seed, seats=[_person(user, visitor)], listed=listed)
+
+
+@transaction.atomic
+def begin_against(
+    env_id: str,
+    opponent: Agent | None,
+    *,
+    seat: int | None = None,
+    seed: int | None = None,
+    listed: bool = True,
+    user: Viewer,
+    visitor: str,
+) -> Episode:
+    """An episode of several seats: this person in `seat` (drawn unless given), `opponent` in the others.
+
+    Without an opponent the other seats stay free for whoever gets their link (`join`). Then the seed is drawn too,
+    because who knows it could find out what is hidden.
+
+    Raises:
+        CannotPlay: there is no such expert.
+        gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: with a sentence for the person.
+    """
+    count = gem.spec(env_id).open_seats
+    own = secrets.randbelow(count) if seat is None else seat
+    if not 0 <= own < count:
+        raise InvalidArgument(f"{env_id} has {count} seats; there is no seat {own + 1}.")
+    if opponent is None and seed is not None:
+        raise InvalidArgument("Against another person the seed is drawn, because it tells what is hidden.")
+    if opponent is not None:
+        shows.check_agent(env_id, opponent)
+    other = Occupant(_human()) if opponent is None else Occupant(opponent)
+    seats = [_person(user, visitor) if number == own else other for number in range(count)]
+    episode = operations.begin(env_id, seed=seed, seats=seats, listed=listed)
+    shows.accompany(episode)
+    return episode
+
+
+@transaction.atomic
+def join(episode_id: str, number: int, *, user: Viewer, visitor: str) -> Episode:
+    """Take a free seat; somebody who sits there already just goes on.
+
+    Raises:
+        NotFound, EpisodeOver, SeatTaken: nobody sat down.
+    """
+    episode = operations.lock(episode_id)
+    seats = list(episode.seats.select_related("agent").select_for_update(of=("self",)).order_by("number"))
+    own = next((seat for seat in seats if seat.belongs_to(user, visitor)), None)
+    if own is not None and own.number == number:
+        return episode
+    if own is not None:
+        raise SeatTaken("You have the other seat of this episode. Send the link to whom you want to play against.")
+    if episode.over:
+        raise EpisodeOver("It ended before anybody took this seat. You can begin another one.")
+    if number >= len(seats) or not seats[number].is_free:
+        raise SeatTaken("Somebody was here before you. You can watch the episode, or begin one of your own.")
+    who = _person(user, visitor)
+    episode.seats.filter(number=number).update(user=who.user, visitor=who.visitor)
+    return operations.touch(episode)
 
 
 def take_turn(
@@ -31,21 +92,25 @@ def take_turn(
     `as_written` sends a text that the environment cannot read, which its rules punish.
 
     Raises:
-        NotFound, NotYourTurn, EpisodeOver, TurnTaken, ActionTooLong, Unreadable, Outdated: nothing was played.
+        NotFound, NotYourTurn, OtherSeatActs, EpisodeOver, TurnTaken, ActionTooLong, Unreadable, Outdated: nothing
+            was played.
     """
     operations.check_action(action)
     try:
         with transaction.atomic():
             episode = operations.lock(episode_id)
-            _own_seat(episode, user, visitor)
+            own = _own_seat(episode, user, visitor)
             if episode.over:
                 raise EpisodeOver("Your turn was not played. The board shows how it ended.")
+            if episode.acting != own.number:
+                raise OtherSeatActs(_waiting(episode))
             if episode.seq != expected_seq:
                 raise TurnTaken(_meanwhile(episode, expected_seq))
             env = operations.restore(episode)
             if not as_written:
                 _check_readable(env, action)
             operations.record_turn(episode, env, action)
+            shows.answer(episode)
     except EnvironmentFailure as failure:
         return operations.fail(episode, str(failure))
     return episode
@@ -66,31 +131,50 @@ def abandon(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
 def fork(episode: Episode, turn: int, *, user: Viewer, visitor: str) -> Episode:
     """Another episode with the same past up to `turn`, played on by this person.
 
+    Where there are several seats, the person takes the one that acts, and agents have the others: those that sat
+    there, and in the place of people the expert.
+
     Raises:
-        NotFound, EpisodeOver, Outdated: nothing was begun.
+        NotFound, EpisodeOver, Sealed, Outdated: nothing was begun.
     """
-    return operations.fork(episode, turn, seats=[_person(user, visitor)])
+    own = operations.acting_after(episode, turn)
+    seats = [
+        _person(user, visitor) if seat.number == own else Occupant(shows.stand_in(episode.env_id, seat.agent))
+        for seat in episode.seats.select_related("agent").order_by("number")
+    ]
+    branch = operations.fork(episode, turn, seats=seats)
+    shows.accompany(branch)
+    return branch
 
 
 @transaction.atomic
 def undo(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
-    """Take the last turn back: a new branch begins before it, and the old one stays to read.
+    """Take the person's last turn back: a new branch begins before it, and the old one stays to read.
 
     Raises:
         NotFound, NotYourTurn, EpisodeOver, Outdated: nothing was changed.
+        Refusal: another person plays too.
     """
     episode = operations.lock(episode_id)
-    _own_seat(episode, user, visitor)
-    if episode.turn_count == 0:
+    own = _own_seat(episode, user, visitor)
+    seats = list(episode.seats.select_related("agent", "user").order_by("number"))
+    if any(seat.agent.kind == Agent.Kind.HUMAN for seat in seats if seat.number != own.number):
+        raise Refusal("A turn that another person has seen cannot be taken back. Against an agent it can.")
+    last = episode.turns.filter(seat=own.number).order_by("-number").values_list("number", flat=True).first()
+    if last is None:
         raise EpisodeOver("There is no turn to take back.")
-    branch = operations.fork(episode, episode.turn_count - 1, seats=[_person(user, visitor)])
-    if not episode.over:
-        operations.abandon(episode)
+    occupants = [Occupant(seat.agent, user=seat.user, visitor=seat.visitor) for seat in seats]
+    branch = operations.take_back(episode, last - 1, seats=occupants)
+    shows.accompany(branch)
     return branch
 
 
+def _human() -> Agent:
+    return Agent.objects.get(kind=Agent.Kind.HUMAN, owner=None)
+
+
 def _person(user: Viewer, visitor: str) -> Occupant:
-    human = Agent.objects.get(kind=Agent.Kind.HUMAN, owner=None)
+    human = _human()
     if isinstance(user, User):
         return Occupant(human, user=user)
     return Occupant(human, visitor=visitor)
@@ -101,6 +185,15 @@ def _own_seat(episode: Episode, user: Viewer, visitor: str) -> Seat:
         if seat.belongs_to(user, visitor):
             return seat
     raise NotYourTurn("Somebody else plays this episode. You can watch it, or fork it and play on from any turn.")
+
+
+def _waiting(episode: Episode) -> str:
+    """Whom the episode waits for."""
+    seat = episode.seats.select_related("agent").get(number=episode.acting)
+    if seat.is_free:
+        return "Nothing was played. The seat that acts now is still free: send its link to the person you play against."
+    whom = "the other person" if seat.agent.kind == Agent.Kind.HUMAN else seat.agent.name
+    return f"Nothing was played: {whom} acts now. Your text is still in the field; send it when it is your turn."
 
 
 def _meanwhile(episode: Episode, expected_seq: int) -> str:
