@@ -97,7 +97,7 @@ class SeatsForm(forms.Form):
         """How many seats the chosen environment has; 1 while none is chosen."""
         value = self["env_id"].value() or environments()[0][1][0][0]
         try:
-            return registry.spec(str(value)).open_seats
+            return registry.spec(str(value)).seats
         except UnknownEnvironment:
             return 1
 
@@ -149,7 +149,7 @@ class NewForm(SeatsForm):
         if env_id is None or opponent is None:
             return values
         values["against"] = None
-        if registry.spec(env_id).open_seats == 1:
+        if registry.spec(env_id).seats == 1:
             return values
         if opponent == PERSON:
             if values.get("seed") is not None:
@@ -194,7 +194,7 @@ class WatchForm(SeatsForm):
     def clean(self) -> dict[str, Any]:
         """Without an opponent where there is one seat."""
         values = super().clean() or {}
-        if values.get("env_id") and registry.spec(values["env_id"]).open_seats == 1:
+        if values.get("env_id") and registry.spec(values["env_id"]).seats == 1:
             values["opponent"] = None
         return values
 

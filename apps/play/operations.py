@@ -46,7 +46,7 @@ def begin_against(
         CannotPlay: there is no such expert.
         gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: with a sentence for the person.
     """
-    count = gem.spec(env_id).open_seats
+    count = gem.spec(env_id).seats
     own = secrets.randbelow(count) if seat is None else seat
     if not 0 <= own < count:
         raise InvalidArgument(f"{env_id} has {count} seats; there is no seat {own + 1}.")

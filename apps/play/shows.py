@@ -215,7 +215,7 @@ def _lock(episode_id: str) -> tuple[Episode, models.QuerySet[Show]]:
 
 def _seating(env_id: str, agent: Agent, opponent: Agent | None) -> list[operations.Occupant]:
     """The agent in the first seat, the opponent in the others."""
-    count = gem.spec(env_id).open_seats
+    count = gem.spec(env_id).seats
     if count == 1 and opponent is not None:
         raise CannotPlay(f"{env_id} has one seat, so there is nobody to play against.")
     agents = [agent, *[opponent or agent] * (count - 1)]

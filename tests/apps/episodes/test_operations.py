@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 
 def begin(env_id: str = GUESS, seed: int | None = 7, **more: Any) -> Episode:
-    seats = [Occupant(built_in("random"))] * gem.spec(env_id).open_seats
+    seats = [Occupant(built_in("random"))] * gem.spec(env_id).seats
     return operations.begin(env_id, seed=seed, seats=seats, **more)
 
 
