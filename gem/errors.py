@@ -4,6 +4,10 @@ The agent's errors (a malformed or illegal action) are not here: an environment 
 penalises them as its rules say. What is raised is either the environment's failure or a misuse of the engine.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 
 class GemError(Exception):
     """Base of all errors that the engine raises on purpose."""
@@ -18,6 +22,23 @@ class UnknownEnvironment(UsageError, KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+class MissingDependency(UsageError, ImportError):
+    """An environment needs packages that are not installed; `packages` names them as one writes them to pip."""
+
+    def __init__(self, env_id: str, packages: Sequence[str]) -> None:
+        self.env_id, self.packages = env_id, list(packages)
+        one = len(self.packages) == 1
+        names = " and ".join(self.packages)
+        super().__init__(
+            f"{env_id} needs the {'package' if one else 'packages'} {names}, which {'is' if one else 'are'} not "
+            f"installed: pip install {' '.join(self.packages)}"
+        )
+
+    def __reduce__(self) -> tuple[type[MissingDependency], tuple[str, list[str]]]:
+        """For the way between processes."""
+        return type(self), (self.env_id, self.packages)
 
 
 class InvalidArgument(UsageError, ValueError):

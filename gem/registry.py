@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
 import inspect
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gem.core import Env
-from gem.errors import InvalidArgument, UnknownEnvironment
+from gem.errors import InvalidArgument, MissingDependency, UnknownEnvironment
 
 Replay = Literal["exact", "taped", "none"]
 Cost = Literal["fast", "slow"]
+Turns = Literal["single", "multi"]
 
 ENTRY_POINTS = "gem.environments"
 """Packages register their own environments by naming a module in this entry point group."""
@@ -36,6 +38,18 @@ class EnvSpec:
     """`fast` environments may be stepped in the web process."""
     winnable: bool = True
     """Whether an episode can be solved within its turn limit."""
+    turns: Turns = "multi"
+    """`single`: every episode is one question and one answer."""
+    tools: tuple[str, ...] = ()
+    """Names of the tools that an agent may call: python, search."""
+    seats: int = 1
+    """How many places an episode has that someone acts from."""
+    requires: tuple[str, ...] = ()
+    """Packages beyond the engine's own, as one writes them to pip: reasoning-gym."""
+
+    def missing(self) -> list[str]:
+        """Those of `requires` that are not installed now; nothing is imported to find out."""
+        return [name for name in self.requires if not _is_installed(name)]
 
     @property
     def category(self) -> str:
@@ -59,6 +73,17 @@ class EnvSpec:
         module, _, name = self.entry_point.partition(":")
         factory: Callable[..., Env] = getattr(importlib.import_module(module), name)
         return factory
+
+
+def _is_installed(distribution: str) -> bool:
+    """Whether a package of this name is there, under its own name or as a module that can be imported."""
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 (slow to import, see load_plugins)
+
+    try:
+        version(distribution)
+    except PackageNotFoundError:
+        return importlib.util.find_spec(distribution.replace("-", "_")) is not None
+    return True
 
 
 class Registry(MutableMapping[str, EnvSpec]):
@@ -109,9 +134,13 @@ def register(
     replay: Replay = "exact",
     cost: Cost = "fast",
     winnable: bool = True,
+    turns: Turns = "multi",
+    tools: Sequence[str] = (),
+    seats: int = 1,
+    requires: Sequence[str] = (),
     **kwargs: Any,
 ) -> None:
-    """Make `gem.make(env_id)` call `entry_point(**kwargs)`.
+    """Make `gem.make(env_id)` call `entry_point(**kwargs)`; the other arguments are described in `EnvSpec`.
 
     Raises:
         InvalidArgument: if the id is taken or has no category (`game:Name-v0`).
@@ -120,7 +149,19 @@ def register(
         raise InvalidArgument(f"An environment id needs a category: 'game:{env_id}', not {env_id!r}.")
     if env_id in ENV_REGISTRY:
         raise InvalidArgument(f"{env_id!r} is already registered; choose another id or raise its version.")
-    ENV_REGISTRY[env_id] = EnvSpec(env_id, entry_point, dict(kwargs), version, replay, cost, winnable)
+    ENV_REGISTRY[env_id] = EnvSpec(
+        env_id,
+        entry_point,
+        dict(kwargs),
+        version,
+        replay,
+        cost,
+        winnable,
+        turns,
+        tuple(tools),
+        seats,
+        tuple(requires),
+    )
 
 
 def spec(env_id: str) -> EnvSpec:
@@ -149,9 +190,13 @@ def make(env_id: str, **kwargs: Any) -> Env:
 
     Raises:
         UnknownEnvironment: if no such id is registered.
+        MissingDependency: if a package that it needs is not installed; the message says how to install it.
         InvalidArgument: if an argument is unknown (the nearest is named) or has an impossible value.
     """
     env_spec = spec(env_id)
+    missing = env_spec.missing()
+    if missing:
+        raise MissingDependency(env_id, missing)
     factory = env_spec.load()
     check_kwargs(factory, kwargs, env_id)
     env = factory(**{**env_spec.kwargs, **kwargs})
