@@ -46,6 +46,10 @@ class EnvSpec:
     """How many places an episode has that someone acts from."""
     requires: tuple[str, ...] = ()
     """Packages beyond the engine's own, as one writes them to pip: reasoning-gym."""
+    board: str = ""
+    """The kind of its view where it is known beforehand; empty: make one and look."""
+    summary: str = ""
+    """A sentence on this environment, where its module's docstring speaks of several."""
 
     def missing(self) -> list[str]:
         """Those of `requires` that are not installed now; nothing is imported to find out."""
@@ -138,6 +142,8 @@ def register(
     tools: Sequence[str] = (),
     seats: int = 1,
     requires: Sequence[str] = (),
+    board: str = "",
+    summary: str = "",
     **kwargs: Any,
 ) -> None:
     """Make `gem.make(env_id)` call `entry_point(**kwargs)`; the other arguments are described in `EnvSpec`.
@@ -161,6 +167,8 @@ def register(
         tuple(tools),
         seats,
         tuple(requires),
+        board,
+        summary,
     )
 
 

@@ -7,7 +7,7 @@ import logging
 import math
 from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -169,12 +169,13 @@ class Entry:
     @property
     def seats(self) -> int:
         """How many places an episode has that someone acts from."""
-        begun = opening(self.id)
-        return begun.seats if begun else 1
+        return self.spec.seats
 
     @property
     def board(self) -> str:
         """The kind of its board."""
+        if self.spec.board:
+            return self.spec.board
         begun = opening(self.id)
         return begun.board if begun else "text"
 
@@ -249,11 +250,12 @@ def entry_of(env_id: str) -> Entry:
     arguments = {name: p.default for name, p in parameters.items() if name != "seed" and p.default is not p.empty}
     arguments |= spec.kwargs
     module = inspect.getmodule(factory)
+    page = docs.parse(module.__doc__ if module else None)
     return Entry(
         spec=spec,
-        page=docs.parse(module.__doc__ if module else None),
+        page=replace(page, summary=spec.summary) if spec.summary else page,
         arguments=tuple(Argument(name, argument_text(value)) for name, value in arguments.items()),
-        turn_limit=arguments.get("max_turns", 0),
+        turn_limit=1 if spec.turns == "single" else arguments.get("max_turns", 0),
         has_expert=has_expert(env_id),
     )
 

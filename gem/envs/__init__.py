@@ -1,3 +1,4 @@
 """The environments, by category; importing this package registers all of them."""
 
 from gem.envs import games as games
+from gem.envs import reasoning as reasoning

@@ -1,0 +1,176 @@
+r"""Answer one question, which a program makes anew for every seed and judges by itself.
+
+The datasets come from ReasoningGym (https://github.com/open-thought/reasoning-gym): arithmetic, algebra, algorithms,
+puzzles, logic, graphs, geometry, code. They need its package: `pip install reasoning-gym`.
+
+Rules:
+    One problem, one answer. The seed names the problem: seed 0 is the first of the dataset, seed 1 the second.
+
+Actions:
+    Any text with the answer in `\boxed{...}`; the last box counts. How the answer is to be written, the problem says.
+
+    For example `\boxed{42}`.
+
+Rewards:
+    What the dataset's scorer gives: 1 for a correct answer, and in some datasets a part of it for one that is nearly
+    correct or well formed. No box counts as no answer.
+
+Arguments:
+    - `config`: the dataset's own settings, `{"max_words": 5}`; see its documentation.
+    - `dataset_seed`: names another series of problems.
+    - `size`: how many problems some datasets make at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import metadata
+from typing import Any, Self
+
+from gem.core import Env, Info, State, Step
+from gem.draw import Mixer, choice
+from gem.envs.reasoning import PACKAGE, source
+from gem.envs.reasoning.datasets import DATASETS
+from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument, MissingDependency
+from gem.parsing import extract_last_boxed_answer
+from gem.views import TextView, View
+
+PROMPT = "Think it through, and write your final answer in \\boxed{}."
+TOKEN = re.compile(r"[^\s{}\\]+")
+LONGEST_TOKEN = 40
+
+
+class ReasoningGymEnv(Env):
+    """A dataset of ReasoningGym with one turn for each problem.
+
+    Args:
+        name: of the dataset.
+        size: how many problems a dataset makes at once that makes them together.
+        dataset_seed: names the series of problems; 42 is GEM's.
+        config: the dataset's settings besides `size` and `seed`.
+        seed: of the first problem.
+
+    Raises:
+        InvalidArgument: on an unknown name, or settings that the dataset does not take.
+        MissingDependency: if the package `reasoning-gym` is not installed.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        size: int = 500,
+        dataset_seed: int = 42,
+        config: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(seed)
+        if name not in DATASETS:
+            raise InvalidArgument(f"ReasoningGym has no dataset {name!r}; gemweb envs rg: lists them.")
+        if size < 1 or dataset_seed < 0:
+            raise InvalidArgument("size must be at least 1, and dataset_seed must not be negative.")
+        self.max_turns = 1
+        self.data_hash = f"{PACKAGE} {_installed(f'rg:{name}')}"
+        self.over = True
+        self.question = ""
+        self.outcome = ""
+        """What is said of the answer; empty before."""
+        self._right: str | None = None  # one correct answer, where the dataset gives one
+        self._asked = 0
+        self._arguments = {"name": name, "size": size, "dataset_seed": dataset_seed, "config": dict(config or {})}
+        if config:
+            self._ask("describe")
+
+    def _start(self) -> tuple[str, Info]:
+        assert self.seed is not None
+        problem = self._ask("problem", seed=self.seed)
+        self.question, self._right = problem["question"], problem["answer"]
+        self.over, self.outcome, self._asked = False, "", 0
+        return self.question, {"suffix": PROMPT}
+
+    def step(self, action: str) -> Step:
+        """As `Env.step`: the answer is judged, and the episode ends."""
+        if self.over:
+            raise EpisodeOver("The episode is over; call reset() to begin another one.")
+        answer = extract_last_boxed_answer(action)
+        try:
+            reward = float(self._ask("score", seed=self.seed, answer=answer)["score"])
+        except source.TooMuchComputing:
+            reward = 0.0  # an answer that cannot be judged is not correct
+        self.over = True
+        solved = reward >= 1
+        self.outcome = self._say(answer, reward)
+        info: Info = {"suffix": "", "success": solved}
+        if answer is None:
+            info["error"] = "format"
+        return self.outcome, reward, True, False, info
+
+    def _say(self, answer: str | None, reward: float) -> str:
+        if reward >= 1:
+            return "That is correct."
+        text = "There is no answer in \\boxed{}." if answer is None else "That is not correct."
+        if reward > 0:
+            text += f" It earns {reward:.2g} of 1."
+        return text if self._right is None else f"{text} A correct answer: {self._right}"
+
+    def get_state(self) -> State:
+        """As `Env.get_state`. The generator follows from the seed: only the next episode's seed is drawn from it."""
+        kept = {"seed": self.seed, "question": self.question, "right": self._right}
+        return {**kept, "over": self.over, "outcome": self.outcome}
+
+    def set_state(self, state: State) -> None:
+        """As `Env.set_state`."""
+        self.seed = state["seed"]
+        self._next_seed = None
+        self.rng.seed(self.seed)
+        self.question, self._right = state["question"], state["right"]
+        self.over, self.outcome, self._asked = state["over"], state["outcome"], 0
+
+    def spawn(self, *, same_state: bool = False, **overrides: Any) -> Self:
+        """As `Env.spawn`."""
+        if same_state and overrides:
+            raise InvalidArgument("A state belongs to its arguments: give same_state or overrides, not both.")
+        unknown = [name for name in overrides if name not in self._arguments and name != "seed"]
+        if unknown:
+            raise InvalidArgument(f"{type(self).__name__} takes no argument {unknown[0]!r}.")
+        other = type(self)(**{**self._arguments, **overrides})
+        other.spec = self.spec
+        if same_state:
+            other.set_state(self.get_state())
+        return other
+
+    def sample_random_action(self) -> str:
+        """As `Env.sample_random_action`: a word or number of the question."""
+        if self.seed is None:
+            raise EpisodeOver("There is no episode yet; call reset() first.")
+        self._asked += 1
+        tokens = [token for token in TOKEN.findall(self.question) if len(token) <= LONGEST_TOKEN]
+        return f"\\boxed{{{choice(Mixer(self.seed, self._asked), tokens or ['yes', 'no'])}}}"
+
+    def view(self, seat: int = 0) -> View:
+        """As `Env.view`: the problem, and what came of the answer."""
+        text = f"{self.question}\n\n{self.outcome}" if self.outcome else self.question
+        return TextView(kind="text", name=f"ReasoningGym, {self._arguments['name']}", text=text)
+
+    def _ask(self, do: str, **request: Any) -> dict[str, Any]:
+        given = dict(self._arguments)
+        answer = source.ask(do, dataset=given.pop("name"), **given, **request)
+        if "error" not in answer:
+            return answer
+        if do == "describe":
+            raise InvalidArgument(f"The dataset {self._arguments['name']} does not take this config: {answer['error']}")
+        raise EnvironmentFailure(f"ReasoningGym could not {do} problem {request['seed']}: {answer['error']}")
+
+
+@cache
+def _installed(env_id: str) -> str:
+    """The version of the package.
+
+    Raises:
+        MissingDependency: if it is not installed.
+    """
+    try:
+        return metadata.version(PACKAGE)
+    except metadata.PackageNotFoundError as error:
+        raise MissingDependency(env_id, [PACKAGE]) from error

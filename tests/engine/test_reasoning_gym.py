@@ -1,0 +1,205 @@
+"""All datasets of ReasoningGym: listed without the package, the same problem for a seed for ever, safely judged."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gem
+from gem.envs.reasoning import source
+from gem.envs.reasoning.answers import harmless
+from gem.envs.reasoning.dataset import ReasoningGymEnv
+from gem.envs.reasoning.datasets import DATASETS
+from gem.errors import EnvironmentFailure, InvalidArgument, MissingDependency
+from tests.engine import golden
+from tests.engine.episodes import digest, random_episode
+
+IDS = [f"rg:{name}" for name in DATASETS]
+WITHOUT_A_KEY = {"boxnet", "graph_color", "propositional_logic", "rubiks_cube", "rush_hour"}
+"""Datasets that give no answer, only a judgement."""
+
+
+def make(name: str, **arguments: object) -> ReasoningGymEnv:
+    env = gem.make(f"rg:{name}", **arguments)
+    assert isinstance(env, ReasoningGymEnv)
+    return env
+
+
+def test_the_list_is_that_of_the_installed_version() -> None:
+    program = "import json; from reasoning_gym.factory import DATASETS; print(json.dumps(sorted(DATASETS)))"
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == sorted(DATASETS)
+    assert [spec.id for spec in gem.registry.specs() if spec.category == "rg"] == IDS
+    assert all(summary.endswith(".") and len(summary) < 100 for summary in DATASETS.values())
+
+
+def test_the_package_is_never_imported_here() -> None:
+    make("letter_counting").reset(seed=0)
+    assert "reasoning_gym" not in sys.modules
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_every_dataset_gives_the_problems_of_the_day_when_its_version_was_set(env_id: str) -> None:
+    assert digest(env_id, golden.seeds_of("rg")) == json.loads(golden.FILE.read_text())[env_id]["digest"]
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_every_dataset_takes_any_seed_and_knows_its_own_answer(env_id: str) -> None:
+    env = make(env_id.removeprefix("rg:"))
+    for seed in (0, 2**31 - 1, 2**63 - 1):
+        question, info = env.reset(seed=seed)
+        assert len(question) > 10
+        assert "\\boxed" in info["suffix"]
+        right = env.get_state()["right"]
+        assert (right is None) == (env_id.removeprefix("rg:") in WITHOUT_A_KEY) or env_id == "rg:composite"
+        if right is not None and right.count("{") == right.count("}") and right.strip() == right:
+            _, reward, terminated, truncated, info = env.step(f"I think it is \\boxed{{{right}}}.")
+            assert (terminated, truncated, info["success"]) == (True, False, reward >= 1)
+            assert reward == 1, question
+
+
+def test_what_was_asked_before_does_not_matter() -> None:
+    names = ["polynomial_multiplication", "isomorphic_strings", "ransom_note", "word_ladder", "knight_swap", "codeio",
+             "pool_matrix", "intermediate_integration"]  # fmt: skip
+    problems = {name: [random_episode(make(name), seed) for seed in range(3)] for name in names}
+    source.close()  # another process, in another order
+    for name in reversed(names):
+        assert [random_episode(make(name), seed) for seed in (2, 1, 0)][::-1] == problems[name]
+
+
+def test_the_first_problems_are_those_that_gem_gives_one_after_the_other() -> None:
+    program = (
+        "import json, reasoning_gym as rg\n"
+        "names = ['letter_counting', 'chain_sum', 'sudoku', 'acre', 'gsm_symbolic', 'pool_matrix']\n"
+        "sets = {n: rg.create_dataset(n, size=500, seed=42) for n in names}\n"
+        "print(json.dumps({n: [d[i]['question'] for i in range(4)] for n, d in sets.items()}))"
+    )
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True)
+    for name, questions in json.loads(done.stdout).items():
+        env = make(name)
+        assert [env.reset(seed=seed)[0] for seed in range(4)] == questions
+
+
+def test_the_last_box_counts_and_no_box_is_no_answer() -> None:
+    env = make("chain_sum")
+    env.reset(seed=1)
+    right = env.get_state()["right"]
+    assert env.step(f"\\boxed{{7}}, no: \\boxed{{{right}}}")[1] == 1
+    env.reset(seed=1)
+    observation, reward, *_, info = env.step(right)
+    assert (reward, info["error"], info["success"]) == (0, "format", False)
+    assert right in observation
+
+
+def test_a_dataset_takes_its_settings_and_refuses_others() -> None:
+    env = make("chain_sum", config={"min_terms": 9, "max_terms": 9})
+    question, _ = env.reset(seed=0)
+    assert question.count("+") + question.count("-") >= 8
+    assert question != make("chain_sum").reset(seed=0)[0] != make("chain_sum", dataset_seed=7).reset(seed=0)[0]
+    with pytest.raises(InvalidArgument, match=r"does not take this config.*min_turns"):
+        make("chain_sum", config={"min_turns": 9})
+    with pytest.raises(InvalidArgument, match="no dataset 'chain'"):
+        ReasoningGymEnv("chain")
+    with pytest.raises(InvalidArgument, match="at least 1"):
+        make("chain_sum", size=0)
+
+
+ATTACKS = [
+    "__import__('os').system('touch {}')",
+    "[__import__('os').system('touch {}')]",
+    "(lambda: exec(\"open('{}', 'w')\"))()",
+    "x.__class__.__init__.__globals__",
+    "9**9**9**9",
+    "9**(9**(9+x-x))",
+    "((9**99)**99)**99**9",
+    "(" * 5000,
+    "[" * 5000,
+    "1" * 30_000,
+]
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=range(len(ATTACKS)))
+@pytest.mark.parametrize("name", ["n_queens", "string_insertion", "spiral_matrix", "binary_matrix", "puzzle24",
+                                  "countdown", "simple_integration", "intermediate_integration",
+                                  "polynomial_multiplication"])  # fmt: skip
+def test_an_answer_is_never_run_as_a_program(name: str, attack: str, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    env = make(name)
+    env.reset(seed=1)
+    _, reward, terminated, *_ = env.step(f"\\boxed{{{attack.replace('{}', str(trace))}}}")
+    assert (terminated, reward < 0.1) == (True, True)
+    assert not trace.exists()
+
+
+def test_formulas_and_lists_are_judged_as_before() -> None:
+    entry = {"answer": "1 2", "metadata": {}}
+    for formula in ("x**2/2 + C", "3*(4+5)-2", "-exp(2*x)*cos(x)/5", "(x+1)**3", "1.5*sqrt(x)", "x**(3/2)"):
+        assert harmless("simple_integration", formula, entry)
+    for formula in ("a.b", "f(x)", "[1]", "True", "'x'", "x if x else y", "exp(x, y)", "3!", "sin(*x)"):
+        assert not harmless("simple_integration", formula, entry)
+    assert harmless("spiral_matrix", "[1, 2, 3]", entry)
+    assert harmless("spiral_matrix", "1 2", entry)
+    assert not harmless("spiral_matrix", "1 3", entry)
+    env = make("spiral_matrix")
+    env.reset(seed=0)
+    numbers = env.get_state()["right"].split()
+    assert env.step(f"\\boxed{{[{', '.join(numbers)}]}}")[1] == 0.1  # what the scorer gives for a list
+
+
+def test_a_helper_that_dies_is_replaced_and_one_that_cannot_start_is_reported(monkeypatch) -> None:
+    env = make("letter_counting")
+    expected = env.reset(seed=3)
+    process = source._source._process
+    assert process is not None
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert env.reset(seed=3) == expected
+    source.close()
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(EnvironmentFailure, match="ends as soon as it is asked"):
+        env.reset(seed=4)
+
+
+def test_an_answer_that_takes_too_long_earns_nothing(monkeypatch) -> None:
+    other = source.Source()
+    monkeypatch.setattr(source, "_START", source._START.replace(
+        "serve()", "import gem.envs.reasoning.helper as h; h.VERBS['score'] = lambda _: sum(1 for _ in iter(int, 1)); "
+        "h.CPU_SECONDS['score'] = 0.2; h.serve()", 1).replace("; serve()", ""))  # fmt: skip
+    monkeypatch.setattr(source, "_source", other)
+    env = make("letter_counting")
+    env.reset(seed=0)
+    observation, reward, terminated, _, info = env.step("\\boxed{1}")
+    assert (reward, terminated, info["success"]) == (0, True, False)
+    assert observation.startswith("That is not correct.")
+    other.close()
+
+
+def test_a_forked_process_has_a_helper_of_its_own() -> None:
+    expected = [make("letter_counting").reset(seed=seed) for seed in range(4)]
+    vector = gem.make_vec(["rg:letter_counting"] * 4, async_mode="processes", seed=0)
+    try:
+        observations, infos = vector.reset()
+    finally:
+        vector.close()
+    assert list(zip(observations, infos, strict=True)) == expected
+
+
+def test_without_the_package_one_sentence_says_what_to_install(tmp_path: Path) -> None:
+    program = (
+        "import sys, importlib.metadata as m, gem\n"
+        "sys.path[:] = [p for p in sys.path if 'site-packages' not in p]\n"
+        "spec = gem.spec('rg:chain_sum')\n"
+        "print(spec.missing())\n"
+        "try: gem.make('rg:chain_sum')\n"
+        "except gem.errors.MissingDependency as error: print(error)\n"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
+    missing, sentence = done.stdout.splitlines()
+    assert missing == "['reasoning-gym']"
+    assert sentence.endswith("pip install reasoning-gym")
+    assert issubclass(MissingDependency, ImportError)
