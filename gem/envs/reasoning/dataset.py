@@ -19,6 +19,9 @@ Arguments:
     - `config`: the dataset's own settings, `{"max_words": 5}`; see its documentation.
     - `dataset_seed`: names another series of problems.
     - `size`: how many problems some datasets make at once.
+
+Source:
+    ReasoningGym, Stojanovski et al. 2025 (arXiv 2505.24760), version 0.1.25; in GEM under the same ids.
 """
 
 from __future__ import annotations

@@ -13,9 +13,8 @@ from gem.core import MAX_SEED
 from tests.apps.play.people import Person
 from tests.engine.ids import played
 
-IDS = [
-    env_id for env_id in played() if registry.spec(env_id).cost == "fast" and registry.spec(env_id).replay == "exact"
-]
+SPECS = [registry.spec(env_id) for env_id in played()]
+IDS = [spec.id for spec in SPECS if spec.cost == "fast" and spec.replay == "exact"]
 
 typed = st.text(max_size=40) | st.sampled_from(["\\boxed{1}", "\\boxed{reveal 9 9}", "\\boxed{up}", "\\boxed{\x00}"])
 
