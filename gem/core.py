@@ -39,6 +39,8 @@ class Env(ABC):
     def __init__(self, seed: int | None = None) -> None:
         self.spec: EnvSpec | None = None
         """How the environment was made; set by `gem.make`."""
+        self.env_kwargs: dict[str, Any] = {}
+        """What `gem.make` was given besides the id and the seed; with the spec it says how to make another one."""
         self.max_turns = 0
         """Turns after which the episode is truncated; 0 means no limit."""
         self.data_hash = ""

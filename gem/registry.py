@@ -209,6 +209,7 @@ def make(env_id: str, **kwargs: Any) -> Env:
     check_kwargs(factory, kwargs, env_id)
     env = factory(**{**env_spec.kwargs, **kwargs})
     env.unwrapped.spec = env_spec
+    env.unwrapped.env_kwargs = {name: value for name, value in kwargs.items() if name != "seed"}
     return env
 
 

@@ -160,6 +160,7 @@ class Game(Env):
             )
         other = type(self)(**{**arguments, **overrides})
         other.spec = self.spec
+        other.env_kwargs = {**self.env_kwargs, **{name: v for name, v in overrides.items() if name != "seed"}}
         if same_state:
             other.set_state(self.get_state())
         return other

@@ -242,6 +242,7 @@ class MixtureEnv(Env):
         registry.check_kwargs(type(self), overrides, type(self).__name__)
         other = type(self)(**{**self._mixture.model_dump(), **overrides})
         other.spec = self.spec
+        other.env_kwargs = {**self.env_kwargs, **{name: v for name, v in overrides.items() if name != "seed"}}
         if same_state:
             other.set_state(self.get_state())
         return other

@@ -139,6 +139,7 @@ class ReasoningGymEnv(Env):
             raise InvalidArgument(f"{type(self).__name__} takes no argument {unknown[0]!r}.")
         other = type(self)(**{**self._arguments, **overrides})
         other.spec = self.spec
+        other.env_kwargs = {**self.env_kwargs, **{name: v for name, v in overrides.items() if name != "seed"}}
         if same_state:
             other.set_state(self.get_state())
         return other
