@@ -87,7 +87,7 @@ def _letters(view: Mapping[str, Any]) -> Iterator[Line]:
     for row in view["rows"]:
         line = _letter_row(row["cells"])
         if row.get("pegs"):
-            line += [Span("  ")] + [Span(PEGS[peg], peg) for peg in row["pegs"]]
+            line += [Span("  ")] + [Span(PEGS[peg], "dim" if peg == "none" else peg) for peg in row["pegs"]]
         yield line
     for keys in view["keys"]:
         yield [part for key in keys for part in (Span(key["text"], key.get("tone", "")), Span(" "))]

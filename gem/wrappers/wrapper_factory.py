@@ -18,7 +18,7 @@ from gem.wrappers.rewards import ClipReward, ScaleReward
 from gem.wrappers.time_limit import TimeLimit
 
 WrapperFn = Callable[..., Env]
-NO_CHAT = {"include_chat_template": False, "apply_chat_template_on_reset": False}
+NO_CHAT: dict[str, Any] = {"include_chat_template": False, "apply_chat_template_on_reset": False}
 TOKENIZER_REQUIRED = ("concat_chat", "concat_chat_on_reset")
 """Wrappers that need a tokenizer, which has the chat template."""
 
