@@ -81,12 +81,14 @@ class EnvSpec:
 
 def _is_installed(distribution: str) -> bool:
     """Whether a package of this name is there, under its own name or as a module that can be imported."""
+    if importlib.util.find_spec(distribution.replace("-", "_")) is not None:  # quick, and right for most
+        return True
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 (slow to import, see load_plugins)
 
     try:
         version(distribution)
     except PackageNotFoundError:
-        return importlib.util.find_spec(distribution.replace("-", "_")) is not None
+        return False
     return True
 
 
