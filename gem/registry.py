@@ -81,12 +81,14 @@ class EnvSpec:
 
 def _is_installed(distribution: str) -> bool:
     """Whether a package of this name is there, under its own name or as a module that can be imported."""
+    if importlib.util.find_spec(distribution.replace("-", "_")) is not None:  # quick, and right for most
+        return True
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 (slow to import, see load_plugins)
 
     try:
         version(distribution)
     except PackageNotFoundError:
-        return importlib.util.find_spec(distribution.replace("-", "_")) is not None
+        return False
     return True
 
 
@@ -209,6 +211,7 @@ def make(env_id: str, **kwargs: Any) -> Env:
     check_arguments(factory, kwargs, env_id)
     env = factory(**{**env_spec.kwargs, **kwargs})
     env.unwrapped.spec = env_spec
+    env.unwrapped.env_kwargs = {name: value for name, value in kwargs.items() if name != "seed"}
     return env
 
 
