@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import os
 import time
-from pathlib import Path
 from typing import Any
 
-from bench.engine.timing import Spent, step_alone
+from bench.engine.timing import Spent, children_seconds, step_alone
 
 VECTORS = {"sync": "SyncVectorEnv", "processes": "AsyncVectorEnv"}
 
@@ -41,9 +39,3 @@ class Side:
             self.vectors[key] = make([lambda: self.gymnasium.make(env_id)] * num_envs)
         self.vectors[key].reset(seed=0)
         return self.vectors[key]
-
-
-def children_seconds() -> float:
-    """CPU time of this process's living children so far (Linux)."""
-    pids = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
-    return sum(int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) for pid in pids) / 1e9

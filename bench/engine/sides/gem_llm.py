@@ -17,7 +17,7 @@ class Side:
     """Answers the questions of `bench.engine`. GEM draws from the global generator; every verb seeds it."""
 
     def __init__(self) -> None:
-        nltk = importlib.import_module("nltk")
+        nltk: Any = importlib.import_module("nltk")
         nltk.download = lambda *_, **__: True  # every environment would ask the network again
         self.gem = importlib.import_module("gem")
         self.envs: dict[str, list[Any]] = {}

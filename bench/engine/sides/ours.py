@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import gem
-from bench.engine.timing import Spent, bytes_each, play, step_alone, step_vector
+from bench.engine.timing import Spent, bytes_each, children_seconds, play, step_alone, step_vector
 from gem.vector import SyncVectorEnv, VectorEnv
 
 
@@ -22,6 +23,14 @@ class Side:
         self.states[env_id] = states
         self.envs[env_id] = [gem.make(env_id) for _ in states]
 
+    def prepare_own(self, env_id: str, seeds: list[int]) -> list[list[str]]:
+        """Begin an episode for each seed where no peer gives one; random actions for each."""
+        self.envs[env_id] = [gem.make(env_id) for _ in seeds]
+        for env, seed in zip(self.envs[env_id], seeds, strict=True):
+            env.reset(seed=seed)
+        self.states[env_id] = [env.get_state() for env in self.envs[env_id]]
+        return [[env.sample_random_action() for _ in range(env.max_turns)] for env in self.envs[env_id]]
+
     def steps(self, env_id: str, actions: list[list[str]]) -> Spent:
         """Play the prepared episodes with these actions."""
         for env, state in zip(self.envs[env_id], self.states[env_id], strict=True):
@@ -37,6 +46,17 @@ class Side:
     def vector(self, env_id: str, turns: list[list[str]], kind: str) -> Spent:
         """Step a vector ("sync", "threads" or "processes")."""
         return step_vector(self._vector(env_id, len(turns[0]), kind), turns)
+
+    def wall(self, env_id: str, num_envs: int, turns: int, kind: str) -> tuple[float, float]:
+        """Seconds by the clock, and of CPU time in all processes, for so many turns of a vector."""
+        vector = self._vector(env_id, num_envs, kind)
+        env = gem.make(env_id)
+        env.reset(seed=0)
+        actions = [[env.sample_random_action() for _ in range(num_envs)] for _ in range(turns)]
+        clock, busy = time.perf_counter(), time.process_time() + children_seconds()
+        for own in actions:
+            vector.step(own)
+        return time.perf_counter() - clock, time.process_time() + children_seconds() - busy
 
     def _vector(self, env_id: str, num_envs: int, kind: Any) -> VectorEnv:
         key = f"{env_id} {num_envs} {kind}"
