@@ -6,10 +6,11 @@ reward and the info with the board are made in the step.
 
 How: each library lives in a process of its own, the peers' in a virtual environment of their own (bench/peers.txt),
 which the first run makes. The processes measure in turn, round after round and in changing order, so that a busy
-machine slows all alike. A round of a game is 60 episodes (fewer where GEM takes long to make one). GEM begins them;
-ours continues from the same hidden states (by the adapter of the parity tests), and both get the same actions, which
-`bench/engine/actions.py` draws anew for each round. What is drawn during an episode differs: the mines, the new tiles
-of 2048. Printed are medians over the rounds, and as ratio the median over the rounds of GEM's time by ours.
+machine slows all alike. A round of a game is up to 300 episodes and 3,000 turns, fewer where GEM takes long to make an
+episode. GEM begins them; ours continues from the same hidden states, by the adapter of the parity tests, and both get
+the same actions, which `bench/engine/actions.py` draws anew for each round. What is drawn during an episode differs:
+the mines, the new tiles of 2048. Printed are medians over the rounds, and as ratio the median over the rounds of GEM's
+time by ours.
 
 TextArena plays its own nearest environments with the same actions in its notation; a turn is then `step` and
 `get_observation`, without its wrappers. Figures marked † were measured earlier, on another machine.
@@ -36,7 +37,9 @@ PEERS = {"gem-llm": "gem_llm", "textarena": "text_arena", "gymnasium": "cart_pol
 
 def main() -> int:
     """Print the tables; exit code 1 if a target is missed."""
-    parser = argparse.ArgumentParser(prog="bench.engine", description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser = argparse.ArgumentParser(
+        prog="bench.engine", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("parts", nargs="*", help=f"some of {', '.join(PARTS)}; without, all")
     parser.add_argument("--rounds", type=int, default=31)
     parser.add_argument("--games", nargs="*", default=list(steps.TARGETS), help="families, for steps")

@@ -28,17 +28,24 @@ def cache_folder() -> Path:
 def install(folder: Path) -> tuple[Path, dict[str, str]]:
     """Install what is not there yet; the interpreter, and for each peer that cannot be installed why not."""
     python = folder / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    made = "" if python.exists() else _run([sys.executable, "-m", "venv", str(folder)])
     missing = {}
     for line in REQUIREMENTS.read_text().splitlines():
         if not line or line.startswith("#"):
             continue
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *line.split()]
-        done = subprocess.run(pip, capture_output=True, text=True, check=False)
-        if done.returncode:
-            missing[line.partition("==")[0]] = (done.stderr.strip().splitlines() or ["pip failed"])[-1]
+        failed = made or _run(pip)
+        if failed:
+            missing[line.partition("==")[0]] = failed
     return python, missing
+
+
+def _run(command: list[str]) -> str:
+    """Why the command failed, in its last line; empty if it did not."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return ""
+    return (done.stderr or done.stdout or f"{command[2]} failed").strip().splitlines()[-1]
 
 
 def word_lists(python: Path, folder: Path) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import gem
 from bench.engine import actions
 from bench.engine.peers import PeerError, Worker
 from tests.engine.parity.adapter import to_state
@@ -41,9 +42,12 @@ MEASURED_EARLIER = {
     "Sudoku": 6.4,
 }
 """GEM at its newest commit of 2025, microseconds a step of the easy environments, for where it cannot be installed."""
-EPISODES = 60
-FEW_EPISODES = {"game:Sokoban-v0-hard": 4, "game:WordSearch-v0-hard": 20}
+TURNS = 3000
+"""So many turns a round at most, and at most a tenth as many episodes: enough to forget what the process did before."""
+FEW_EPISODES = {"game:Sokoban-v0-hard": 4, "game:Sokoban-v0-easy": 60, "game:WordSearch-v0-hard": 20}
 """GEM takes seconds to make one of these, or up to 15 MB."""
+TEXT_ARENA_EPISODES = 20
+"""A reference need not be as exact."""
 
 
 @dataclass
@@ -97,7 +101,9 @@ def _measure_one(workers: Mapping[str, Worker], env_id: str, family: str, rounds
 
 def _prepare(workers: Mapping[str, Worker], row: Row) -> tuple[list[str], list[dict[str, Any]]]:
     """The sides that can play, with their episodes begun, and the hidden fields of these."""
-    env_id, seeds = row.env_id, list(range(FEW_EPISODES.get(row.env_id, EPISODES)))
+    env_id = row.env_id
+    turns = gem.spec(env_id).kwargs["max_turns"]
+    seeds = list(range(FEW_EPISODES.get(env_id, min(TURNS // turns, TURNS // 10))))
     sides: list[str] = ["ours"]
     hidden: list[dict[str, Any]] = []
     try:
@@ -111,7 +117,7 @@ def _prepare(workers: Mapping[str, Worker], row: Row) -> tuple[list[str], list[d
         row.own_actions = workers["ours"].ask("prepare_own", env_id=env_id, seeds=seeds)
     if "text_arena" in workers:
         try:
-            workers["text_arena"].ask("prepare", env_id=env_id, seeds=seeds)
+            workers["text_arena"].ask("prepare", env_id=env_id, seeds=seeds[:TEXT_ARENA_EPISODES])
             sides.append("text_arena")
         except PeerError as error:
             row.errors["text_arena"] = str(error)

@@ -56,13 +56,13 @@ class Side:
         return env
 
     def steps(self, env_id: str, actions: list[list[str]]) -> Spent:
-        """Play the prepared episodes with these actions, translated."""
+        """Play the prepared episodes with the first of these actions, translated."""
         envs = copy.deepcopy(self.envs[env_id])
         verb = re.compile(r"\\boxed{(?:reveal |flag )?(.*)}")
         translated = [[verb.sub(r"[\1]", action) for action in own] for own in actions]
         turns = 0
         before = time.process_time()
-        for env, own in zip(envs, translated, strict=True):
+        for env, own in zip(envs, translated, strict=False):
             for action in own:
                 turns += 1
                 done, _ = env.step(action)
