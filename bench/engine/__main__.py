@@ -108,9 +108,13 @@ def print_vectors(workers: dict[str, Worker], rounds: int) -> bool:
             reached = reached and kept
             print(f"\nOurs may add {words} of GEM's {kind}, {allowed:.2f}: {'reached' if kept else '**missed**'}")
     print(f"\n{vectors.MANY_ENVS} environments, turns a second by the clock, resets included\n")
-    print("| | one process | a shard for each core | cores busy |\n|---|---|---|---|")
+    print("| | one process | a shard for each core | cores busy | at most |\n|---|---|---|---|---|")
     for shards in vectors.measure_shards(workers["ours"], max(3, rounds // 6)):
-        print(f"| `{shards.env_id}` | {shards.alone:,.0f} | {shards.shards:,.0f} | {shards.cores:.2f} |", flush=True)
+        print(
+            f"| `{shards.env_id}` | {shards.alone:,.0f} | {shards.shards:,.0f} | {shards.cores:.2f} "
+            f"| {shards.most_cores:.2f} |",
+            flush=True,
+        )
     return reached
 
 

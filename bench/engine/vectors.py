@@ -72,6 +72,8 @@ class ShardRow:
     alone: float
     shards: float
     cores: float
+    most_cores: float
+    """How many they could keep busy at most: CPU time in all, by that of the vector and its busiest shard."""
 
 
 def measure_shards(ours: Worker, rounds: int) -> list[ShardRow]:
@@ -85,8 +87,9 @@ def measure_shards(ours: Worker, rounds: int) -> list[ShardRow]:
                 for kind in ("sync", "processes")
             }
             alone.append(MANY_ENVS * turns / taken["sync"][0])
-            clock, busy = taken["processes"]
-            shards.append((MANY_ENVS * turns / clock, busy / clock))
+            clock, own, each = taken["processes"]
+            busy = own + sum(each)
+            shards.append((MANY_ENVS * turns / clock, busy / clock, busy / (own + max(each))))
         rows.append(ShardRow(env_id, max(alone), *max(shards)))
     return rows
 

@@ -27,10 +27,10 @@ class Side:
         vector = self._vector(env_id, len(turns[0]), kind)
         numpy = importlib.import_module("numpy")
         actions = [numpy.array(own) for own in turns]
-        before = time.process_time() + children_seconds()
+        before = time.process_time() + sum(children_seconds())
         for own in actions:
             vector.step(own)
-        return time.process_time() + children_seconds() - before, len(turns) * len(turns[0])
+        return time.process_time() + sum(children_seconds()) - before, len(turns) * len(turns[0])
 
     def _vector(self, env_id: str, num_envs: int, kind: str) -> Any:
         key = f"{num_envs} {kind}"

@@ -47,16 +47,17 @@ class Side:
         """Step a vector ("sync", "threads" or "processes")."""
         return step_vector(self._vector(env_id, len(turns[0]), kind), turns)
 
-    def wall(self, env_id: str, num_envs: int, turns: int, kind: str) -> tuple[float, float]:
-        """Seconds by the clock, and of CPU time in all processes, for so many turns of a vector."""
+    def wall(self, env_id: str, num_envs: int, turns: int, kind: str) -> tuple[float, float, list[float]]:
+        """Seconds for so many turns of a vector: by the clock, of CPU time here, and of CPU time in each shard."""
         vector = self._vector(env_id, num_envs, kind)
         env = gem.make(env_id)
         env.reset(seed=0)
         actions = [[env.sample_random_action() for _ in range(num_envs)] for _ in range(turns)]
-        clock, busy = time.perf_counter(), time.process_time() + children_seconds()
+        shards, busy, clock = children_seconds(), time.process_time(), time.perf_counter()
         for own in actions:
             vector.step(own)
-        return time.perf_counter() - clock, time.process_time() + children_seconds() - busy
+        clock, busy = time.perf_counter() - clock, time.process_time() - busy
+        return clock, busy, [after - before for before, after in zip(shards, children_seconds(), strict=True)]
 
     def _vector(self, env_id: str, num_envs: int, kind: Any) -> VectorEnv:
         key = f"{env_id} {num_envs} {kind}"
