@@ -18,6 +18,7 @@ from gem.benchmarks import BASELINES
 from gem.evaluate import interval
 from gem.registry import EnvSpec
 from gem.rollout import Slot, rollout
+from gem.specs import Part
 
 SEEDS = 500
 FILE = Path(gem.__file__).parent / "benchmarks" / BASELINES
@@ -43,11 +44,16 @@ def main(word: str = "", seeds: int = SEEDS) -> None:
 def measure(spec: EnvSpec, agent: str, seeds: int) -> dict[str, Any]:
     """One agent's baseline in one environment, as a row of the file.
 
+    Where there are several seats to act from, it acts from each alike, and the random agent from the others.
+
     Raises:
         RuntimeError: if an episode failed.
     """
     returns, successes, turns = [], 0, 0
-    for record in rollout(make_agent(agent), [Slot(seed, spec.id, seed) for seed in range(seeds)]):
+    part = Part(spec.id, 0, seeds)
+    places = [part.place(index) for index in range(seeds)]
+    slots = [Slot(index, spec.id, seed, seat=seat) for index, (seed, seat) in enumerate(places)]
+    for record in rollout(make_agent(agent), slots, opponent=make_agent("random")):
         if record.failure:
             raise RuntimeError(f"{spec.id}, seed {record.identity.seed}: {record.failure}")
         returns.append((record.index, record.total_reward))

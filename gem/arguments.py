@@ -10,8 +10,10 @@ from typing import Any
 from gem.errors import InvalidArgument
 
 
-def check_arguments(factory: Callable[..., Any], names: Iterable[str], called: str) -> None:
+def check_arguments(factory: Callable[..., Any], names: Iterable[str], called: str, also: Iterable[str] = ()) -> None:
     """Refuse the keyword arguments `names` that `factory` (`called` so in the message) does not take.
+
+    What else may be given (`also`) is named if it is the nearest.
 
     Raises:
         InvalidArgument: on the first unknown argument, with the nearest one that there is.
@@ -21,6 +23,6 @@ def check_arguments(factory: Callable[..., Any], names: Iterable[str], called: s
         return
     for name in names:
         if name not in parameters:
-            near = difflib.get_close_matches(name, parameters, n=1)
+            near = difflib.get_close_matches(name, [*parameters, *also], n=1)
             hint = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(parameters)}."
             raise InvalidArgument(f"{called} takes no argument {name!r}. {hint}")

@@ -7,6 +7,10 @@ Observations and actions are text. `terminated` is the problem's own end, `trunc
 At the end of an episode `info["success"]` says whether the problem was solved. `info["suffix"]`, where present,
 is what an agent should read after the observation (the board, the prompt for the next action).
 `info["error"]` names a fault of the agent's in its last action: "format" (not understood) or "rule" (not allowed).
+
+An environment with several seats is played with the same calls: `to_act` says whose action `step` takes next. Its
+observations are public, the reward is the acting seat's, and `info["seats"]` has what each seat reads and earns
+(see `gem.seats` and `gem.envs.multiagent`).
 """
 
 from __future__ import annotations
@@ -133,7 +137,10 @@ class Env(_Remembers, ABC):
         return other
 
     def view(self, seat: int = 0) -> View:
-        """A picture of the present, as the person or agent in `seat` may see it (see `gem.views`)."""
+        """A picture of the present, as the person or agent in `seat` may see it (see `gem.views`).
+
+        Without a seat one may see what `gem.seats.SPECTATOR` may.
+        """
         return TextView(kind="text", name=type(self).__name__, text="")
 
     def close(self) -> None:
@@ -143,6 +150,11 @@ class Env(_Remembers, ABC):
     def seats(self) -> int:
         """How many places an episode has that someone acts from."""
         return 1
+
+    @property
+    def to_act(self) -> tuple[int, ...]:
+        """The seats whose actions are awaited; `step` takes that of the first of them."""
+        return (0,)
 
     @property
     def unwrapped(self) -> Env:
@@ -169,6 +181,11 @@ class EnvWrapper(Env):
     def seats(self) -> int:
         """As `Env.seats`."""
         return self.env.seats
+
+    @property
+    def to_act(self) -> tuple[int, ...]:
+        """As `Env.to_act`."""
+        return self.env.to_act
 
     @property
     def unwrapped(self) -> Env:

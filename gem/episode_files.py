@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import gem
-from gem import replay
+from gem import replay, seats
 from gem.errors import UsageError
 from gem.replay import Difference, EpisodeRecord, Identity, TurnRecord
 
@@ -37,15 +37,19 @@ class StoredEpisode:
     name: str
     """Its id, or its place in the file: "line 3"."""
     agent: str
-    """Who played it, empty if the file does not say."""
+    """Who played it, empty if the file does not say; where there were several seats, whose episode it is."""
     record: EpisodeRecord
+    opponent: str = ""
+    """Who sat in the other seats, empty if nobody else did."""
 
 
-def line(record: EpisodeRecord, agent: str) -> str:
-    """The episode as one line of a file, end of line included."""
+def line(record: EpisodeRecord, agent: str, opponent: str = "") -> str:
+    """The episode as one line of a file, end of line included; `opponent` sat in all seats but the record's."""
     data = {
         **asdict(record.identity),
         "agent": agent,
+        "opponent": opponent,
+        "seat": record.seat,
         "index": record.index,
         "engine_version": gem.__version__,
         "python_version": platform.python_version(),
@@ -54,14 +58,12 @@ def line(record: EpisodeRecord, agent: str) -> str:
         "success": record.success,
         "failure": record.failure,
         "total_reward": record.total_reward,
+        "total_rewards": record.total_rewards,
         "turn_count": record.turn_count,
         "max_turns": record.max_turns,
         "first_observation": record.first_observation,
         "first_info": record.first_info,
-        "turns": [
-            {"turn": n, "action": t.action, "observation": t.observation, "reward": t.reward, "info": t.info}
-            for n, t in enumerate(record.turns, start=1)
-        ],
+        "turns": [{"turn": number, **asdict(turn)} for number, turn in enumerate(record.turns, start=1)],
     }
     return json.dumps(data, ensure_ascii=False) + "\n"
 
@@ -122,9 +124,10 @@ def verify(stored: StoredEpisode) -> Difference | None:
         truncated=record.truncated,
     )
     if difference is None and record.turns and not record.failure:
-        success = record.turns[-1].info.get("success")
-        if record.success != success:
-            return Difference(record.turn_count, "success", record.success, success)
+        info = record.turns[-1].info
+        reached = seats.success(record.seat, info) if "success" in info else None
+        if record.success != reached:
+            return Difference(record.turn_count, "success", record.success, reached)
     return difference
 
 
@@ -138,6 +141,7 @@ class _Turn(BaseModel):
     observation: str
     reward: float
     info: dict[str, Any]
+    seat: int | None = Field(default=None, ge=0)
 
 
 class _Episode(BaseModel):
@@ -156,6 +160,8 @@ class _Episode(BaseModel):
     wrappers: list[dict[str, Any]] = []
     id: str = ""
     agent: str = ""
+    opponent: str = ""
+    seat: int = Field(default=0, ge=0)
     seats: list[dict[str, Any]] = []
     index: int = 0
     terminated: bool
@@ -176,6 +182,8 @@ def _stored(path: Path, place: str, data: dict[str, Any]) -> StoredEpisode:
     turns = len(episode.turns)
     if episode.turn_count not in (None, turns):
         raise UnreadableEpisode(f"{path}, {place}: the episode has {episode.turn_count} turns, the file {turns} of it.")
+    if any(episode.seat >= len(seats.rewards(one.reward, one.info)) for one in episode.turns):
+        raise UnreadableEpisode(f"{path}, {place}: the episode is said to be of seat {episode.seat}, which it has not.")
     identity = Identity(
         episode.env_id, episode.env_version, episode.seed, episode.env_kwargs, episode.data_hash, episode.wrappers
     )
@@ -184,15 +192,16 @@ def _stored(path: Path, place: str, data: dict[str, Any]) -> StoredEpisode:
         identity=identity,
         first_observation=episode.first_observation,
         first_info=episode.first_info,
-        turns=[TurnRecord(turn.action, turn.observation, turn.reward, turn.info) for turn in episode.turns],
+        turns=[TurnRecord(one.action, one.observation, one.reward, one.info, one.seat) for one in episode.turns],
         terminated=episode.terminated,
         truncated=episode.truncated,
         success=episode.success,
         failure=episode.failure,
         max_turns=episode.max_turns,
+        seat=episode.seat,
     )
     agents = [str(seat.get("agent", "")) for seat in episode.seats]
-    return StoredEpisode(episode.id or place, episode.agent or ", ".join(agents), record)
+    return StoredEpisode(episode.id or place, episode.agent or ", ".join(agents), record, episode.opponent)
 
 
 def _objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

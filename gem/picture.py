@@ -126,11 +126,10 @@ def _listed(links: Iterable[Mapping[str, Any]]) -> Iterator[Span]:
 
 
 def _chat(view: Mapping[str, Any]) -> Iterator[Line]:
-    if view.get("text"):
-        yield [Span(str(view["text"]))]
-    for message in view.get("messages", ()):
-        who = message.get("who") or message.get("seat") or message.get("name") or message.get("role") or ""
-        yield [Span(f"{who}: ", "title"), Span(str(message.get("text", message.get("content", ""))))]
+    for message in view["messages"]:
+        first, *rest = str(message["text"]).splitlines() or [""]
+        yield [Span(f"{message['who']}: ", "title"), Span(first)]
+        yield from ([Span(f"  {line}")] for line in rest)
 
 
 def _text(view: Mapping[str, Any]) -> Iterator[Line]:

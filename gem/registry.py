@@ -17,6 +17,8 @@ Replay = Literal["exact", "taped", "none"]
 Cost = Literal["fast", "slow"]
 Turns = Literal["single", "multi"]
 
+SEATING = ("opponent", "seat")
+"""The arguments of `make` that fill the other seats."""
 ENTRY_POINTS = "gem.environments"
 """Packages register their own environments by naming a module in this entry point group."""
 
@@ -43,7 +45,8 @@ class EnvSpec:
     tools: tuple[str, ...] = ()
     """Names of the tools that an agent may call: python, search."""
     seats: int = 1
-    """How many places an episode has that someone acts from."""
+    """How many places an episode has that someone acts from; where there are several, the arguments `opponent` and
+    `seat` leave one."""
     requires: tuple[str, ...] = ()
     """Packages beyond the engine's own, as one writes them to pip: reasoning-gym."""
     board: str = ""
@@ -198,6 +201,9 @@ def specs() -> list[EnvSpec]:
 def make(env_id: str, **kwargs: Any) -> Env:
     """Make the environment registered as `env_id`; `kwargs` override its registered arguments.
 
+    Where there are several seats, `opponent="expert"` puts that agent into all but one of them, and `seat` says which
+    one is left (see `gem.wrappers.Opponent`).
+
     Raises:
         UnknownEnvironment: if no such id is registered.
         MissingDependency: if a package that it needs is not installed; the message says how to install it.
@@ -208,10 +214,24 @@ def make(env_id: str, **kwargs: Any) -> Env:
     if missing:
         raise MissingDependency(env_id, missing)
     factory = env_spec.load()
-    check_arguments(factory, kwargs, env_id)
-    env = factory(**{**env_spec.kwargs, **kwargs})
+    given = {**env_spec.kwargs, **kwargs}
+    known = SEATING if env_spec.seats > 1 or "opponent" in env_spec.kwargs else ()
+    seating = {name: given.pop(name) for name in known if name in given}
+    check_arguments(factory, [name for name in kwargs if name in given], env_id, known)
+    env = factory(**given)
     env.unwrapped.spec = env_spec
     env.unwrapped.env_kwargs = {name: value for name, value in kwargs.items() if name != "seed"}
+    return _opposed(env, **seating) if seating else env
+
+
+def _opposed(env: Env, opponent: str | None = None, seat: int | None = None) -> Env:
+    """The environment with an agent in the other seats, if one is named."""
+    from gem.wrappers.opponent import Opponent  # noqa: PLC0415 (agents know environments, which register themselves)
+
+    if opponent is not None:
+        return Opponent(env, opponent, seat, of_make=True)
+    if seat is not None:
+        raise InvalidArgument("A seat is chosen together with an opponent: opponent='expert', seat=0.")
     return env
 
 

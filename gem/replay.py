@@ -15,6 +15,7 @@ from typing import Any
 from gem import registry
 from gem.core import Env, Info
 from gem.errors import EpisodeOver, VersionChanged
+from gem.seats import rewards
 from gem.views import View
 from gem.wrappers.wrapper_factory import wrap
 
@@ -40,6 +41,8 @@ class TurnRecord:
     observation: str
     reward: float
     info: Info
+    seat: int | None = None
+    """Who acted; None where the record does not say."""
 
 
 @dataclass(slots=True)
@@ -55,15 +58,23 @@ class EpisodeRecord:
     terminated: bool = False
     truncated: bool = False
     success: bool | None = None
-    """None if the environment failed."""
+    """Whether it was one for `seat`; None if the environment failed."""
     failure: str = ""
     """What the environment raised, empty if nothing; the agent is not to blame for it."""
     max_turns: int = 0
+    seat: int = 0
+    """Where the agent sat whose episode it is, if there were several seats."""
 
     @property
     def total_reward(self) -> float:
-        """The return: the sum of the rewards."""
-        return sum(turn.reward for turn in self.turns)
+        """The return: the sum of the rewards of `seat`."""
+        return sum(rewards(turn.reward, turn.info)[self.seat] for turn in self.turns)
+
+    @property
+    def total_rewards(self) -> list[float]:
+        """The return of every seat."""
+        earned = [rewards(turn.reward, turn.info) for turn in self.turns]
+        return [sum(column) for column in zip(*earned, strict=True)]
 
     @property
     def turn_count(self) -> int:
@@ -146,8 +157,8 @@ def restore(identity: Identity, actions: Iterable[str]) -> Env:
     return env
 
 
-def frames(identity: Identity, actions: Iterable[str]) -> Iterator[Frame]:
-    """Every turn as it looked, the reset first.
+def frames(identity: Identity, actions: Iterable[str], *, seat: int = 0) -> Iterator[Frame]:
+    """Every turn as it looked from `seat` (or `gem.seats.SPECTATOR`), the reset first.
 
     Raises:
         VersionChanged: as `make_env`.
@@ -155,10 +166,10 @@ def frames(identity: Identity, actions: Iterable[str]) -> Iterator[Frame]:
     """
     env = make_env(identity)
     observation, info = env.reset(seed=identity.seed)
-    yield Frame(0, observation, 0.0, info, env.view(), terminated=False, truncated=False)
+    yield Frame(0, observation, 0.0, info, env.view(seat), terminated=False, truncated=False)
     for turn, action in enumerate(actions, start=1):
         observation, reward, terminated, truncated, info = env.step(action)
-        yield Frame(turn, observation, reward, info, env.view(), terminated, truncated)
+        yield Frame(turn, observation, reward, info, env.view(seat), terminated, truncated)
 
 
 def verify(
@@ -187,6 +198,8 @@ def verify(
         return Difference(0, "observation", first_observation, observation)
     ended = (False, False)
     for number, turn in enumerate(turns, start=1):
+        if turn.seat is not None and env.to_act and turn.seat != env.to_act[0]:
+            return Difference(number, "seat", turn.seat, env.to_act[0])
         try:
             observation, reward, *over, info = env.step(turn.action)
         except EpisodeOver:

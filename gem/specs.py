@@ -18,11 +18,20 @@ MAX_TURNS = 1000
 
 
 class Part(NamedTuple):
-    """The episodes of one environment: seeds `first_seed` to `first_seed + episodes - 1`."""
+    """The episodes of one environment: seeds from `first_seed` on.
+
+    Where there are several seats to act from, each seed is played once from each of them, so that nobody has the
+    first turn more often than the other.
+    """
 
     env_id: str
     first_seed: int
     episodes: int
+
+    def place(self, index: int) -> tuple[int, int]:
+        """Seed and seat of the episode with this index, from 0."""
+        seats = registry.spec(self.env_id).seats
+        return self.first_seed + index // seats, index % seats
 
 
 class EvaluationSpec(BaseModel):
@@ -44,6 +53,8 @@ class EvaluationSpec(BaseModel):
     """How many episodes are played at the same time."""
     max_turns: int | None = None
     """A turn limit below the environments' own."""
+    opponent: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")] | None = None
+    """The short name of the agent in the other seats, where there are several."""
     benchmark: str | None = None
     benchmark_version: int | None = None
     """The benchmark's version that decided the above."""
@@ -115,6 +126,17 @@ class EvaluationSpec(BaseModel):
     def _has_environments(self) -> Self:
         if not self.env_ids:
             raise _refused("Choose at least one environment, or a benchmark.")
+        return self
+
+    @model_validator(mode="after")
+    def _fills_the_seats(self) -> Self:
+        several = [env_id for env_id in self.env_ids if registry.spec(env_id).seats > 1]
+        if several and self.opponent is None:
+            raise _refused(
+                f"{several[0]} has several seats: name an opponent for the others, such as random or expert."
+            )
+        if self.opponent is not None and not several:
+            raise _refused("None of these environments has a seat for an opponent; leave it out.")
         return self
 
     @property

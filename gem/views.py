@@ -189,6 +189,36 @@ class LinksView(TypedDict):
     legend: NotRequired[list[tuple[str, str]]]
 
 
+class Message(TypedDict):
+    """One contribution to a conversation."""
+
+    who: str
+    """Who it comes from, in words: "You", "The customer", "find_order"."""
+    side: Literal["own", "other", "tool", "note"]
+    """The own seat, another party, the answer of a tool, or a remark of the environment."""
+    text: str
+    last: NotRequired[bool]
+    """It came with the last action."""
+
+
+class ChatView(TypedDict):
+    """A conversation, what there is to know beside it, and what can be said."""
+
+    kind: Literal["chat"]
+    name: str
+    messages: list[Message]
+    """The oldest first."""
+    say: NotRequired[tuple[str, str]]
+    """What a typed text is put between to be said; absent where nothing can be said."""
+    keys: NotRequired[list[list[Key]]]
+    """Rows of buttons that act at once; absent once the episode is over."""
+    compose: NotRequired[Compose]
+    notes: NotRequired[list[tuple[str, list[str]]]]
+    """Headed lists beside the conversation: the policy, the tools, the own values."""
+    facts: NotRequired[list[tuple[str, str]]]
+    legend: NotRequired[list[tuple[str, str]]]
+
+
 class TextView(TypedDict):
     """Plain text: the fallback for an environment that draws nothing."""
 
@@ -199,7 +229,7 @@ class TextView(TypedDict):
     legend: NotRequired[list[tuple[str, str]]]
 
 
-View = GridView | LettersView | TowersView | LinksView | TextView
+View = GridView | LettersView | TowersView | LinksView | ChatView | TextView
 
 _ACTS = {"act", "alt", "part", "compose"}
 
@@ -207,7 +237,8 @@ _ACTS = {"act", "alt", "part", "compose"}
 def without_acts(view: View) -> View:
     """The same picture with nothing left to act on: what there is to see once an episode is over."""
     bare: Any = _without_acts(view)
-    if bare["kind"] == "grid":
+    bare.pop("say", None)
+    if bare["kind"] in ("grid", "chat"):
         bare.pop("keys", None)  # those of other kinds show what is known
     picture: View = bare
     return picture

@@ -17,13 +17,11 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium
-from gymnasium import spaces
 
 import gem
+from gem.adapters.spaces import AnyText
 
 NAMESPACE = "gem"
-SAMPLE_LENGTH = 80
-"""Characters of a text that a space draws."""
 
 
 def gymnasium_id(env_id: str) -> str:
@@ -42,17 +40,6 @@ def register_all() -> None:
                 kwargs={"env_id": spec.id},
                 nondeterministic=spec.replay != "exact",
             )
-
-
-class AnyText(spaces.Text):
-    """Every text; drawing from it gives a short one of printable characters."""
-
-    def __init__(self, seed: int | None = None) -> None:
-        super().__init__(SAMPLE_LENGTH, min_length=0, seed=seed)
-
-    def contains(self, x: Any) -> bool:
-        """Whether it is a text."""
-        return isinstance(x, str)
 
 
 class GymnasiumEnv(gymnasium.Env[str, str]):

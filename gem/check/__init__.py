@@ -15,12 +15,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gem import registry
-from gem.check import course, pictures, sameness
+from gem.check import course, pictures, sameness, several_seats
 from gem.check.promise import Broken, Finding, Promise, Subject
 
 __all__ = ["PROMISES", "Finding", "check"]
 
-PROMISES: tuple[Promise, ...] = (*course.PROMISES, *sameness.PROMISES, *pictures.PROMISES)
+PROMISES: tuple[Promise, ...] = (*course.PROMISES, *sameness.PROMISES, *pictures.PROMISES, *several_seats.PROMISES)
 """In the order in which they are tried; the basic ones come first."""
 
 

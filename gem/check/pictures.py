@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints, is_typedd
 
 from gem import views
 from gem.check.promise import SEEDS, Broken, Promise, Subject, play_on, short
+from gem.seats import SPECTATOR
 
 OFFERS = 200
 """Actions of one picture that are tried."""
@@ -23,9 +24,12 @@ def is_drawable(subject: Subject) -> None:
     env = subject.make()
     for seed in SEEDS:
         env.reset(seed=seed)
-        expect_drawable(env.view())
-        for (*_,) in play_on(env):
-            expect_drawable(env.view())
+        turns = play_on(env)
+        while True:
+            for seat in (*range(env.seats), SPECTATOR):
+                expect_drawable(env.view(seat))
+            if next(turns, None) is None:
+                break
 
 
 def offers_valid_actions(subject: Subject) -> None:
@@ -33,7 +37,7 @@ def offers_valid_actions(subject: Subject) -> None:
     for seed in SEEDS[:2]:
         env.reset(seed=seed)
         state = env.get_state()
-        for action in sorted(offers(env.view()))[:OFFERS]:
+        for action in sorted(offers(env.view(env.to_act[0])))[:OFFERS]:
             other.set_state(state)
             *_, info = other.step(action)
             if info.get("error") == "format":

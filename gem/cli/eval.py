@@ -32,6 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, help="of the first episode; the others follow it (0)")
     parser.add_argument("--num-envs", type=int, default=16, help="episodes played at the same time (16)")
     parser.add_argument("--max-turns", type=int, help="a turn limit below the environments' own")
+    parser.add_argument("--opponent", help="random or expert, where there are several seats; the seats are swapped")
     parser.add_argument("--out", type=Path, metavar="FILE.jsonl", help="add every episode to this file; go on from it")
 
 
@@ -43,6 +44,7 @@ def run(
     seed: int | None,
     num_envs: int,
     max_turns: int | None,
+    opponent: str | None,
     out: Path | None,
 ) -> int:
     """Play what is asked for, except what `out` holds already, and print the scores."""
@@ -50,24 +52,25 @@ def run(
     from gem.rollout import rollout  # noqa: PLC0415
 
     given = {"benchmark": benchmark, "env_ids": env, "episodes_per_env": episodes, "seed": seed}
-    spec = _spec(agent=agent, num_envs=num_envs, max_turns=max_turns, **given)
-    player = make_agent(agent)
+    spec = _spec(agent=agent, num_envs=num_envs, max_turns=max_turns, opponent=opponent, **given)
+    player, other = make_agent(agent), None if opponent is None else make_agent(opponent)
     for env_id in spec.env_ids:
-        if agent == "expert" and not has_expert(env_id):
+        if "expert" in (agent, opponent) and not has_expert(env_id):
             raise UsageError(f"There is no expert for {env_id}.")
     slots = _slots(spec)
     outcomes: dict[str, list[Outcome]] = {env_id: [] for env_id in spec.env_ids}
     with contextlib.ExitStack() as stack:
         file: TextIO | None = None
         if out is not None:
-            slots, file = _go_on(out, agent, slots, outcomes)
+            slots, file = _go_on(out, spec, slots, outcomes)
             stack.enter_context(file)
         done = spec.episodes_total - len(slots)
         if done:
             print(f"{done:,} of {spec.episodes_total:,} episodes are in {out} already.", file=sys.stderr)
-        for record in _progress(rollout(player, slots, num_envs=spec.num_envs), done, spec.episodes_total):
+        records = rollout(player, slots, num_envs=spec.num_envs, opponent=other)
+        for record in _progress(records, done, spec.episodes_total):
             if file is not None:
-                _write(file, record, agent)
+                _write(file, record, spec)
             outcomes[record.identity.env_id].append(_outcome(record))
     _print_scores(spec, outcomes)
     return 0
@@ -92,12 +95,14 @@ def _spec(**given: object) -> EvaluationSpec:
 def _slots(spec: EvaluationSpec) -> list[Slot]:
     from gem.rollout import Slot  # noqa: PLC0415
 
-    seeds = [(part.env_id, part.first_seed + i) for part in spec.parts for i in range(part.episodes)]
+    places = [(part.env_id, *part.place(i)) for part in spec.parts for i in range(part.episodes)]
     wrappers = spec.wrappers
-    return [Slot(index, env_id, seed, {}, wrappers) for index, (env_id, seed) in enumerate(seeds)]
+    return [Slot(index, env_id, seed, {}, wrappers, seat) for index, (env_id, seed, seat) in enumerate(places)]
 
 
-def _go_on(out: Path, agent: str, slots: list[Slot], outcomes: dict[str, list[Outcome]]) -> tuple[list[Slot], TextIO]:
+def _go_on(
+    out: Path, spec: EvaluationSpec, slots: list[Slot], outcomes: dict[str, list[Outcome]]
+) -> tuple[list[Slot], TextIO]:
     """The slots that `out` does not hold yet, and the file to add them to; the outcomes of the others are noted.
 
     Raises:
@@ -105,16 +110,17 @@ def _go_on(out: Path, agent: str, slots: list[Slot], outcomes: dict[str, list[Ou
     """
     from gem import episode_files  # noqa: PLC0415
 
-    missing = {(slot.env_id, slot.seed): slot for slot in slots}
+    missing = {(slot.env_id, slot.seed, slot.seat): slot for slot in slots}
     try:
         if out.exists() and out.stat().st_size:
             episode_files.mend(out)
         if out.exists() and out.stat().st_size:
             for stored in episode_files.read(out):
                 record = stored.record
-                slot = missing.get((record.identity.env_id, record.identity.seed))
-                if slot is not None and stored.agent == agent and _is_of(record, slot):
-                    del missing[slot.env_id, slot.seed]
+                slot = missing.get((record.identity.env_id, record.identity.seed, record.seat))
+                same = (stored.agent, stored.opponent) == (spec.agent, _opponent(spec, record))
+                if slot is not None and same and _is_of(record, slot):
+                    del missing[slot.env_id, slot.seed, slot.seat]
                     outcomes[slot.env_id].append(_outcome(record)._replace(place=slot.index))
         return list(missing.values()), out.open("a", encoding="utf-8")
     except OSError as error:
@@ -132,11 +138,16 @@ def _is_of(record: EpisodeRecord, slot: Slot) -> bool:
     )
 
 
-def _write(file: TextIO, record: EpisodeRecord, agent: str) -> None:
+def _opponent(spec: EvaluationSpec, record: EpisodeRecord) -> str:
+    """Who sat in the other seats of this episode; nobody if there are none."""
+    return spec.opponent or "" if gem.spec(record.identity.env_id).seats > 1 else ""
+
+
+def _write(file: TextIO, record: EpisodeRecord, spec: EvaluationSpec) -> None:
     from gem import episode_files  # noqa: PLC0415
 
     try:
-        file.write(episode_files.line(record, agent))
+        file.write(episode_files.line(record, spec.agent, _opponent(spec, record)))
         file.flush()
     except OSError as error:
         raise UsageError(f"{file.name} cannot be written: {error.strerror}.") from error
@@ -163,7 +174,8 @@ def _print_scores(spec: EvaluationSpec, outcomes: dict[str, list[Outcome]]) -> N
             score = _score(benchmark, env_id, summary)
             rows[-1].append("" if score is None else _interval(score))
             scores += [] if score is None else [score]
-    print(f"{spec.agent}, {spec.episodes_total:,} episodes")
+    against = f" against {spec.opponent}, from each seat alike" if spec.opponent else ""
+    print(f"{spec.agent}{against}, {spec.episodes_total:,} episodes")
     table(headings + (["score"] if benchmark else []), rows)
     if benchmark is not None and len(scores) == len(outcomes):
         print(f"Score on {benchmark.name} (0: random, 1: best possible): {_interval(pool(scores))}")

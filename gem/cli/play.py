@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import gem
-from gem.cli.screen import Screen, open_screen
+from gem.cli.screen import open_screen
 from gem.cli.words import count
-from gem.errors import EnvironmentFailure, GemError
+from gem.errors import EnvironmentFailure, GemError, UsageError
+from gem.seats import SPECTATOR, perceived, rewards, success
 
 if TYPE_CHECKING:
     from gem.core import Info, Step
@@ -21,41 +23,76 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
     parser.add_argument("env_id", metavar="ID")
     parser.add_argument("--seed", type=int, help="names the episode; drawn if left out")
+    parser.add_argument("--seat", type=int, help="where you sit if there are several seats (0)")
+    parser.add_argument("--opponent", help="who sits in the others: expert, random, or human to type for all seats")
     parser.add_argument("--plain", action="store_true", help="no board and no colour: what an agent reads")
 
 
-def run(env_id: str, seed: int | None, plain: bool) -> int:
+def run(env_id: str, seed: int | None, seat: int | None, opponent: str | None, plain: bool) -> int:
     """Play one episode by typing."""
-    env = gem.make(env_id)
+    env = _seated(env_id, seat, opponent)
     observation, info = _begin(env, seed)
     screen = open_screen(plain=plain)
     print(f"{env_id}, seed {env.seed}. {HELP}\n")
     boxed = "\\boxed{" in env.sample_random_action()
-    rules = observation
-    turn, total = 0, 0.0
+    rules = perceived(env.to_act[0], observation, info)[0]
+    turn, totals = 0, [0.0] * env.seats
     while True:
-        screen.show(env, observation, info)
-        action = _ask(env, turn + 1, rules, observation, info)
+        acting = env.to_act[0]
+        reading, own = perceived(acting, observation, info)
+        if env.seats > 1:
+            print(f"Seat {acting}:")
+        screen.show(env, reading, own, acting)
+        action = _ask(env, turn + 1, rules, reading, own)
         if action is None:
-            print(f"You left after {count(turn, 'turn')} with a return of {total:g}.")
+            print(f"You left after {count(turn, 'turn')} with a return of {_returns(totals)}.")
             return 0
         if boxed and "\\boxed{" not in action:
             action = f"\\boxed{{{action}}}"
         observation, reward, terminated, truncated, info = _step(env, action, turn + 1)
-        turn, total = turn + 1, total + reward
-        print(f"\nreward {reward:g}, return {total:g}")
+        turn += 1
+        totals = [total + one for total, one in zip(totals, rewards(reward, info), strict=True)]
+        print(f"\nreward {reward:g}, return {_returns(totals)}")
         if terminated or truncated:
             break
-    _end(screen, env, observation, info, truncated, turn, total)
+    screen.show(env, observation, info, 0 if env.seats == 1 else SPECTATOR)
+    print(f"\n{_how(env, info, truncated)} after {count(turn, 'turn')}, with a return of {_returns(totals)}.")
+    given = {"--seat": seat, "--opponent": opponent}
+    words = "".join(f" {name} {value}" for name, value in given.items() if value is not None)
+    print(f"The same episode again: gemweb play {env_id} --seed {env.seed}{words}")
     return 0
 
 
-def _end(screen: Screen, env: gem.Env, observation: str, info: Info, truncated: bool, turn: int, total: float) -> None:
-    screen.show(env, observation, info)
-    how = "Solved" if info.get("success") else "The turn limit is reached" if truncated else "Not solved"
-    print(f"\n{how} after {count(turn, 'turn')}, with a return of {total:g}.")
-    assert env.spec is not None
-    print(f"The same episode again: gemweb play {env.spec.id} --seed {env.seed}")
+def _how(env: gem.Env, info: Info, truncated: bool) -> str:
+    """How the episode ended, in words."""
+    solved = [str(seat) for seat in range(env.seats) if success(seat, info)]
+    if env.seats > 1:
+        return f"Seat {' and seat '.join(solved)} succeeded" if solved else "No seat succeeded"
+    return "Solved" if solved else "The turn limit is reached" if truncated else "Not solved"
+
+
+def _seated(env_id: str, seat: int | None, opponent: str | None) -> gem.Env:
+    """The environment with the opponent in all seats but the player's, if there are several.
+
+    Raises:
+        UsageError: if there are no seats to choose.
+    """
+    from gem.agents import has_expert  # noqa: PLC0415 (a quick start)
+
+    if gem.spec(env_id).seats == 1:
+        if seat is not None or opponent is not None:
+            raise UsageError(f"{env_id} has one seat: leave --seat and --opponent out.")
+        return gem.make(env_id)
+    if opponent == "human":
+        if seat is not None:
+            raise UsageError("With --opponent human you type for every seat: leave --seat out.")
+        return gem.make(env_id)
+    return gem.make(env_id, opponent=opponent or ("expert" if has_expert(env_id) else "random"), seat=seat or 0)
+
+
+def _returns(totals: Sequence[float]) -> str:
+    """One return, or one for each seat."""
+    return " and ".join(f"{total:g}" for total in totals)
 
 
 def _begin(env: gem.Env, seed: int | None) -> tuple[str, Info]:

@@ -27,15 +27,15 @@ STYLES = {
 class Screen(Protocol):
     """Where an episode is shown."""
 
-    def show(self, env: Env, observation: str, info: Info) -> None:
-        """Show the present."""
+    def show(self, env: Env, observation: str, info: Info, seat: int = 0) -> None:
+        """Show the present as `seat` may see it."""
         ...
 
 
 class PlainScreen:
     """What an agent reads."""
 
-    def show(self, env: Env, observation: str, info: Info) -> None:
+    def show(self, env: Env, observation: str, info: Info, seat: int = 0) -> None:
         """As `Screen.show`."""
         print("\n\n".join(part for part in (observation, str(info.get("suffix", ""))) if part))
 
@@ -46,9 +46,9 @@ class ColourScreen:
     def __init__(self, console: Any) -> None:
         self.console = console
 
-    def show(self, env: Env, observation: str, info: Info) -> None:
+    def show(self, env: Env, observation: str, info: Info, seat: int = 0) -> None:
         """As `Screen.show`."""
-        view = env.view()
+        view = env.view(seat)
         if view["kind"] != "text" or observation.strip() not in view["text"]:
             self.console.print(observation, markup=False, highlight=False)
             self.console.print()

@@ -1,4 +1,6 @@
 """The environments, by category; importing this package registers all of them."""
 
+from gem.envs import dialogues as dialogues
+from gem.envs import duels as duels
 from gem.envs import games as games
 from gem.envs import reasoning as reasoning

@@ -21,27 +21,27 @@ Played = tuple[str, float, Literal["rule"] | None]
 """What happened in words, the reward, and whether the action was against the rules."""
 
 
-class Game(Env):
-    r"""A turn-limited game whose actions are written `\boxed{...}`; the last match in the text counts.
+class BoxedEnv(Env):
+    r"""An environment whose actions are written `\boxed{...}`: its arguments, generator, turn counter and state.
 
     Subclasses keep their arguments in `self.config` (a frozen dataclass whose fields are the constructor's
-    arguments), draw the episode in `_draw`, and set `self.over` and `self.solved` in `_play`.
+    arguments) and draw the episode in `_draw`. `Game` has one seat, `gem.envs.multiagent.MultiAgentEnv` several.
     """
 
     pattern: ClassVar[re.Pattern[str]]
-    """Finds the actions in a text; `_play` gets what `findall` returns for the last one."""
-    prompt: ClassVar[str] = ""
-    """The question with which `_suffix` ends; nobody is asked it after the end of the episode."""
+    """Finds the actions in a text; the last one counts, as `findall` returns it."""
     config: Any
 
     def __init__(self, seed: int | None = None) -> None:
         super().__init__(seed)
         self.turn = 0
         self.over = True
-        self.solved = False
         self._asked = 0  # random actions asked for at this turn, so that two questions get two answers
 
-    # ------------------------------------------------------------------ what a game defines
+    @property
+    def to_act(self) -> tuple[int, ...]:
+        """As `Env.to_act`; nobody after the end."""
+        return () if self.over else (0,)
 
     @abstractmethod
     def _draw(self) -> None:
@@ -50,14 +50,6 @@ class Game(Env):
     @abstractmethod
     def _instructions(self) -> str:
         """The rules and the action format, as the first observation."""
-
-    @abstractmethod
-    def _play(self, match: Any) -> Played:
-        """Take the parsed action; set `self.over` and `self.solved` if it ends the episode."""
-
-    @abstractmethod
-    def _suffix(self) -> str:
-        """The board and, at its end, `prompt`."""
 
     @abstractmethod
     def _format_help(self) -> str:
@@ -69,17 +61,75 @@ class Game(Env):
 
     @abstractmethod
     def _get_own_state(self) -> State:
-        """What the game remembers, as plain JSON, parameters drawn at reset included."""
+        """What the environment remembers, as plain JSON, parameters drawn at reset included."""
 
     @abstractmethod
     def _set_own_state(self, state: State) -> None:
         """Take back what `_get_own_state` returned."""
 
+    def _common_state(self) -> State:
+        """What an environment of this kind remembers besides."""
+        return {}
+
+    def _set_common_state(self, state: State) -> None:
+        """Take back what `_common_state` returned."""
+
+    def get_state(self) -> State:
+        """As `Env.get_state`."""
+        return {
+            "seed": self.seed,
+            "rng": pack_generator(self.rng),
+            "turn": self.turn,
+            "over": self.over,
+            **self._common_state(),
+            "max_turns": self.max_turns,
+            **self._get_own_state(),
+        }
+
+    def set_state(self, state: State) -> None:
+        """As `Env.set_state`."""
+        self.seed = state["seed"]
+        self._next_seed = None  # the constructor's was for the first episode, and this one is under way
+        self.rng = unpack_generator(state["rng"])
+        self.turn = state["turn"]
+        self.over = state["over"]
+        self.max_turns = state["max_turns"]
+        self._asked = 0
+        self._set_common_state(state)
+        self._set_own_state(state)
+
+    def sample_random_action(self) -> str:
+        """As `Env.sample_random_action`: follows from the seed, the turn and how often this turn was asked."""
+        if self.seed is None:
+            raise EpisodeOver("There is no episode yet; call reset() first.")
+        self._asked += 1
+        return self._random_action(Mixer(self.seed, self.turn, self._asked))
+
+
+class Game(BoxedEnv):
+    r"""A turn-limited game for one seat.
+
+    Subclasses set `self.over` and `self.solved` in `_play`.
+    """
+
+    prompt: ClassVar[str] = ""
+    """The question with which `_suffix` ends; nobody is asked it after the end of the episode."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        super().__init__(seed)
+        self.solved = False
+
+    @abstractmethod
+    def _play(self, match: Any) -> Played:
+        """Take the parsed action; set `self.over` and `self.solved` if it ends the episode."""
+
+    @abstractmethod
+    def _suffix(self) -> str:
+        """The board and, at its end, `prompt`."""
+
     def _reward_at_limit(self, reward: float) -> float:
         """The last reward of an episode that the turn limit ends; games with partial credit override it."""
         return reward
-
-    # ------------------------------------------------------------------ what every game does
 
     def _start(self) -> tuple[str, Info]:
         self.turn = 0
@@ -116,33 +166,8 @@ class Game(Env):
             info["suffix"] = info["suffix"].removesuffix(self.prompt).rstrip("\n")
         return text, reward, terminated, truncated, info
 
-    def get_state(self) -> State:
-        """As `Env.get_state`."""
-        return {
-            "seed": self.seed,
-            "rng": pack_generator(self.rng),
-            "turn": self.turn,
-            "over": self.over,
-            "solved": self.solved,
-            "max_turns": self.max_turns,
-            **self._get_own_state(),
-        }
+    def _common_state(self) -> State:
+        return {"solved": self.solved}
 
-    def set_state(self, state: State) -> None:
-        """As `Env.set_state`."""
-        self.seed = state["seed"]
-        self._next_seed = None  # the constructor's was for the first episode, and this one is under way
-        self.rng = unpack_generator(state["rng"])
-        self.turn = state["turn"]
-        self.over = state["over"]
+    def _set_common_state(self, state: State) -> None:
         self.solved = state["solved"]
-        self.max_turns = state["max_turns"]
-        self._asked = 0
-        self._set_own_state(state)
-
-    def sample_random_action(self) -> str:
-        """As `Env.sample_random_action`: follows from the seed, the turn and how often this turn was asked."""
-        if self.seed is None:
-            raise EpisodeOver("There is no episode yet; call reset() first.")
-        self._asked += 1
-        return self._random_action(Mixer(self.seed, self.turn, self._asked))

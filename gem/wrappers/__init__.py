@@ -5,6 +5,7 @@ from gem.wrappers.describe import describe
 from gem.wrappers.episode_tracking_wrapper import EpisodeTrackingWrapper
 from gem.wrappers.normalize_action import NormalizeAction
 from gem.wrappers.observation_wrapper import ObservationWrapper
+from gem.wrappers.opponent import Opponent
 from gem.wrappers.record_episodes import RecordEpisodes
 from gem.wrappers.rewards import ClipReward, ScaleReward
 from gem.wrappers.time_limit import TimeLimit
@@ -18,6 +19,7 @@ __all__ = [
     "EpisodeTrackingWrapper",
     "NormalizeAction",
     "ObservationWrapper",
+    "Opponent",
     "RecordEpisodes",
     "ScaleReward",
     "TimeLimit",

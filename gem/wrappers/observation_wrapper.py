@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from gem.core import Env, EnvWrapper, Info, State, Step
 from gem.errors import InvalidArgument
+from gem.seats import perceived
 
 
 class ChatTokenizer(Protocol):
@@ -19,11 +21,33 @@ class ChatTokenizer(Protocol):
         ...
 
 
+@dataclass(slots=True)
+class _History:
+    """What one seat has read."""
+
+    instructions: str
+    turns: list[list[Any]] = field(default_factory=list)
+    """Action, observation and whether a tool said it, of each turn kept; the last observation grows until the seat
+    acts again."""
+
+    def take(self, reading: str, length: int | None) -> None:
+        """Note what there is to read now."""
+        if self.turns:
+            self.turns[-1][1] = reading
+        else:
+            self.instructions = reading
+        if length is not None:
+            del self.turns[:-length]
+
+
 class ObservationWrapper(EnvWrapper):
     """Each observation holds all earlier ones, one below the other, and ends with `info["suffix"]`.
 
     With a chat template each observation is the prompt of a chat model: observations are the user's messages (a
     tool's where `info["use_tool"]` says so), actions the assistant's, and the suffix ends the last message.
+
+    Where there are several seats, each has a history of its own, in `info["seats"]`; the public observation stays as
+    it is.
 
     Args:
         include_action: put each action between the observations around it.
@@ -57,41 +81,50 @@ class ObservationWrapper(EnvWrapper):
             raise InvalidArgument(f"max_history_length must be at least 1, not {max_history_length}.")
         self.include_action = include_action
         self.max_history_length = max_history_length
-        self._instructions = ""
-        self._turns: list[list[Any]] = []  # [action, observation, whether a tool said it] of each turn kept
+        self._histories: list[_History] = []
 
     def reset(self, seed: int | None = None) -> tuple[str, Info]:
         """As `Env.reset`."""
-        self._instructions, info = self.env.reset(seed=seed)
-        self._turns = []
-        return self._history(info), info
+        observation, info = self.env.reset(seed=seed)
+        self._histories = [_History(perceived(seat, observation, info)[0]) for seat in range(self.env.seats)]
+        return self._with_histories(observation, info)
 
     def step(self, action: str) -> Step:
         """As `Env.step`."""
+        actor = self.env.to_act[0] if self.env.to_act else 0
         observation, reward, terminated, truncated, info = self.env.step(action)
-        self._turns.append([info.get("parsed_action", action), observation, bool(info.get("use_tool", False))])
-        if self.max_history_length is not None:
-            del self._turns[: -self.max_history_length]
-        return self._history(info), reward, terminated, truncated, info
+        turn = [info.get("parsed_action", action), "", bool(info.get("use_tool", False))]
+        self._histories[actor].turns.append(turn)
+        for seat, history in enumerate(self._histories):
+            history.take(perceived(seat, observation, info)[0], self.max_history_length)
+        observation, info = self._with_histories(observation, info)
+        return observation, reward, terminated, truncated, info
 
-    def _history(self, info: Info) -> str:
+    def _with_histories(self, observation: str, info: Info) -> tuple[str, Info]:
+        if "seats" not in info:
+            return self._history(self._histories[0], info), info
+        pairs = zip(info["seats"], self._histories, strict=True)
+        told = [{**own, "observation": self._history(history, own)} for own, history in pairs]
+        return observation, {**info, "seats": told}
+
+    def _history(self, history: _History, info: Info) -> str:
         if self.include_chat_template:
-            return self._chat(info)
-        parts = [self._instructions]
+            return self._chat(history, info)
+        parts = [history.instructions]
         if self.apply_chat_template_on_reset:
-            if not self._turns:
-                return self._templated([("user", self._ended(self._instructions, info))])
-            parts = [self._templated([("user", self._instructions)])]
-        for action, observation, _ in self._turns:
+            if not history.turns:
+                return self._templated([("user", self._ended(history.instructions, info))])
+            parts = [self._templated([("user", history.instructions)])]
+        for action, observation, _ in history.turns:
             if self.include_action:
                 parts.append(action)
             parts.append(observation)
         lines = "".join(part if part.endswith("\n") else f"{part}\n" for part in parts if part)
         return f"{info.get('prefix', '')}{lines}{info.get('suffix', '')}"
 
-    def _chat(self, info: Info) -> str:
-        messages = [("user", self._instructions)]
-        for action, observation, use_tool in self._turns:
+    def _chat(self, history: _History, info: Info) -> str:
+        messages = [("user", history.instructions)]
+        for action, observation, use_tool in history.turns:
             messages += [("assistant", action), ("tool" if use_tool else "user", observation)]
         role, last = messages.pop()
         return self._templated([*messages, (role, self._ended(last, info))])
@@ -118,8 +151,9 @@ class ObservationWrapper(EnvWrapper):
         }
 
     def _get_own_state(self) -> State:
-        return {"instructions": self._instructions, "turns": [list(turn) for turn in self._turns]}
+        return {"histories": [asdict(history) for history in self._histories]}
 
     def _set_own_state(self, state: State) -> None:
-        self._instructions = state["instructions"]
-        self._turns = [list(turn) for turn in state["turns"]]
+        self._histories = [
+            _History(one["instructions"], [list(turn) for turn in one["turns"]]) for one in state["histories"]
+        ]

@@ -6,6 +6,7 @@ from typing import Any
 
 from gem.core import Env, EnvWrapper, Info, State, Step
 from gem.errors import EpisodeOver, InvalidArgument
+from gem.seats import with_success
 from gem.views import View, without_acts
 
 
@@ -31,6 +32,11 @@ class TimeLimit(EnvWrapper):
         """The smaller of this limit and the environment's own."""
         return min(self._limit, self.env.max_turns or self._limit)
 
+    @property
+    def to_act(self) -> tuple[int, ...]:
+        """As `Env.to_act`; nobody after the limit."""
+        return () if self._cut else self.env.to_act
+
     def reset(self, seed: int | None = None) -> tuple[str, Info]:
         """As `Env.reset`."""
         self._turn, self._cut = 0, False
@@ -44,8 +50,11 @@ class TimeLimit(EnvWrapper):
         self._turn += 1
         if self._turn >= self._limit and not (terminated or truncated):
             self._cut = truncated = True
-            observation = f"{observation} That was turn {self._turn} of {self._limit}: the turn limit ends the episode."
-            info = {**info, "success": False}
+            said = f" That was turn {self._turn} of {self._limit}: the turn limit ends the episode."
+            observation += said
+            info = with_success(info, [False] * self.env.seats)
+            for own in info.get("seats", ()):
+                own["observation"] += said
         return observation, reward, terminated, truncated, info
 
     def view(self, seat: int = 0) -> View:

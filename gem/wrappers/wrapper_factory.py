@@ -13,6 +13,7 @@ from gem.wrappers.compact_observation import CompactObservation
 from gem.wrappers.episode_tracking_wrapper import EpisodeTrackingWrapper
 from gem.wrappers.normalize_action import NormalizeAction
 from gem.wrappers.observation_wrapper import ChatTokenizer, ObservationWrapper
+from gem.wrappers.opponent import Opponent
 from gem.wrappers.record_episodes import RecordEpisodes
 from gem.wrappers.rewards import ClipReward, ScaleReward
 from gem.wrappers.time_limit import TimeLimit
@@ -23,6 +24,7 @@ TOKENIZER_REQUIRED = ("concat_chat", "concat_chat_on_reset")
 """Wrappers that need a tokenizer, which has the chat template."""
 
 WRAPPER_FACTORY: dict[str, WrapperFn] = {
+    "opponent": Opponent,
     "time_limit": TimeLimit,
     "normalize_action": NormalizeAction,
     "compact": CompactObservation,

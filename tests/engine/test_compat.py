@@ -19,6 +19,7 @@ def test_an_alias_is_the_very_thing(path: str, name: str, home: str) -> None:
     "statement",
     [
         "from gem.core import Env, EnvWrapper",
+        "from gem.envs.multiagent import MultiAgentEnv",
         "from gem.envs.registration import ENV_REGISTRY, make, make_vec, register",
         "from gem.wrappers.episode_tracking_wrapper import EpisodeTrackingWrapper",
         "from gem.wrappers.observation_wrapper import ObservationWrapper",

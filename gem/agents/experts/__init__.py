@@ -11,15 +11,21 @@ from typing import Any
 
 from gem import registry
 from gem.agents.agent import Decision, Request
+from gem.agents.experts.connect_four import search_deeper
 from gem.agents.experts.crosswords import fit_words
 from gem.agents.experts.fifteen_puzzle import slide_shortest
 from gem.agents.experts.game_2048 import expectimax
 from gem.agents.experts.guess_the_number import halve
 from gem.agents.experts.hangman import guess_letter_or_word
+from gem.agents.experts.kuhn_poker import play_equilibrium
 from gem.agents.experts.mastermind import guess_code
 from gem.agents.experts.minesweeper import deduce
+from gem.agents.experts.negotiation import concede_slowly
+from gem.agents.experts.prisoners_dilemma import repay
+from gem.agents.experts.retail import serve
 from gem.agents.experts.sokoban import plan_ahead
 from gem.agents.experts.sudoku import complete
+from gem.agents.experts.tic_tac_toe import search_all
 from gem.agents.experts.tower_of_hanoi import move_shortest
 from gem.agents.experts.wiki_game import search_links
 from gem.agents.experts.word_search import read_lines
@@ -29,6 +35,12 @@ from gem.errors import InvalidArgument
 Solver = Callable[[Any], Decision]
 
 EXPERTS: Mapping[str, Solver] = {
+    "dialogue:Retail": serve,
+    "duel:ConnectFour": search_deeper,
+    "duel:KuhnPoker": play_equilibrium,
+    "duel:Negotiation": concede_slowly,
+    "duel:PrisonersDilemma": repay,
+    "duel:TicTacToe": search_all,
     "game:Crosswords": fit_words,
     "game:FifteenPuzzle": slide_shortest,
     "game:Game2048": expectimax,

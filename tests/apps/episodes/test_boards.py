@@ -10,7 +10,7 @@ from django.utils.html import escape
 import gem
 from apps.episodes.templatetags.episodes import board_template
 from gem import registry
-from gem.views import Cell, GridView, TextView
+from gem.views import Cell, ChatView, GridView, Key, Message, TextView
 from tests.engine.ids import played
 
 NASTY = "\"><script>alert('x')</script>&amp;"
@@ -116,3 +116,29 @@ def test_the_hinted_cell_is_ringed_for_either_verb() -> None:
     for hint, rings in (("open", 1), ("flag", 1), ("none", 0), ("", 0)):
         html = render_to_string("boards/grid.html", {"view": view, "acting": True, "hint": hint})
         assert html.count("data-hint") == rings
+
+
+def test_a_conversation_shows_who_says_what_and_nothing_in_it_becomes_markup() -> None:
+    view = ChatView(
+        kind="chat",
+        name=NASTY,
+        messages=[Message(who=NASTY, side="other", text=NASTY)],
+        keys=[[Key(text=NASTY, label=NASTY, act=NASTY)]],
+        notes=[(NASTY, [NASTY])],
+    )
+    for acting in (True, False):
+        html = render_to_string("boards/chat.html", {"view": view, "acting": acting})
+        assert "<script" not in html
+        assert html.count('data-side="other"') == 1
+        assert html.count("<button") == acting
+
+
+@pytest.mark.parametrize("env_id", ["dialogue:Retail-v0", "duel:Negotiation-v0"])
+def test_what_can_be_said_at_once_is_a_button(env_id: str) -> None:
+    env = gem.make(env_id)
+    env.reset(seed=3)
+    html = render_to_string("boards/chat.html", {"view": env.view(), "acting": True})
+    assert html.count("<button") == html.count('class="key"') >= 3
+    assert "\\boxed{" in html
+    picture = render_to_string("boards/chat.html", {"view": env.view(), "picture": True})
+    assert "<button" not in picture

@@ -153,3 +153,32 @@ def test_summaries_do_not_depend_on_the_order() -> None:
     assert summary.success.mean == 0.5
     nothing = summarize([])
     assert (nothing.n, nothing.mean_return, nothing.success, nothing.mean_turns) == (0, None, None, None)
+
+
+def test_an_opponent_is_met_from_both_seats_on_the_same_seeds(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "duel.jsonl"
+    asked = ["eval", "--agent", "expert", "--opponent", "random", "--env", "duel:KuhnPoker-v0", "--out", out]
+    printed = run(*asked, "--episodes", 6).out
+    assert "expert against random, from each seat alike, 6 episodes" in printed
+    written = sorted(episodes(out), key=lambda episode: episode["index"])
+    assert [(one["seed"], one["seat"]) for one in written] == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]
+    for one in written:
+        assert (one["agent"], one["opponent"]) == ("expert", "random")
+        assert one["total_rewards"][one["seat"]] == one["total_reward"] == -one["total_rewards"][1 - one["seat"]]
+        assert [turn["seat"] for turn in one["turns"]] == [n % 2 for n in range(one["turn_count"])]
+    assert "6 of 8 episodes" in run(*asked, "--episodes", 8).err
+    assert run("replay", out).out.startswith("8 of 8 episodes identical")
+    asked[4] = "expert"
+    assert "of 8 episodes" not in run(*asked, "--episodes", 8).err
+
+
+def test_seats_are_filled_or_the_command_says_so(run: Run) -> None:
+    for arguments, sentence in (
+        (["--env", "duel:TicTacToe-v0"], "name an opponent"),
+        (["--env", ENV_ID, "--opponent", "random"], "leave it out"),
+        (["--env", "duel:TicTacToe-v0-vs-random", "--opponent", "random"], "leave it out"),
+        (["--env", "duel:TicTacToe-v0", "--opponent", "exprt"], "Did you mean expert"),
+    ):
+        ran = run("eval", "--agent", "random", "--episodes", 2, *arguments)
+        assert ran.code == 2
+        assert sentence in ran.err

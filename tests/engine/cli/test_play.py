@@ -83,3 +83,37 @@ def test_it_plays_environments_of_other_modules(run: Run, typed, coin_row) -> No
     code, out, _ = run("play", "game:CoinRow-v0", "--seed", 1, "--module", coin_row())
     assert code == 0
     assert "olved after 4 turns" in out
+
+
+def test_an_opponent_sits_in_the_other_seat(run: Run, typed) -> None:
+    typed("quit")
+    out = run("play", "duel:TicTacToe-v0", "--seat", 1, "--seed", 3).out
+    assert "You are O.\nX takes cell 5." in out
+    typed("1", "quit")
+    out = run("play", "duel:TicTacToe-v0", "--opponent", "random", "--seed", 3).out
+    assert "You are X." in out
+    assert "X takes cell 1.\nO takes cell" in out
+
+
+def test_two_people_play_at_one_terminal_and_each_reads_its_own_text(run: Run, typed) -> None:
+    typed("bet", "fold")
+    out = run("play", "duel:KuhnPoker-v0", "--opponent", "human", "--seed", 3).out
+    _, first, second = out.split("\nSeat ", 2)
+    assert first.startswith("0:")
+    assert "You are the first player. Your card is the jack." in first
+    assert second.startswith("1:")
+    assert "Your card is the king." in second
+    assert "Seat 0 succeeded after 2 turns, with a return of 0.5 and -0.5." in second
+    assert "--seed 3 --opponent human" in second
+
+
+def test_seats_that_there_are_not_are_refused_in_a_sentence(run: Run) -> None:
+    for arguments, sentence in (
+        ([ENV_ID, "--seat", 0], "has one seat"),
+        (["duel:TicTacToe-v0", "--seat", 2], "The seats are 0 to 1"),
+        (["duel:TicTacToe-v0", "--seat", 1, "--opponent", "human"], "leave --seat out"),
+        (["duel:TicTacToe-v0", "--opponent", "exprt"], "Did you mean expert"),
+    ):
+        ran = run("play", *arguments)
+        assert ran.code == 2
+        assert sentence in ran.err

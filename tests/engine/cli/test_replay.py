@@ -148,3 +148,12 @@ def test_a_folder_is_refused(run: Run, tmp_path: Path) -> None:
     code, _, err = run("replay", tmp_path)
     assert code == 2
     assert "cannot be read" in err
+
+
+def test_a_seat_that_the_episode_does_not_have_is_refused(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "one.jsonl"
+    line = episode_files.line(record(1), "random")
+    path.write_text(line.replace('"seat": 0, "index"', '"seat": 4, "index"'), "utf-8")
+    ran = run("replay", path)
+    assert ran.code == 2
+    assert "seat 4, which it has not" in ran.err

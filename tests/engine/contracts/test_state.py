@@ -97,6 +97,6 @@ def test_wrappers_are_part_of_the_state(env: gem.Env) -> None:
         step = wrapped.step(action)
         assert other.step(action) == step
         over = step[2] or step[3]
-    assert wrapped.unwrapped is env
+    assert wrapped.unwrapped is env.unwrapped
     assert wrapped.spec is env.spec
     assert wrapped.max_turns == min(4, env.max_turns)

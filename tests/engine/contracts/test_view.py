@@ -5,6 +5,7 @@ from typing import Any, get_args, get_type_hints
 
 import gem
 from gem import views
+from gem.seats import SPECTATOR
 from tests.engine.episodes import random_turns
 
 CELL_KEYS = set(get_type_hints(views.Cell))
@@ -23,14 +24,19 @@ def test_every_view_is_well_formed_and_every_act_is_understood(env: gem.Env) -> 
 
 
 def check(env: gem.Env) -> None:
-    view: Any = env.view()
+    for seat in (*range(env.seats), SPECTATOR):
+        check_view(env.view(seat))
+    for seat in range(env.seats):
+        if env.view(seat)["kind"] != "text":  # there actions are typed
+            assert bool(acts(env.view(seat))) == (seat in env.to_act)
+
+
+def check_view(view: Any) -> None:
     assert json.loads(json.dumps(view))["kind"] == view["kind"]
     kind = KINDS[view["kind"]]
     assert set(view) <= set(kind.__annotations__)
     assert kind.__required_keys__ <= set(view)
     assert view["name"]
-    if view["kind"] != "text":  # there actions are typed
-        assert bool(acts(view)) != getattr(env, "over", False)
 
 
 def acts(view: Any) -> set[str]:
@@ -47,7 +53,7 @@ def acts(view: Any) -> set[str]:
 def check_acts(env: gem.Env) -> None:
     state = env.get_state()
     other = env.spawn()
-    for act in sorted(acts(env.view())):
+    for act in sorted(acts(env.view(env.to_act[0]))):
         other.set_state(state)
         *_, info = other.step(act)
         assert info.get("error") != "format", act
@@ -65,6 +71,9 @@ def check_parts(view: Any) -> tuple[list[Any], list[Any]]:
         check_cells([cell for row in view["rows"] for cell in row["cells"]] + view.get("slots", []))
         assert all(row["label"] for row in view["rows"])
         return [], keys + [key for row in view["keys"] for key in row]
+    if view["kind"] == "chat":
+        assert all(message["who"] and message["text"] for message in view["messages"])
+        return [], keys + [key for row in view.get("keys", []) for key in row]
     return view.get("towers", []) + view.get("links", []), keys
 
 
@@ -96,5 +105,5 @@ def composed(compose: Any, places: list[Any], keys: list[Any]) -> list[str]:
 def test_looking_changes_nothing(env: gem.Env) -> None:
     env.reset(seed=2)
     before = env.get_state()
-    assert env.view() == env.view()
+    assert [env.view(seat) for seat in range(env.seats)] == [env.view(seat) for seat in range(env.seats)]
     assert env.get_state() == before

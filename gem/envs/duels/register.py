@@ -1,0 +1,18 @@
+"""How a game for two seats is registered: for two, and against the random agent and the expert."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gem.envs.multiagent import MultiAgentEnv
+from gem.registry import register
+
+
+def register_duel(name: str, cls: type[MultiAgentEnv], **kwargs: Any) -> None:
+    """Register `duel:<name>-v0` with all seats, and `-vs-random` and `-vs-expert` with one seat left to act from.
+
+    Against an agent the seat is drawn for each episode from its seed, so that both are acted from alike.
+    """
+    register(f"duel:{name}-v0", cls, seats=cls.num_seats, **kwargs)
+    for opponent in ("random", "expert"):
+        register(f"duel:{name}-v0-vs-{opponent}", cls, opponent=opponent, **kwargs)
