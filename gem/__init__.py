@@ -17,20 +17,25 @@ from gem.core import Env, EnvWrapper
 from gem.registry import make, print_envs, register, spec
 
 if TYPE_CHECKING:
+    from gem.envs.mixture import register_mixture
     from gem.vector.make import make_vec
 
 compat.install()
 
 __version__ = "0.1.0"
-__all__ = ["Env", "EnvWrapper", "make", "make_vec", "print_envs", "register", "spec"]
+__all__ = ["Env", "EnvWrapper", "make", "make_vec", "print_envs", "register", "register_mixture", "spec"]
 
 
 def __getattr__(name: str) -> Any:
     """Load what takes longer to import than all the rest when it is first used: `make_vec`, our environments."""
-    if name not in ("make_vec", "envs"):
+    if name not in ("make_vec", "envs", "register_mixture"):
         raise AttributeError(f"module 'gem' has no attribute {name!r}")
     if name == "envs":
         return import_module("gem.envs")
+    if name == "register_mixture":
+        from gem.envs.mixture import register_mixture  # noqa: PLC0415
+
+        return register_mixture
     from gem.vector.make import make_vec  # noqa: PLC0415
 
     return make_vec

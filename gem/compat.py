@@ -20,8 +20,18 @@ ALIASES: Mapping[str, Mapping[str, str]] = {
         "print_envs": "gem.registry",
         "register": "gem.registry",
     },
+    "gem.envs.reasoning_gym": {"ReasoningGymEnv": "gem.envs.reasoning.dataset"},
+    "gem.vector.vector_env": {"AutoresetMode": "gem.vector.base", "VectorEnv": "gem.vector.base"},
+    "gem.vector.sync_vector_env": {"SyncVectorEnv": "gem.vector.sync"},
+    "gem.utils.parsing": {"extract_last_boxed_answer": "gem.parsing"},
+    "gem.utils.debug": {"run_and_print_episode": "gem.debug"},
+    "gem.utils.constants": {"TERMINAL_STATE": "gem.debug"},
 }
 """GEM's module to its names, and the module that has each of them here."""
+
+
+PACKAGES = ("gem.utils",)
+"""Folders of GEM's that hold only modules of `ALIASES`."""
 
 
 class AliasFinder:
@@ -34,7 +44,9 @@ class AliasFinder:
         target: ModuleType | None = None,  # noqa: ARG004
     ) -> ModuleSpec | None:
         """As `importlib.abc.MetaPathFinder.find_spec`."""
-        return ModuleSpec(fullname, AliasFinder) if fullname in ALIASES else None  # type: ignore[arg-type]
+        if fullname not in ALIASES and fullname not in PACKAGES:
+            return None
+        return ModuleSpec(fullname, AliasFinder, is_package=fullname in PACKAGES)  # type: ignore[arg-type]
 
     @staticmethod
     def create_module(spec: ModuleSpec) -> None:
@@ -43,10 +55,11 @@ class AliasFinder:
     @staticmethod
     def exec_module(module: ModuleType) -> None:
         """As `importlib.abc.Loader.exec_module`."""
-        names = ALIASES[module.__name__]
+        names = ALIASES.get(module.__name__, {})
         for name, home in names.items():
             setattr(module, name, getattr(import_module(home), name))
-        module.__doc__ = "GEM's name for what is in " + ", ".join(sorted(set(names.values()))) + "."
+        homes = ", ".join(sorted(set(names.values())))
+        module.__doc__ = f"GEM's name for what is in {homes}." if homes else "GEM's folder of small modules."
         module.__all__ = list(names)  # type: ignore[attr-defined]
 
 

@@ -59,6 +59,8 @@ class Env(_Remembers, ABC):
     def __init__(self, seed: int | None = None) -> None:
         self.spec: EnvSpec | None = None
         """How the environment was made; set by `gem.make`."""
+        self.env_kwargs: dict[str, Any] = {}
+        """What `gem.make` was given besides the id and the seed; with the spec it says how to make another one."""
         self.max_turns = 0
         """Turns after which the episode is truncated; 0 means no limit."""
         self.data_hash = ""
@@ -129,6 +131,7 @@ class Env(_Remembers, ABC):
         arguments.pop("seed", None)
         other = type(self)(**{**arguments, **overrides})
         other.spec = self.spec
+        other.env_kwargs = self.env_kwargs | {name: value for name, value in overrides.items() if name != "seed"}
         if same_state:
             other.set_state(self.get_state())
         return other

@@ -84,12 +84,14 @@ class EnvSpec:
 
 def _is_installed(distribution: str) -> bool:
     """Whether a package of this name is there, under its own name or as a module that can be imported."""
+    if importlib.util.find_spec(distribution.replace("-", "_")) is not None:  # quick, and right for most
+        return True
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 (slow to import, see load_plugins)
 
     try:
         version(distribution)
     except PackageNotFoundError:
-        return importlib.util.find_spec(distribution.replace("-", "_")) is not None
+        return False
     return True
 
 
@@ -218,6 +220,7 @@ def make(env_id: str, **kwargs: Any) -> Env:
     check_arguments(factory, [name for name in kwargs if name in given], env_id, known)
     env = factory(**given)
     env.unwrapped.spec = env_spec
+    env.unwrapped.env_kwargs = {name: value for name, value in kwargs.items() if name != "seed"}
     return _opposed(env, **seating) if seating else env
 
 
@@ -226,7 +229,7 @@ def _opposed(env: Env, opponent: str | None = None, seat: int | None = None) -> 
     from gem.wrappers.opponent import Opponent  # noqa: PLC0415 (agents know environments, which register themselves)
 
     if opponent is not None:
-        return Opponent(env, opponent, seat)
+        return Opponent(env, opponent, seat, of_make=True)
     if seat is not None:
         raise InvalidArgument("A seat is chosen together with an opponent: opponent='expert', seat=0.")
     return env

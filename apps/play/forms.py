@@ -13,18 +13,19 @@ from apps.episodes.models import ORDINALS
 from gem import registry
 from gem.agents import AGENT_KINDS, has_expert
 from gem.core import MAX_SEED
-from gem.errors import UnknownEnvironment
+from gem.errors import MissingDependency, UnknownEnvironment
 
 PACES = [("0.25", "4 turns a second"), ("0.5", "2 turns a second"), ("1", "1 turn a second"),
          ("2", "a turn in 2 seconds"), ("5", "a turn in 5 seconds")]  # fmt: skip
 
 
 def environments() -> list[tuple[str, list[tuple[str, str]]]]:
-    """Every environment that people may start from the web, grouped by family."""
+    """Every environment that people may start from the web and that can be made here, games grouped by family."""
     families: dict[str, list[tuple[str, str]]] = {}
     for spec in registry.specs():
-        if spec.cost == "fast":
-            families.setdefault(spec.family, []).append((spec.id, spec.id))
+        if spec.cost == "fast" and not spec.missing():
+            group = spec.family if spec.category == "game" else spec.category
+            families.setdefault(group, []).append((spec.id, spec.id))
     return list(families.items())
 
 
@@ -44,6 +45,9 @@ class EnvironmentField(forms.CharField):
             raise forms.ValidationError(str(error)) from error
         if spec.cost != "fast":
             raise forms.ValidationError(f"{env_id} is too slow to be played in the browser yet.")
+        missing = spec.missing()
+        if missing:
+            raise forms.ValidationError(str(MissingDependency(env_id, missing)))
         return env_id
 
 

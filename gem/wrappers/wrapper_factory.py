@@ -9,31 +9,51 @@ from typing import Any
 
 from gem.core import Env
 from gem.errors import InvalidArgument
+from gem.wrappers.compact_observation import CompactObservation
 from gem.wrappers.episode_tracking_wrapper import EpisodeTrackingWrapper
-from gem.wrappers.observation_wrapper import ObservationWrapper
+from gem.wrappers.normalize_action import NormalizeAction
+from gem.wrappers.observation_wrapper import ChatTokenizer, ObservationWrapper
 from gem.wrappers.opponent import Opponent
+from gem.wrappers.record_episodes import RecordEpisodes
+from gem.wrappers.rewards import ClipReward, ScaleReward
 from gem.wrappers.time_limit import TimeLimit
 
 WrapperFn = Callable[..., Env]
+NO_CHAT: dict[str, Any] = {"include_chat_template": False, "apply_chat_template_on_reset": False}
+TOKENIZER_REQUIRED = ("concat_chat", "concat_chat_on_reset")
+"""Wrappers that need a tokenizer, which has the chat template."""
 
 WRAPPER_FACTORY: dict[str, WrapperFn] = {
     "opponent": Opponent,
     "time_limit": TimeLimit,
-    "concat": partial(ObservationWrapper, include_action=False),
-    "concat_with_action": partial(ObservationWrapper, include_action=True),
+    "normalize_action": NormalizeAction,
+    "compact": CompactObservation,
+    "concat": partial(ObservationWrapper, include_action=False, **NO_CHAT),
+    "concat_chat": partial(ObservationWrapper, include_action=True, include_chat_template=True),
+    "concat_with_action": partial(ObservationWrapper, include_action=True, **NO_CHAT),
+    "concat_chat_on_reset": partial(ObservationWrapper, include_action=True, apply_chat_template_on_reset=True),
+    "scale_reward": ScaleReward,
+    "clip_reward": ClipReward,
     "episode_tracking": EpisodeTrackingWrapper,
+    "record": RecordEpisodes,
 }
 """Name to a function that wraps an environment. The order is the one in which they belong, innermost first."""
 
 
-def get_wrapper_fns(wrappers: str | Sequence[str]) -> list[WrapperFn]:
+def get_wrapper_fns(wrappers: str | Sequence[str], tokenizer: ChatTokenizer | None = None) -> list[WrapperFn]:
     """The wrapper functions named in `wrappers` ("concat,episode_tracking", or a list), innermost first.
+
+    Args:
+        tokenizer: for those of `TOKENIZER_REQUIRED`; without it, the functions returned have to be given one.
 
     Raises:
         InvalidArgument: on a name that the factory does not know; the nearest is named.
     """
     names = wrappers.split(",") if isinstance(wrappers, str) else wrappers
-    return [_find(name.strip()) for name in names if name.strip()]
+    functions = [(name.strip(), _find(name.strip())) for name in names if name.strip()]
+    if tokenizer is None:
+        return [function for _, function in functions]
+    return [partial(f, tokenizer=tokenizer) if name in TOKENIZER_REQUIRED else f for name, f in functions]
 
 
 def wrap(env: Env, wrappers: Iterable[Mapping[str, Any]]) -> Env:

@@ -10,7 +10,7 @@ from gem.errors import InvalidArgument
 from gem.replay import verify
 from gem.rollout import Slot, rollout
 from gem.seats import SPECTATOR, perceived
-from gem.wrappers import wrap
+from gem.wrappers import describe, wrap
 
 DUEL = "duel:TicTacToe-v0"
 RANDOM, EXPERT = make_agent("random"), make_agent("expert")
@@ -146,3 +146,13 @@ def test_an_opponent_that_cannot_be_is_refused() -> None:
         gem.make(DUEL, oponent="expert")
     with pytest.raises(InvalidArgument, match="one seat"):
         wrap(gem.make("game:Wordle-v0"), [{"name": "opponent"}])
+
+
+def test_an_opponent_is_described_once() -> None:
+    assert describe(gem.make("duel:TicTacToe-v0-vs-expert")) == []
+    made = gem.make(DUEL, opponent="expert", seat=1)
+    assert describe(made.spawn()) == []
+    assert made.unwrapped.env_kwargs == {"opponent": "expert", "seat": 1}
+    assert describe(wrap(gem.make(DUEL), [{"name": "opponent", "agent": "expert", "seat": 1}])) == [
+        {"name": "opponent", "agent": "expert", "seat": 1}
+    ]

@@ -133,7 +133,10 @@ class PrisonersDilemma(SimultaneousEnv):
     def _cell(self, seat: int, chosen: str) -> Cell:
         whose = self._title(seat)
         if not chosen:
-            return Cell(tone="hidden", label=f"{whose}: this round", text="?")
+            done = seat < len(self.sealed)
+            return Cell(
+                tone="hidden", label=f"{whose}: {'has chosen' if done else 'chooses'}", text="✓" if done else "?"
+            )
         return Cell(tone="hit" if chosen == "silent" else "bad", label=f"{whose}: {chosen}", text=chosen[0].upper())
 
 

@@ -84,6 +84,8 @@ class Minesweeper(Game):
         """How many mines each cell touches, MINE for a mine; empty before they are laid."""
         self.shown: list[str] = []
         """What everybody sees, cell by cell: HIDDEN, FLAG or the number."""
+        self._picture = bytearray()
+        """The same as ASCII text: changing a byte and decoding the whole takes a tenth of writing it anew."""
         self.last = -1
         self._to_open = 0
 
@@ -96,9 +98,20 @@ class Minesweeper(Game):
         self.max_turns = self.rows * self.cols if config.max_turns is None else config.max_turns
         self.mines = None
         self.counts = []
-        self.shown = [HIDDEN] * (self.rows * self.cols)
+        self._show([HIDDEN] * (self.rows * self.cols))
         self.last = -1
         self._to_open = len(self.shown) - self.num_mines
+
+    def _show(self, shown: list[str]) -> None:
+        self.shown = shown
+        empty, places = picture(self.rows, self.cols)
+        self._picture = bytearray(empty)
+        for place, text in zip(places, shown, strict=True):
+            self._picture[place] = ord(text)
+
+    def _mark(self, cell: int, text: str) -> None:
+        self.shown[cell] = text
+        self._picture[picture(self.rows, self.cols)[1][cell]] = ord(text)
 
     def _instructions(self) -> str:
         return (
@@ -125,9 +138,9 @@ class Minesweeper(Game):
         if verb == "flag":
             self.last = cell
             if self.shown[cell] == FLAG:
-                self.shown[cell] = HIDDEN
+                self._mark(cell, HIDDEN)
                 return f"You removed the flag from row {row}, column {col}.", 0.0, None
-            self.shown[cell] = FLAG
+            self._mark(cell, FLAG)
             return f"You flagged row {row}, column {col}.", 0.0, None
         self.last = cell
         return self._reveal(cell, row, col)
@@ -166,23 +179,22 @@ class Minesweeper(Game):
     def _open(self, cell: int) -> int:
         """Open the cell, and around every 0 its neighbours; flagged cells stay. How many were opened."""
         shown, counts, near = self.shown, self.counts, neighbours(self.rows, self.cols)
-        shown[cell] = str(counts[cell])
+        bytes_shown, places = self._picture, picture(self.rows, self.cols)[1]
+        self._mark(cell, _DIGITS[counts[cell]])
         opened = 1
         zeros = [] if counts[cell] else [cell]
         while zeros:
             for other in near[zeros.pop()]:
                 if shown[other] == HIDDEN:
-                    shown[other] = str(counts[other])
+                    shown[other] = _DIGITS[counts[other]]
+                    bytes_shown[places[other]] = 48 + counts[other]  # 48 is "0"
                     opened += 1
                     if not counts[other]:
                         zeros.append(other)
         return opened
 
     def _suffix(self) -> str:
-        width = 3 * self.cols
-        cells = "  ".join([*self.shown, ""])
-        board = [f"{_NUMBERS[row]}  {cells[row * width : row * width + width - 2]}" for row in range(self.rows)]
-        return "\n".join([f"    {' '.join(_NUMBERS[: self.cols])}", *board, self.prompt])
+        return self._picture.decode()
 
     def _format_help(self) -> str:
         return (
@@ -206,7 +218,7 @@ class Minesweeper(Game):
 
     def _set_own_state(self, state: State) -> None:
         self.rows, self.cols, self.num_mines = state["rows"], state["cols"], state["num_mines"]
-        self.shown = list(state["shown"])
+        self._show(list(state["shown"]))
         self.last = state["last"]
         self.mines, self.counts = None, []
         if state["mines"] is not None:
@@ -270,7 +282,16 @@ def neighbours(rows: int, cols: int) -> tuple[tuple[int, ...], ...]:
     )
 
 
-_NUMBERS = [f"{i:2}" for i in range(MAX_SIDE)]
+@lru_cache(maxsize=64)
+def picture(rows: int, cols: int) -> tuple[bytes, tuple[int, ...]]:
+    """The text under an unopened board, in ASCII, and where in it each cell is."""
+    lines = ["    " + " ".join(f"{col:2}" for col in range(cols))]
+    lines += [f"{row:2}  {'  '.join(HIDDEN * cols)}" for row in range(rows)]
+    text = "\n".join([*lines, Minesweeper.prompt])
+    return text.encode("ascii"), tuple(at for at, character in enumerate(text) if character == HIDDEN)
+
+
+_DIGITS = "012345678"
 
 register("game:Minesweeper-v0", Minesweeper)
 register("game:Minesweeper-v0-easy", Minesweeper, rows=5, cols=5, num_mines=5, max_turns=25)

@@ -89,6 +89,8 @@ class WordSearch(Game):
         """The words found, by place in the list, with their first and last cell, in the order of finding."""
         self._ends: dict[tuple[int, int], int] = {}
         """First and last cell of every word: the answers."""
+        self._picture = bytearray()
+        """The board as ASCII text, letters of found words small."""
         self._text = ""
 
     def _draw(self) -> None:
@@ -130,17 +132,28 @@ class WordSearch(Game):
         return True
 
     def _write_text(self) -> None:
-        size, letters = self.size, list(self.board)
-        for first, last in self.found.values():
-            for at in cells_between(first, last, size):
-                letters[at] = letters[at].lower()
+        size, letters = self.size, self.board
         lines = ["  " + "".join(f"{column:3}" for column in range(size))]
         lines += [f"{row:2}  {'  '.join(letters[row * size : row * size + size])}" for row in range(size)]
+        self._picture = bytearray("\n".join(lines), "ascii")
+        for first, last in self.found.values():
+            self._write_small(first, last)
+        self._finish_text()
+
+    def _write_small(self, first: int, last: int) -> None:
+        size, picture = self.size, self._picture
+        width = 3 * size + 3  # of a line: four characters before the first letter, three a letter, the line's end
+        for at in cells_between(first, last, size):
+            row, column = divmod(at, size)
+            picture[(row + 1) * width + 3 * column + 4] |= 0x20  # what small letters have more than capitals in ASCII
+
+    def _finish_text(self) -> None:
         left = [word for index, word in enumerate(self.words) if index not in self.found]
         found = [self.words[index] for index in self.found]
-        lines.append(f"To find: {', '.join(left) or 'none'}. Found: {', '.join(found) or 'none'}.")
-        lines.append(self.prompt)
-        self._text = "\n".join(lines)
+        self._text = (
+            f"{self._picture.decode()}\nTo find: {', '.join(left) or 'none'}. Found: {', '.join(found) or 'none'}.\n"
+            f"{self.prompt}"
+        )
 
     def _instructions(self) -> str:
         return (
@@ -169,7 +182,8 @@ class WordSearch(Game):
         if index in self.found:
             return f"You have found {self.words[index]} before.", 0.0, "rule"
         self.found[index] = first, last
-        self._write_text()
+        self._write_small(first, last)
+        self._finish_text()
         text = f"You found {self.words[index]}."
         if len(self.found) == len(self.words):
             self.over = self.solved = True

@@ -30,7 +30,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import metadata
-from typing import Any, Self
+from typing import Any
 
 from gem.core import Env, Info, State, Step
 from gem.draw import Mixer, choice
@@ -129,19 +129,6 @@ class ReasoningGymEnv(Env):
         self.rng.seed(self.seed)
         self.question, self._right = state["question"], state["right"]
         self.over, self.outcome, self._asked = state["over"], state["outcome"], 0
-
-    def spawn(self, *, same_state: bool = False, **overrides: Any) -> Self:
-        """As `Env.spawn`."""
-        if same_state and overrides:
-            raise InvalidArgument("A state belongs to its arguments: give same_state or overrides, not both.")
-        unknown = [name for name in overrides if name not in self._arguments and name != "seed"]
-        if unknown:
-            raise InvalidArgument(f"{type(self).__name__} takes no argument {unknown[0]!r}.")
-        other = type(self)(**{**self._arguments, **overrides})
-        other.spec = self.spec
-        if same_state:
-            other.set_state(self.get_state())
-        return other
 
     def sample_random_action(self) -> str:
         """As `Env.sample_random_action`: a word or number of the question."""

@@ -9,11 +9,12 @@ import pytest
 
 import gem
 from gem.errors import InvalidArgument
+from tests.engine.ids import played
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed; the dev group has it")
 
 ROOT = Path(__file__).parents[3]
-IDS = [spec.id for spec in gem.registry.specs()]
+IDS = played()
 ENV_ID = "gem/game.GuessTheNumber-v0-easy"
 
 

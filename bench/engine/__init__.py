@@ -1,0 +1,1 @@
+"""The engine beside its peers; `python -m bench.engine` prints the tables."""

@@ -1,0 +1,94 @@
+"""The command line `gemweb`: look at environments, play them, evaluate agents, replay records, measure, check.
+
+Each command is a module with `arguments` (what it takes) and `run` (which does it and returns the exit code).
+Bad input ends with one sentence on stderr and exit code 2. Exit code 1 means that what was checked does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import NoReturn
+
+import gem
+from gem.cli import bench, check, envs, eval, play, replay  # noqa: A004 (named as what people type)
+from gem.errors import GemError, UsageError
+
+INTERRUPTED = 130
+"""The exit code of a program that Ctrl-C ended."""
+
+COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
+    "envs": (envs, "List the environments."),
+    "play": (play, "Play an environment in the terminal."),
+    "eval": (eval, "Let an agent play many episodes and print its scores."),
+    "replay": (replay, "Re-execute the episodes of a file and compare every turn."),
+    "bench": (bench, "Measure how fast an environment is on this machine."),
+    "check": (check, "Check whether an environment keeps the contract."),
+}
+"""What people type, the module that does it, and what it does in a sentence."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        """As the base class, without the usage."""
+        self.exit(2, f"{self.prog}: {message}. Try {self.prog} --help.\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    arguments = vars(_parser().parse_args(argv))
+    command, modules = arguments.pop("command"), arguments.pop("module")
+    if command == "check":
+        arguments["modules"] = modules  # for the other processes that it starts
+    try:
+        _import(modules)
+        code: int = COMMANDS[command][0].run(**arguments)
+        sys.stdout.flush()
+    except GemError as error:
+        print(f"gemweb {command}: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # whoever reads our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        go_on = " The same command goes on from there." if arguments.get("out") else ""
+        print(f"\ngemweb {command}: stopped.{go_on}", file=sys.stderr)
+        return INTERRUPTED
+    return code
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="gemweb", description="Environments for language-model agents.")
+    parser.add_argument("--version", action="version", version=f"gemweb {gem.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (module, text) in COMMANDS.items():
+        one = commands.add_parser(name, help=text, description=text)
+        one.add_argument(
+            "--module", action="append", default=[], help="import this module first; it registers environments"
+        )
+        module.arguments(one)
+    return parser
+
+
+def _import(modules: Sequence[str]) -> None:
+    """Import modules as seen from the current folder.
+
+    Raises:
+        UsageError: if one cannot be imported.
+    """
+    if modules and not {"", os.getcwd()} & set(sys.path):
+        sys.path.insert(0, os.getcwd())
+    for name in modules:
+        try:
+            importlib.import_module(name)
+        except UsageError:
+            raise
+        except Exception as error:  # whatever the user's module raises is for its author to read
+            hint = " Give its name without .py." if name.endswith(".py") else ""
+            raise UsageError(f"{name} cannot be imported: {type(error).__name__}: {error}.{hint}") from error

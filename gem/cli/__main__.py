@@ -1,0 +1,7 @@
+"""`python -m gem.cli`."""
+
+import sys
+
+from gem.cli import main
+
+sys.exit(main())

@@ -1,0 +1,72 @@
+"""What a player sees of an episode: the text an agent reads, or the board in colour.
+
+Colours come from `rich`, where it is installed and the output is a terminal; without one of them, plain text.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gem.picture import Line, draw
+
+if TYPE_CHECKING:
+    from gem.core import Env, Info
+
+STYLES = {
+    "hidden": "dim", "open": "", "floor": "dim", "wall": "bright_black", "given": "bold", "entry": "cyan",
+    "mark": "bold cyan", "found": "black on green", "hit": "black on green", "near": "black on yellow",
+    "miss": "bright_black", "bad": "bold red", "blank": "bright_black", "tile": "bold yellow", "void": "",
+    "title": "bold", "dim": "dim", "box": "bold yellow", "player": "bold cyan", "target": "bold magenta",
+    "flag": "bold red", "mine": "bold white on red", "black": "bold", "white": "bold bright_black",
+}  # fmt: skip
+"""Tone of a piece of a board to a style of rich's."""
+
+
+class Screen(Protocol):
+    """Where an episode is shown."""
+
+    def show(self, env: Env, observation: str, info: Info, seat: int = 0) -> None:
+        """Show the present as `seat` may see it."""
+        ...
+
+
+class PlainScreen:
+    """What an agent reads."""
+
+    def show(self, env: Env, observation: str, info: Info, seat: int = 0) -> None:
+        """As `Screen.show`."""
+        print("\n\n".join(part for part in (observation, str(info.get("suffix", ""))) if part))
+
+
+class ColourScreen:
+    """The environment's words, and its board in colour."""
+
+    def __init__(self, console: Any) -> None:
+        self.console = console
+
+    def show(self, env: Env, observation: str, info: Info, seat: int = 0) -> None:
+        """As `Screen.show`."""
+        view = env.view(seat)
+        if view["kind"] != "text" or observation.strip() not in view["text"]:
+            self.console.print(observation, markup=False, highlight=False)
+            self.console.print()
+        for line in draw(view):
+            self.console.print(styled(line))
+
+
+def styled(line: Line) -> Any:
+    """A line as rich's text."""
+    from rich.text import Text  # noqa: PLC0415 (an extra that the engine goes without)
+
+    return Text.assemble(*((span.text, STYLES.get(span.tone, "")) for span in line))
+
+
+def open_screen(*, plain: bool) -> Screen:
+    """The best screen that this terminal can show."""
+    if plain or not sys.stdout.isatty() or importlib.util.find_spec("rich") is None:
+        return PlainScreen()
+    from rich.console import Console  # noqa: PLC0415 (as above)
+
+    return ColourScreen(Console(soft_wrap=True))

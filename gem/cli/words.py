@@ -1,0 +1,19 @@
+"""Words and tables that all commands print."""
+
+from __future__ import annotations
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things in words: "1 turn", "1,200 turns"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def table(headings: list[str], rows: list[list[str]]) -> None:
+    """Columns of plain text, the first to the left and the others to the right."""
+    widths = [max(len(row[i]) for row in [headings, *rows]) for i in range(len(headings))]
+    for row in [headings, *rows]:
+        cells = [
+            text.ljust(width) if i == 0 else text.rjust(width)
+            for i, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        print("  ".join(cells).rstrip())

@@ -1,0 +1,141 @@
+"""A view as lines of text: what a terminal shows in colour and a small model reads as it is.
+
+    for line in draw(env.view()):
+        print("".join(span.text for span in line))
+
+Every kind of `gem.views` is drawn here; of a kind that is not known, its text or its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gem.views import View
+
+
+class Span(NamedTuple):
+    """A piece of a line, and what it is: a tone of `gem.views`, or a word of `EXTRA_TONES`."""
+
+    text: str
+    tone: str = ""
+
+
+Line = list[Span]
+EXTRA_TONES = ("title", "dim", "box", "player", "target", "flag", "mine", "black", "white")
+
+PIECES = {"flag": "F", "mine": "*", "box": "$", "player": "@", "target": "."}
+BLANKS = {"hidden": "#", "wall": "█", "floor": " ", "blank": "_", "open": ".", "void": " "}
+"""What stands for a cell without text. A cell that nobody has opened is not an empty one."""
+PEGS = {"black": "●", "white": "○", "none": "·"}
+
+
+def text_of(view: View) -> str:
+    """The picture as plain text."""
+    return "\n".join("".join(span.text for span in line).rstrip() for line in draw(view))
+
+
+def draw(view: View) -> list[Line]:
+    """The picture line by line, without the ways to act on it."""
+    shown: Mapping[str, Any] = view
+    painter = PAINTERS.get(shown["kind"], _text)
+    lines = list(painter(shown))
+    for heading, entries in shown.get("notes", ()):
+        lines += [[Span(heading, "title")], *([Span(f"  {entry}")] for entry in entries)]
+    facts = shown.get("facts", ())
+    if facts:
+        lines.append([Span("   ".join(f"{label}: {value}" for label, value in facts), "dim")])
+    return lines
+
+
+def _grid(view: Mapping[str, Any]) -> Iterator[Line]:
+    rows = view["rows"]
+    texts = [[_cell(cell) for cell in row] for row in rows]
+    width = max((len(text) for row in texts for text in row), default=1)
+    gap = "" if view.get("room") and width == 1 else " "
+    origin, margin = view.get("origin", 0), ""
+    if view.get("coords"):
+        width = max(width, len(str(origin + len(rows[0]) - 1)))
+        margin = " " * (len(str(origin + len(rows) - 1)) + 1)
+        columns = gap.join(str(origin + i).rjust(width) for i in range(len(rows[0])))
+        yield [Span(margin + columns, "dim")]
+    for number, (row, cells) in enumerate(zip(rows, texts, strict=True)):
+        line: Line = [Span(str(origin + number).rjust(len(margin) - 1) + " ", "dim")] if margin else []
+        for i, (cell, text) in enumerate(zip(row, cells, strict=True)):
+            line += [Span(gap if i else ""), Span(text.rjust(width), cell.get("piece") or cell["tone"])]
+        yield line
+
+
+def _cell(cell: Mapping[str, Any]) -> str:
+    piece = cell.get("piece")
+    if piece is not None:
+        on_target = cell.get("target")
+        return {"box": "*", "player": "+"}.get(piece, PIECES[piece]) if on_target else PIECES[piece]
+    if cell.get("text"):
+        return str(cell["text"])
+    if cell.get("target"):
+        return PIECES["target"]
+    return BLANKS.get(cell["tone"], ".")
+
+
+def _letters(view: Mapping[str, Any]) -> Iterator[Line]:
+    gallows = view.get("gallows")
+    if gallows:
+        yield [Span(gallows["label"], "bad" if gallows["stage"] else "dim")]
+    if view.get("slots"):
+        yield _letter_row(view["slots"])
+    for row in view["rows"]:
+        line = _letter_row(row["cells"])
+        if row.get("pegs"):
+            line += [Span("  ")] + [Span(PEGS[peg], "dim" if peg == "none" else peg) for peg in row["pegs"]]
+        yield line
+    for keys in view["keys"]:
+        yield [part for key in keys for part in (Span(key["text"], key.get("tone", "")), Span(" "))]
+
+
+def _letter_row(cells: Sequence[Mapping[str, Any]]) -> Line:
+    return [part for cell in cells for part in (Span(cell.get("text") or "_", cell["tone"]), Span(" "))]
+
+
+def _towers(view: Mapping[str, Any]) -> Iterator[Line]:
+    towers = view["towers"]
+    height = max(3, *(len(tower["disks"]) for tower in towers))
+    widest = max((disk for tower in towers for disk in tower["disks"]), default=1)
+    for level in reversed(range(height)):
+        line: Line = []
+        for tower in towers:
+            disks = tower["disks"]
+            size = disks[level] if level < len(disks) else 0
+            text = "▄" * (2 * size - 1) if size else "│"
+            line += [Span(text.center(2 * widest + 1), "tile" if size else "dim")]
+        yield line
+    yield [Span(tower["text"].center(2 * widest + 1), "title") for tower in towers]
+
+
+def _links(view: Mapping[str, Any]) -> Iterator[Line]:
+    yield [Span(view["title"], "title"), Span(f"   goal: {view['goal']}", "target")]
+    yield [Span(view["text"])]
+    yield [Span("Links: ", "dim"), *_listed(view["links"])]
+    yield [Span("Way: " + " > ".join(view["trail"]), "dim")]
+
+
+def _listed(links: Iterable[Mapping[str, Any]]) -> Iterator[Span]:
+    for i, link in enumerate(links):
+        yield Span(", " if i else "")
+        yield Span(link["text"], "dim" if link.get("seen") else "mark")
+
+
+def _chat(view: Mapping[str, Any]) -> Iterator[Line]:
+    for message in view["messages"]:
+        first, *rest = str(message["text"]).splitlines() or [""]
+        yield [Span(f"{message['who']}: ", "title"), Span(first)]
+        yield from ([Span(f"  {line}")] for line in rest)
+
+
+def _text(view: Mapping[str, Any]) -> Iterator[Line]:
+    for line in str(view.get("text") or view.get("name", "")).splitlines():
+        yield [Span(line)]
+
+
+PAINTERS = {"grid": _grid, "letters": _letters, "towers": _towers, "links": _links, "chat": _chat, "text": _text}
+"""Kind of view to what draws it."""

@@ -1,0 +1,53 @@
+"""Rewards of another size, as a trainer may want them. The record keeps what the agent earned through the wrapper."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gem.core import Env, EnvWrapper, Step
+from gem.errors import InvalidArgument
+
+
+class ScaleReward(EnvWrapper):
+    """Every reward times `factor`, plus `offset`.
+
+    Raises:
+        InvalidArgument: if one of them is not finite.
+    """
+
+    def __init__(self, env: Env, factor: float = 1.0, offset: float = 0.0) -> None:
+        super().__init__(env)
+        if not (math.isfinite(factor) and math.isfinite(offset)):
+            raise InvalidArgument(f"factor and offset must be finite numbers, not {factor} and {offset}.")
+        self.factor, self.offset = factor, offset
+
+    def step(self, action: str) -> Step:
+        """As `Env.step`."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return observation, reward * self.factor + self.offset, terminated, truncated, info
+
+    def _arguments(self) -> dict[str, Any]:
+        return {"factor": self.factor, "offset": self.offset}
+
+
+class ClipReward(EnvWrapper):
+    """No reward below `low` or above `high`.
+
+    Raises:
+        InvalidArgument: if `low` is not below `high`.
+    """
+
+    def __init__(self, env: Env, low: float = -1.0, high: float = 1.0) -> None:
+        super().__init__(env)
+        if not low < high:
+            raise InvalidArgument(f"low must be below high; {low} and {high} leave nothing between them.")
+        self.low, self.high = low, high
+
+    def step(self, action: str) -> Step:
+        """As `Env.step`."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return observation, float(min(max(reward, self.low), self.high)), terminated, truncated, info
+
+    def _arguments(self) -> dict[str, Any]:
+        return {"low": self.low, "high": self.high}
