@@ -4,6 +4,7 @@
 // Without this script the cells and the pad are submit buttons of the form, and everything can still be played.
 
 import { composer } from "./compose.js";
+import { toLastMessage } from "./messages.js";
 import { keepRowsOnce } from "./rows.js";
 
 const QUEUED_AT_MOST = 8;
@@ -237,6 +238,7 @@ function rove(cells) {
 
 function drawn() {
   goOn();
+  toLastMessage();
   composing.drawn();
   const cells = rows();
   if (!cells.length) return;
