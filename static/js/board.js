@@ -67,7 +67,7 @@ document.addEventListener("htmx:afterRequest", (event) => {
   if (text) {
     const sent = requestConfig.parameters.action;
     if (text.value === sent) text.value = "";
-    text.placeholder = sent;
+    if (!document.querySelector("[data-messages]")) text.placeholder = sent; // there the message itself is seen
   }
   awaited = Number(xhr.getResponseHeader("Episode-Seq"));
   overdue = setTimeout(() => document.dispatchEvent(new Event("live:overdue")), OVERDUE_MS);

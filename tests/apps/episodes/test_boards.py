@@ -96,7 +96,7 @@ def check_text(view: Any, html: str) -> None:
 
 
 def check_chat(view: Any, html: str) -> None:
-    assert html.count('tabindex="0"') == 1, "long talks scroll, so they are in the tab order and have a name"
+    assert html.count('tabindex="0"') == 2, "long talks and notes scroll, so they are in the tab order and have names"
     assert '<ol class="messages" tabindex="0" aria-label="Messages"' in html
     assert html.count("data-side=") == len(view["messages"])
     for heading, _ in view["notes"]:

@@ -38,6 +38,18 @@ def sit_down(page: Page, other: Page) -> None:
     expect(page.locator("#invite")).to_be_empty()
 
 
+def test_a_link_is_given_out_and_the_other_seat_waits(page: Page, second_page: Callable[[], Page]) -> None:
+    begin(page, TICTACTOE, "another person, by a link")
+    expect(page.locator("#invite")).to_contain_text("The second seat is free")
+    check_looks(page)
+    other = second_page()
+    other.goto(page.url)
+    expect(other.locator("#invite")).to_have_count(0)
+    other.goto(page.locator("#invite [data-copy]").get_attribute("data-copy") or "")
+    expect(other.get_by_role("heading", name="Somebody invites you to play")).to_be_visible()
+    check_looks(other)
+
+
 def both(page: Page, second_page: Callable[[], Page], env_id: str) -> tuple[Page, Page]:
     """Two people in the first and the second seat."""
     begin(page, env_id, "another person, by a link")
@@ -60,8 +72,10 @@ def test_two_people_play_by_a_link(page: Page, second_page: Callable[[], Page]) 
         expect(waiter.locator("#board button.cell")).to_have_count(0)
         mover.get_by_role("gridcell", name=f"Cell {cell}: empty").click()
         expect(waiter.locator(f"#t{turn + 1} code, #t{turn + 1} .by").first).to_be_attached()
-    for one in (first, second):
-        expect(one.locator("#end")).to_contain_text("The first seat won")
+    for one, words in ((first, "You won"), (second, "You lost")):
+        expect(one.locator("#end")).to_contain_text(words)
+        expect(one.locator("#scoreline")).to_contain_text("The first seat won")
+        expect(one.locator("#turns code")).to_have_count(5)  # the other's actions are open now
     second.get_by_role("link", name="Replay").click()
     expect(second.get_by_role("navigation", name="Seen from")).to_be_visible()
     second.get_by_role("link", name="What spectators saw").click()
@@ -92,9 +106,9 @@ def test_a_round_is_sealed_until_both_have_chosen(page: Page, second_page: Calla
     first, second = both(page, second_page, DILEMMA)
     first.get_by_role("button", name="betray").click()
     expect_turn_of(second, first)
-    expect(second.locator("#board")).to_contain_text("has chosen")
-    for one in (second,):
-        assert "betray" not in (one.locator("#turns").text_content() or "")
+    expect(second.locator("#board")).to_contain_text("The first player has chosen")
+    expect(first.locator("#board")).to_contain_text("Your choice is sealed")
+    assert "betray" not in (second.locator("#turns").text_content() or "")
     second.get_by_role("button", name="silent").click()
     for one in (first, second):
         expect(one.locator("#turns li").first).to_contain_text("the first player chose betray", ignore_case=True)
@@ -141,7 +155,7 @@ def test_two_agents_play_and_everybody_watches(page: Page, env_id: str) -> None:
 def test_the_form_asks_for_seats_only_where_there_are_several(page: Page) -> None:
     page.goto("/play/new/?env_id=game:Wordle-v0-easy")
     expect(page.get_by_label("Against")).to_have_count(0)
-    page.get_by_label("Environment").select_option(TICTACTOE)
+    page.get_by_label("Environment", exact=True).select_option(TICTACTOE)
     expect(page.get_by_label("Against")).to_be_visible()
     check_looks(page)
 
