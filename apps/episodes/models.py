@@ -227,6 +227,8 @@ class Seat(models.Model):
     total_reward = models.FloatField(default=0.0)
     success = models.BooleanField(null=True, blank=True)
     """Whether the episode was a success for this seat; empty while it runs."""
+    held = models.TextField(blank=True, default="", db_default="")
+    """Where all act at the same time: its action for this round, until those are there that the record has before."""
 
     class Meta:
         indexes = [models.Index(fields=["user", "episode"]), models.Index(fields=["agent", "episode"])]

@@ -112,6 +112,13 @@ def test_a_round_is_sealed_until_both_have_chosen(page: Page, second_page: Calla
     second.get_by_role("button", name="silent").click()
     for one in (first, second):
         expect(one.locator("#turns li").first).to_contain_text("the first player chose betray", ignore_case=True)
+    second.get_by_role("button", name="silent").click()
+    expect(second.locator("#scoreline")).to_contain_text("Your choice is sealed")
+    expect(first.locator("#scoreline")).to_contain_text("has chosen")
+    first.keyboard.press("s")
+    for one in (first, second):
+        expect(one.locator("#turns li")).to_have_count(4)
+        expect(one.locator("#scoreline .seat[data-turn]")).to_have_text("Your turn")
     check_looks(first)
 
 
