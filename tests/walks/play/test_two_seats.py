@@ -59,7 +59,9 @@ def both(page: Page, second_page: Callable[[], Page], env_id: str) -> tuple[Page
 
 
 def expect_turn_of(own: Page, other: Page) -> None:
-    """Each page says in words whose turn it is."""
+    """Each page says in words whose turn it is, and its title too."""
+    expect(own).to_have_title(re.compile("^Your turn"))
+    expect(other).to_have_title(re.compile("^Play"))
     expect(own.locator("#scoreline .seat[data-turn]")).to_have_text("Your turn")
     expect(other.locator("#scoreline")).to_contain_text("The other person acts")
 
