@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, overload
 
 from gem.errors import InvalidData
@@ -30,6 +31,9 @@ class Dataset(Sequence[Row]):
     """64 hexadecimal digits. Of one file those that `sha256sum` prints; of several, those of their list."""
     again: tuple[Callable[..., Dataset], tuple[Any, ...]] | None = field(default=None, repr=False)
     """How another process opens the same data; None to send the rows themselves."""
+
+    folder: Path | None = field(default=None, repr=False)
+    """Where the files lie that rows may name, such as pictures; None if they may name none."""
 
     def __len__(self) -> int:
         return len(self.rows)

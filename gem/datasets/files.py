@@ -58,7 +58,7 @@ def _read(stamps: tuple[tuple[str, int, int], ...], kind: Kind, source: str) -> 
     rows = tables[0] if len(tables) == 1 else Joined(tables)
     if not len(rows):
         raise DataUnavailable(f"{', '.join(path.name for path in paths)} has no rows.")
-    return Dataset(rows, kind, source, _digest(paths), (read, (paths, kind, source)))
+    return Dataset(rows, kind, source, _digest(paths), (read, (paths, kind, source)), paths[0].parent)
 
 
 def _table(path: Path) -> Sequence[Row]:

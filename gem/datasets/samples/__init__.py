@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gem.datasets.dataset import Dataset
 from gem.datasets.files import read
+from gem.datasets.ruletaker import DEPTHS, worlds
 from gem.errors import DataUnavailable
 
 FOLDER = Path(__file__).parent
@@ -13,7 +14,7 @@ FOLDER = Path(__file__).parent
 
 def names() -> list[str]:
     """The samples that there are."""
-    return sorted(path.stem for path in FOLDER.glob("*.jsonl"))
+    return sorted([*(path.stem for path in FOLDER.glob("*.jsonl")), *(f"ruletaker-d{depth}" for depth in DEPTHS)])
 
 
 def sample(name: str) -> Dataset:
@@ -22,6 +23,9 @@ def sample(name: str) -> Dataset:
     Raises:
         DataUnavailable: if there is none; the message names those that there are.
     """
+    generated, _, depth = name.partition("ruletaker-d")
+    if not generated and depth.isdigit() and int(depth) in DEPTHS:
+        return worlds(int(depth))
     path = FOLDER / f"{name}.jsonl"
     if not path.is_file():
         raise DataUnavailable(f"There is no built-in sample {name!r}; there are {', '.join(names())}.")
