@@ -93,7 +93,7 @@ def _turned(text: str) -> str:
 REWRITINGS: dict[str, Change] = {
     "as it is": lambda text, _: text,
     "in dollars": lambda text, _: f"${text}$",
-    "with a full stop": lambda text, _: text + ".",
+    "with a full stop": lambda text, _: f"${text}$.",
     "spaces": _when(lambda text: "+" in text or "," in text, lambda t: t.replace("+", " + ").replace(",", ", ")),
     "dfrac": _when(lambda text: "\\frac" in text, lambda text: text.replace("\\frac", "\\dfrac")),
     "left and right": _when(
@@ -109,7 +109,7 @@ REWRITINGS: dict[str, Change] = {
     "not reduced": lambda text, _: _fraction(
         text, lambda value: f"\\frac{{{value.numerator * 3}}}{{{value.denominator * 3}}}"
     ),
-    "other order": _when(lambda text: LIST.fullmatch(text), _turned),
+    "other order": _when(LIST.fullmatch, _turned),
     "root as a power": _when(
         lambda text: re.fullmatch(r"[^{}]*\\sqrt\{\d+\}", text), lambda t: re.sub(r"\\sqrt\{(\d+)\}", r"\1^{1/2}", t)
     ),
@@ -127,10 +127,10 @@ CHANGES: dict[str, Change] = {
     "upside down": lambda text, _: _fraction(
         text, lambda value: f"\\frac{{{value.denominator}}}{{{value.numerator}}}" if value > 0 else None
     ),
-    "one missing": _when(lambda text: LIST.fullmatch(text), lambda text: text.rpartition(",")[0]),
+    "one missing": _when(LIST.fullmatch, lambda text: text.rpartition(",")[0]),
     "closed instead of open": _when(
         lambda text: text[:1] == "(" and text[-1:] == ")", lambda text: "[" + text[1:-1] + "]"
     ),
     "times x": _when(lambda text: "," not in text and "\\text" not in text and "=" not in text, lambda t: f"({t})x"),
-    "words": lambda text, _: "I do not know",
+    "words": lambda _text, _: "I do not know",
 }

@@ -27,7 +27,7 @@ from bench.engine.peers import PeerError, Worker
 from bench.tools._pairs import Pair, pairs
 from gem.datasets import samples
 from gem.datasets.files import read
-from gem.grading import judge
+from gem.grading import formula, judge, latex
 from gem.grading import math as grading
 
 FILES = ("aime24", "amc", "math500", "minerva", "olympiad-bench")
@@ -80,10 +80,12 @@ def _agreement(references: Sequence[str]) -> bool:
     share = 1 - len(differences) / count
     print(f"\nagreement with math-verify: {share:.4%} of {count:,} pairs (at least {AGREEMENT:.1%} wanted)")
     print(f"decided by: {', '.join(f'{by} {n:,}' for by, n in how.most_common())}")
-    print("\n| kind of pair | ours | differences | for example, the answer | and the reference |\n|---|---|---|---|---|")
-    for (kind, ours), number in Counter((pair.kind, ours) for pair, ours in differences).most_common():
-        example = next(pair for pair, said in differences if (pair.kind, said) == (kind, ours))
-        said = "correct" if ours else "wrong"
+    print(
+        "\n| kind of pair | ours | differences | for example, the answer | and the reference |\n|---|---|---|---|---|"
+    )
+    for (kind, correct), number in Counter((pair.kind, said) for pair, said in differences).most_common():
+        example = next(pair for pair, said in differences if (pair.kind, said) == (kind, correct))
+        said = "correct" if correct else "wrong"
         print(f"| {kind} | {said} | {number} | `{example.answer}` | `{example.reference}` |")
     return share >= AGREEMENT
 
@@ -120,8 +122,9 @@ def _chosen(references: Sequence[str]) -> dict[str, list[Pair]]:
     kinds: dict[str, Callable[[Pair], bool]] = {
         "right": lambda pair: pair.kind in ("as it is", "dfrac", "decimal", "slash", "spaces", "thousands"),
         "wrong integer": lambda pair: pair.kind in ("one more", "negated", "tenfold"),
-        "wrong expression": lambda pair: pair.kind in ("another digit", "another sign", "another letter", "upside down")
-        and "\\" in pair.reference,
+        "wrong expression": lambda pair: (
+            pair.kind in ("another digit", "another sign", "another letter", "upside down") and "\\" in pair.reference
+        ),
     }
     made = list(pairs(references))
     found = {}
@@ -133,8 +136,8 @@ def _chosen(references: Sequence[str]) -> dict[str, list[Pair]]:
 
 def _ours(chosen: Sequence[Pair]) -> float:
     """Seconds by the clock for all of them, nothing remembered."""
-    for memory in (grading._without_judge, judge.ask, grading.tidy, grading.formula.parse):
-        memory.cache_clear()  # type: ignore[attr-defined]
+    for memory in (grading.decided_here, judge.ask, latex.tidy, formula.parse):
+        memory.cache_clear()
     begun = time.perf_counter()
     for pair in chosen:
         grading.is_correct(pair.answer, pair.reference)

@@ -45,7 +45,9 @@ class MathEnv(ProblemEnv):
         answer = extract_last_boxed_answer(action)
         reference = self.problem[self.answer_key]
         if answer is None:
-            return Judged(0.0, f"There is no answer in \\boxed{{}}. A correct answer: {answer_text(reference)}", "format")
+            return Judged(
+                0.0, f"There is no answer in \\boxed{{}}. A correct answer: {answer_text(reference)}", "format"
+            )
         found = grade(answer, reference)
         if found.correct:
             return Judged(1.0, "That is correct.")
