@@ -9,7 +9,6 @@ import pytest
 from tests import services
 from tests.browser import FLAGS, MISSING, find_browser
 
-
 os.environ["GEM_DATA_FROM"] = "sample"  # the same problems on every machine, and no network
 
 

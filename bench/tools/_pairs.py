@@ -27,13 +27,20 @@ class Pair(NamedTuple):
 def pairs(references: Sequence[str], seed: int = 0) -> Iterator[Pair]:
     """Every rewriting and change that fits, of every reference; the same for the same seed."""
     for number, reference in enumerate(references):
-        text = reference.strip().strip("$")
+        text = bare(reference)
         rng = Mixer(seed, number)
         for kind, change in {**REWRITINGS, **CHANGES}.items():
             changed = change(text, rng)
             if changed is not None and (changed != text or kind == "as it is"):
                 yield Pair(kind, changed, text)
-        yield Pair("another one's", choice(rng, references).strip().strip("$"), text)
+        yield Pair("another one's", bare(choice(rng, references)), text)
+
+
+def bare(reference: str) -> str:
+    """A reference without the dollar signs around the whole of it."""
+    text = reference.strip()
+    inside = text[1:-1]
+    return inside if text.startswith("$") and text.endswith("$") and "$" not in inside else text
 
 
 Change = Callable[[str, Mixer], str | None]
@@ -92,8 +99,8 @@ def _turned(text: str) -> str:
 
 REWRITINGS: dict[str, Change] = {
     "as it is": lambda text, _: text,
-    "in dollars": lambda text, _: f"${text}$",
-    "with a full stop": lambda text, _: f"${text}$.",
+    "in dollars": _when(lambda text: "$" not in text, lambda text: f"${text}$"),
+    "with a full stop": _when(lambda text: "$" not in text, lambda text: f"${text}$."),
     "spaces": _when(lambda text: "+" in text or "," in text, lambda t: t.replace("+", " + ").replace(",", ", ")),
     "dfrac": _when(lambda text: "\\frac" in text, lambda text: text.replace("\\frac", "\\dfrac")),
     "left and right": _when(

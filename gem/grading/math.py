@@ -35,6 +35,8 @@ EQUAL = 1e-10
 """Formulas whose values differ less, relative to their size, are equal ..."""
 DIFFERENT = 1e-6
 """... those that differ more are different, and between the two the judge decides."""
+NOISE = 1e-12
+"""What may be left where terms cancel out."""
 POINTS = (
     (1.3719, 0.6180339887), (2.7541, 0.4142135623), (-1.9173, 0.7320508075), (0.3177, -0.2360679774),
     (3.0481, 0.1622776601),
@@ -119,6 +121,8 @@ def decided_here(answer: str, reference: str) -> Grade | None:
         return Grade(True, "text")
     if _is_words(given) and _is_words(wanted):
         return Grade(_bare(given) == _bare(wanted), "text")
+    if (_is_words(given) and _number(wanted) is not None) or (_is_words(wanted) and _number(given) is not None):
+        return Grade(False, "text")
     given, wanted = without_units(given), without_units(wanted)
     if given == wanted:
         return Grade(True, "text")
@@ -294,8 +298,9 @@ def _close(one: Value, other: Value, inexact: bool) -> bool | None:
         return None
     if inexact and abs(a.imag) < EQUAL and abs(b.imag) < EQUAL:
         return _same(a.real, b.real, inexact)
-    apart = abs(a - b) / max(1.0, abs(a), abs(b)) if max(abs(a), abs(b)) > EQUAL else abs(a - b)
-    relative = abs(a - b) / max(abs(a), abs(b), 1e-300)
-    if apart < EQUAL and (relative < EQUAL * 10 or max(abs(a), abs(b)) < EQUAL):
+    smaller, larger = sorted((abs(a), abs(b)))
+    if abs(a - b) <= EQUAL * larger:
         return True
-    return False if relative > DIFFERENT else None
+    if larger < NOISE and smaller < larger * DIFFERENT:
+        return None  # zero, as far as one can see
+    return False if abs(a - b) > DIFFERENT * larger else None
