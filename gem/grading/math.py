@@ -47,6 +47,8 @@ _WORD = re.compile(r"[a-zA-Z]{3,}")
 _TEXT_ONLY = re.compile(r"[a-zA-Z][a-zA-Z' \-]{2,}")
 _DECIMAL = re.compile(r"-?\d*\.\d+(?:[eE][-+]?\d+)?%?|-?\d+[eE][-+]?\d+%?")
 _NUMBER = re.compile(r"(-?)(\d+(?:\.\d+)?|\.\d+)(?:/(\d+))?(%?)")
+_BASED = re.compile(r"\d+_(?:\d+|\{\d+\})")
+_BRACES = re.compile(r"[{}]")
 _NAMED = re.compile(r"(?:[a-zA-Z]|\\[a-z]+)(?:_(?:\{[^{}]*\}|\w))?(?:\([a-z]\))?")
 _OPEN, _CLOSE = "([{", ")]}"
 
@@ -123,6 +125,8 @@ def decided_here(answer: str, reference: str) -> Grade | None:
         return Grade(_bare(given) == _bare(wanted), "text")
     if (_is_words(given) and _number(wanted) is not None) or (_is_words(wanted) and _number(given) is not None):
         return Grade(False, "text")
+    if _BASED.fullmatch(given) and _BASED.fullmatch(wanted):
+        return Grade(_BRACES.sub("", given) == _BRACES.sub("", wanted), "text")
     given, wanted = without_units(given), without_units(wanted)
     if given == wanted:
         return Grade(True, "text")
