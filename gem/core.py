@@ -103,6 +103,16 @@ class Env(_Remembers, ABC):
             EpisodeOver: before the first `reset` or after the end of the episode.
         """
 
+    def feed(self, recorded: Info, *, repeat: bool = False) -> None:
+        """Let the next `reset` or `step` take what came from outside from the info that was recorded of it.
+
+        Does nothing where everything follows from the seed and the actions. What is not in the record is not asked
+        for again.
+
+        Args:
+            repeat: ask again for what has to come out the same, so that a difference shows.
+        """
+
     @abstractmethod
     def get_state(self) -> State:
         """Everything the future depends on, as plain JSON, generator included."""
@@ -202,6 +212,10 @@ class EnvWrapper(Env):
     def step(self, action: str) -> Step:
         """As `Env.step`."""
         return self.env.step(action)
+
+    def feed(self, recorded: Info, *, repeat: bool = False) -> None:
+        """As `Env.feed`."""
+        self.env.feed(recorded, repeat=repeat)
 
     def get_state(self) -> State:
         """The state inside and this wrapper's own."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from apps.episodes.errors import Outdated
 from apps.episodes.models import Episode, Seat, Turn
-from apps.episodes.operations import actions, restore
+from apps.episodes.operations import actions, infos, restore
 from gem import replay
 from gem.agents import has_expert
 from gem.errors import GemError, UnknownEnvironment
@@ -153,7 +153,8 @@ def _views(episode: Episode, last: int) -> Iterator[View]:
     """The picture after the reset and after each turn up to `last`; words from where it cannot be drawn."""
     drawn = 0
     try:
-        for frame in replay.frames(replay.Identity(**episode.identity()), actions(episode)[:last]):
+        identity = replay.Identity(**episode.identity())
+        for frame in replay.frames(identity, actions(episode)[:last], infos(episode)):
             drawn = frame.turn + 1
             yield frame.view
     except GemError as error:

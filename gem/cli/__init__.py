@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import NoReturn
 
 import gem
-from gem.cli import bench, check, envs, eval, play, replay  # noqa: A004 (named as what people type)
+from gem.cli import bench, check, envs, eval, index, play, replay  # noqa: A004 (named as what people type)
 from gem.errors import GemError, UsageError
 
 INTERRUPTED = 130
@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
     "eval": (eval, "Let an agent play many episodes and print its scores."),
     "replay": (replay, "Re-execute the episodes of a file and compare every turn."),
     "bench": (bench, "Measure how fast an environment is on this machine."),
+    "index": (index, "Make, list and try the indexes that the search tool reads."),
     "check": (check, "Check whether an environment keeps the contract."),
 }
 """What people type, the module that does it, and what it does in a sentence."""
