@@ -55,3 +55,7 @@ class VersionChanged(UsageError):
 
 class EnvironmentFailure(GemError):
     """The environment itself broke: the episode is recorded as failed and the batch goes on."""
+
+
+class SandboxUnavailable(UsageError, RuntimeError):
+    """This machine cannot confine untrusted code, so it is not run; the message says why and what to do."""
