@@ -40,12 +40,12 @@ class Waiting:
 
 def serve(control: socket.socket, settings: Settings, proc: int) -> None:
     """Run jobs, one after the other, until the host closes the line or sends something odd."""
-    version = landlock.abi()
-    filter_program = seccomp.build(alone=settings.level == "full")
+    calls = seccomp.build(alone=settings.level == "full")
+    plan = confine.Plan(settings, proc, landlock.abi(), (os.getuid(), os.getgid()), calls)
     _preload(settings.preload)
-    control.send(json.dumps({"ready": True, "landlock": version, "pid": os.getpid()}).encode())
+    control.send(json.dumps({"ready": True, "landlock": plan.landlock, "pid": os.getpid()}).encode())
     while True:
-        waiting = _fork(control, settings, proc, version, filter_program)
+        waiting = _fork(control, plan)
         message, fds = _receive(control)
         if "preload" in message or not message:
             _end(waiting)
@@ -76,15 +76,15 @@ def _receive(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
     return (json.loads(data) if data else {}), fds
 
 
-def _fork(control: socket.socket, settings: Settings, proc: int, version: int, filter_program: bytes) -> Waiting:
+def _fork(control: socket.socket, plan: confine.Plan) -> Waiting:
     """A process that confines itself and waits."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    size = _address_space(proc)
-    pid = kernel.clone(NAMESPACES) if settings.level == "full" else os.fork()
+    size = _address_space(plan.proc)
+    pid = kernel.clone(NAMESPACES) if plan.full else os.fork()
     if pid == 0:
         control.close()
         ours.close()
-        confine.live(theirs, settings, proc, version, size, filter_program)
+        confine.live(theirs, plan, size)
     theirs.close()
     return Waiting(pid, os.pidfd_open(pid), ours)
 
@@ -161,10 +161,13 @@ def _meaning(code: int, cpu: float, job: dict[str, Any]) -> str:
 def _last_words(waiting: Waiting) -> str:
     """What went wrong with the confinement, if the process could say it."""
     waiting.line.setblocking(False)
-    try:
-        return waiting.line.recv(MAX_MESSAGE).decode(errors="replace")
-    except OSError:
-        return ""
+    with contextlib.suppress(OSError):
+        try:
+            said = waiting.line.recv(MAX_MESSAGE)
+        except ConnectionResetError:  # it ended before it took the job; what it said comes with the second call
+            said = waiting.line.recv(MAX_MESSAGE)
+        return said.decode(errors="replace")
+    return ""
 
 
 def _reap(waiting: Waiting) -> tuple[int, Any]:
