@@ -59,3 +59,7 @@ class EnvironmentFailure(GemError):
 
 class ToolError(GemError):
     """A tool could not do what it was asked; the agent reads the message and goes on."""
+
+
+class SandboxUnavailable(UsageError, RuntimeError):
+    """This machine cannot confine untrusted code, so it is not run; the message says why and what to do."""
