@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from gem.cli.words import count, table
 from gem.errors import UsageError
@@ -23,9 +25,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     search.add_argument("--topk", type=int, default=3, help="passages to print (3)")
 
 
-def run(verb: str, **given: object) -> int:
+def run(verb: str, **given: Any) -> int:
     """Do what the verb says."""
-    return {"build": _build, "list": _list, "search": _search}[verb](**given)
+    verbs: dict[str, Callable[..., int]] = {"build": _build, "list": _list, "search": _search}
+    return verbs[verb](**given)
 
 
 def _build(corpus: Path, name: str | None, replace: bool) -> int:

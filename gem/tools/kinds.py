@@ -62,7 +62,7 @@ def names_of(tools: Sequence[Described]) -> tuple[str, ...]:
 
 def _name_of(described: Described) -> str:
     if isinstance(described, BaseTool):
-        return described.name or described.tool_type
+        return described.label
     return described if isinstance(described, str) else str(described.get("name", ""))
 
 

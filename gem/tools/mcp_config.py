@@ -35,6 +35,8 @@ class ServerConfig:
     """Sent with every request; they may be secret and are in no record."""
     sse: bool = False
     """Whether the server speaks the older transport over server-sent events."""
+    shared: bool = False
+    """Whether all environments of a process may use one connection, because the server remembers nothing."""
 
 
 def read_config(config: Mapping[str, Any]) -> list[ServerConfig]:
@@ -61,7 +63,15 @@ def _server(name: str, one: Mapping[str, Any]) -> ServerConfig:
     transport = one.get("transport", one.get("type", ""))
     texts = [{str(key): str(value) for key, value in pairs.items()} for pairs in (env, headers)]
     return ServerConfig(
-        name, command, tuple(map(str, args)), texts[0], one.get("cwd"), url, texts[1], sse=transport == "sse"
+        name,
+        command,
+        tuple(map(str, args)),
+        texts[0],
+        one.get("cwd"),
+        url,
+        texts[1],
+        sse=transport == "sse",
+        shared=one.get("shared") is True,
     )
 
 

@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import threading
+import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from typing import Any, TypeVar
@@ -87,6 +88,7 @@ class Connection:
                 session.close()
                 raise ToolError(f"The server {self.server.name} cannot be used: {error}.") from error
             self._session = session
+            weakref.finalize(self, session.stop)  # for those whom nobody closes
             return session
 
     def _drop(self, session: _Session) -> None:
@@ -94,6 +96,18 @@ class Connection:
             if self._session is session:
                 self._session = None
         session.close()
+
+
+_shared: dict[ServerConfig, Connection] = {}
+_sharing = threading.Lock()
+
+
+def connect(server: ServerConfig) -> Connection:
+    """A connection to the server; the one of this process if it is shared."""
+    if not server.shared:
+        return Connection(server)
+    with _sharing:
+        return _shared.setdefault(server, Connection(server))
 
 
 # ------------------------------------------------------------------ in the loop
@@ -143,8 +157,8 @@ class _Session:
             raise _Dead(_reason(error)) from error
         return _text(result), bool(result.is_error)
 
-    def close(self) -> None:
-        """Let go of the server; a process that does not end by itself is killed."""
+    def stop(self) -> None:
+        """Let go of the server, and do not wait for its end."""
         self._closed = True
         if self._process != os.getpid():
             return
@@ -152,6 +166,12 @@ class _Session:
             _loop().call_soon_threadsafe(self._stop.set)
         else:
             self._held.cancel()
+
+    def close(self) -> None:
+        """Let go of the server; a process that does not end by itself is killed."""
+        self.stop()
+        if self._process != os.getpid():
+            return
         with contextlib.suppress(Exception):  # it is over either way
             self._held.result(CLOSE_SECONDS)
 

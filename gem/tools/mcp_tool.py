@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 from gem.errors import InvalidArgument, ToolError
 from gem.tools.calls import find_calls
 from gem.tools.mcp_config import SERVERS_FILE, ServerConfig, check_commands, read_config, registered_servers
-from gem.tools.mcp_servers import Connection
+from gem.tools.mcp_servers import Connection, connect
 from gem.tools.schema import Function
 from gem.tools.tool import BaseTool, Call, Output
 
@@ -22,8 +22,9 @@ class MCPTool(BaseTool):
     """All tools of one or several MCP servers.
 
     Each tool has connections of its own, made when they are first needed and kept until `close`: what a server
-    remembers is not shared between environments. Where there are several servers, the name of each stands before its
-    tools: `time_convert_time`.
+    remembers is not shared between environments, except for servers that are said to remember nothing (`"shared": true`
+    in their configuration). Where there are several servers, the name of each stands before its tools:
+    `time_convert_time`.
 
     Args:
         config: the URL of a server, or a configuration as MCP clients share it (see `gem.tools.mcp_config`).
@@ -66,7 +67,7 @@ class MCPTool(BaseTool):
         else:
             servers = list(config)  # by name, from the file
         self.execution_timeout, self.fresh = execution_timeout, fresh
-        self._connections = {server.name: Connection(server) for server in servers}
+        self._connections = {server.name: connect(server) for server in servers}
         self._places: dict[str, tuple[Connection, str]] | None = None
         self._offered: list[Function] = []
         self._used = False
@@ -130,10 +131,9 @@ class MCPTool(BaseTool):
                 raise ToolError(f"There is no tool {function!r:.80}; there is {', '.join(places)}.")
             self._used = True
             connection, name = places[function]
-            text, error = connection.call(name, arguments, self.execution_timeout)
+            return Output(*connection.call(name, arguments, self.execution_timeout))
         except ToolError as error:
             return Output(str(error), error=True)
-        return Output(text, error)
 
     def find(self, action: str) -> Call | None:
         """As `BaseTool.find`: the first `<tool_call>`."""
@@ -154,7 +154,7 @@ class MCPTool(BaseTool):
 
     def settings(self) -> dict[str, Any]:
         """As `BaseTool.settings`: the servers' names alone, for commands and headers belong to this machine."""
-        given: dict[str, Any] = {"servers": list(self._connections)}
+        given: dict[str, Any] = {"servers": list(self._connections)} if self._connections else {}
         if self.execution_timeout != TIMEOUT:
             given["execution_timeout"] = self.execution_timeout
         return given | ({"fresh": True} if self.fresh else {})
@@ -162,7 +162,8 @@ class MCPTool(BaseTool):
     def close(self) -> None:
         """As `BaseTool.close`."""
         for connection in self._connections.values():
-            connection.close()
+            if not connection.server.shared:
+                connection.close()
 
     def _listed(self) -> dict[str, tuple[Connection, str]]:
         """Where each function is; the servers are asked once."""

@@ -24,7 +24,7 @@ def passage_of(row: Mapping[str, Any]) -> Passage:
     if isinstance(contents, str):
         title, _, text = contents.partition("\n")
         return Passage(title.strip('"'), text)
-    title, text = row.get("title", ""), row.get("text")
-    if not isinstance(title, str) or not isinstance(text, str):
+    named, told = row.get("title", ""), row.get("text")
+    if not isinstance(named, str) or not isinstance(told, str):
         raise ValueError("it has neither a text nor contents")
-    return Passage(title, text)
+    return Passage(named, told)

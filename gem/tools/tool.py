@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -76,6 +76,11 @@ class BaseTool:
     def __init__(self, num_workers: int = 1) -> None:
         self.num_workers = num_workers
         """Accepted as GEM's tools do; without effect."""
+
+    @property
+    def label(self) -> str:
+        """What records and pages call it."""
+        return self.name or self.tool_type
 
     # ------------------------------------------------------------------ what it does
 
@@ -178,6 +183,5 @@ class Used:
 
     def as_record(self) -> dict[str, Any]:
         """The call as plain data."""
-        record = {"tool": self.tool, "function": self.function, "arguments": self.arguments, "output": self.output}
-        record |= {"error": self.error, "seconds": self.seconds}
-        return record | ({"details": self.details} if self.details else {})
+        record = asdict(self)
+        return record if self.details else {name: value for name, value in record.items() if name != "details"}

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from gem.core import Env, EnvWrapper, Info, State, Step
 from gem.errors import EnvironmentFailure, InvalidArgument, ToolError, VersionChanged
@@ -134,8 +134,8 @@ class ToolEnvWrapper(EnvWrapper):
         used = str(self.tool_use_counter)
         if self.max_tool_uses is not None:
             used += f" of {self.max_tool_uses}"
-        shown: View = {**view, "facts": [*view.get("facts", ()), ("Tool uses", used)]}
-        return shown
+        shown: Any = {**view, "facts": [*view.get("facts", ()), ("Tool uses", used)]}
+        return cast("View", shown)
 
     # ------------------------------------------------------------------ turns
 
@@ -188,7 +188,7 @@ class ToolEnvWrapper(EnvWrapper):
             reward += self.tool_reward * bool(one.tool) + self.tool_success_reward * (not one.error)
         info: Info = {
             "parsed_action": action[: answer.end],
-            "tool_type": next((tool.tool_type or tool.name for tool in self.tools if tool.name == answer.first), ""),
+            "tool_type": next((tool.tool_type or tool.name for tool in self.tools if tool.label == answer.first), ""),
             "tool_calls": [one.as_record() for one in answer.used],
             **self._counters(),
             "use_tool": True,
@@ -245,10 +245,14 @@ class ToolEnvWrapper(EnvWrapper):
 
     def _opaque(self, tool: BaseTool, action: str, tape: Tape | None) -> _Answer | None:
         """Use a tool of which only GEM's interface is known."""
-        name = tool.name or tool.tool_type
+        name = tool.label
         if tape is not None:
             recorded = tape.taken_by(name)
-            return recorded and _Answer(len(str(recorded.arguments.get("action", ""))), recorded.output, [recorded])
+            return (
+                None
+                if recorded is None
+                else _Answer(len(str(recorded.arguments.get("action", ""))), recorded.output, [recorded])
+            )
         start = time.perf_counter()
         try:
             valid, error, told, parsed = tool.execute_action(action)
@@ -325,7 +329,7 @@ def _since(start: float) -> float:
 
 
 def _check(env: Env, tools: Sequence[BaseTool], form: str, max_tool_uses: int | None, max_output: int) -> None:
-    names = [tool.name or tool.tool_type for tool in tools]
+    names = [tool.label for tool in tools]
     if not tools or len(set(names)) != len(names):
         raise InvalidArgument(f"Give at least one tool, and each once; these are {', '.join(names) or 'none'}.")
     if env.seats > 1:

@@ -24,15 +24,14 @@ NO_CHAT: dict[str, Any] = {"include_chat_template": False, "apply_chat_template_
 TOKENIZER_REQUIRED = ("concat_chat", "concat_chat_on_reset")
 """Wrappers that need a tokenizer, which has the chat template."""
 
-PAID = {"tool_reward": 0.05, "tool_success_reward": 0.25, "max_tool_uses": 5}
-PAID_SEARCH = {"tool_reward": 0.3, "tool_success_reward": 0.0, "max_tool_uses": 5}
-UNPAID = {"tool_reward": 0.0, "tool_success_reward": 0.0, "max_tool_uses": 5}
+PAID: dict[str, Any] = {"tool_reward": 0.05, "tool_success_reward": 0.25, "max_tool_uses": 5}
+PAID_SEARCH: dict[str, Any] = {"tool_reward": 0.3, "tool_success_reward": 0.0, "max_tool_uses": 5}
+UNPAID: dict[str, Any] = {"tool_reward": 0.0, "tool_success_reward": 0.0, "max_tool_uses": 5}
 """GEM's rewards for using tools, and none."""
 _PYTHON, _SEARCH, _MCP = [{"name": "python"}], [{"name": "search"}], [{"name": "mcp"}]
 
 WRAPPER_FACTORY: dict[str, WrapperFn] = {
     "opponent": Opponent,
-    "tools": ToolEnvWrapper,
     "python_tool": partial(ToolEnvWrapper, tools=_PYTHON, **PAID),
     "python_tool_no_int_reward": partial(ToolEnvWrapper, tools=_PYTHON, **UNPAID),
     "python_tool_no_int_reward_last_line_error": partial(
@@ -42,6 +41,7 @@ WRAPPER_FACTORY: dict[str, WrapperFn] = {
     "search_tool_no_int_reward": partial(ToolEnvWrapper, tools=_SEARCH, **UNPAID),
     "mcp_tool": partial(ToolEnvWrapper, tools=_MCP, **PAID),
     "mcp_tool_no_int_reward": partial(ToolEnvWrapper, tools=_MCP, **UNPAID),
+    "tools": ToolEnvWrapper,
     "time_limit": TimeLimit,
     "normalize_action": NormalizeAction,
     "compact": CompactObservation,
