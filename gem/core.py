@@ -35,7 +35,7 @@ AgentFault = Literal["format", "rule"]
 MAX_SEED = 2**63 - 1
 
 
-class _Remembers:
+class Remembers:
     """Keeps the constructor's arguments, so that another one can be made alike whatever its class does with them.
 
     A base of its own: the signature of an environment's class is that of its `__init__`.
@@ -49,7 +49,7 @@ class _Remembers:
         return made
 
 
-class Env(_Remembers, ABC):
+class Env(Remembers, ABC):
     """One environment with one episode at a time.
 
     Same id, keyword arguments, seed and actions give the same turns, in any process, whatever other environments

@@ -60,6 +60,8 @@ class Connection:
                 f"The server {self.server.name} ended while it was asked. It is started again for the next call."
             ) from error
         except TimeoutError as error:
+            if self.server.command and not self.server.shared:
+                self._drop(session)  # it would let the next call wait as well
             raise ToolError(f"The server {self.server.name} did not answer within {seconds:g} s.") from error
 
     def close(self) -> None:
@@ -95,7 +97,7 @@ class Connection:
         with self._lock:
             if self._session is session:
                 self._session = None
-        session.close()
+        session.stop()
 
 
 _shared: dict[ServerConfig, Connection] = {}

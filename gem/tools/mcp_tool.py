@@ -128,7 +128,7 @@ class MCPTool(BaseTool):
         try:
             places = self._listed()
             if function not in places:
-                raise ToolError(f"There is no tool {function!r:.80}; there is {', '.join(places)}.")
+                raise ToolError(f"There is no tool {function!r:.80}; there is {', '.join(sorted(places))}.")
             self._used = True
             connection, name = places[function]
             return Output(*connection.call(name, arguments, self.execution_timeout))

@@ -18,8 +18,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
+from gem.core import Remembers
 from gem.errors import ToolError
 from gem.tools.schema import Function, check_call, function_of
 
@@ -54,7 +55,7 @@ class _Tags:
     parameter: str
 
 
-class BaseTool:
+class BaseTool(Remembers):
     """A tool; GEM's interface is `tool_type`, `instruction_string` and `execute_action`.
 
     A subclass defines `name` and `run`, whose parameters and docstrings say what agents are told. One that finds its
@@ -114,6 +115,11 @@ class BaseTool:
 
     def close(self) -> None:
         """Release what the tool holds; safe to call twice."""
+
+    def spawn(self) -> Self:
+        """Another tool made with the same arguments."""
+        args, kwargs = self._made_with
+        return type(self)(*args, **kwargs)
 
     def settings(self) -> dict[str, Any]:
         """The arguments that were not left at their defaults, as plain data: what makes the same tool again."""

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, Self, cast
 
 from gem.core import Env, EnvWrapper, Info, State, Step
 from gem.errors import EnvironmentFailure, InvalidArgument, ToolError, VersionChanged
@@ -287,6 +287,12 @@ class ToolEnvWrapper(EnvWrapper):
         """As `Env.feed`: the next turn takes the outputs of tools from `recorded["tool_calls"]`."""
         self._tape = Tape(recorded, repeat=repeat)
         self.env.feed(recorded, repeat=repeat)
+
+    def spawn(self, *, same_state: bool = False, **overrides: Any) -> Self:
+        """As `Env.spawn`, with tools of its own."""
+        other = super().spawn(same_state=same_state, **overrides)
+        other.tools = [tool.spawn() for tool in self.tools]
+        return other
 
     def close(self) -> None:
         """As `Env.close`; the tools are closed as well."""
