@@ -22,6 +22,8 @@ Turns = Literal["single", "multi"]
 
 SEATING = ("opponent", "seat")
 """The arguments of `make` that fill the other seats."""
+TOOL_USES = 10
+"""How often tools may be used in an episode if nothing else is said, as in GEM."""
 TOOLING = ("tools", "tool_format", "max_tool_uses")
 """The arguments of `make` that put tools around an environment (see `gem.tools`)."""
 ENTRY_POINTS = "gem.environments"
@@ -254,7 +256,10 @@ def _opposed(env: Env, opponent: str | None = None, seat: int | None = None) -> 
 
 
 def _equipped(
-    env: Env, tools: Sequence[Described] = (), tool_format: Literal["tags", "native"] = "tags", max_tool_uses: int = 10
+    env: Env,
+    tools: Sequence[Described] = (),
+    tool_format: Literal["tags", "native"] = "tags",
+    max_tool_uses: int | None = TOOL_USES,
 ) -> Env:
     """The environment with tools around it, if any are named."""
     from gem.tools.tool_env_wrapper import ToolEnvWrapper  # noqa: PLC0415 (which derives from an environment)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-LINES = 30
+LINES = 20
 CHARACTERS = 4000
 """An output longer than one of these is folded behind its beginning."""
 
@@ -39,7 +39,7 @@ class ToolCall:
     @property
     def lines_out(self) -> int:
         """How many lines came out."""
-        return _lines(self.output + self.folded)
+        return _lines(self.output) + _lines(self.folded)
 
     @property
     def lines_folded(self) -> int:

@@ -81,7 +81,7 @@ def test_a_failed_call_says_so(client: Client, ended: Episode) -> None:
 def test_the_history_names_the_tool(client: Client, ended: Episode) -> None:
     page = client.get(ended.get_absolute_url()).content.decode()
     row = page.split('<li id="t1">')[1].split("</li>")[0]
-    assert "<code>repeat</code>" in row
+    assert "</svg> repeat</code>" in row
 
 
 def test_looking_at_an_episode_asks_no_tool(client: Client, ended: Episode) -> None:
@@ -108,8 +108,9 @@ def test_a_long_output_is_folded(client: Client) -> None:
     episode = begin(WITH_TOOL)
     play(episode, "<repeat>line 200</repeat>", "end")
     page = client.get(f"/episodes/{episode.id}/turns/1/").content.decode()
-    assert "170 more lines" in page
-    assert page.index("line 29") < page.index("170 more lines") < page.index("line 199")
+    assert "180 more lines" in page
+    assert "200 lines out" in page
+    assert page.index("line 19") < page.index("180 more lines") < page.index("line 199")
 
 
 def test_somebody_who_plays_sees_the_block_and_is_not_asked_for_a_box() -> None:
@@ -136,6 +137,7 @@ def test_the_catalog_says_which_tools_there_are(client: Client) -> None:
     page = client.get(f"/environments/{WITH_TOOL}/").content.decode()
     assert "repeat</span>" in page
     assert "With recorded outputs" in page
+    assert "20 turns, and 5 of tools" in page
     found = client.get("/environments/?tools=repeat").content.decode()
     assert WITH_TOOL in found
     assert GUESS not in found
