@@ -6,6 +6,7 @@ The code runs in the sandbox (`gem.sandbox`), without network and files, each ti
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 from gem import sandbox
@@ -18,6 +19,7 @@ LONGEST_TIMEOUT = 60.0
 
 _BLOCK = re.compile(r"<python>(?P<tag>.*?)</python>|```\n?python(?P<fence>.*?)```", re.DOTALL)
 _UNDEFINED = "is not defined"
+_LINE = re.compile(r'(?<=File "main.py", line )\d+')
 PRELUDE = """\
 import bisect, cmath, collections, copy, datetime, decimal, fractions, functools, heapq, itertools, json, math
 import operator, random, re, statistics, string, sys, time
@@ -83,7 +85,8 @@ class PythonCodeTool(BaseTool):
         try:
             result = sandbox.run(code, limits=limits)
             if result.status == "error" and _UNDEFINED in result.stderr:
-                result = sandbox.run(f"{PRELUDE}\n{code}", limits=limits)
+                result = sandbox.run(PRELUDE + code, limits=limits)
+                result = replace(result, stderr=_LINE.sub(_own_line, result.stderr))
         except SandboxUnavailable as error:
             return Output(f"Code cannot be run here: {error}", error=True)
         details = {"sandbox": result.level, "status": result.status}
@@ -120,3 +123,8 @@ class PythonCodeTool(BaseTool):
         }
         parts = [result.stdout.rstrip("\n"), stderr, ended.get(result.status, "")]
         return "\n".join(part for part in parts if part).lstrip(" \n")
+
+
+def _own_line(number: re.Match[str]) -> str:
+    """A line of the program, counted without the lines that were put before it."""
+    return str(int(number[0]) - PRELUDE.count("\n"))

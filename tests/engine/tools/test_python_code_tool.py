@@ -59,6 +59,8 @@ def test_of_an_error_only_the_last_line_can_be_kept() -> None:
 def test_code_that_forgot_its_imports_is_run_again_with_the_usual_ones() -> None:
     told = PythonCodeTool().execute_action("<python>print(isqrt(17), Counter('aab')['a'])</python>")[2]
     assert told == "Code execution result: 4 2\n"
+    told = PythonCodeTool().execute_action("<python>\nprint(isqrt(17))\n1/0</python>")[2]
+    assert told.startswith('Code execution result: 4\nTraceback (most recent call last):\n  File "main.py", line 2,')
 
 
 def test_a_program_that_takes_too_long_is_ended_and_the_agent_told() -> None:
