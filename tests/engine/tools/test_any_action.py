@@ -18,8 +18,9 @@ GUESS = "game:GuessTheNumber-v0-easy"
 OWN = {"count": WordCount, "scale": Scale, "bomb": Bomb, "mirror": Mirror}
 PIECES = [
     "<count>", "</count>", "<scale>", "</scale>", "<bomb>x</bomb>", "<mirror>ab</mirror>", "<tool_call>",
-    "</tool_call>", '{"name": "scale", "arguments": {"what": "wool", "grams": 3}}', '{"name": "count"', "<tool_name>count</tool_name>",
-    "<arguments>{}</arguments>", "\\boxed{3}", "smoke", "\0", "\ud800", "{", "[", '"', "\n", "9" * 400,
+    "</tool_call>", '{"name": "scale", "arguments": {"what": "wool", "grams": 3}}', '{"name": "count"',
+    "<tool_name>count</tool_name>", "<arguments>{}</arguments>", "\\boxed{3}",
+    "smoke", "\0", "\ud800", "{", "[", '"', "\n", "9" * 400,
 ]  # fmt: skip
 actions = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=12).map("".join)
 
