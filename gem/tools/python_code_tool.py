@@ -121,8 +121,8 @@ class PythonCodeTool(BaseTool):
             "output": "The program printed more than it may; the rest is missing.",
             "killed": "The program was ended because it did what the sandbox does not allow.",
         }
-        parts = [result.stdout.rstrip("\n"), stderr, ended.get(result.status, "")]
-        return "\n".join(part for part in parts if part).lstrip(" \n")
+        wrong = "\n".join(part for part in (stderr, ended.get(result.status, "")) if part)
+        return (f"{result.stdout}\n{wrong}" if wrong else result.stdout).lstrip(" \n")
 
 
 def _own_line(number: re.Match[str]) -> str:

@@ -6,7 +6,6 @@ It asks a server, as GEM's does, or an index on this machine (see `gem.tools.sea
 from __future__ import annotations
 
 import os
-import re
 from typing import Annotated, Any, ClassVar
 
 from gem.errors import InvalidArgument, MissingDependency, ToolError
@@ -109,12 +108,8 @@ class SearchTool(BaseTool):
             raise ToolError(str(error)) from error
 
 
-_SPACES = re.compile(r"\s+")
-
-
 def _listed(passages: list[Passage]) -> str:
     """The passages as GEM writes them."""
     if not passages:
         return "Nothing was found."
-    lines = [f"Doc {i}(Title: {title}) {_SPACES.sub(' ', text)}\n" for i, (title, text, _) in enumerate(passages, 1)]
-    return "".join(lines)
+    return "".join(f"Doc {i}(Title: {title}) {text}\n" for i, (title, text, _) in enumerate(passages, 1))

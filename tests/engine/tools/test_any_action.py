@@ -74,7 +74,7 @@ def test_vectors_use_tools_wherever_they_are_stepped(backend: Any) -> None:
     try:
         vector.reset()
         observations, _, _, _, infos = vector.step([f"<python>print({number} ** 2)</python>" for number in range(4)])
-        assert observations == [f"Code execution result: {number**2}\n" for number in range(4)]
+        assert observations == [f"Code execution result: {number**2}\n\n" for number in range(4)]
         assert [info["tool_calls"][0]["tool"] for info in infos] == ["python"] * 4
     finally:
         vector.close()

@@ -18,8 +18,8 @@ PROGRAMS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 def test_the_first_example_gives_what_it_says() -> None:
     names: dict[str, Any] = {}
     exec(PROGRAMS[0], names)
-    assert names["obs"] == "Code execution result: 1024\n"
-    assert names["info"]["tool_calls"][0]["output"] == "1024"
+    assert names["obs"] == "Code execution result: 1024\n\n"
+    assert names["info"]["tool_calls"][0]["output"] == "1024\n"
 
 
 def test_ones_own_tool_is_ten_lines_and_works() -> None:

@@ -22,7 +22,7 @@ pytest.importorskip("Stemmer")
 PASSAGES = [
     {"title": "Tokyo", "text": "Tokyo is the capital of Japan."},
     {"title": "Kyoto", "text": "Kyoto was the capital of Japan for a thousand years."},
-    {"id": "3", "contents": '"Bern"\nBern is the seat of the Swiss government.\nIt lies on the Aare.'},
+    {"id": "3", "contents": "Bern\nBern is the seat of the Swiss government.\nIt lies on the Aare."},
     {"text": "A passage about running runners who ran."},
     {"title": "Twin", "text": "identical words here"},
     {"title": "Twin again", "text": "identical words here"},
@@ -167,7 +167,7 @@ def test_the_tool_answers_in_gems_form(folder: Path) -> None:
     )
     assert (valid, error, parsed) == (True, False, "I ask <search> Swiss seat </search>")
     assert told == (
-        "\n\n<information>Doc 1(Title: Bern) Bern is the seat of the Swiss government. It lies on the Aare.\n"
+        "\n\n<information>Doc 1(Title: Bern) Bern is the seat of the Swiss government.\nIt lies on the Aare.\n"
         "</information>\n\n"
     )
 
