@@ -140,7 +140,7 @@ def _branch(episode: Episode, turn: int, seats: Sequence[Occupant]) -> Episode:
     if turn == episode.turn_count and episode.status == Episode.Status.ENDED:
         raise EpisodeOver("Nothing can follow its last turn. Fork from an earlier one.")
     try:
-        env = replay.restore(replay.Identity(**episode.identity()), actions(episode)[:turn])
+        env = replay.restore(replay.Identity(**episode.identity()), actions(episode)[:turn], infos(episode))
     except (VersionChanged, UnknownEnvironment) as error:
         raise Outdated(f"{error} What was played stays here to read; a new episode plays by the new rules.") from error
     branch = Episode(
@@ -194,7 +194,7 @@ def restore(episode: Episode) -> gem.Env:
     cached = episode.state
     try:
         if cached is None or cached["engine"] != gem.__version__:
-            return replay.restore(identity, actions(episode))
+            return replay.restore(identity, actions(episode), infos(episode))
         env = replay.make_env(identity)
     except (VersionChanged, UnknownEnvironment) as error:
         raise Outdated(f"{error} What was played stays here to read; a new episode plays by the new rules.") from error
@@ -205,6 +205,13 @@ def restore(episode: Episode) -> gem.Env:
 def actions(episode: Episode) -> list[str]:
     """What was played so far, in order."""
     return list(episode.turns.order_by("number").values_list("action", flat=True))
+
+
+def infos(episode: Episode) -> list[dict[str, Any]]:
+    """The recorded infos, that of the reset first; none where the actions alone give the same turns."""
+    if not replay.Identity(**episode.identity()).taped:
+        return []
+    return [episode.first_info, *episode.turns.order_by("number").values_list("info", flat=True)]
 
 
 def check_action(action: str) -> None:
@@ -329,6 +336,7 @@ def verify(episode: Episode) -> replay.Difference | None:
         replay.Identity(**episode.identity()),
         records(episode),
         first_observation=episode.first_observation,
+        first_info=episode.first_info,
         terminated=episode.terminated if ended else None,
         truncated=episode.truncated if ended else None,
     )

@@ -13,7 +13,7 @@ from typing import Any
 from apps.agents.models import Agent
 from apps.episodes.errors import Outdated
 from apps.episodes.models import Episode, Seat, Turn
-from apps.episodes.operations import actions, restore
+from apps.episodes.operations import actions, infos, restore
 from apps.episodes.seen import conceal, open_info, public_viewpoint
 from gem import replay
 from gem.agents import has_expert
@@ -276,7 +276,7 @@ def _views(episode: Episode, last: int, viewpoint: int) -> Iterator[View]:
     drawn = 0
     try:
         identity = replay.Identity(**episode.identity())
-        for frame in replay.frames(identity, actions(episode)[:last], seat=viewpoint):
+        for frame in replay.frames(identity, actions(episode)[:last], infos(episode), seat=viewpoint):
             drawn = frame.turn + 1
             yield frame.view
     except GemError as error:

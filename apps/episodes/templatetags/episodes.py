@@ -11,8 +11,9 @@ from django import template
 from django.templatetags.static import static
 from django.utils.safestring import SafeString, mark_safe
 
-from apps.episodes.models import ORDINALS, Episode
+from apps.episodes.models import ORDINALS, Episode, Turn
 from apps.episodes.snapshot import Snapshot, is_contest
+from apps.episodes.tool_calls import ToolCall, tool_calls
 from gem.views import Cell, View
 
 register = template.Library()
@@ -48,6 +49,12 @@ def begins(hint: str | None, part: str) -> bool:
 def ends(hint: str | None, part: str) -> bool:
     """Whether this is the last pick of a hint: `7 4` of the action `7 1 7 4`."""
     return bare(hint or "").endswith(f" {part}")
+
+
+@register.filter(name="tool_calls")
+def calls_of(turn: Turn | None) -> list[ToolCall]:
+    """What a turn asked of tools; nothing of the reset, nor of what is not to be seen."""
+    return tool_calls(turn.info) if turn and not turn.concealed else []
 
 
 @register.filter
