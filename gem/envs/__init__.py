@@ -3,4 +3,5 @@
 from gem.envs import dialogues as dialogues
 from gem.envs import duels as duels
 from gem.envs import games as games
+from gem.envs import problems as problems
 from gem.envs import reasoning as reasoning
