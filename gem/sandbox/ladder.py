@@ -8,8 +8,9 @@ import threading
 from dataclasses import dataclass
 
 from gem.errors import SandboxUnavailable
+from gem.sandbox.collect import Job, SlotDied
 from gem.sandbox.limits import Level, Limits
-from gem.sandbox.slot import Job, Slot, SlotDied
+from gem.sandbox.slot import Slot
 
 ORDER: tuple[Level, ...] = ("full", "landlock")
 """Tried from the first to the last; the first that passes is used."""

@@ -11,8 +11,9 @@ from functools import cache
 from importlib.util import find_spec
 
 from gem.errors import SandboxUnavailable
+from gem.sandbox.collect import Job, SlotDied
 from gem.sandbox.limits import Level, Limits, Result
-from gem.sandbox.slot import Job, Slot, SlotDied
+from gem.sandbox.slot import Slot
 
 LIBRARIES = ("numpy", "pandas", "sympy")
 """Slow to import (0.2 to 1.5 s), so a zygote imports those that the code names, once."""

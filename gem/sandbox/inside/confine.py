@@ -13,10 +13,11 @@ import socket
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from . import kernel, landlock, program, seccomp
+from . import cases, dialogue, kernel, landlock, program, seccomp
 from .settings import EXIT_SETUP, FIRST_OWN, MAX_FDS, MAX_MESSAGE, Settings
 
-PROGRAMS = {"script": program.script}
+PROGRAMS = {"script": program.script, "cases": cases.run, "ask": dialogue.ask, "answer": dialogue.answer}
+"""What a job may name as the program that takes its code."""
 DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 HIGHEST = 1 << 20
 """Descriptors are closed up to this one (with a single system call)."""
