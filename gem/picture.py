@@ -137,5 +137,14 @@ def _text(view: Mapping[str, Any]) -> Iterator[Line]:
         yield [Span(line)]
 
 
-PAINTERS = {"grid": _grid, "letters": _letters, "towers": _towers, "links": _links, "chat": _chat, "text": _text}
+def _image(view: Mapping[str, Any]) -> Iterator[Line]:
+    for one in view["pictures"]:
+        yield [Span(f"[{one['label']}]", "dim")]
+    yield from _text(view)
+
+
+PAINTERS = {
+    "grid": _grid, "letters": _letters, "towers": _towers, "links": _links, "chat": _chat, "image": _image,
+    "text": _text,
+}  # fmt: skip
 """Kind of view to what draws it."""

@@ -234,7 +234,7 @@ class Picture(TypedDict):
 
     src: str
     """A `data:` address of a PNG, JPEG, GIF or WebP (see `gem.images`)."""
-    alt: str
+    label: str
     """What it is, for a screen reader."""
 
 

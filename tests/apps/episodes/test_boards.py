@@ -10,7 +10,7 @@ from django.utils.html import escape
 import gem
 from apps.episodes.templatetags.episodes import board_template
 from gem import registry
-from gem.views import Cell, ChatView, GridView, Key, Message, TextView
+from gem.views import Cell, ChatView, GridView, ImageView, Key, Message, Picture, TextView
 from tests.engine.ids import played
 
 NASTY = "\"><script>alert('x')</script>&amp;"
@@ -25,6 +25,11 @@ def test_nothing_in_a_view_becomes_markup() -> None:
         assert "<script" not in html
     html = render_to_string("boards/text.html", {"view": TextView(kind="text", name=NASTY, text=NASTY)})
     assert "<script" not in html
+    pictures = [Picture(src=NASTY, label=NASTY)]
+    image = ImageView(kind="image", name=NASTY, text=NASTY, pictures=pictures)
+    for picture in (True, False):
+        html = render_to_string("boards/image.html", {"view": image, "picture": picture})
+        assert "<script" not in html
 
 
 def board(env_id: str, *, acting: bool) -> tuple[gem.views.View, str]:
@@ -45,7 +50,7 @@ def test_an_acting_board_can_be_played_by_keyboard(env_id: str) -> None:
     """
     view, html = board(env_id, acting=True)
     KINDS[view["kind"]](view, html)
-    if view["kind"] == "text":
+    if view["kind"] in ("text", "image"):
         return
     if "compose" in view:
         assert html.count('role="status" data-prompt') == 1
@@ -95,7 +100,21 @@ def check_text(view: Any, html: str) -> None:
     assert escape(view["text"]) in html
 
 
-KINDS = {"text": check_text, "grid": check_grid, "letters": check_letters, "towers": check_towers, "links": check_links}
+def check_image(view: Any, html: str) -> None:
+    check_text(view, html)
+    for picture in view["pictures"]:
+        assert picture["src"].startswith("data:image/png;base64,")
+        assert html.count(f'<img src="{picture["src"]}" alt="{picture["label"]}">') == 1
+
+
+KINDS = {
+    "text": check_text,
+    "image": check_image,
+    "grid": check_grid,
+    "letters": check_letters,
+    "towers": check_towers,
+    "links": check_links,
+}
 
 
 @pytest.mark.parametrize("env_id", IDS)
