@@ -12,7 +12,7 @@ from django.templatetags.static import static
 from django.utils.safestring import SafeString, mark_safe
 
 from apps.episodes.models import Episode
-from gem.views import Cell, View
+from gem.views import Cell, CodeTest, View
 
 register = template.Library()
 
@@ -53,6 +53,12 @@ def ends(hint: str | None, part: str) -> bool:
 def keycap(key: str) -> str:
     """What is printed on a key: `↑` for `ArrowUp`."""
     return _KEYS.get(key, key.upper() if len(key) == 1 else key)
+
+
+@register.filter
+def first_failed(tests: Sequence[CodeTest]) -> int:
+    """Which test of a program failed first, from 0; -1 if none did."""
+    return next((place for place, test in enumerate(tests) if test["status"] == "failed"), -1)
 
 
 @register.filter
