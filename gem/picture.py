@@ -22,9 +22,9 @@ class Span(NamedTuple):
 
 
 Line = list[Span]
-EXTRA_TONES = ("title", "dim", "box", "player", "target", "flag", "mine", "black", "white")
+EXTRA_TONES = ("title", "dim", "box", "player", "target", "flag", "mine", "disc", "ring", "black", "white")
 
-PIECES = {"flag": "F", "mine": "*", "box": "$", "player": "@", "target": "."}
+PIECES = {"flag": "F", "mine": "*", "box": "$", "player": "@", "target": ".", "disc": "●", "ring": "○"}
 BLANKS = {"hidden": "#", "wall": "█", "floor": " ", "blank": "_", "open": ".", "void": " "}
 """What stands for a cell without text. A cell that nobody has opened is not an empty one."""
 PEGS = {"black": "●", "white": "○", "none": "·"}
@@ -154,7 +154,7 @@ def _code(view: Mapping[str, Any]) -> Iterator[Line]:
 
 
 PAINTERS = {
-    "grid": _grid, "letters": _letters, "towers": _towers, "links": _links, "chat": _chat, "code": _code, "image": _image,
-    "text": _text,
+    "grid": _grid, "letters": _letters, "towers": _towers, "links": _links, "chat": _chat, "code": _code,
+    "image": _image, "text": _text,
 }  # fmt: skip
 """Kind of view to what draws it."""

@@ -19,21 +19,25 @@ from gem import registry
 from gem.agents import has_expert
 from gem.benchmarks import Baseline, Checked, baseline, checked
 from gem.evaluate import Interval, wilson
-from gem.registry import EnvSpec
+from gem.registry import TOOL_USES, EnvSpec
 
 logger = logging.getLogger(__name__)
 
 CATEGORIES = {
     "game": "Games",
+    "duel": "Duels",
+    "dialogue": "Dialogues",
     "math": "Mathematics",
     "code": "Code",
     "qa": "Questions",
-    "rg": "Reasoning",
+    "logic": "Logic",
     "terminal": "Terminal",
-    "duel": "Two seats",
-    "dialogue": "Dialogues",
+    "shop": "Web shop",
+    "rg": "Reasoning",
+    "eval": "Evaluation sets",
     "mix": "Mixtures",
 }
+"""The first part of an id in words, in the order in which the catalog shows them; others come last."""
 REPLAYS = {
     "exact": "Exact",
     "taped": "With recorded outputs",
@@ -112,8 +116,24 @@ class Entry:
         return CATEGORIES.get(self.spec.category, self.spec.category)
 
     @property
+    def place(self) -> int:
+        """Where its category stands."""
+        known = list(CATEGORIES)
+        return known.index(self.spec.category) if self.spec.category in known else len(known)
+
+    @property
     def turns(self) -> str:
         """The turn limit in words."""
+        return f"{self._own_turns}, and {self.tool_uses} of tools" if self.spec.tools else self._own_turns
+
+    @property
+    def tool_uses(self) -> str:
+        """How often tools may be used in an episode, in words."""
+        uses = self.spec.kwargs.get("max_tool_uses", TOOL_USES)
+        return "any number" if uses in (None, -1) else str(uses)
+
+    @property
+    def _own_turns(self) -> str:
         if self.turn_limit is None:
             return "drawn at reset"
         if self.turn_limit == 0:

@@ -26,7 +26,7 @@ TestStatus = Literal["passed", "wrong", "error", "timeout", "memory", "output", 
 
 PER_TEST = Limits(wall_seconds=10.0, output_bytes=1 << 20)
 """Ten seconds for each test, as GEM gives them."""
-MAX_SHOWN = 2000
+MAX_SHOWN = 600
 """Characters of inputs and outputs that a result keeps, for people to read."""
 TOLERANCE = 1e-6
 """Relative and absolute, for numbers with a fraction that functions return."""

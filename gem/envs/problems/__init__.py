@@ -89,6 +89,7 @@ for env_id, summary in CODE.items():
         env_id,
         "gem.envs.problems.code:CodeEnv",
         dataset=env_id,
+        replay="taped",
         cost="slow",
         turns="single",
         board="code",

@@ -42,7 +42,7 @@ from gem.datasets.loading import Source
 from gem.draw import Mixer, between, choice
 from gem.envs.problems.problem import Judged, ProblemEnv, column
 from gem.errors import InvalidArgument
-from gem.grading.code import CodeGrade, TestResult, grade_code
+from gem.grading.code import TestResult, grade_code
 from gem.grading.code_tests import TESTS, CallTest, CheckTests, longest, read_tests
 from gem.parsing import extract_last_code_block
 from gem.sandbox.limits import Limits
@@ -80,6 +80,11 @@ class CodeEnv(ProblemEnv):
         """The program of the present episode; empty before."""
         self.results: list[CodeTest] = []
         """How its tests went."""
+        self._recorded: Info = {}
+
+    def feed(self, recorded: Info, *, repeat: bool = False) -> None:
+        """As `Env.feed`: what became of the tests is taken from the record, and the program is not run again."""
+        self._recorded = {} if repeat else recorded
 
     @property
     def entry(self) -> str:
@@ -109,11 +114,17 @@ class CodeEnv(ProblemEnv):
         if code is None:
             return Judged(-0.1, "There is no code block: begin it with ```python and end it with ```.", "format")
         self.code = code
+        recorded, self._recorded = self._recorded, {}
+        results, level = (_read(recorded), recorded.get("sandbox")) if recorded else self._run(code)
+        self.results = results
+        counts = {"passed": sum(test["status"] == "passed" for test in results), "of": len(results)}
+        more = {"tests": counts, "test_results": results, "sandbox": level}
+        return Judged(float(counts["passed"] == counts["of"] > 0), _said(results), more=more)
+
+    def _run(self, code: str) -> tuple[list[CodeTest], str]:
+        """Run the program under the tests: how each went, and how it was confined."""
         grade = grade_code(self._whole(code), self._tests(), limits=self.limits)
-        self.results = [_shown(test) for test in grade.tests]
-        counts = {"passed": sum(test.passed for test in grade.tests), "of": len(grade.tests)}
-        more = {"tests": {**counts, "statuses": [test.status for test in grade.tests]}, "sandbox": grade.level}
-        return Judged(float(grade.passed), _said(grade), more=more)
+        return [_shown(test) for test in grade.tests], grade.level
 
     def _whole(self, code: str) -> str:
         """The program; where the problem begins it (HumanEval), its beginning and what was written."""
@@ -157,17 +168,22 @@ def _defines(code: str, name: str) -> bool:
     return any(isinstance(node, ast.FunctionDef) and node.name == name for node in ast.walk(tree))
 
 
-def _said(grade: CodeGrade) -> str:
+def _said(results: list[CodeTest]) -> str:
     """The outcome in words: how many tests passed, and what became of the first that did not."""
-    if grade.refused:
-        return f"The program cannot be compiled.\n{grade.refused.strip()}"
-    passed, total = sum(test.passed for test in grade.tests), len(grade.tests)
-    if passed == total:
-        return f"All {total} tests passed." if total != 1 else "The test passed."
-    first = next(test for test in grade.tests if not test.passed)
-    last_line = first.said.strip().splitlines()[-1:]
-    why = ": ".join([WORDS[first.status], *last_line])
-    return f"{passed} of {total} tests passed. Test {first.number}: {why}."
+    failed = [test for test in results if test["status"] != "passed"]
+    if not failed:
+        return f"All {len(results)} tests passed." if len(results) != 1 else "The test passed."
+    last_line = failed[0]["said"].strip().splitlines()[-1:]
+    why = ": ".join([failed[0]["label"], *last_line])
+    return f"{len(results) - len(failed)} of {len(results)} tests passed. {why.rstrip('.')}."
+
+
+def _read(recorded: Info) -> list[CodeTest]:
+    """The tests as a record has them; anybody may have written it, so what is no test is left out."""
+    found = recorded.get("test_results")
+    tests = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    texts = ({name: str(one.get(name, "")) for name in CodeTest.__annotations__} for one in tests)
+    return [CodeTest(**text) for text in texts if text["status"] in ("passed", "failed", "left")]  # type: ignore[typeddict-item]
 
 
 def _shown(test: TestResult) -> CodeTest:

@@ -47,7 +47,7 @@ def board(env_id: str, *, acting: bool) -> tuple[gem.views.View, str]:
 def test_an_acting_board_can_be_played_by_keyboard(env_id: str) -> None:
     """A grid moves one tab stop with the arrow keys; letters, towers and links are buttons in the tab order.
 
-    A text is answered in the page's field, which is always there.
+    A text is answered in the page's field, which is always there; so is what is said in a conversation.
 
     What takes several picks says what to pick next, aloud, and every pick is a button.
     """
@@ -121,7 +121,9 @@ def test_a_program_is_shown_with_its_tests_and_the_first_failure_is_open() -> No
         CodeTest(label=f"Test {n}: {words}", status=status, words=words, given="1 < 2", wanted="3", got="", said="")
         for n, (status, words) in enumerate((("passed", "passed"), ("failed", "wrong answer"), ("failed", "error")), 1)
     ]
-    view = CodeView(kind="code", name="Sum", text="Add", code="print(1)\nprint(2)", tests=tests, verdict="1 of 3 passed")
+    view = CodeView(
+        kind="code", name="Sum", text="Add", code="print(1)\nprint(2)", tests=tests, verdict="1 of 3 passed"
+    )
     html = render_to_string("boards/code.html", {"view": view})
     assert re.findall(r"<details[^>]*>", html) == [
         '<details class="tool" data-status="passed">',
@@ -136,14 +138,23 @@ def test_a_program_is_shown_with_its_tests_and_the_first_failure_is_open() -> No
     assert 'role="img" aria-label="Sum"' in picture
 
 
+def check_chat(view: Any, html: str) -> None:
+    assert html.count('tabindex="0"') == 2, "long talks and notes scroll, so they are in the tab order and have names"
+    assert '<ol class="messages" tabindex="0" aria-label="Messages"' in html
+    assert html.count("data-side=") == len(view["messages"])
+    for heading, _ in view["notes"]:
+        assert f'aria-label="{heading}"' in html
+
+
 KINDS = {
     "code": check_code,
-    "text": check_text,
     "image": check_image,
+    "text": check_text,
     "grid": check_grid,
     "letters": check_letters,
     "towers": check_towers,
     "links": check_links,
+    "chat": check_chat,
 }
 
 

@@ -14,6 +14,7 @@ from gem.datasets.samples.write.problem import Template
 from gem.datasets.samples.write.programs.functions import FUNCTIONS
 from gem.datasets.samples.write.programs.lists import LISTS
 from gem.datasets.samples.write.programs.numbers import NUMBERS
+from gem.datasets.samples.write.programs.problem import Function, Program
 from gem.datasets.samples.write.programs.texts import TEXTS
 from gem.datasets.samples.write.questions import questions
 from gem.draw import Mixer, shuffle
@@ -84,7 +85,8 @@ def drawn() -> Iterator[dict[str, object]]:
 
 def programming() -> list[dict[str, object]]:
     """The rows of the sample of programming problems, with their tests and a solution each."""
-    rows = [made.row(_key("code") + place) for place, made in enumerate((*NUMBERS, *TEXTS, *LISTS, *FUNCTIONS))]
+    problems: list[Program | Function] = [*NUMBERS, *TEXTS, *LISTS, *FUNCTIONS]
+    rows = [made.row(_key("code") + place) for place, made in enumerate(problems)]
     shuffle(Mixer(_key("code")), rows)
     return rows
 
