@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from gem.grading.code_tests import CallTest, CheckTests, InputTest, Tests
-from gem.sandbox.collect import Job
+from gem.sandbox.collect import Job, SlotDied
 from gem.sandbox.inside import values
 from gem.sandbox.limits import Level, Limits, Result
 from gem.sandbox.pool import Pool, libraries_in, shared
@@ -135,7 +135,7 @@ class _Series:
         def enough(stream: bytearray) -> bool:
             nonlocal read
             end = stream.rfind(b"\n") + 1
-            for line in bytes(stream[read:end]).splitlines():
+            for line in bytes(stream[read:end]).splitlines()[: len(tests) - len(judged)]:
                 judged.append(self._judged(first + len(judged), line))
             read = end
             return bool(judged) and not judged[-1].passed
@@ -191,8 +191,6 @@ class _Series:
 
     def _compared(self, number: int, found: dict[str, Any]) -> TestResult:
         ended, said = found["ended"], str(found.get("err", ""))
-        if number >= len(self.tests):
-            return self._result(len(self.tests) - 1, "wrong", said="The program answered more tests than there are.")
         test = self.tests[number]
         if isinstance(test, InputTest):
             got, right = str(found["out"]), same_output(str(found["out"]), test.wanted)
@@ -235,6 +233,20 @@ class _Dialogue:
         return CodeGrade(tuple(results), self.pool.level)
 
     def _run_both(
+        self, asking: dict[str, str], answering: dict[str, str], libraries: frozenset[str]
+    ) -> tuple[Result, Result]:
+        """Both results; once more if a sandbox ended under them, which can be another's fault."""
+        try:
+            return self._try_both(asking, answering, libraries)
+        except SlotDied:
+            pass
+        try:
+            return self._try_both(asking, answering, libraries)
+        except SlotDied:
+            lost = Result("killed", "", "The sandbox ended together with the code.", 0.0, 0.0, self.pool.level)
+            return lost, lost
+
+    def _try_both(
         self, asking: dict[str, str], answering: dict[str, str], libraries: frozenset[str]
     ) -> tuple[Result, Result]:
         questions, asks = os.pipe()

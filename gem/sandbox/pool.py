@@ -60,21 +60,10 @@ class Pool:
             SandboxUnavailable: if no sandbox can be started.
         """
         for _ in range(TRIES):
-            slot = self.take(libraries)
             try:
-                result = slot.execute(job)
+                return self._execute_in(self.take(libraries), job)
             except SlotDied:
-                self.give_back(slot, broken=True)
                 continue
-            except BaseException:
-                self.give_back(slot, broken=True)
-                raise
-            self.give_back(slot)
-            return result
-        return self._lost(job)
-
-    def _lost(self, job: Job) -> Result:
-        """What is said of a job whose sandbox ended with it."""
         said = "The sandbox ended together with the code.\n"
         return Result("killed", "", said, job.limits.wall_seconds, 0.0, self.level)
 
@@ -83,6 +72,7 @@ class Pool:
 
         Raises:
             SandboxUnavailable: if no sandbox can be started.
+            SlotDied: if one of the sandboxes ended; the descriptors of both jobs are closed.
         """
         one, other = self.take_many(2, libraries)
         with ThreadPoolExecutor(1) as thread:
@@ -93,9 +83,6 @@ class Pool:
         """Run a job in a sandbox that was taken for it, and give that back; a second try is not possible."""
         try:
             result = slot.execute(job)
-        except SlotDied:
-            self.give_back(slot, broken=True)
-            return self._lost(job)
         except BaseException:
             self.give_back(slot, broken=True)
             raise

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from . import cases, dialogue, kernel, landlock, program, seccomp
-from .settings import EXIT_SETUP, FIRST_OWN, MAX_FDS, MAX_MESSAGE, Settings
+from .settings import EXIT_BROKEN, FIRST_OWN, MAX_FDS, MAX_MESSAGE, Settings
 
 PROGRAMS = {"script": program.script, "cases": cases.run, "ask": dialogue.ask, "answer": dialogue.answer}
 """What a job may name as the program that takes its code."""
@@ -70,11 +70,11 @@ def live(line: socket.socket, plan: Plan, size: int) -> NoReturn:
         try:
             line.send(f"{type(error).__name__}: {error}".encode()[:MAX_MESSAGE])
         finally:
-            os._exit(EXIT_SETUP)
+            os._exit(EXIT_BROKEN)
     try:
         PROGRAMS[job["program"]](payload)
     finally:
-        os._exit(EXIT_SETUP)  # a program ends the process itself
+        os._exit(EXIT_BROKEN)  # a program of ours ends the process itself, unless the code has broken it
 
 
 def _prepare(plan: Plan) -> int:
