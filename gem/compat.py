@@ -25,6 +25,7 @@ ALIASES: Mapping[str, Mapping[str, str]] = {
     "gem.vector.sync_vector_env": {"SyncVectorEnv": "gem.vector.sync"},
     "gem.tools.base_tool": {"BaseTool": "gem.tools.tool"},
     "gem.utils.parsing": {"extract_last_boxed_answer": "gem.parsing"},
+    "gem.envs.code_env": {"CodeEnv": "gem.envs.problems.code"},
     "gem.utils.debug": {"run_and_print_episode": "gem.debug"},
     "gem.utils.constants": {"TERMINAL_STATE": "gem.debug"},
 }
