@@ -9,11 +9,11 @@ from django.db import transaction
 import gem
 from apps.accounts.models import User, Viewer
 from apps.agents.models import Agent
-from apps.episodes import operations
+from apps.episodes import operations, past
 from apps.episodes.errors import EpisodeOver, NotYourTurn, OtherSeatActs, Refusal, SeatTaken, TurnTaken, Unreadable
 from apps.episodes.models import Episode, Seat
 from apps.episodes.operations import Occupant
-from apps.play import shows
+from apps.play import pending, shows
 from gem.errors import EnvironmentFailure, InvalidArgument
 
 
@@ -89,6 +89,8 @@ def take_turn(
 ) -> Episode:
     """Play `action` if the page that sent it was up to date; an environment that breaks ends the episode as failed.
 
+    A slow environment's turn is accepted, and a worker plays it (`apps.play.pending`).
+
     `as_written` sends a text that the environment cannot read, which its rules punish.
 
     Raises:
@@ -106,9 +108,11 @@ def take_turn(
                 raise OtherSeatActs(_waiting(episode))
             if episode.seq != expected_seq:
                 raise TurnTaken(_meanwhile(episode, expected_seq))
-            env = operations.restore(episode)
+            env = past.restore(episode)
             if not as_written:
                 _check_readable(env, action)
+            if episode.slow:
+                return pending.accept(episode, own, action)
             operations.record_turn(episode, env, action)
             shows.answer(episode)
     except EnvironmentFailure as failure:
@@ -160,6 +164,7 @@ def undo(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
     seats = list(episode.seats.select_related("agent", "user").order_by("number"))
     if any(seat.agent.kind == Agent.Kind.HUMAN for seat in seats if seat.number != own.number):
         raise Refusal("A turn that another person has seen cannot be taken back. Against an agent it can.")
+    pending.refuse_while_underway(episode)
     last = episode.turns.filter(seat=own.number).order_by("-number").values_list("number", flat=True).first()
     if last is None:
         raise EpisodeOver("There is no turn to take back.")
