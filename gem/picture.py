@@ -113,16 +113,27 @@ def _towers(view: Mapping[str, Any]) -> Iterator[Line]:
 
 
 def _links(view: Mapping[str, Any]) -> Iterator[Line]:
-    yield [Span(view["title"], "title"), Span(f"   goal: {view['goal']}", "target")]
-    yield [Span(view["text"])]
-    yield [Span("Links: ", "dim"), *_listed(view["links"])]
-    yield [Span("Way: " + " > ".join(view["trail"]), "dim")]
+    goal = view.get("goal")
+    if view.get("task"):
+        yield [Span(view["task"], "target")]
+    yield [Span(view["title"], "title"), *([Span(f"   goal: {goal}", "target")] if goal else [])]
+    yield from ([Span(line)] for line in view["text"].splitlines())
+    noted = [link for link in view["links"] if link.get("note")]
+    yield from (
+        [Span(link["text"], "dim" if link.get("seen") else "mark"), Span(f"  {link['note']}")] for link in noted
+    )
+    yield [Span("Links: ", "dim"), *_listed(link for link in view["links"] if not link.get("note"))]
+    if view["trail"]:
+        yield [Span("Way: " + " > ".join(view["trail"]), "dim")]
 
 
 def _listed(links: Iterable[Mapping[str, Any]]) -> Iterator[Span]:
     for i, link in enumerate(links):
         yield Span(", " if i else "")
-        yield Span(link["text"], "dim" if link.get("seen") else "mark")
+        if link.get("chosen"):
+            yield Span(f"[{link['text']}]", "found")
+        else:
+            yield Span(link["text"], "dim" if link.get("seen") else "mark")
 
 
 def _chat(view: Mapping[str, Any]) -> Iterator[Line]:

@@ -37,7 +37,8 @@ class EnvSpec:
     replay: Replay = "exact"
     """`exact`: follows from seed and actions. `taped`: outside outputs are stored. `none`: only shown."""
     cost: Cost = "fast"
-    """`fast` environments may be stepped in the web process."""
+    """`fast` environments may be stepped in the web process. `slow` ones take seconds for a step (a process, a
+    network), so only workers step them; making one, `reset`, `set_state` and `view` are quick all the same."""
     winnable: bool = True
     """Whether an episode can be solved within its turn limit."""
     turns: Turns = "multi"

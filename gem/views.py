@@ -170,6 +170,12 @@ class Link(TypedDict):
     """The action that following it sends; absent once the episode is over."""
     seen: NotRequired[bool]
     """It leads to a page that was visited before."""
+    chosen: NotRequired[bool]
+    """It is a choice that has been made."""
+    group: NotRequired[str]
+    """What it is one choice of: links of one group stand together, under this heading."""
+    note: NotRequired[str]
+    """What stands beside it."""
 
 
 class LinksView(TypedDict):
@@ -182,9 +188,15 @@ class LinksView(TypedDict):
     text: str
     links: list[Link]
     trail: list[str]
-    """The pages visited so far, this one last."""
-    goal: str
+    """The pages visited so far, this one last; empty where the way does not matter."""
+    goal: NotRequired[str]
     """Where the way should lead."""
+    task: NotRequired[str]
+    """What is asked for, in words."""
+    say: NotRequired[tuple[str, str]]
+    """What a typed text is put between to be an action; absent where nothing is typed."""
+    ask: NotRequired[str]
+    """What the field for it asks for: "Words to search for"."""
     facts: NotRequired[list[tuple[str, str]]]
     legend: NotRequired[list[tuple[str, str]]]
 
@@ -210,6 +222,8 @@ class ChatView(TypedDict):
     """The oldest first."""
     say: NotRequired[tuple[str, str]]
     """What a typed text is put between to be said; absent where nothing can be said."""
+    ask: NotRequired[str]
+    """What the field for it asks for: "A message to the customer"."""
     keys: NotRequired[list[list[Key]]]
     """Rows of buttons that act at once; absent once the episode is over."""
     compose: NotRequired[Compose]
@@ -238,6 +252,7 @@ def without_acts(view: View) -> View:
     """The same picture with nothing left to act on: what there is to see once an episode is over."""
     bare: Any = _without_acts(view)
     bare.pop("say", None)
+    bare.pop("ask", None)
     if bare["kind"] in ("grid", "chat"):
         bare.pop("keys", None)  # those of other kinds show what is known
     picture: View = bare

@@ -32,6 +32,7 @@ CATEGORIES = {
     "terminal": "Terminal",
     "duel": "Two seats",
     "dialogue": "Dialogues",
+    "shop": "Web shop",
     "mix": "Mixtures",
 }
 REPLAYS = {

@@ -27,6 +27,7 @@ from gem.agents.experts.sokoban import plan_ahead
 from gem.agents.experts.sudoku import complete
 from gem.agents.experts.tic_tac_toe import search_all
 from gem.agents.experts.tower_of_hanoi import move_shortest
+from gem.agents.experts.web_shop import shop_around
 from gem.agents.experts.wiki_game import search_links
 from gem.agents.experts.word_search import read_lines
 from gem.agents.experts.wordle import guess_word
@@ -54,6 +55,7 @@ EXPERTS: Mapping[str, Solver] = {
     "game:WikiGame": search_links,
     "game:WordSearch": read_lines,
     "game:Wordle": guess_word,
+    "shop:WebShop": shop_around,
 }
 """Category and family to solver. A new one adds a line here."""
 
