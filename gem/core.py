@@ -5,7 +5,8 @@
 
 Observations and actions are text. `terminated` is the problem's own end, `truncated` the turn limit, never both.
 At the end of an episode `info["success"]` says whether the problem was solved. `info["suffix"]`, where present,
-is what an agent should read after the observation (the board, the prompt for the next action).
+is what an agent should read after the observation (the board, the prompt for the next action). `info["images"]`,
+where present, is a list of pictures that belong to the observation, each a `data:` address of a PNG, JPEG, GIF or WebP.
 `info["error"]` names a fault of the agent's in its last action: "format" (not understood) or "rule" (not allowed).
 
 An environment with several seats is played with the same calls: `to_act` says whose action `step` takes next. Its

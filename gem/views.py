@@ -243,7 +243,27 @@ class TextView(TypedDict):
     legend: NotRequired[list[tuple[str, str]]]
 
 
-View = GridView | LettersView | TowersView | LinksView | ChatView | TextView
+class Picture(TypedDict):
+    """One picture."""
+
+    src: str
+    """A `data:` address of a PNG, JPEG, GIF or WebP (see `gem.images`)."""
+    alt: str
+    """What it is, for a screen reader."""
+
+
+class ImageView(TypedDict):
+    """Pictures and a text that belong together."""
+
+    kind: Literal["image"]
+    name: str
+    pictures: list[Picture]
+    text: str
+    facts: NotRequired[list[tuple[str, str]]]
+    legend: NotRequired[list[tuple[str, str]]]
+
+
+View = GridView | LettersView | TowersView | LinksView | ChatView | ImageView | TextView
 
 _ACTS = {"act", "alt", "part", "compose"}
 

@@ -3,5 +3,6 @@
 from gem.envs import dialogues as dialogues
 from gem.envs import duels as duels
 from gem.envs import games as games
+from gem.envs import problems as problems
 from gem.envs import reasoning as reasoning
 from gem.envs import shop as shop

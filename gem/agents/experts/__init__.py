@@ -18,6 +18,7 @@ from gem.agents.experts.game_2048 import expectimax
 from gem.agents.experts.guess_the_number import halve
 from gem.agents.experts.hangman import guess_letter_or_word
 from gem.agents.experts.kuhn_poker import play_equilibrium
+from gem.agents.experts.logic import derive_statement
 from gem.agents.experts.mastermind import guess_code
 from gem.agents.experts.minesweeper import deduce
 from gem.agents.experts.negotiation import concede_slowly
@@ -56,6 +57,7 @@ EXPERTS: Mapping[str, Solver] = {
     "game:WordSearch": read_lines,
     "game:Wordle": guess_word,
     "shop:WebShop": shop_around,
+    **{f"logic:RuleTaker-d{depth}": derive_statement for depth in (0, 1, 2, 3, 5)},
 }
 """Category and family to solver. A new one adds a line here."""
 
