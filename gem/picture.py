@@ -143,10 +143,28 @@ def _chat(view: Mapping[str, Any]) -> Iterator[Line]:
         yield from ([Span(f"  {line}")] for line in rest)
 
 
+def _terminal(view: Mapping[str, Any]) -> Iterator[Line]:
+    yield [Span(view["task"], "target")]
+    for exchange in view["exchanges"]:
+        yield [Span(f"{exchange['prompt']} ", "dim"), Span(exchange["command"], "title")]
+        text = "".join(run["text"] for run in exchange["output"])
+        yield from ([Span(line)] for line in text.splitlines())
+    if view.get("prompt"):
+        yield [Span(view["prompt"], "dim")]
+
+
 def _text(view: Mapping[str, Any]) -> Iterator[Line]:
     for line in str(view.get("text") or view.get("name", "")).splitlines():
         yield [Span(line)]
 
 
-PAINTERS = {"grid": _grid, "letters": _letters, "towers": _towers, "links": _links, "chat": _chat, "text": _text}
+PAINTERS = {
+    "grid": _grid,
+    "letters": _letters,
+    "towers": _towers,
+    "links": _links,
+    "chat": _chat,
+    "terminal": _terminal,
+    "text": _text,
+}
 """Kind of view to what draws it."""

@@ -233,6 +233,48 @@ class ChatView(TypedDict):
     legend: NotRequired[list[tuple[str, str]]]
 
 
+class Run(TypedDict):
+    """A piece of what a program wrote, in one style."""
+
+    text: str
+    style: NotRequired[str]
+    """Words of `gem.ansi.STYLES` with spaces between."""
+
+
+class Exchange(TypedDict):
+    """A command and what it wrote."""
+
+    prompt: str
+    command: str
+    output: list[Run]
+    failed: NotRequired[bool]
+    """It ended with an exit code other than 0."""
+    last: NotRequired[bool]
+    """It was the last action."""
+
+
+class TerminalView(TypedDict):
+    """The screen of a shell, the oldest command first, and the prompt for the next one."""
+
+    kind: Literal["terminal"]
+    name: str
+    task: str
+    """What is to be done, in words."""
+    exchanges: list[Exchange]
+    prompt: NotRequired[str]
+    """Absent once the episode is over."""
+    say: NotRequired[tuple[str, str]]
+    """What a typed text is put between to be an action."""
+    ask: NotRequired[str]
+    """What the field for it asks for: "A command"."""
+    keys: NotRequired[list[list[Key]]]
+    """Rows of buttons that act at once; absent once the episode is over."""
+    notes: NotRequired[list[tuple[str, list[str]]]]
+    """Headed lists beside the screen: which checks hold."""
+    facts: NotRequired[list[tuple[str, str]]]
+    legend: NotRequired[list[tuple[str, str]]]
+
+
 class TextView(TypedDict):
     """Plain text: the fallback for an environment that draws nothing."""
 
@@ -263,7 +305,7 @@ class ImageView(TypedDict):
     legend: NotRequired[list[tuple[str, str]]]
 
 
-View = GridView | LettersView | TowersView | LinksView | ChatView | ImageView | TextView
+View = GridView | LettersView | TowersView | LinksView | ChatView | ImageView | TerminalView | TextView
 
 _ACTS = {"act", "alt", "part", "compose"}
 
@@ -273,7 +315,8 @@ def without_acts(view: View) -> View:
     bare: Any = _without_acts(view)
     bare.pop("say", None)
     bare.pop("ask", None)
-    if bare["kind"] in ("grid", "chat"):
+    bare.pop("prompt", None)
+    if bare["kind"] in ("grid", "chat", "terminal"):
         bare.pop("keys", None)  # those of other kinds show what is known
     picture: View = bare
     return picture

@@ -23,7 +23,7 @@ def environments() -> list[tuple[str, list[tuple[str, str]]]]:
     """Every environment that people may start from the web and that can be made here, games grouped by family."""
     families: dict[str, list[tuple[str, str]]] = {}
     for spec in registry.specs():
-        if not spec.missing():
+        if not spec.missing() and not spec.hindrance():
             group = spec.family if spec.category == "game" else spec.category
             families.setdefault(group, []).append((spec.id, spec.id))
     return list(families.items())
@@ -46,6 +46,8 @@ class EnvironmentField(forms.CharField):
         missing = spec.missing()
         if missing:
             raise forms.ValidationError(str(MissingDependency(env_id, missing)))
+        if spec.hindrance():
+            raise forms.ValidationError(f"{env_id} cannot be played here. {spec.hindrance()}")
         return env_id
 
 

@@ -6,3 +6,4 @@ from gem.envs import games as games
 from gem.envs import problems as problems
 from gem.envs import reasoning as reasoning
 from gem.envs import shop as shop
+from gem.envs import terminal as terminal
