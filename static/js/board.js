@@ -55,6 +55,7 @@ document.addEventListener("htmx:configRequest", (event) => {
 
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.detail.elt === form()) busy = true;
+  else if (event.detail.elt.matches("[data-hint-button]") && (busy || running())) event.preventDefault();
 });
 
 document.addEventListener("htmx:afterRequest", (event) => {
@@ -98,6 +99,8 @@ const shown = () => Number(document.getElementById("board")?.dataset.seq);
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { requestConfig, xhr } = event.detail;
   const seq = SEQ.exec(xhr.responseText);
+  // advice about a board that the socket has yet to bring: the board would look drawn, and its event superfluous
+  if (requestConfig.elt.matches("[data-hint-button]") && seq && Number(seq[1]) !== shown()) event.detail.shouldSwap = false;
   if (requestConfig.elt.id === "say" && [200, 202].includes(xhr.status) && seq && Number(seq[1]) <= shown()) {
     event.detail.shouldSwap = false;
   }

@@ -126,7 +126,7 @@ def _renamed(facts: Facts, place: Place) -> list[Check]:
     return [
         ("every photo has its new name", all(place.text(path) == text for path, text in wanted.items())),
         ("nothing else was renamed or lost", set(place.files("photos/")) - set(wanted) <= {"photos/do not touch.txt"}),
-        ("the note is as it was", place.text("photos/do not touch.txt") == "IMG 1.JPG is not here.\n"),
+        ("the note is as it was", place.text("photos/do not touch.txt") == "IMG 1.JPG is not here.\n", "guard"),
     ]
 
 
@@ -158,7 +158,7 @@ add(Task(
     "comes first in the order of the alphabet (as `LC_ALL=C sort` puts them), and delete the other ones.",
     lambda facts, place: [
         ("one file of each content is left", sorted(place.files("data/")) == facts["kept"]),
-        ("what is left is as it was", all(place.text(path) == facts["files"][path] for path in facts["kept"])),
+        ("what is left is as it was", all(place.text(path) == facts["files"][path] for path in facts["kept"]), "guard"),
     ],
 ))  # fmt: skip
 
@@ -192,7 +192,7 @@ def _median(rng: Source) -> tuple[Tree, Facts]:
 
 
 def _medians(facts: Facts, place: Place) -> list[Check]:
-    checks = []
+    checks: list[Check] = []
     for case in facts["cases"]:
         ordered = sorted(case)
         half = len(case) // 2

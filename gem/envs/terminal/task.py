@@ -14,8 +14,9 @@ from gem.sandbox.shell import EPOCH, ShellLimits, execute
 Level = Literal["easy", "medium", "hard"]
 Facts = dict[str, Any]
 """What was drawn, as plain JSON: what the instruction names and what the checks expect."""
-Check = tuple[str, bool]
-"""What was looked at, in words, and whether it is right."""
+Check = tuple[str, bool] | tuple[str, bool, Literal["guard"]]
+"""What was looked at, in words, and whether it is right. A guard sees to it that something stayed as it was: it holds
+from the beginning, so it earns nothing."""
 
 CHECK_LIMITS = ShellLimits(seconds=10.0, output_bytes=256 << 10)
 

@@ -13,9 +13,10 @@ Actions:
     `<bash>cmd: "COMMAND"</bash>` of GEM is understood too.
 
 Rewards:
-    When you hand in, the share of the task's checks that hold; all of them is a success. 0 for everything before. At
-    the turn limit the checks run too, and their share is the reward, but it is no success. -0.1 for an action that
-    cannot be parsed, which ends the episode.
+    When you hand in, the share of the task's checks that hold; all of them is a success. Checks that something stayed
+    as it was earn nothing; if one does not hold, the reward is halved. 0 for everything before. At the turn limit the
+    checks run too, with the same reward, but it is no success. -0.1 for an action that cannot be parsed, which ends
+    the episode.
 
 Replay:
     What came back of every command is kept with its turn, and with it the files: pages and branches use that. Playing
@@ -38,7 +39,7 @@ from gem.core import State
 from gem.draw import Mixer, choice
 from gem.envs.game import Game, Played
 from gem.envs.terminal import easy, hard, medium
-from gem.envs.terminal.task import TASKS, Check, Facts, Level, Place, Task, of_level
+from gem.envs.terminal.task import TASKS, Facts, Level, Place, Task, of_level
 from gem.errors import InvalidArgument
 from gem.registry import register
 from gem.sandbox.inside.tree import Tree
@@ -92,7 +93,7 @@ class Terminal(Game):
         self.done: list[list[Any]] = []
         """Prompt, command, output and exit code of each command so far."""
         self._facts: Facts = {}
-        self._checked: list[Check] = []
+        self._checked: list[tuple[str, bool]] = []
 
     # ------------------------------------------------------------------ the episode
 
@@ -140,9 +141,12 @@ class Terminal(Game):
         }
 
     def _check(self) -> float:
-        """Run the checks; the share of them that hold."""
-        self._checked = self.task.checks(self._facts, Place(self.tree))
-        return sum(right for _, right in self._checked) / len(self._checked)
+        """Run the checks; what they are worth."""
+        checks = self.task.checks(self._facts, Place(self.tree))
+        self._checked = [(check[0], check[1]) for check in checks]
+        gains = [check[1] for check in checks if len(check) == 2]
+        kept = all(check[1] for check in checks if len(check) == 3)
+        return sum(gains) / len(gains) * (1.0 if kept else 0.5)
 
     def _verdict(self) -> str:
         right = sum(right for _, right in self._checked)
@@ -256,7 +260,7 @@ def _exchange(place: str, command: str, output: str, code: int | None) -> Exchan
     return exchange
 
 
-def _register(name: str, level: Level) -> None:
+def _register(name: str, level: Level, max_turns: int) -> None:
     register(
         name,
         Terminal,
@@ -266,10 +270,10 @@ def _register(name: str, level: Level) -> None:
         obstacle="gem.sandbox.shell:obstacle",
         board="terminal",
         level=level,
+        max_turns=max_turns,
     )
 
 
-_register("terminal:Shell-v0", "easy")
-_register("terminal:Shell-v0-easy", "easy")
-_register("terminal:Shell-v0-medium", "medium")
-_register("terminal:Shell-v0-hard", "hard")
+_register("terminal:Shell-v0", "easy", 25)
+for _level, _turns in TURNS.items():
+    _register(f"terminal:Shell-v0-{_level}", _level, _turns)

@@ -90,9 +90,7 @@ def test_memory_is_limited_for_one_process_and_for_all_together() -> None:
 
 
 def test_disks_are_limited_and_what_is_left_is_not_kept() -> None:
-    done = run(
-        "head -c 200000000 /dev/zero >/work/a; head -c 200000000 /dev/zero >/tmp/b; df /work /tmp >/dev/null; ls -s /tmp"
-    )
+    done = run("head -c 200000000 /dev/zero >/work/a; head -c 200000000 /dev/zero >/tmp/b; ls -s /tmp")
     assert "No space left on device" in done.output or "File size limit" in done.output
     assert (done.status, done.tree) == ("files", None)
     assert "more than 1,048,576 bytes" in done.said
@@ -112,7 +110,7 @@ def test_endless_output_is_ended() -> None:
         "sleep 600 & disown; echo left",
         "setsid sleep 600 & echo left",
         "nohup sleep 600 >/dev/null 2>&1 & echo left",
-        'python3 -c \'import os; os.fork() or os.setsid() or os.fork() or os.execlp(*["sleep"] * 2, "600")\'; echo left',
+        'python3 -c \'import os; os.fork() or os.setsid() or os.execlp(*["sleep"] * 2, "600")\'; echo left',
         "trap '' TERM INT HUP; (trap '' TERM; sleep 600) & echo left",
     ],
 )

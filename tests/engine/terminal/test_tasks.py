@@ -37,10 +37,9 @@ def test_the_reference_solution_passes_every_check(task: str, seed: int) -> None
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_handing_in_at_once_is_no_success(task: str) -> None:
+def test_handing_in_at_once_earns_nothing(task: str) -> None:
     text, reward, terminated, _, info = begun(task, 3).step(FINISH)
-    assert (terminated, info["success"]) == (True, False)
-    assert reward < 1
+    assert (reward, terminated, info["success"]) == (0.0, True, False), text
     assert "these do not:" in text
 
 
@@ -60,3 +59,10 @@ def test_the_instruction_does_not_give_the_solution_away(task: str) -> None:
     for name in ("number", "lines", "top", "kept", "merged", "text", "cases"):
         if name in env._facts and task != "make-it-run":  # it says what the script should print
             assert json.dumps(env._facts[name]) not in told
+
+
+def test_what_should_have_stayed_as_it_was_halves_the_reward() -> None:
+    env = begun("sort-names", 1)
+    env.step("<bash>sort -ru names.txt >sorted.txt; rm names.txt</bash>")
+    _, reward, _, _, info = env.step(FINISH)
+    assert (reward, info["success"]) == (0.5, False)
