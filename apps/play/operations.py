@@ -15,6 +15,7 @@ from apps.episodes.models import Episode, Seat
 from apps.episodes.operations import Occupant
 from apps.play import pending, shows
 from gem.errors import EnvironmentFailure, InvalidArgument
+from gem.typed import as_action
 
 
 def begin(env_id: str, *, seed: int | None, listed: bool, user: Viewer, visitor: str) -> Episode:
@@ -110,7 +111,7 @@ def take_turn(
                 raise TurnTaken(_meanwhile(episode, expected_seq))
             env = past.restore(episode)
             if not as_written:
-                action = _said(env, own.number, action)
+                action = as_action(env, action, own.number)
                 _check_readable(env, action)
             if episode.slow:
                 return pending.accept(episode, own, action)
@@ -212,18 +213,6 @@ def _meanwhile(episode: Episode, expected_seq: int) -> str:
         f"{turns} been played in another window. The board now shows it, your text is still in the field, and it is "
         "your turn."
     )
-
-
-def _said(env: gem.Env, seat: int, text: str) -> str:
-    """A typed text as the action that it stands for: words on a search page are searched for, a line is said."""
-    pattern = getattr(env.unwrapped, "pattern", None)
-    if pattern is None or pattern.search(text):
-        return text
-    say = env.view(seat).get("say")
-    if not isinstance(say, tuple | list):
-        return text
-    action = f"{say[0]}{text.strip()}{say[1]}"
-    return action if pattern.search(action) else text
 
 
 def _check_readable(env: gem.Env, action: str) -> None:
