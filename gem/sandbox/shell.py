@@ -40,7 +40,6 @@ GRACE_SECONDS = 10.0
 """How much longer than its limit a command may take before the sandbox itself is thought to be stuck."""
 EPOCH = 1_767_225_600
 """What files of a fresh tree say they were changed: the beginning of 2026."""
-NOBODY = 65534
 
 Ending = Literal["ended", "timeout", "memory", "output", "files"]
 Shell = str
@@ -95,7 +94,8 @@ def folder(mode: int = 0o755, when: int = EPOCH) -> list[Any]:
 def execute(command: str, tree: Tree, *, shell: Shell = "", limits: ShellLimits | None = None) -> Done:
     """Run a command of bash in a place that holds `tree` as its working directory, and see what it leaves.
 
-    It may be called from many threads and processes at once; each call starts a process of its own.
+    It may be called from many threads and processes at once. Each call starts a process of its own; a process of ours
+    has as many at a time as there are cores, and the others wait.
 
     Raises:
         SandboxUnavailable: if this machine cannot confine programs.
@@ -104,9 +104,11 @@ def execute(command: str, tree: Tree, *, shell: Shell = "", limits: ShellLimits 
     reason = obstacle()
     if reason:
         raise SandboxUnavailable(reason)
-    return _execute(command, tree, shell, limits or ShellLimits())
+    with _slots:
+        return _execute(command, tree, shell, limits or ShellLimits())
 
 
+_slots = threading.BoundedSemaphore(max(2, os.cpu_count() or 2))
 _lock = threading.Lock()
 _obstacle: str | None = None
 
