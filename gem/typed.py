@@ -11,10 +11,13 @@ def as_action(env: Env, text: str, seat: int = 0) -> str:
     A text in which the environment finds an action stays as it is, and so does one that would not become one.
     """
     pattern = getattr(env.unwrapped, "pattern", None)
-    if pattern is None or pattern.search(text):
+    if pattern is None or pattern.search(text) or "\\boxed" in text:
         return text
     say = env.view(seat).get("say")
     if not isinstance(say, tuple | list):
         return text
-    action = f"{say[0]}{text.strip()}{say[1]}"
+    said = text.strip()
+    if "{" in say[0]:
+        said = said.translate({ord("{"): "(", ord("}"): ")"})  # a boxed action ends at its brace
+    action = f"{say[0]}{said}{say[1]}"
     return action if pattern.search(action) else text

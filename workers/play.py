@@ -133,7 +133,7 @@ class Player:
             taken = await self._take(start, number, decision)
             if taken is None or taken.over:
                 return
-            number, observation, info = number + 1, taken.turn.observation, taken.turn.info
+            number, observation, info = taken.turn.number + 1, taken.turn.observation, taken.turn.info
 
     async def _decide(self, agent: Agent, request: Request) -> Decision:
         limit = settings.TURN_SECONDS

@@ -125,6 +125,8 @@ class Episode(models.Model):
     seat_count = models.PositiveSmallIntegerField(default=1, db_default=1)
     acting = models.PositiveSmallIntegerField(default=0, db_default=0)
     """The seat whose turn it is, or was when the episode ended."""
+    scored_seat = models.PositiveSmallIntegerField(default=0, db_default=0)
+    """The seat whose return and success count where the episode has to have one: an evaluated agent's."""
 
     seq = models.PositiveIntegerField(default=0)
     """Counts every change that a page shows; raised inside the transaction that makes the change."""
@@ -234,6 +236,8 @@ class Seat(models.Model):
     total_reward = models.FloatField(default=0.0)
     success = models.BooleanField(null=True, blank=True)
     """Whether the episode was a success for this seat; empty while it runs."""
+    held = models.TextField(blank=True, default="", db_default="")
+    """Where all act at the same time: its action for this round, until those are there that the record has before."""
 
     class Meta:
         indexes = [models.Index(fields=["user", "episode"]), models.Index(fields=["agent", "episode"])]

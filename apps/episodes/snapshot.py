@@ -6,7 +6,7 @@ A page, the answer to a turn and the live events are drawn from the same snapsho
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from gem import replay
 from gem.agents import has_expert
 from gem.errors import GemError, UnknownEnvironment
 from gem.seats import SPECTATOR, perceived, rewards
-from gem.views import ChatView, Message, TextView, View
+from gem.views import ChatView, Message, TextView, View, without_acts
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +42,8 @@ class Snapshot:
     """The seat that sees this, or `gem.seats.SPECTATOR`."""
     sealed: bool
     """Whether the seats still have secrets from one another."""
+    to_act: tuple[int, ...]
+    """The seats that are awaited: several where all act at the same time."""
     pending: PendingTurn | None = None
     """A turn that was accepted and that a worker has yet to play, or could not play."""
 
@@ -68,14 +70,18 @@ class Snapshot:
 
     def _standing(self, seat: Seat) -> Standing:
         own = seat.number == self.viewpoint
-        acts = not self.episode.over and seat.number == self.episode.acting
         known = own or not self.sealed
-        return Standing(seat, own=own, acts=acts, total=seat.total_reward if known else None)
+        return Standing(seat, own, seat.number in self.to_act, bool(seat.held), seat.total_reward if known else None)
 
     @property
     def yours(self) -> bool:
         """Whether it is the turn of the seat that sees this."""
-        return not self.episode.over and self.episode.acting == self.viewpoint
+        return self.viewpoint in self.to_act
+
+    @property
+    def has_chosen(self) -> bool:
+        """Whether the seat that sees this has acted in a round that waits for others."""
+        return self.viewpoint != SPECTATOR and bool(self.seats[self.viewpoint].held)
 
     @property
     def among_agents(self) -> bool:
@@ -83,9 +89,30 @@ class Snapshot:
         return all(seat.agent.kind != Agent.Kind.HUMAN for seat in self.seats if seat.number != self.viewpoint)
 
     @property
+    def awaited(self) -> str:
+        """Who acts, in words that tell the seats apart: "expert acts"."""
+        if len(self.to_act) > 1:
+            return "Both choose at once" if len(self.seats) == 2 else "All choose at once"
+        seat = self.seats[self.to_act[0]] if self.to_act else self.seat
+        same = [other for other in self.seats if other.agent.name == seat.agent.name]
+        return f"{seat.agent.name if len(same) == 1 else f'The {seat.ordinal} seat'} acts"
+
+    @property
     def seat_won(self) -> bool:
         """Whether it was a success for the seat that sees this, or for any where nobody's is seen."""
         return any(seat.success for seat in self.seats if self.viewpoint in (SPECTATOR, seat.number))
+
+    @property
+    def seat_lost(self) -> bool:
+        """Whether it was a success for others only."""
+        return not self.seat_won and any(seat.success for seat in self.seats)
+
+    @property
+    def answer(self) -> str:
+        """What came of the last turn: for who took it, what that seat was told."""
+        if self.latest is None:
+            return ""
+        return self.observation if self.latest.seat == self.viewpoint else self.latest.observation
 
     @property
     def rival(self) -> str:
@@ -167,6 +194,14 @@ class Snapshot:
         return max(0, self.episode.turn_count - len(self.turns))
 
 
+def is_contest(seats: Sequence[Seat]) -> bool:
+    """Whether what one seat got the others lost."""
+    return abs(sum(seat.total_reward for seat in seats)) < _NOTHING
+
+
+_NOTHING = 1e-9
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """A seat on a page: who sits in it and how it stands."""
@@ -174,6 +209,8 @@ class Standing:
     seat: Seat
     own: bool
     acts: bool
+    chosen: bool
+    """It has acted in a round that waits for others."""
     total: float | None
     """What it has earned; None while that is hidden."""
 
@@ -204,13 +241,18 @@ class Moment:
 def snapshot(episode: Episode, viewpoint: int) -> Snapshot:
     """The episode now, as `viewpoint` may see it: a seat, or `gem.seats.SPECTATOR`."""
     sealed = episode.sealed
+    seats = list(episode.seats.select_related("agent", "user").order_by("number"))
+    view, to_act = _now(episode, viewpoint)
+    if viewpoint != SPECTATOR and seats[viewpoint].held:
+        view = without_acts(view)
     return Snapshot(
         episode=episode,
-        seats=list(episode.seats.select_related("agent", "user").order_by("number")),
-        view=picture(episode, viewpoint),
+        seats=seats,
+        view=view,
         turns=[conceal(turn, viewpoint, sealed=sealed) for turn in episode.turns.order_by("-number")[:HISTORY]],
         viewpoint=viewpoint,
         sealed=sealed,
+        to_act=tuple(number for number in to_act if not seats[number].held),
         pending=PendingTurn.objects.filter(episode=episode).first() if episode.slow else None,
     )
 
@@ -220,13 +262,14 @@ def public_snapshot(episode: Episode) -> Snapshot:
     return snapshot(episode, public_viewpoint(episode))
 
 
-def picture(episode: Episode, viewpoint: int) -> View:
-    """The board after the last turn, as `viewpoint` sees it; text where it can no longer be drawn."""
+def _now(episode: Episode, viewpoint: int) -> tuple[View, tuple[int, ...]]:
+    """The board after the last turn, as `viewpoint` sees it, and who is awaited; text where it cannot be drawn."""
     try:
-        return restore(episode).view(viewpoint)
+        env = restore(episode)
     except Outdated as error:
         told = _record_in_words(episode, episode.turn_count) if episode.slow else None
-        return told or _words(episode, str(error))
+        return told or _words(episode, str(error)), () if episode.over else (episode.acting,)
+    return env.view(viewpoint), () if episode.over else env.to_act
 
 
 def moments(episode: Episode, first: int, last: int, viewpoint: int) -> list[Moment]:

@@ -58,6 +58,7 @@ class Taken:
     """A turn that was recorded, and what follows."""
 
     turn: Turn
+    """The last one: a person's in the same round may have followed the agent's."""
     over: bool
     wait: float
     """Seconds until the next turn is due."""
@@ -170,6 +171,7 @@ def take_turn(
     if answer is None and wait > EARLY_SECONDS:
         return wait
     turn = operations.record_turn(episode, env, decision.action, extra_info=_extra(decision), answer=answer)
+    turn = operations.play_held(episode, env) or turn
     Show.objects.filter(pk=episode_id).update(
         attempt=0,
         turns_due=Greatest(F("turns_due") - 1, 0) if show.paused else 0,

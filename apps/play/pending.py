@@ -144,6 +144,7 @@ def finish(task: Task, token: UUID, answer: Step) -> Turn:
     own.delete()
     extra = {"replaced": task.replaced} if task.replaced else None
     turn = operations.record_turn(episode, task.env, task.action, answer=answer, extra_info=extra)
+    operations.play_held(episode, task.env)
     shows.answer(episode)
     return turn
 
