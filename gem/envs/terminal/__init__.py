@@ -1,0 +1,3 @@
+"""A shell in a sandbox; importing it registers its environments."""
+
+from gem.envs.terminal import terminal as terminal
