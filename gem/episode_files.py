@@ -11,7 +11,7 @@ import platform
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -57,6 +57,7 @@ def line(record: EpisodeRecord, agent: str, opponent: str = "") -> str:
         "truncated": record.truncated,
         "success": record.success,
         "failure": record.failure,
+        "failed_by": record.failed_by,
         "total_reward": record.total_reward,
         "total_rewards": record.total_rewards,
         "turn_count": record.turn_count,
@@ -142,6 +143,7 @@ class _Turn(BaseModel):
     reward: float
     info: dict[str, Any]
     seat: int | None = Field(default=None, ge=0)
+    extra: dict[str, Any] | None = None
 
 
 class _Episode(BaseModel):
@@ -168,6 +170,7 @@ class _Episode(BaseModel):
     truncated: bool
     success: bool | None = None
     failure: str = ""
+    failed_by: Literal["", "environment", "agent"] = ""
     turn_count: int | None = None
     max_turns: int = 0
 
@@ -192,11 +195,15 @@ def _stored(path: Path, place: str, data: dict[str, Any]) -> StoredEpisode:
         identity=identity,
         first_observation=episode.first_observation,
         first_info=episode.first_info,
-        turns=[TurnRecord(one.action, one.observation, one.reward, one.info, one.seat) for one in episode.turns],
+        turns=[
+            TurnRecord(one.action, one.observation, one.reward, one.info, one.seat, one.extra or {})
+            for one in episode.turns
+        ],
         terminated=episode.terminated,
         truncated=episode.truncated,
         success=episode.success,
         failure=episode.failure,
+        failed_by=episode.failed_by or ("environment" if episode.failure else ""),
         max_turns=episode.max_turns,
         seat=episode.seat,
     )

@@ -55,3 +55,11 @@ class VersionChanged(UsageError):
 
 class EnvironmentFailure(GemError):
     """The environment itself broke: the episode is recorded as failed and the batch goes on."""
+
+
+class AgentFailure(GemError):
+    """An agent could not decide, because what it asks did not answer: its episode is not counted."""
+
+
+class AgentStopped(GemError):
+    """An agent is of no further use, or its owner wants everything to stop when it fails."""

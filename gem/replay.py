@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from gem import registry
 from gem.core import Env, Info
@@ -43,6 +43,8 @@ class TurnRecord:
     info: Info
     seat: int | None = None
     """Who acted; None where the record does not say."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """What the agent gave besides the action: its `note`, and what is in `Decision.extra`."""
 
 
 @dataclass(slots=True)
@@ -60,7 +62,9 @@ class EpisodeRecord:
     success: bool | None = None
     """Whether it was one for `seat`; None if the environment failed."""
     failure: str = ""
-    """What the environment raised, empty if nothing; the agent is not to blame for it."""
+    """Why it broke off, empty if it did not: the episode is not counted."""
+    failed_by: Literal["", "environment", "agent"] = ""
+    """Whose failure it was: the environment raised something, or the agent's server gave no answer."""
     max_turns: int = 0
     seat: int = 0
     """Where the agent sat whose episode it is, if there were several seats."""
@@ -80,6 +84,12 @@ class EpisodeRecord:
     def turn_count(self) -> int:
         """How many turns were taken."""
         return len(self.turns)
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """How many tokens went in and came out, as far as the agents counted them."""
+        extras = [turn.extra for turn in self.turns if turn.extra]
+        return sum(one.get("tokens_in", 0) for one in extras), sum(one.get("tokens_out", 0) for one in extras)
 
 
 @dataclass(frozen=True, slots=True)

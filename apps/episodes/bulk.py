@@ -89,13 +89,10 @@ def _seats(key: str, record: EpisodeRecord, agent_id: int, opponent_id: int | No
 
 def _turns(key: str, record: EpisodeRecord, stamp: str) -> Iterator[str]:
     for number, turn in enumerate(record.turns, start=1):
-        info, extra = turn.info, r"\N"
-        if "note" in info:  # the agent's, not the environment's
-            info = {name: value for name, value in info.items() if name != "note"}
-            extra = _json({"note": turn.info["note"]})
+        extra = _json(turn.extra) if turn.extra else r"\N"
         yield (
             f"{key}\t{number}\t{turn.seat or 0}\t{_text(turn.action)}\t{_text(turn.observation)}\t{turn.reward!r}"
-            f"\t{_json(info)}\t{extra}\t{stamp}\n"
+            f"\t{_json(turn.info)}\t{extra}\t{stamp}\n"
         )
 
 
