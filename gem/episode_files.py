@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -43,12 +43,16 @@ class StoredEpisode:
     """Who sat in the other seats, empty if nobody else did."""
 
 
-def line(record: EpisodeRecord, agent: str, opponent: str = "") -> str:
-    """The episode as one line of a file, end of line included; `opponent` sat in all seats but the record's."""
+def line(record: EpisodeRecord, agent: str, opponent: str = "", set_up: Mapping[str, Any] | None = None) -> str:
+    """The episode as one line of a file, end of line included.
+
+    `opponent` sat in all seats but the record's; `set_up` says how the agent was, where its name does not.
+    """
     data = {
         **asdict(record.identity),
         "agent": agent,
         "opponent": opponent,
+        **({} if set_up is None else {"agent_set_up": dict(set_up)}),
         "seat": record.seat,
         "index": record.index,
         "engine_version": gem.__version__,

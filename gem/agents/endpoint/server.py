@@ -26,6 +26,7 @@ MOST_LINE = 1024 * 1024
 AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 """Statuses after which the same request may succeed."""
 NOT_JSON = (ValueError, RecursionError)
+DONE = "[DONE]"
 
 
 class Fault(GemError):
@@ -117,6 +118,9 @@ class Server:
         return answer
 
     def _add(self, answer: Answer, piece: str, first: Callable[[], None]) -> None:
+        if piece.strip() == DONE:
+            answer.finish = answer.finish or "stop"
+            return
         data = json.loads(piece)
         if not isinstance(data, dict):
             raise ValueError("no object")
@@ -202,7 +206,7 @@ async def _whole(body: AsyncIterator[bytes]) -> AsyncIterator[str]:
 
 
 async def _events(body: AsyncIterator[bytes]) -> AsyncIterator[str]:
-    """The data of server-sent events, up to `[DONE]`.
+    """The data of server-sent events, up to the one that says it is done.
 
     Raises:
         UnicodeDecodeError: if it is not UTF-8.
@@ -220,10 +224,10 @@ async def _events(body: AsyncIterator[bytes]) -> AsyncIterator[str]:
                 data.append(line[5:].removeprefix(" "))
             elif not line.strip() and data:
                 event, data = "\n".join(data), []
-                if event.strip() == "[DONE]":
-                    return
                 yield event
+                if event.strip() == DONE:
+                    return
     decode(b"", True)
     last = "\n".join([*data, rest[5:].removeprefix(" ")] if rest.startswith("data:") else data)
-    if last.strip() and last.strip() != "[DONE]":
+    if last.strip():
         yield last
