@@ -30,7 +30,7 @@ CATEGORIES = {
     "qa": "Questions",
     "rg": "Reasoning",
     "terminal": "Terminal",
-    "duel": "Two seats",
+    "duel": "Duels",
     "dialogue": "Dialogues",
     "mix": "Mixtures",
 }

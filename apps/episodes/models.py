@@ -124,6 +124,8 @@ class Episode(models.Model):
     seat_count = models.PositiveSmallIntegerField(default=1, db_default=1)
     acting = models.PositiveSmallIntegerField(default=0, db_default=0)
     """The seat whose turn it is, or was when the episode ended."""
+    scored_seat = models.PositiveSmallIntegerField(default=0, db_default=0)
+    """The seat whose return and success count where the episode has to have one: an evaluated agent's."""
 
     seq = models.PositiveIntegerField(default=0)
     """Counts every change that a page shows; raised inside the transaction that makes the change."""

@@ -6,7 +6,7 @@ A page, the answer to a turn and the live events are drawn from the same snapsho
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,9 +68,28 @@ class Snapshot:
         return all(seat.agent.kind != Agent.Kind.HUMAN for seat in self.seats if seat.number != self.viewpoint)
 
     @property
+    def awaited(self) -> str:
+        """Who acts, in words that tell the seats apart."""
+        name = self.seat.agent.name
+        same = [seat for seat in self.seats if seat.agent.name == name]
+        return name if len(same) == 1 else f"The {self.seat.ordinal} seat"
+
+    @property
     def seat_won(self) -> bool:
         """Whether it was a success for the seat that sees this, or for any where nobody's is seen."""
         return any(seat.success for seat in self.seats if self.viewpoint in (SPECTATOR, seat.number))
+
+    @property
+    def seat_lost(self) -> bool:
+        """Whether it was a success for others only."""
+        return not self.seat_won and any(seat.success for seat in self.seats)
+
+    @property
+    def answer(self) -> str:
+        """What came of the last turn: for who took it, what that seat was told."""
+        if self.latest is None:
+            return ""
+        return self.observation if self.latest.seat == self.viewpoint else self.latest.observation
 
     @property
     def rival(self) -> str:
@@ -150,6 +169,14 @@ class Snapshot:
     def omitted(self) -> int:
         """How many early turns are not in `turns`."""
         return max(0, self.episode.turn_count - len(self.turns))
+
+
+def is_contest(seats: Sequence[Seat]) -> bool:
+    """Whether what one seat got the others lost."""
+    return abs(sum(seat.total_reward for seat in seats)) < _NOTHING
+
+
+_NOTHING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.urls import reverse_lazy
+from django.urls import reverse
 
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
@@ -77,8 +77,8 @@ PERSON = "person"
 class SeatsForm(forms.Form):
     """What the forms share: an environment, and what is asked besides where it has several seats."""
 
-    address = ""
-    """The form's own address, which another environment asks for its fields."""
+    page = ""
+    """The name of the form's own address, which another environment asks for its fields."""
 
     env_id = EnvironmentField()
 
@@ -88,7 +88,7 @@ class SeatsForm(forms.Form):
         assert isinstance(widget, forms.Select)
         widget.choices = environments()
         widget.attrs |= {
-            "hx-get": self.address,
+            "hx-get": reverse(self.page),
             "hx-select": "#seating",
             "hx-target": "#seating",
             "hx-swap": "outerHTML",
@@ -113,7 +113,7 @@ class SeatsForm(forms.Form):
 class NewForm(SeatsForm):
     """Play an environment oneself."""
 
-    address = reverse_lazy("play:new")
+    page = "play:new"
 
     opponent = forms.ChoiceField(
         label="Against",
@@ -167,7 +167,7 @@ class NewForm(SeatsForm):
 class WatchForm(SeatsForm):
     """Let an agent play live."""
 
-    address = reverse_lazy("play:watch_new")
+    page = "play:watch_new"
 
     agent = forms.ModelChoiceField(
         Agent.objects.none(),

@@ -89,7 +89,8 @@ def take_turn(
 ) -> Episode:
     """Play `action` if the page that sent it was up to date; an environment that breaks ends the episode as failed.
 
-    `as_written` sends a text that the environment cannot read, which its rules punish.
+    In a conversation a text that names no action is said. `as_written` sends a text that the environment cannot read,
+    which its rules punish.
 
     Raises:
         NotFound, NotYourTurn, OtherSeatActs, EpisodeOver, TurnTaken, ActionTooLong, Unreadable, Outdated: nothing
@@ -108,6 +109,7 @@ def take_turn(
                 raise TurnTaken(_meanwhile(episode, expected_seq))
             env = operations.restore(episode)
             if not as_written:
+                action = _spoken(env, own.number, action)
                 _check_readable(env, action)
             operations.record_turn(episode, env, action)
             shows.answer(episode)
@@ -206,6 +208,19 @@ def _meanwhile(episode: Episode, expected_seq: int) -> str:
         f"{turns} been played in another window. The board now shows it, your text is still in the field, and it is "
         "your turn."
     )
+
+
+def _spoken(env: gem.Env, seat: int, text: str) -> str:
+    """In a conversation, the action that says a text which names none; elsewhere the text as it is."""
+    pattern = getattr(env.unwrapped, "pattern", None)
+    if pattern is None or pattern.search(text) or "\\boxed" in text:
+        return text
+    view = env.view(seat)
+    if view["kind"] != "chat" or "say" not in view:
+        return text
+    before, after = view["say"]
+    said = text.strip().translate({ord("{"): "(", ord("}"): ")"})  # an action ends at its brace
+    return f"{before}{said}{after}"
 
 
 def _check_readable(env: gem.Env, action: str) -> None:

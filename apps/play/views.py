@@ -73,12 +73,19 @@ PLAYED = ("env_id", "opponent", "seat", "seed")
 
 def _begin(request: HttpRequest, form: NewForm) -> Episode:
     chosen = form.cleaned_data
-    who = {"user": request.user, "visitor": visitors.key(request)}
+    user, visitor = request.user, visitors.key(request)
     listed, env_id, seed = not chosen["unlisted"], chosen["env_id"], chosen["seed"]
     if form.seat_count == 1:
-        return operations.begin(env_id, seed=seed, listed=listed, **who)
-    seat = chosen["seat"]
-    return operations.begin_against(env_id, chosen["against"], seat=seat, seed=seed, listed=listed, **who)
+        return operations.begin(env_id, seed=seed, listed=listed, user=user, visitor=visitor)
+    return operations.begin_against(
+        env_id,
+        chosen["against"],
+        seat=chosen["seat"],
+        seed=seed,
+        listed=listed,
+        user=user,
+        visitor=visitor,
+    )
 
 
 @never_cache

@@ -2,6 +2,8 @@
 // episode has ended; after that, going to a turn is swapping two nodes, without a request. The address follows.
 // Keys: left and right arrow, Home, End, space.
 
+import { toLastMessage } from "./messages.js";
+
 const TURN_MS = 1000;
 const ADDRESS_MS = 200;
 
@@ -59,6 +61,7 @@ async function show(turn) {
   const frame = frames.get(at);
   if (!frame || Number(scrubber.value) !== at) return;
   board.replaceChildren(...frame.board);
+  toLastMessage();
   text.replaceChildren(...frame.text);
   document.querySelector("[data-player-total]").textContent = frame.total;
   mark();
@@ -156,3 +159,4 @@ document.addEventListener("keydown", (event) => {
 
 mark();
 loadAll();
+toLastMessage();

@@ -27,6 +27,11 @@ class Migration(migrations.Migration):
             field=models.PositiveSmallIntegerField(db_default=1, default=1),
         ),
         migrations.AddField(
+            model_name='episode',
+            name='scored_seat',
+            field=models.PositiveSmallIntegerField(db_default=0, default=0),
+        ),
+        migrations.AddField(
             model_name='seat',
             name='success',
             field=models.BooleanField(blank=True, null=True),
