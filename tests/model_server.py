@@ -169,15 +169,15 @@ def _deltas(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def bisect(asked: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """Halves what is left of the numbers, and says so in its reasoning."""
-    said = [(one["role"], _plain(one["content"])) for one in asked["messages"]]
+    said = [(one["role"], _plain(one["content"]) or str(one.get("tool_calls"))) for one in asked["messages"]]
     rules = next(text for role, text in said if role == "user")
     low, high = (int(number) for number in re.findall(r"(\d+) to (\d+)|between (\d+) and (\d+)", rules)[0] if number)
     for (role, text), (_, answer) in pairwise(said):
-        guess = re.search(r"\d+", text) if role == "assistant" else None
+        guess = re.search(r"boxed\{(\d+)", text) if role == "assistant" else None
         if guess and "higher" in answer:
-            low = max(low, int(guess[0]) + 1)
+            low = max(low, int(guess[1]) + 1)
         elif guess and "lower" in answer:
-            high = min(high, int(guess[0]) - 1)
+            high = min(high, int(guess[1]) - 1)
     middle = (low + high) // 2
     return {"content": f"\\boxed{{{middle}}}", "reasoning_content": f"It is from {low} to {high}. I try the middle."}, (
         "stop"
@@ -185,7 +185,7 @@ def bisect(asked: dict[str, Any]) -> tuple[dict[str, Any], str]:
 
 
 def _plain(content: Any) -> str:
-    return content if isinstance(content, str) else " ".join(part.get("text", "") for part in content)
+    return content or "" if isinstance(content, str | None) else " ".join(part.get("text", "") for part in content)
 
 
 def _call(asked: dict[str, Any]) -> tuple[dict[str, Any], str]:

@@ -92,7 +92,7 @@ class EndpointAgent:
         self._failed = 0
         report = _report(spent.plus(answer.usage), monotonic() - started, number)
         report |= {"first_seconds": round(server.first_seconds, 3), "model": answer.model}
-        return _decision(answer, request, report)
+        return _decision(answer, report)
 
     async def close(self) -> None:
         """As `AsyncAgent.close`; shared connections stay."""
@@ -137,12 +137,12 @@ def _report(usage: Usage, seconds: float, number: int) -> dict[str, Any]:
     return report
 
 
-def _decision(answer: Answer, request: Request, report: dict[str, Any]) -> Decision:
+def _decision(answer: Answer, report: dict[str, Any]) -> Decision:
     text, reasoning = answer.parted()
     action = text
     if answer.calls:
         calls = [call for _, call in sorted(answer.calls.items())]
-        action = clean(action_of(request.env, calls[0].name, calls[0].parsed()))  # a turn is one action
+        action = clean(action_of(calls))
         report["calls"] = [
             {"name": clean(call.name)[:200], "arguments": clean(call.arguments)[:MOST_NOTE_CHARS]} for call in calls
         ]

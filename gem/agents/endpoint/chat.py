@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gem.agents.agent import Exchange, Request
-from gem.agents.endpoint.functions import functions_of
+from gem.agents.endpoint.functions import calls_of, functions_of
 from gem.agents.endpoint.spec import EndpointSpec
 
 Message = dict[str, Any]
@@ -40,18 +40,37 @@ def plain_body(spec: EndpointSpec, said: Sequence[Message]) -> dict[str, Any]:
 
 def messages(spec: EndpointSpec, request: Request) -> list[Message]:
     """System message, the earlier turns that it reads again, and what it reads now."""
-    said: list[Message] = [{"role": "system", "content": spec.system}] if spec.system else []
     kept, lead = _kept(spec, request)
     first = len(request.past) - len(kept) + 1
-    for turn, exchange in enumerate(kept, start=first):
-        said.append({"role": "user", "content": lead + _filled(spec, request, exchange, turn)})
-        said.append({"role": "assistant", "content": exchange.action or NO_ANSWER})
-        lead = ""
     now = Exchange(request.observation, request.info, "")
-    text = lead + _filled(spec, request, now, len(request.past) + 1)
+    read = [_filled(spec, request, one, turn) for turn, one in enumerate([*kept, now], start=first)]
+    read[0] = lead + read[0]
     pictures = request.info.get("images") if spec.images else None
-    said.append({"role": "user", "content": _with_pictures(text, pictures) if pictures else text})
+    said: list[Message] = [{"role": "system", "content": spec.system}] if spec.system else []
+    said.append({"role": "user", "content": read[0]})
+    for number, (exchange, answer) in enumerate(zip(kept, read[1:], strict=True), start=first):
+        said += _called(exchange, answer, number) if spec.style == "tools" else _written(exchange, answer)
+    if pictures and said[-1]["role"] == "user":
+        said[-1]["content"] = _with_pictures(str(said[-1]["content"]), pictures)
+    elif pictures:
+        said.append({"role": "user", "content": _with_pictures("What you see now:", pictures)})
     return said
+
+
+def _written(exchange: Exchange, answer: str) -> list[Message]:
+    """An earlier action and what came back, as text."""
+    return [{"role": "assistant", "content": exchange.action or NO_ANSWER}, {"role": "user", "content": answer}]
+
+
+def _called(exchange: Exchange, answer: str, number: int) -> list[Message]:
+    """An earlier action as calls of functions, and what came back as their result."""
+    calls = [
+        {"id": f"turn{number}call{place}", "type": "function", "function": function}
+        for place, function in enumerate(calls_of(exchange.action), start=1)
+    ]
+    results = [{"role": "tool", "tool_call_id": call["id"], "content": "Answered together."} for call in calls]
+    results[-1]["content"] = answer
+    return [{"role": "assistant", "content": None, "tool_calls": calls}, *results]
 
 
 def _kept(spec: EndpointSpec, request: Request) -> tuple[Sequence[Exchange], str]:

@@ -1,22 +1,22 @@
-"""Native tool calls: the environment's action and tools as functions, and a call as the text of an action."""
+"""Native tool calls: the action and the environment's tools as functions, and calls as the text of an action."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
+from gem.agents.endpoint.answer import Call
 from gem.core import Env
 
 ACT = "act"
 """The function that takes the turn."""
+_BLOCK = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 
 
 def functions_of(env: Env) -> list[dict[str, Any]]:
-    """What a server may call in this environment, as it lists tools.
-
-    An environment offers more than `act` by having `functions`: a sequence of objects with `name`, `description`,
-    `parameters` (a JSON schema) and `as_action(arguments) -> str`.
-    """
+    """What a server may call in this environment, as it lists tools: `act`, and what `env.tool_schemas` describes."""
     act = {
         "name": ACT,
         "description": "Take your turn. Send the action exactly as the instructions ask for it.",
@@ -27,20 +27,36 @@ def functions_of(env: Env) -> list[dict[str, Any]]:
             "additionalProperties": False,
         },
     }
-    others = [{"name": one.name, "description": one.description, "parameters": one.parameters} for one in _offered(env)]
-    return [{"type": "function", "function": function} for function in (act, *others)]
+    return [{"type": "function", "function": act}, *getattr(env, "tool_schemas", ())]
 
 
-def action_of(env: Env, name: str, arguments: dict[str, Any]) -> str:
-    """The text that a call stands for; a call of what was not offered becomes an action that cannot be read."""
-    if name == ACT:
-        return str(arguments.get("action", ""))
-    for one in _offered(env):
-        if one.name == name:
-            return str(one.as_action(arguments))
-    return f"{name}({arguments})"
+def action_of(calls: Sequence[Call]) -> str:
+    """The text that an answer's calls stand for.
+
+    A call of `act` takes the turn; what was called before it in the same answer is dropped, because a turn is one
+    action. Calls of tools are written as environments read them (see `gem.tools`), and answered together.
+    """
+    for call in calls:
+        if call.name == ACT:
+            return str(call.parsed().get("action", ""))
+    return "\n".join(
+        f'<tool_call>{{"name": {json.dumps(call.name)}, "arguments": {json.dumps(call.parsed())}}}</tool_call>'
+        for call in calls
+    )
 
 
-def _offered(env: Env) -> Sequence[Any]:
-    found: Sequence[Any] = getattr(env, "functions", ())
-    return found
+def calls_of(action: str) -> list[dict[str, Any]]:
+    """The function calls that an action was, for the history that the server reads again."""
+    found = [_read(block) for block in _BLOCK.findall(action)]
+    calls = [one for one in found if one is not None] or [(ACT, {"action": action})]
+    return [{"name": name, "arguments": json.dumps(arguments)} for name, arguments in calls]
+
+
+def _read(block: str) -> tuple[str, Any] | None:
+    try:
+        data = json.loads(block)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(data, dict) or not isinstance(data.get("name"), str):
+        return None
+    return data["name"], data.get("arguments", {})

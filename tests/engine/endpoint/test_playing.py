@@ -12,6 +12,8 @@ import gem
 from gem import episode_files
 from gem.agents import Request, make_agent
 from gem.agents.endpoint import EndpointAgent, EndpointSpec, chat
+from gem.agents.endpoint.answer import Call
+from gem.agents.endpoint.functions import action_of, calls_of
 from gem.agents.endpoint.spec import SYSTEM
 from gem.errors import InvalidArgument
 from gem.replay import verify
@@ -123,6 +125,20 @@ def test_native_calls_take_the_turn(server: ModelServer, agent_of: MakeAgent, st
     assert record.turns[0].extra["calls"] == [{"name": "act", "arguments": '{"action": "\\\\boxed{25}"}'}]
     assert record.turns[0].extra["said"] == "Calling."
     assert [tool["function"]["name"] for tool in server.requests[0]["tools"]] == ["act"]
+    assert record.success
+    *_, asked, called, result = server.requests[-1]["messages"]
+    assert (asked["role"], called["role"], result["role"]) == ("tool", "assistant", "tool")
+    assert called["tool_calls"][0]["function"]["name"] == "act"
+    assert record.turns[-2].observation in result["content"]
+
+
+def test_calls_of_tools_become_the_text_that_environments_read() -> None:
+    calls = [Call("python", '{"code": "print(1)"}'), Call("search", '{"query": "x"}')]
+    action = action_of(calls)
+    assert action.splitlines()[0] == '<tool_call>{"name": "python", "arguments": {"code": "print(1)"}}</tool_call>'
+    assert [one["name"] for one in calls_of(action)] == ["python", "search"]
+    assert action_of([*calls, Call("act", '{"action": "\\\\boxed{1}"}')]) == "\\boxed{1}"
+    assert action_of([Call("act", "not JSON")]) == "not JSON"
 
 
 def test_it_sits_in_one_seat_and_reads_only_what_that_seat_may(server: ModelServer, agent_of: MakeAgent) -> None:
