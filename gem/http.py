@@ -35,7 +35,7 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 class HttpError(GemError):
-    """A request that got no answer; the message is a sentence that names no secret."""
+    """A request that got no answer; the message is a sentence that names neither a secret nor the address."""
 
 
 class Blocked(HttpError):
@@ -151,9 +151,9 @@ class Client:
         except (TimeoutError, httpcore.TimeoutException) as error:
             raise TimedOut(f"The server did not answer within {seconds:g} s.") from error
         except httpcore.ConnectError as error:
-            raise Unreachable(f"No connection to {origin(url)}: {_reason(error)}.") from error
+            raise Unreachable(f"No connection to the server: {_reason(error)}.") from error
         except httpcore.NetworkError as error:
-            raise Unreachable(f"The connection to {origin(url)} broke: {_reason(error)}.") from error
+            raise Unreachable("The connection to the server broke.") from error
         except (httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
             raise Garbled("The server sent something that is not HTTP, or closed the connection early.") from error
 
@@ -210,12 +210,12 @@ class _Pinned(httpcore.AsyncNetworkBackend):
         try:
             found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
-            raise Unreachable(f"The name {host} cannot be found.") from error
+            raise Unreachable("The name of the server cannot be found.") from error
         addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
         if not addresses or not all(self._guard.permits(address, port) for address in addresses):
             raise Blocked(
-                f"{host} on port {port} is not a public address, and this site does not allow it. "
-                "Whoever runs the site can put it on the list (PRIVATE_ENDPOINTS)."
+                "The server does not have a public address, and this site does not allow others. "
+                "Whoever runs the site can put its network on the list (PRIVATE_ENDPOINTS)."
             )
         for address in addresses[:-1]:
             try:
@@ -273,5 +273,5 @@ def _tls() -> ssl.SSLContext:
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong in a few words; the library's own text may be empty."""
-    return str(error).partition("\n")[0][:120] or type(error).__name__
+    """What went wrong in a few words; the library's own text names the address."""
+    return "its certificate is not valid" if "certificate" in str(error) else "it is not there, or refuses connections"

@@ -7,7 +7,7 @@ for record in rollout(make_agent("random"), slots):
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -40,7 +40,7 @@ class Slot:
 
 def rollout(
     agent: Player, slots: Iterable[Slot], *, num_envs: int = 16, opponent: Player | None = None
-) -> Iterator[EpisodeRecord]:
+) -> Generator[EpisodeRecord, None, None]:
     """Play every slot with `agent`, `num_envs` at a time, and yield each record when its episode ends.
 
     Where there are several seats, `agent` acts from `Slot.seat` and `opponent` from the others; without an opponent
@@ -49,7 +49,8 @@ def rollout(
     An environment that raises gives a record with `failure`; the others go on. So does an agent that raises
     `AgentFailure`. An agent with `decide` (see `AsyncAgent`) is asked for all episodes at the same time, and none of
     them waits for another. `slots` is read as places become free, so it may be endless. A slot's record does not
-    depend on `num_envs`. An agent's note on a decision, and what else it reports, is in the turn's `extra`.
+    depend on `num_envs`. Closing the generator cancels what agents are still asked. An agent's note on a
+    decision, and what else it reports, is in the turn's `extra`.
 
     Raises:
         InvalidArgument: if `num_envs` is below 1, or a slot has arguments that its environment does not take, or

@@ -171,6 +171,8 @@ def bisect(asked: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """Halves what is left of the numbers, and says so in its reasoning."""
     said = [(one["role"], _plain(one["content"]) or str(one.get("tool_calls"))) for one in asked["messages"]]
     rules = next(text for role, text in said if role == "user")
+    if not re.search(r"\d+ to \d+|between \d+ and", rules):
+        return {"content": "ready"}, "stop"
     low, high = (int(number) for number in re.findall(r"(\d+) to (\d+)|between (\d+) and (\d+)", rules)[0] if number)
     for (role, text), (_, answer) in pairwise(said):
         guess = re.search(r"boxed\{(\d+)", text) if role == "assistant" else None

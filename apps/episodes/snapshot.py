@@ -143,6 +143,19 @@ class Snapshot:
         return bool(show and show.paused)
 
     @property
+    def trouble(self) -> str:
+        """Why it paused by itself, in a sentence; empty if it did not."""
+        show = getattr(self.episode, "show", None)
+        return show.trouble if show and not self.episode.over else ""
+
+    @property
+    def spent(self) -> Spent | None:
+        """What the endpoint agents in it spent so far; None if there are none, or while that is not to be known."""
+        if self.sealed or all(seat.agent.kind != Agent.Kind.ENDPOINT for seat in self.seats):
+            return None
+        return spent(self.episode)
+
+    @property
     def pace(self) -> float | None:
         """Seconds from one of the agent's turns to the next, while it plays live."""
         show = getattr(self.episode, "show", None)
@@ -169,6 +182,21 @@ class Snapshot:
     def omitted(self) -> int:
         """How many early turns are not in `turns`."""
         return max(0, self.episode.turn_count - len(self.turns))
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Tokens and seconds of all turns together."""
+
+    tokens: int
+    seconds: float
+
+
+def spent(episode: Episode) -> Spent:
+    """What the turns of an episode took, as far as their agents counted it."""
+    extras = [extra for extra in episode.turns.values_list("extra", flat=True) if extra]
+    tokens = sum(extra.get("tokens_in", 0) + extra.get("tokens_out", 0) for extra in extras)
+    return Spent(tokens, sum(extra.get("seconds", 0.0) for extra in extras))
 
 
 def is_contest(seats: Sequence[Seat]) -> bool:

@@ -48,6 +48,7 @@ def evaluation(
     return {
         "job": job,
         "tally": tally,
+        "cost": _cost(job, tally),
         "lines": shown,
         "partly": only is not None,
         "elapsed": elapsed(job),
@@ -62,6 +63,14 @@ def evaluation(
         "low": min([0.0, *(line.tally.low for line in shown if line.tally.low is not None)]),
         "high": max([1.0, *(line.tally.high for line in shown if line.tally.high is not None)]),
     }
+
+
+def _cost(job: Job, tally: Tally) -> float | None:
+    """What the tokens cost so far, at the prices that the agent had when the job was submitted."""
+    prices = (job.set_up or {}).get("prices")
+    if not prices:
+        return None
+    return float(tally.tokens_in * prices["tokens_in"] + tally.tokens_out * prices["tokens_out"]) / 1e6
 
 
 def set_up(job: Job) -> dict[str, Any]:

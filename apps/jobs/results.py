@@ -31,6 +31,9 @@ class Tally:
     won: int = 0
     limited: int = 0
     errors: int = 0
+    unanswered: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
     turns: int = 0
     returns: float = 0.0
     squares: float = 0.0
@@ -45,6 +48,9 @@ class Tally:
             won=sum(shard.won for shard in rows),
             limited=sum(shard.limited for shard in rows),
             errors=sum(shard.errors for shard in rows),
+            unanswered=sum(shard.unanswered for shard in rows),
+            tokens_in=sum(shard.tokens_in for shard in rows),
+            tokens_out=sum(shard.tokens_out for shard in rows),
             turns=sum(shard.turns for shard in rows),
             returns=math.fsum(shard.return_sum for shard in rows),
             squares=math.fsum(shard.return_squares for shard in rows),
@@ -59,6 +65,21 @@ class Tally:
     def lost(self) -> int:
         """Ended by the environment's rules, not solved."""
         return self.n - self.won - self.limited
+
+    @property
+    def tokens(self) -> int:
+        """In and out together."""
+        return self.tokens_in + self.tokens_out
+
+    @property
+    def tokens_each(self) -> float | None:
+        """Tokens for each finished episode."""
+        return self.tokens / self.done if self.done else None
+
+    @property
+    def broken(self) -> int:
+        """Episodes in which the environment broke."""
+        return self.errors - self.unanswered
 
     @property
     def mean(self) -> float | None:
@@ -120,7 +141,7 @@ WORDS = {
     "won": "solved",
     "lost": "not solved",
     "limit": "turn limit",
-    "error": "environment error, not counted",
+    "error": "broke off, not counted",
     "running": "running",
     "queued": "queued",
 }

@@ -168,14 +168,14 @@ def pause(episode_id: str) -> None:
 
 
 def resume(episode_id: str) -> None:
-    """Go on at the show's pace, beginning now. Raises as `pause`."""
-    _change(episode_id, paused=False, turns_due=0, next_turn_at=Now())
+    """Go on at the show's pace, beginning now; an agent that gave no answer is asked again. Raises as `pause`."""
+    _change(episode_id, paused=False, turns_due=0, trouble="", next_turn_at=Now())
 
 
 def one_turn(episode_id: str) -> None:
     """Take one turn now and no other one: a running show pauses. Raises as `pause`."""
     due = Least(models.F("turns_due") + 1, TURNS_DUE_AT_MOST)
-    _change(episode_id, paused=True, turns_due=due, next_turn_at=Now())
+    _change(episode_id, paused=True, turns_due=due, trouble="", next_turn_at=Now())
 
 
 def set_pace(episode_id: str, seconds: float) -> None:

@@ -16,6 +16,7 @@ from gem.cli.report import Who
 from gem.errors import UsageError
 
 if TYPE_CHECKING:
+    from gem.agents import Player
     from gem.evaluate import Outcome
     from gem.replay import EpisodeRecord
     from gem.rollout import Slot
@@ -57,9 +58,10 @@ def run(
 
     given = {"benchmark": benchmark, "env_ids": env, "episodes_per_env": episodes, "seed": seed, "repeats": repeats}
     spec = _spec(agent=agent, num_envs=num_envs, max_turns=max_turns, opponent=opponent, **given)
+    player: Player
     if agent == "endpoint":
-        player = endpoint.make(options, num_envs)
-        who = Who(endpoint.label(player), opponent, player.spec)
+        player = asked = endpoint.make(options, num_envs)
+        who = Who(endpoint.label(asked), opponent, asked.spec)
     else:
         endpoint.refuse(options)
         player, who = make_agent(agent), Who(agent, opponent)

@@ -11,7 +11,7 @@ from django import template
 from django.templatetags.static import static
 from django.utils.safestring import SafeString, mark_safe
 
-from apps.episodes.models import ORDINALS, Episode
+from apps.episodes.models import ORDINALS, Episode, Turn
 from apps.episodes.snapshot import Snapshot, is_contest
 from gem.views import Cell, View
 
@@ -57,6 +57,19 @@ def seat_ordinal(number: int) -> str:
 
 
 @register.filter
+def taken(turn: Turn) -> str:
+    """What an endpoint agent's turn took: `412 in, 96 out, 1.9 s`."""
+    extra = turn.extra or {}
+    parts = [f"{extra.get(name, 0):,} {word}" for name, word in (("tokens_in", "in"), ("tokens_out", "out"))]
+    if not (extra.get("tokens_in") or extra.get("tokens_out")):
+        parts = []  # the server does not count
+    parts.append(f"{extra.get('seconds', 0.0):,.1f} s")
+    if extra.get("requests", 1) > 1:
+        parts.append(f"{extra['requests']} requests")
+    return ", ".join(parts)
+
+
+@register.filter
 def keycap(key: str) -> str:
     """What is printed on a key: `↑` for `ArrowUp`."""
     return _KEYS.get(key, key.upper() if len(key) == 1 else key)
@@ -72,6 +85,8 @@ def board_template(view: View) -> str:
 def outcome(episode: Episode) -> dict[str, str]:
     """How an episode ended, as a glyph and words: `{% outcome episode %}`."""
     tone, glyph, words = STATES[Episode.Outcome(episode.outcome)]
+    if episode.failed_by == Episode.FailedBy.AGENT:
+        words = "No answer from the agent, not counted"
     if episode.seat_count > 1 and episode.status == Episode.Status.ENDED:
         tone, glyph, words = _result(episode)
     return {"tone": tone, "glyph": glyph, "words": words}

@@ -126,8 +126,8 @@ def test_native_calls_take_the_turn(server: ModelServer, agent_of: MakeAgent, st
     assert record.turns[0].extra["said"] == "Calling."
     assert [tool["function"]["name"] for tool in server.requests[0]["tools"]] == ["act"]
     assert record.success
-    *_, asked, called, result = server.requests[-1]["messages"]
-    assert (asked["role"], called["role"], result["role"]) == ("tool", "assistant", "tool")
+    *_, called, result = server.requests[-1]["messages"]
+    assert (called["role"], result["role"]) == ("assistant", "tool")
     assert called["tool_calls"][0]["function"]["name"] == "act"
     assert record.turns[-2].observation in result["content"]
 
