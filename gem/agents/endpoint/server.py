@@ -48,11 +48,11 @@ class Hosts:
 
     def __init__(self, client: Client) -> None:
         self.client = client
-        self._gates: dict[tuple[str, int], asyncio.Semaphore] = {}
+        self._gates: dict[tuple[str, SecretStr | None, int], asyncio.Semaphore] = {}
 
-    def gate(self, url: str, most: int) -> asyncio.Semaphore:
-        """Lets `most` requests to this server through at a time."""
-        return self._gates.setdefault((origin(url), most), asyncio.Semaphore(most))
+    def gate(self, url: str, key: SecretStr | None, most: int) -> asyncio.Semaphore:
+        """Lets `most` requests to this server through at a time; each key has a limit of its own."""
+        return self._gates.setdefault((origin(url), key, most), asyncio.Semaphore(most))
 
 
 class Server:
@@ -74,7 +74,7 @@ class Server:
             Fault: if there is no usable answer.
         """
         spec = self._spec
-        async with self._hosts.gate(spec.url, spec.concurrency):
+        async with self._hosts.gate(spec.url, self._key, spec.concurrency):
             started = monotonic()
             answer = Answer()
             try:
