@@ -137,7 +137,7 @@ class Player:
             if taken is None or taken.over:
                 return
             past.append(Exchange(reading, own, decision.action))
-            number, observation, info = number + 1, taken.turn.observation, taken.turn.info
+            number, observation, info = taken.turn.number + 1, taken.turn.observation, taken.turn.info
 
     async def _decide(self, agent: AnyAgent, request: Request) -> Decision:
         limit = settings.TURN_SECONDS

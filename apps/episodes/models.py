@@ -235,6 +235,8 @@ class Seat(models.Model):
     """Whether the episode was a success for this seat; empty while it runs."""
     set_up = models.JSONField(null=True, blank=True)
     """How the agent was set up when it began (`Agent.set_up`). Episodes of a job have that on the job."""
+    held = models.TextField(blank=True, default="", db_default="")
+    """Where all act at the same time: its action for this round, until those are there that the record has before."""
 
     class Meta:
         indexes = [models.Index(fields=["user", "episode"]), models.Index(fields=["agent", "episode"])]

@@ -276,6 +276,25 @@ def record_turn(episode: Episode, env: gem.Env, action: str, *, extra_info: Mapp
     return turn
 
 
+def hold(episode: Episode, seat: Seat, action: str) -> Episode:
+    """Keep the action of a seat that is awaited after others; `play_held` takes it when it is its turn."""
+    episode.seats.filter(number=seat.number).update(held=storable(action))
+    return touch(episode)
+
+
+def play_held(episode: Episode, env: gem.Env) -> Turn | None:
+    """After a turn, take those that are held until now; the last of them, None if there is none.
+
+    Raises:
+        EnvironmentFailure: as `record_turn`.
+    """
+    turn = None
+    while not episode.over and (seat := episode.seats.exclude(held="").filter(number=episode.acting).first()):
+        episode.seats.filter(number=seat.number).update(held="")
+        turn = record_turn(episode, env, seat.held)
+    return turn
+
+
 def abandon(episode: Episode) -> Episode:
     """End the episode without a result, as its player or starter wishes; what was played stays.
 
@@ -366,6 +385,7 @@ def _end(episode: Episode, status: Episode.Status) -> None:
     episode.status = status
     episode.ended = timezone.now()
     episode.state = None
+    episode.seats.exclude(held="").update(held="")
 
 
 def adopt(user: User, visitor: str) -> int:

@@ -19,7 +19,7 @@ from gem import replay
 from gem.agents import has_expert
 from gem.errors import GemError, UnknownEnvironment
 from gem.seats import SPECTATOR, perceived, rewards
-from gem.views import TextView, View
+from gem.views import TextView, View, without_acts
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +40,8 @@ class Snapshot:
     """The seat that sees this, or `gem.seats.SPECTATOR`."""
     sealed: bool
     """Whether the seats still have secrets from one another."""
+    to_act: tuple[int, ...]
+    """The seats that are awaited: several where all act at the same time."""
 
     @property
     def seat(self) -> Seat:
@@ -53,14 +55,18 @@ class Snapshot:
 
     def _standing(self, seat: Seat) -> Standing:
         own = seat.number == self.viewpoint
-        acts = not self.episode.over and seat.number == self.episode.acting
         known = own or not self.sealed
-        return Standing(seat, own=own, acts=acts, total=seat.total_reward if known else None)
+        return Standing(seat, own, seat.number in self.to_act, bool(seat.held), seat.total_reward if known else None)
 
     @property
     def yours(self) -> bool:
         """Whether it is the turn of the seat that sees this."""
-        return not self.episode.over and self.episode.acting == self.viewpoint
+        return self.viewpoint in self.to_act
+
+    @property
+    def has_chosen(self) -> bool:
+        """Whether the seat that sees this has acted in a round that waits for others."""
+        return self.viewpoint != SPECTATOR and bool(self.seats[self.viewpoint].held)
 
     @property
     def among_agents(self) -> bool:
@@ -69,10 +75,12 @@ class Snapshot:
 
     @property
     def awaited(self) -> str:
-        """Who acts, in words that tell the seats apart."""
-        name = self.seat.agent.name
-        same = [seat for seat in self.seats if seat.agent.name == name]
-        return name if len(same) == 1 else f"The {self.seat.ordinal} seat"
+        """Who acts, in words that tell the seats apart: "expert acts"."""
+        if len(self.to_act) > 1:
+            return "Both choose at once" if len(self.seats) == 2 else "All choose at once"
+        seat = self.seats[self.to_act[0]] if self.to_act else self.seat
+        same = [other for other in self.seats if other.agent.name == seat.agent.name]
+        return f"{seat.agent.name if len(same) == 1 else f'The {seat.ordinal} seat'} acts"
 
     @property
     def seat_won(self) -> bool:
@@ -214,6 +222,8 @@ class Standing:
     seat: Seat
     own: bool
     acts: bool
+    chosen: bool
+    """It has acted in a round that waits for others."""
     total: float | None
     """What it has earned; None while that is hidden."""
 
@@ -244,13 +254,18 @@ class Moment:
 def snapshot(episode: Episode, viewpoint: int) -> Snapshot:
     """The episode now, as `viewpoint` may see it: a seat, or `gem.seats.SPECTATOR`."""
     sealed = episode.sealed
+    seats = list(episode.seats.select_related("agent", "user").order_by("number"))
+    view, to_act = _now(episode, viewpoint)
+    if viewpoint != SPECTATOR and seats[viewpoint].held:
+        view = without_acts(view)
     return Snapshot(
         episode=episode,
-        seats=list(episode.seats.select_related("agent", "user").order_by("number")),
-        view=picture(episode, viewpoint),
+        seats=seats,
+        view=view,
         turns=[conceal(turn, viewpoint, sealed=sealed) for turn in episode.turns.order_by("-number")[:HISTORY]],
         viewpoint=viewpoint,
         sealed=sealed,
+        to_act=tuple(number for number in to_act if not seats[number].held),
     )
 
 
@@ -259,12 +274,13 @@ def public_snapshot(episode: Episode) -> Snapshot:
     return snapshot(episode, public_viewpoint(episode))
 
 
-def picture(episode: Episode, viewpoint: int) -> View:
-    """The board after the last turn, as `viewpoint` sees it; text where it can no longer be drawn."""
+def _now(episode: Episode, viewpoint: int) -> tuple[View, tuple[int, ...]]:
+    """The board after the last turn, as `viewpoint` sees it, and who is awaited; text where it cannot be drawn."""
     try:
-        return restore(episode).view(viewpoint)
+        env = restore(episode)
     except Outdated as error:
-        return _words(episode, str(error))
+        return _words(episode, str(error)), () if episode.over else (episode.acting,)
+    return env.view(viewpoint), () if episode.over else env.to_act
 
 
 def moments(episode: Episode, first: int, last: int, viewpoint: int) -> list[Moment]:

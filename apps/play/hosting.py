@@ -59,6 +59,7 @@ class Taken:
     """A turn that was recorded, and what follows."""
 
     turn: Turn
+    """The last one: a person's in the same round may have followed the agent's."""
     over: bool
     wait: float
     """Seconds until the next turn is due."""
@@ -157,6 +158,7 @@ def take_turn(episode_id: str, token: UUID, env: gem.Env, number: int, decision:
     if wait > EARLY_SECONDS:
         return wait
     turn = operations.record_turn(episode, env, decision.action, extra_info=decision.kept)
+    turn = operations.play_held(episode, env) or turn
     Show.objects.filter(pk=episode_id).update(
         attempt=0,
         turns_due=F("turns_due") - 1 if show.paused else 0,

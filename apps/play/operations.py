@@ -89,6 +89,8 @@ def take_turn(
 ) -> Episode:
     """Play `action` if the page that sent it was up to date; an environment that breaks ends the episode as failed.
 
+    Where all seats act at the same time, the action of a later seat is held until the earlier ones have acted.
+
     In a conversation a text that names no action is said. `as_written` sends a text that the environment cannot read,
     which its rules punish.
 
@@ -103,15 +105,18 @@ def take_turn(
             own = _own_seat(episode, user, visitor)
             if episode.over:
                 raise EpisodeOver("Your turn was not played. The board shows how it ended.")
-            if episode.acting != own.number:
-                raise OtherSeatActs(_waiting(episode))
+            env = operations.restore(episode)
+            if own.number not in env.to_act or own.held:
+                raise OtherSeatActs(_waiting(episode, own))
             if episode.seq != expected_seq:
                 raise TurnTaken(_meanwhile(episode, expected_seq))
-            env = operations.restore(episode)
             if not as_written:
                 action = _spoken(env, own.number, action)
                 _check_readable(env, action)
+            if episode.acting != own.number:
+                return operations.hold(episode, own, action)
             operations.record_turn(episode, env, action)
+            operations.play_held(episode, env)
             shows.answer(episode)
     except EnvironmentFailure as failure:
         return operations.fail(episode, str(failure))
@@ -189,8 +194,10 @@ def _own_seat(episode: Episode, user: Viewer, visitor: str) -> Seat:
     raise NotYourTurn("Somebody else plays this episode. You can watch it, or fork it and play on from any turn.")
 
 
-def _waiting(episode: Episode) -> str:
+def _waiting(episode: Episode, own: Seat) -> str:
     """Whom the episode waits for."""
+    if own.held:
+        return "Your choice of this round is sealed already. The round is played when everybody has chosen."
     seat = episode.seats.select_related("agent").get(number=episode.acting)
     if seat.is_free:
         return "Nothing was played. The seat that acts now is still free: send its link to the person you play against."
@@ -200,6 +207,8 @@ def _waiting(episode: Episode) -> str:
 
 def _meanwhile(episode: Episode, expected_seq: int) -> str:
     """What has happened since the page was drawn."""
+    if episode.seat_count > 1:
+        return "The other seat has acted meanwhile. Nothing was played; your text is still in the field, send it again."
     played = list(episode.turns.filter(seq__gt=expected_seq).order_by("number").values_list("number", flat=True))
     if not played:
         return "The episode has changed in another window. Your turn was not played; the text is still in the field."

@@ -236,8 +236,17 @@ function rove(cells) {
 
 // ---------------------------------------------------------------- after a turn
 
+const { title } = document;
+
+/** Where somebody else acts too, the title says when it is one's turn, also in another tab. */
+function sayWhoseTurn() {
+  if (!document.querySelector("#scoreline .seats")) return;
+  document.title = document.querySelector('#scoreline [data-turn="yours"]') ? `Your turn · ${title}` : title;
+}
+
 function drawn() {
   goOn();
+  sayWhoseTurn();
   toLastMessage();
   composing.drawn();
   const cells = rows();

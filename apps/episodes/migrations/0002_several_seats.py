@@ -33,6 +33,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='seat',
+            name='held',
+            field=models.TextField(blank=True, db_default='', default=''),
+        ),
+        migrations.AddField(
+            model_name='seat',
             name='success',
             field=models.BooleanField(blank=True, null=True),
         ),

@@ -149,6 +149,16 @@ def test_a_sealed_choice_changes_nothing_for_the_other_seat(who: str) -> None:
     assert own[0]["/episodes/ID/turns/1/raw.json"] != own[1]["/episodes/ID/turns/1/raw.json"]
 
 
+@pytest.mark.parametrize("who", ["seat-0", "watch"])
+def test_a_choice_that_is_held_changes_nothing_for_who_has_not_chosen(who: str) -> None:
+    tables = []
+    for choice in ("silent", "betray"):
+        people, episode = of_two(DILEMMA, 7)
+        people[1].send(episode, BOX % choice)
+        tables.append((people, Episode.objects.get(pk=episode.pk)))
+    check_same(*looked_at(tables, who))
+
+
 def test_both_choices_are_shown_when_both_are_made() -> None:
     people, episode = of_two(DILEMMA, 7)
     people[0].send(episode, BOX % "betray")

@@ -12,7 +12,7 @@ from tests.apps.agents import built_in
 from tests.apps.play.people import BOX, Person, notice
 from tests.apps.play.seats import act_for_agents, pair
 
-TICTACTOE = "duel:TicTacToe-v0"
+TICTACTOE, DILEMMA = "duel:TicTacToe-v0", "duel:PrisonersDilemma-v0"
 ONE_SEAT = "game:GuessTheNumber-v0-hard"
 
 pytestmark = pytest.mark.django_db
@@ -283,3 +283,51 @@ def test_neither_hint_nor_undo_help_against_a_person() -> None:
     answer = people[0].client.post(f"/play/{episode.id}/undo/", headers={"HX-Request": "true"})
     assert "cannot be taken back" in notice(answer)
     assert people[1].client.get(f"/play/{episode.id}/hint/").status_code == 302
+
+
+# ---------------------------------------------------------------- where all act at the same time
+
+
+def test_who_comes_second_in_the_record_may_choose_first() -> None:
+    people, episode = pair(DILEMMA)
+    assert "Both choose at once" in Person().page(episode)
+    assert people[1].send(episode, BOX % "betray").status_code == 200
+    page = people[1].page(episode)
+    assert "Your choice is sealed" in page
+    assert 'name="act"' not in page, "nothing is left to choose"
+    assert "has chosen" in people[0].page(episode)
+    assert "Your turn" in people[0].page(episode)
+    episode.refresh_from_db()
+    assert (episode.turn_count, episode.acting) == (0, 0)
+    people[0].send(episode, BOX % "silent")
+    episode.refresh_from_db()
+    actions = list(episode.turns.order_by("number").values_list("seat", "action"))
+    assert actions == [(0, BOX % "silent"), (1, BOX % "betray")]
+    assert operations.verify(episode) is None
+    assert not episode.seats.exclude(held="").exists()
+
+
+def test_a_choice_that_is_sealed_is_not_changed() -> None:
+    people, episode = pair(DILEMMA)
+    people[1].send(episode, BOX % "betray")
+    answer = people[1].send(episode, BOX % "silent")
+    assert "sealed already" in notice(answer)
+    assert episode.seats.get(number=1).held == BOX % "betray"
+
+
+def test_a_choice_is_held_for_an_agent_too(person: Person) -> None:
+    episode = person.begin(DILEMMA, 5, opponent="expert", seat="1")
+    assert person.send(episode, BOX % "betray").status_code == 200
+    act_for_agents(episode)
+    episode.refresh_from_db()
+    assert list(episode.turns.order_by("number").values_list("seat", flat=True))[:2] == [0, 1]
+    assert episode.turns.get(number=2).action == BOX % "betray"
+    assert operations.verify(episode) is None
+
+
+def test_what_is_held_is_gone_when_somebody_gives_up() -> None:
+    people, episode = pair(DILEMMA)
+    people[1].send(episode, BOX % "betray")
+    people[0].client.post(f"/play/{episode.id}/abandon/")
+    assert not episode.seats.exclude(held="").exists()
+    assert "betray" not in people[0].page(episode).partition('id="turns"')[2]

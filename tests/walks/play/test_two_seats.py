@@ -59,7 +59,9 @@ def both(page: Page, second_page: Callable[[], Page], env_id: str) -> tuple[Page
 
 
 def expect_turn_of(own: Page, other: Page) -> None:
-    """Each page says in words whose turn it is."""
+    """Each page says in words whose turn it is, and its title too."""
+    expect(own).to_have_title(re.compile("^Your turn"))
+    expect(other).to_have_title(re.compile("^Play"))
     expect(own.locator("#scoreline .seat[data-turn]")).to_have_text("Your turn")
     expect(other.locator("#scoreline")).to_contain_text("The other person acts")
 
@@ -112,6 +114,13 @@ def test_a_round_is_sealed_until_both_have_chosen(page: Page, second_page: Calla
     second.get_by_role("button", name="silent").click()
     for one in (first, second):
         expect(one.locator("#turns li").first).to_contain_text("the first player chose betray", ignore_case=True)
+    second.get_by_role("button", name="silent").click()
+    expect(second.locator("#scoreline")).to_contain_text("Your choice is sealed")
+    expect(first.locator("#scoreline")).to_contain_text("has chosen")
+    first.keyboard.press("s")
+    for one in (first, second):
+        expect(one.locator("#turns li")).to_have_count(4)
+        expect(one.locator("#scoreline .seat[data-turn]")).to_have_text("Your turn")
     check_looks(first)
 
 
