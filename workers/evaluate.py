@@ -21,7 +21,7 @@ from apps.leaderboard.operations import record_scores
 from apps.queue import beat, enqueue
 from gem.replay import EpisodeRecord
 from gem.rollout import rollout
-from workers.lease import Lease, Watched, watched
+from workers.lease import Lease, WatchedAsync, watched
 
 CHUNK_SECONDS = 0.5
 """A job's page shows episodes about that soon after they end."""
@@ -57,11 +57,12 @@ def play(claim: Claim, lease: Lease) -> bool:
         LeaseLost, Stopping: as `Lease.check`; what was recorded stays.
     """
     agent = watched(player(claim.agent, claim.set_up), lease)
-    opponent = player(claim.opponent) if claim.opponent else None
+    opponent = watched(player(claim.opponent), lease) if claim.opponent else None
+    slow = isinstance(agent, WatchedAsync) or isinstance(opponent, WatchedAsync)
     ended = False
     started = monotonic()
     episodes = rollout(agent, claim.slots(), num_envs=claim.spec.num_envs, opponent=opponent)
-    for records in _chunks(episodes, CHUNK_SECONDS if isinstance(agent, Watched) else 0.0):
+    for records in _chunks(episodes, 0.0 if slow else CHUNK_SECONDS):
         lease.check()
         failpoint("played")
         ended = leases.record_episodes(claim, records, Spent(monotonic() - started, agent.seconds))

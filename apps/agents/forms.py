@@ -157,7 +157,7 @@ class EndpointForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Hand the values to the specification; what it refuses is an error of the field that it names."""
         values = super().clean() or {}
-        if self.errors:
+        if self.errors.keys() - {"name"}:
             return values
         try:
             self.spec = EndpointSpec.model_validate(_wanted(values))
@@ -183,8 +183,10 @@ def initial(stored: Endpoint | None = None) -> dict[str, Any]:
 
 def _shown(values: dict[str, Any]) -> dict[str, Any]:
     prices = values.pop("prices", None) or {}
+    whole = {name: int(value) for name, value in values.items() if isinstance(value, float) and value.is_integer()}
     return {
         **values,
+        **whole,
         "stop": "\n".join(values["stop"]),
         "more": json.dumps(values["more"]) if values["more"] else "",
         "price_in": prices.get("tokens_in"),

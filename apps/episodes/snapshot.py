@@ -10,6 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import BigIntegerField, FloatField, Sum
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast
+
 from apps.agents.models import Agent
 from apps.episodes.errors import Outdated
 from apps.episodes.models import Episode, Seat, Turn
@@ -202,9 +206,12 @@ class Spent:
 
 def spent(episode: Episode) -> Spent:
     """What the turns of an episode took, as far as their agents counted it."""
-    extras = [extra for extra in episode.turns.values_list("extra", flat=True) if extra]
-    tokens = sum(extra.get("tokens_in", 0) + extra.get("tokens_out", 0) for extra in extras)
-    return Spent(tokens, sum(extra.get("seconds", 0.0) for extra in extras))
+    sums = episode.turns.order_by().aggregate(
+        tokens_in=Sum(Cast(KT("extra__tokens_in"), BigIntegerField())),
+        tokens_out=Sum(Cast(KT("extra__tokens_out"), BigIntegerField())),
+        seconds=Sum(Cast(KT("extra__seconds"), FloatField())),
+    )
+    return Spent((sums["tokens_in"] or 0) + (sums["tokens_out"] or 0), sums["seconds"] or 0.0)
 
 
 def is_contest(seats: Sequence[Seat]) -> bool:
