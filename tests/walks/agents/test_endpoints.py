@@ -90,7 +90,8 @@ def test_it_rests_when_no_answer_comes_and_is_asked_again(logged_in: Page, serve
     page.get_by_label("Environment", exact=True).select_option("game:GuessTheNumber-v0-hard")
     page.get_by_label("Seed", exact=True).fill("2")
     page.get_by_role("main").get_by_role("button", name="Watch").click()
-    expect(page.locator("#trouble")).to_contain_text("shaky gave no answer at turn 1. The server answered 400.", timeout=FINISH_MS)
+    sentence = "shaky gave no answer at turn 1. The server answered 400."
+    expect(page.locator("#trouble")).to_contain_text(sentence, timeout=FINISH_MS)
     expect(page.locator("#scoreline")).to_contain_text("paused")
     check_looks(page)
     server.well = True
