@@ -71,3 +71,11 @@ class ToolError(GemError):
 
 class SandboxUnavailable(UsageError, RuntimeError):
     """This machine cannot confine untrusted code, so it is not run; the message says why and what to do."""
+
+
+class AgentFailure(GemError):
+    """An agent could not decide, because what it asks did not answer: its episode is not counted."""
+
+
+class AgentStopped(GemError):
+    """An agent is of no further use, or its owner wants everything to stop when it fails."""

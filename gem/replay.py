@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
-from typing import Any
+from typing import Any, Literal
 
 from gem import registry
 from gem.core import Env, Info
@@ -56,6 +56,8 @@ class TurnRecord:
     info: Info
     seat: int | None = None
     """Who acted; None where the record does not say."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """What the agent gave besides the action: its `note`, and what is in `Decision.extra`."""
 
 
 @dataclass(slots=True)
@@ -73,7 +75,9 @@ class EpisodeRecord:
     success: bool | None = None
     """Whether it was one for `seat`; None if the environment failed."""
     failure: str = ""
-    """What the environment raised, empty if nothing; the agent is not to blame for it."""
+    """Why it broke off, empty if it did not: the episode is not counted."""
+    failed_by: Literal["", "environment", "agent"] = ""
+    """Whose failure it was: the environment raised something, or the agent's server gave no answer."""
     max_turns: int = 0
     seat: int = 0
     """Where the agent sat whose episode it is, if there were several seats."""
@@ -98,6 +102,12 @@ class EpisodeRecord:
     def infos(self) -> list[Info]:
         """All infos, that of the reset first."""
         return [self.first_info, *(turn.info for turn in self.turns)]
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """How many tokens went in and came out, as far as the agents counted them."""
+        extras = [turn.extra for turn in self.turns if turn.extra]
+        return sum(one.get("tokens_in", 0) for one in extras), sum(one.get("tokens_out", 0) for one in extras)
 
 
 @dataclass(frozen=True, slots=True)

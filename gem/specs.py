@@ -15,6 +15,7 @@ MAX_EPISODES_PER_ENV = 10_000
 MAX_SEED = 2**53
 MAX_NUM_ENVS = 256
 MAX_TURNS = 1000
+MAX_REPEATS = 64
 
 
 class Part(NamedTuple):
@@ -53,6 +54,8 @@ class EvaluationSpec(BaseModel):
     episodes_per_env: int = 100
     seed: int = 0
     """The first seed; each environment is played with this one and those that follow it."""
+    repeats: int = 1
+    """How often each seed is played: several tries at the same problem."""
     num_envs: int = 16
     """How many episodes are played at the same time."""
     max_turns: int | None = None
@@ -121,6 +124,11 @@ class EvaluationSpec(BaseModel):
     def _num_envs_in_range(cls, value: int) -> int:
         return _within(value, 1, MAX_NUM_ENVS, "The number of parallel environments")
 
+    @field_validator("repeats")
+    @classmethod
+    def _repeats_in_range(cls, value: int) -> int:
+        return _within(value, 1, MAX_REPEATS, "The number of tries at each seed")
+
     @field_validator("max_turns")
     @classmethod
     def _max_turns_in_range(cls, value: int | None) -> int | None:
@@ -145,10 +153,12 @@ class EvaluationSpec(BaseModel):
 
     @property
     def parts(self) -> list[Part]:
-        """What is to be played, environment by environment."""
+        """What is to be played, environment by environment; each of them once for every repeat."""
         if self.benchmark and self.is_present:
-            return [Part(e.env_id, e.first_seed, e.episodes) for e in benchmarks.load(self.benchmark).entries]
-        return [Part(env_id, self.seed, self.episodes_per_env) for env_id in self.env_ids]
+            once = [Part(e.env_id, e.first_seed, e.episodes) for e in benchmarks.load(self.benchmark).entries]
+        else:
+            once = [Part(env_id, self.seed, self.episodes_per_env) for env_id in self.env_ids]
+        return [part for part in once for _ in range(self.repeats)]
 
     @property
     def for_several(self) -> list[str]:

@@ -135,6 +135,23 @@ SHOWS_PER_PERSON = env.int("SHOWS_PER_PERSON", default=8)
 TURN_SECONDS = env.float("TURN_SECONDS", default=30.0)
 """How long an agent may think about one turn of a live episode."""
 
+# ---------------------------------------------------------------- endpoint agents
+
+PRIVATE_ENDPOINTS = env.list("PRIVATE_ENDPOINTS", default=["127.0.0.0/8:*", "[::1/128]:*"] if LOCAL_MODE else [])
+"""Networks and ports that endpoint agents may ask although their addresses are not public: `10.1.0.0/16:8000`."""
+ENDPOINT_KEYS_FILE = Path(env.str("ENDPOINT_KEYS_FILE", default=str(STATE_DIR / "endpoint_keys")))
+"""Holds what the keys of endpoint agents are sealed with, newest first; made on first use. Every process needs it."""
+ENDPOINT_CONCURRENCY = env.int("ENDPOINT_CONCURRENCY", default=64)
+"""Requests that one endpoint agent may have under way from one process."""
+ENDPOINT_PATIENCE = env.float("ENDPOINT_PATIENCE", default=900.0)
+"""Seconds that an endpoint agent may take for one turn, all tries together."""
+ENDPOINT_TRIALS_PER_MINUTE = env.int("ENDPOINT_TRIALS_PER_MINUTE", default=10)
+"""How often one person may try an endpoint in a minute."""
+ENDPOINTS_PER_USER = env.int("ENDPOINTS_PER_USER", default=50)
+"""Endpoint agents of one person."""
+
+# ---------------------------------------------------------------- starts
+
 STARTS_PER_MINUTE = env.int("STARTS_PER_MINUTE", default=20)
 """Episodes that a visitor may start in a minute; four times as many with an account, or from one address."""
 

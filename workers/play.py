@@ -12,9 +12,10 @@ import os
 import signal
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 import django
 
@@ -25,7 +26,10 @@ if __name__ == "__main__":
 from django.conf import settings
 from django.db import Error as DatabaseError
 
+from apps.agents import players
+from apps.agents.models import Agent
 from apps.episodes.errors import EpisodeOver, Refusal
+from apps.episodes.models import Episode
 from apps.episodes.operations import step
 from apps.live.door import channel_of
 from apps.live.ear import listen
@@ -33,9 +37,12 @@ from apps.live.threads import DatabaseThreads
 from apps.play import hosting, pending, showcase, shows
 from apps.play.shows import HOSTS
 from apps.queue import beat
-from gem.agents import Agent, Decision, Request, make_agent
+from gem.agents import AsyncAgent, Decision, Exchange, Request
+from gem.agents import Player as AnyAgent
+from gem.agents.endpoint.server import Hosts
 from gem.core import Step
-from gem.errors import EnvironmentFailure
+from gem.errors import AgentFailure, AgentStopped, EnvironmentFailure, GemError
+from gem.http import Client
 from gem.seats import perceived
 
 logger = logging.getLogger(__name__)
@@ -115,35 +122,40 @@ class Player:
             except DatabaseError as error:
                 logger.warning("Show %s waits for Postgres: %s", self.episode_id, error)
                 await asyncio.sleep(RETRY_SECONDS)
-            except (Broken, EnvironmentFailure, Refusal) as error:
-                if await self._fail(str(error)):
+            except AgentFailure as error:
+                if await self._end(hosting.rest, f"{error} The turn was not played, and nothing is lost."):
                     return
-            except Exception as error:  # whatever breaks ends this show and no other
-                logger.exception("Show %s cannot go on", self.episode_id)
-                if await self._fail(f"This episode cannot go on: {type(error).__name__}: {error}"):
+            except Exception as error:  # noqa: BLE001 (whatever breaks ends this show and no other)
+                if await self._end(*self._ending(error)):
                     return
 
     async def _play_on(self) -> None:
         start = await self._host.in_thread(hosting.begin_again, self.episode_id)
-        agents = {seat: make_agent(kind) for seat, kind in start.agent_kinds.items()}
+        agents = await self._host.in_thread(self._host.askable, start.agents)
         number, observation, info = start.episode.turn_count + 1, start.observation, start.info
         while (seat := start.env.to_act[0]) in agents:
             reading, own = perceived(seat, observation, info)
-            decision = await self._decide(agents[seat], Request(start.env, reading, own, number, seat))
+            past = start.past.setdefault(seat, [])
+            decision = await self._decide(agents[seat], Request(start.env, reading, own, number, seat, past))
             taken = await self._take(start, number, decision)
             if taken is None or taken.over:
                 return
+            past.append(Exchange(reading, own, decision.action))
             number, observation, info = taken.turn.number + 1, taken.turn.observation, taken.turn.info
 
-    async def _decide(self, agent: Agent, request: Request) -> Decision:
+    async def _decide(self, agent: AnyAgent, request: Request) -> Decision:
         limit = settings.TURN_SECONDS
         try:
+            if isinstance(agent, AsyncAgent):  # it waits for a server, has limits of its own, and blocks nobody
+                return await agent.decide(request)
             return await self._host.thinkers.run(lambda: agent.act([request])[0], limit)
         except TimeoutError as error:
             raise Broken(
                 f"The agent {agent.name} thought about turn {request.turn} for more than {limit:g} s. "
                 "The episode ends here; its turns stay."
             ) from error
+        except GemError:
+            raise
         except Exception as error:  # an agent may break in any way; its page says so
             logger.exception("The agent %s broke in show %s", agent.name, self.episode_id)
             raise Broken(
@@ -191,10 +203,19 @@ class Player:
             except TimeoutError:
                 return
 
-    async def _fail(self, sentence: str) -> bool:
-        """End the episode with `sentence`; False if Postgres is away."""
+    def _ending(self, error: Exception) -> tuple[Callable[[str, uuid.UUID, str], None], str]:
+        """How the episode ends after this error, and the sentence for its page."""
+        if isinstance(error, AgentStopped):
+            return partial(hosting.fail, by=Episode.FailedBy.AGENT), str(error)
+        if isinstance(error, Broken | EnvironmentFailure | Refusal):
+            return hosting.fail, str(error)
+        logger.error("Show %s cannot go on", self.episode_id, exc_info=error)
+        return hosting.fail, f"This episode cannot go on: {type(error).__name__}: {error}"
+
+    async def _end(self, how: Callable[[str, uuid.UUID, str], None], sentence: str) -> bool:
+        """End or pause the episode with `sentence`; False if Postgres is away."""
         try:
-            await self._host.in_thread(hosting.fail, self.episode_id, self._host.token, sentence)
+            await self._host.in_thread(how, self.episode_id, self._host.token, sentence)
         except (hosting.LeaseLost, EpisodeOver):
             return True
         except DatabaseError as error:
@@ -251,6 +272,7 @@ class Host:
         self.token = uuid.uuid4()
         self.thinkers = Thinkers()
         self.in_thread = DatabaseThreads(6, "play").run
+        self._hosts = Hosts(Client(players.guard()))
         self._players: dict[str, Player] = {}
         self._errands: dict[str, Errand] = {}
         self._woken = asyncio.Event()
@@ -272,6 +294,10 @@ class Host:
         await self._release_all()
         for duty in ended:
             duty.result()  # a duty never ends by itself: raise what ended it
+
+    def askable(self, agents: Mapping[int, tuple[Agent, dict[str, Any] | None]]) -> dict[int, AnyAgent]:
+        """Somebody to ask for each seat; endpoint agents share this process's connections and limits."""
+        return {seat: players.player(row, set_up, hosts=self._hosts) for seat, (row, set_up) in agents.items()}
 
     def stop(self) -> None:
         """Let go of all shows and end."""

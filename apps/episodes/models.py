@@ -85,8 +85,12 @@ class Episode(models.Model):
     class Status(models.TextChoices):
         RUNNING = "running"
         ENDED = "ended"
-        FAILED = "failed"  # the environment broke; not counted against the agent
+        FAILED = "failed"  # it broke off; not counted
         ABANDONED = "abandoned"
+
+    class FailedBy(models.TextChoices):
+        ENVIRONMENT = "environment"
+        AGENT = "agent"
 
     class Outcome(models.TextChoices):
         WON = "won", "solved"
@@ -116,7 +120,9 @@ class Episode(models.Model):
     truncated = models.BooleanField(default=False)
     success = models.BooleanField(null=True, blank=True)
     failure = models.TextField(blank=True)
-    """What the environment said when it broke."""
+    """Why it broke off: what the environment said when it broke, or why the agent gave no answer."""
+    failed_by = models.CharField(max_length=12, choices=FailedBy.choices, blank=True, default="", db_default="")
+    """Whose failure it was; empty if there was none."""
     first_observation = models.TextField(blank=True)
     first_info = models.JSONField(default=dict, blank=True)
     turn_count = models.PositiveIntegerField(default=0)
@@ -236,6 +242,8 @@ class Seat(models.Model):
     total_reward = models.FloatField(default=0.0)
     success = models.BooleanField(null=True, blank=True)
     """Whether the episode was a success for this seat; empty while it runs."""
+    set_up = models.JSONField(null=True, blank=True)
+    """How the agent was set up when it began (`Agent.set_up`). Episodes of a job have that on the job."""
     held = models.TextField(blank=True, default="", db_default="")
     """Where all act at the same time: its action for this round, until those are there that the record has before."""
 

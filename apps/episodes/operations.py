@@ -93,7 +93,9 @@ def begin(
     episode.state = _cached(env)
     episode.save(force_insert=True)
     Seat.objects.bulk_create(
-        Seat(episode=episode, number=number, agent=who.agent, user=who.user, visitor=who.visitor)
+        Seat(
+            episode=episode, number=number, agent=who.agent, user=who.user, visitor=who.visitor, set_up=who.agent.set_up
+        )
         for number, who in enumerate(seats)
     )
     env.close()
@@ -168,7 +170,13 @@ def _branch(episode: Episode, turn: int, seats: Sequence[Occupant]) -> Episode:
     for number, who in enumerate(seats):
         total = sum((rewards(kept.reward, kept.info)[number] for kept in past), 0.0)
         Seat.objects.create(
-            episode=branch, number=number, agent=who.agent, user=who.user, visitor=who.visitor, total_reward=total
+            episode=branch,
+            number=number,
+            agent=who.agent,
+            user=who.user,
+            visitor=who.visitor,
+            total_reward=total,
+            set_up=who.agent.set_up,
         )
     return branch
 
@@ -283,14 +291,14 @@ def abandon(episode: Episode) -> Episode:
     return _stop(episode, Episode.Status.ABANDONED, "")
 
 
-def fail(episode: Episode, sentence: str) -> Episode:
-    """End the episode because the environment broke; this never counts against the agent.
+def fail(episode: Episode, sentence: str, *, by: Episode.FailedBy = Episode.FailedBy.ENVIRONMENT) -> Episode:
+    """End the episode because its environment broke, or its agent gave no answer; this never counts.
 
     Raises:
         EpisodeOver: if it has ended already.
     """
     logger.warning("Episode %s of %s failed: %s", episode.id, episode.env_id, sentence)
-    return _stop(episode, Episode.Status.FAILED, shortened(storable(sentence), 2000))
+    return _stop(episode, Episode.Status.FAILED, shortened(storable(sentence), 2000), by)
 
 
 def touch(episode: Episode) -> Episode:
@@ -354,14 +362,14 @@ def _cached(env: gem.Env) -> dict[str, Any]:
 
 
 @transaction.atomic
-def _stop(episode: Episode, status: Episode.Status, failure: str) -> Episode:
+def _stop(episode: Episode, status: Episode.Status, failure: str, failed_by: str = "") -> Episode:
     locked = lock(episode.id)
     if locked.over:
         raise EpisodeOver("It had ended before. The replay has every turn of it.")
-    locked.failure = failure
+    locked.failure, locked.failed_by = failure, failed_by
     locked.seq += 1
     _end(locked, status)
-    locked.save(update_fields=["status", "failure", "seq", "ended", "state"])
+    locked.save(update_fields=["status", "failure", "failed_by", "seq", "ended", "state"])
     publish(f"episode:{locked.id}", locked.seq)
     return locked
 

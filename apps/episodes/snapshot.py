@@ -10,6 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import BigIntegerField, FloatField, Sum
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast
+
 from apps.agents.models import Agent
 from apps.episodes.errors import Outdated
 from apps.episodes.models import Episode, PendingTurn, Seat, Turn
@@ -166,6 +170,19 @@ class Snapshot:
         return bool(show and show.paused)
 
     @property
+    def trouble(self) -> str:
+        """Why it paused by itself, in a sentence; empty if it did not."""
+        show = getattr(self.episode, "show", None)
+        return show.trouble if show and not self.episode.over else ""
+
+    @property
+    def spent(self) -> Spent | None:
+        """What the endpoint agents in it spent so far; None if there are none, or while that is not to be known."""
+        if self.sealed or all(seat.agent.kind != Agent.Kind.ENDPOINT for seat in self.seats):
+            return None
+        return spent(self.episode)
+
+    @property
     def pace(self) -> float | None:
         """Seconds from one of the agent's turns to the next, while it plays live."""
         show = getattr(self.episode, "show", None)
@@ -192,6 +209,24 @@ class Snapshot:
     def omitted(self) -> int:
         """How many early turns are not in `turns`."""
         return max(0, self.episode.turn_count - len(self.turns))
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Tokens and seconds of all turns together."""
+
+    tokens: int
+    seconds: float
+
+
+def spent(episode: Episode) -> Spent:
+    """What the turns of an episode took, as far as their agents counted it."""
+    sums = episode.turns.order_by().aggregate(
+        tokens_in=Sum(Cast(KT("extra__tokens_in"), BigIntegerField())),
+        tokens_out=Sum(Cast(KT("extra__tokens_out"), BigIntegerField())),
+        seconds=Sum(Cast(KT("extra__seconds"), FloatField())),
+    )
+    return Spent((sums["tokens_in"] or 0) + (sums["tokens_out"] or 0), sums["seconds"] or 0.0)
 
 
 def is_contest(seats: Sequence[Seat]) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from time import monotonic
+from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -44,11 +45,11 @@ class Claim:
     token: uuid.UUID
     job_id: str
     batch_id: str
-    agent_id: int
-    agent_kind: str
-    opponent_id: int | None
-    opponent_kind: str
-    """The agent in the other seats; empty where there is one seat."""
+    agent: Agent
+    set_up: dict[str, Any] | None
+    """How the agent was set up when the job was submitted."""
+    opponent: Agent | None
+    """The agent in the other seats; None where there is one seat."""
     number: int
     env_id: str
     first_slot: int
@@ -148,10 +149,9 @@ def _lease(shard: Shard) -> Claim:
         token=token,
         job_id=job.pk,
         batch_id=job.batch_id,
-        agent_id=job.agent_id,
-        agent_kind=job.agent.kind,
-        opponent_id=opponent.pk if opponent else None,
-        opponent_kind=opponent.kind if opponent else "",
+        agent=job.agent,
+        set_up=job.set_up,
+        opponent=opponent,
         number=shard.number,
         env_id=shard.env_id,
         first_slot=shard.first_slot,
@@ -184,7 +184,8 @@ def record_episodes(claim: Claim, records: Sequence[EpisodeRecord], spent: Spent
     if shard is None:
         raise LeaseLost(f"shard {claim.number} of job {claim.job_id} is no longer ours")
     started = monotonic()
-    copy_episodes(claim.batch_id, claim.agent_id, records, timezone.now(), opponent_id=claim.opponent_id)
+    opponent_id = claim.opponent.pk if claim.opponent else None
+    copy_episodes(claim.batch_id, claim.agent.pk, records, timezone.now(), opponent_id=opponent_id)
     storing = monotonic() - started
     failpoint("copied")
     _add_up(shard, records, spent.busy + storing)
@@ -207,6 +208,9 @@ def _add_up(shard: Shard, records: Sequence[EpisodeRecord], seconds: float) -> N
     returns = [record.total_reward for record in counted]
     shard.done += len(records)
     shard.errors += len(records) - len(counted)
+    shard.unanswered += sum(record.failed_by == "agent" for record in records)
+    shard.tokens_in += sum(record.tokens[0] for record in records)
+    shard.tokens_out += sum(record.tokens[1] for record in records)
     shard.won += sum(bool(record.success) for record in counted)
     shard.limited += sum(record.truncated and not record.success for record in counted)
     shard.turns += sum(record.turn_count for record in counted)
@@ -226,7 +230,8 @@ def _log_recorded(shard: Shard, records: Sequence[EpisodeRecord]) -> None:
     if broken:
         first = broken[0]
         failure = storable(shortened(first.failure, 300))
-        text = f"{shard.env_id} seed {first.identity.seed}: environment error, not counted: {failure}"
+        whose = "no answer from the agent" if first.failed_by == "agent" else "environment error"
+        text = f"{shard.env_id} seed {first.identity.seed}: {whose}, not counted: {failure}"
         if len(broken) > 1:
             text += f" (and {len(broken) - 1} more)"
     elif shard.state == Shard.State.DONE:
@@ -263,6 +268,21 @@ def fail_shard(claim: Claim, reason: str) -> None:
     shard = _owned(claim).first()
     if shard is not None:
         _fail_attempt(shard, reason)
+
+
+@transaction.atomic
+def fail_job(claim: Claim, reason: str) -> None:
+    """End the job as failed: its agent is of no further use, and another attempt would meet the same."""
+    lock_shards(claim.job_id)
+    shard = _owned(claim).first()
+    if shard is None:
+        return
+    reason = storable(shortened(reason, 2000))
+    Shard.objects.filter(pk=shard.pk).update(
+        state=Shard.State.FAILED, lease_token=None, lease_until=None, reason=reason
+    )
+    if end(claim.job_id, Job.State.FAILED, reason, reason, JobEvent.Tone.LOSS):
+        drop_open_shards(claim.job_id)
 
 
 def _fail_attempt(shard: Shard, reason: str) -> None:

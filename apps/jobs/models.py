@@ -51,6 +51,8 @@ class Job(models.Model):
     """A `gem.specs.EvaluationSpec` as JSON: form, API and worker validate with the same model."""
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="jobs")
     agent = models.ForeignKey(Agent, models.PROTECT, related_name="jobs")
+    set_up = models.JSONField(null=True, blank=True)
+    """How its agent was set up when it was submitted (`Agent.set_up`): the prompt and the sampling."""
     batch = models.OneToOneField(Batch, models.CASCADE, related_name="job")
     state = models.CharField(max_length=12, choices=State.choices, default=State.QUEUED)
     reason = models.TextField(blank=True)
@@ -139,7 +141,12 @@ class Shard(models.Model):
     limited = models.PositiveIntegerField(default=0)
     """Ended by the turn limit, not solved."""
     errors = models.PositiveIntegerField(default=0)
-    """Episodes in which the environment broke: not counted in the sums."""
+    """Episodes that broke off, by the environment's or the agent's side: not counted in the sums."""
+    unanswered = models.PositiveIntegerField(default=0, db_default=0)
+    """Those of the `errors` in which the agent gave no answer."""
+    tokens_in = models.PositiveBigIntegerField(default=0, db_default=0)
+    tokens_out = models.PositiveBigIntegerField(default=0, db_default=0)
+    """Of all its episodes, those that do not count included."""
     turns = models.PositiveBigIntegerField(default=0)
     return_sum = models.FloatField(default=0.0)
     return_squares = models.FloatField(default=0.0)

@@ -98,7 +98,7 @@ def estimate(request: HttpRequest) -> HttpResponse:
 
 def _form_page(request: HttpRequest, form: EvaluationForm, values: Any) -> dict[str, Any]:
     estimated = form if form.is_bound else EvaluationForm({**_defaults(), **form.initial})
-    agents = Agent.objects.selectable_by(request.user)
+    agents = Agent.objects.selectable_by(request.user).select_related("endpoint", "owner")
     form.offer(agents)
     return {
         "form": form,
@@ -147,6 +147,7 @@ def job(request: HttpRequest, job_id: str) -> HttpResponse:
         "audience": "other" if any(page != 1 for page in chosen.values()) else "first",
         "key": uuid.uuid4().hex,
         "may_change": found.may_be_changed_by(request.user),
+        "may_see_set_up": Agent.objects.endpoints_seen_by(request.user).filter(pk=found.agent_id).exists(),
     }
     return render(request, "jobs/evaluation.html", context)
 

@@ -20,6 +20,7 @@ from apps.agents.models import Agent
 from apps.episodes import operations
 from apps.episodes.errors import EpisodeOver, NotFound, Refusal
 from apps.episodes.models import Batch, Episode
+from apps.episodes.seen import own_seat
 from apps.live import wake
 from apps.play.models import Show
 from gem.agents import AGENT_KINDS, has_expert
@@ -148,13 +149,15 @@ def stand_in(env_id: str, agent: Agent) -> Agent:
 
 
 def may_control(episode: Episode, user: Viewer, visitor: str) -> bool:
-    """Whether this person may pause and stop the show: who started it, or staff."""
+    """Whether this person may pause and stop the show: who started it or sits in it, or staff."""
     show = Show.objects.filter(episode=episode).first()
     if show is None:
         return False
     if user.is_authenticated and (user.is_staff or show.started_by_id == user.pk):
         return True
-    return bool(visitor) and show.visitor == visitor
+    if visitor and show.visitor == visitor:
+        return True
+    return own_seat(episode, user, visitor) is not None
 
 
 def pause(episode_id: str) -> None:
@@ -168,14 +171,14 @@ def pause(episode_id: str) -> None:
 
 
 def resume(episode_id: str) -> None:
-    """Go on at the show's pace, beginning now. Raises as `pause`."""
-    _change(episode_id, paused=False, turns_due=0, next_turn_at=Now())
+    """Go on at the show's pace, beginning now; an agent that gave no answer is asked again. Raises as `pause`."""
+    _change(episode_id, paused=False, turns_due=0, trouble="", next_turn_at=Now())
 
 
 def one_turn(episode_id: str) -> None:
     """Take one turn now and no other one: a running show pauses. Raises as `pause`."""
     due = Least(models.F("turns_due") + 1, TURNS_DUE_AT_MOST)
-    _change(episode_id, paused=True, turns_due=due, next_turn_at=Now())
+    _change(episode_id, paused=True, turns_due=due, trouble="", next_turn_at=Now())
 
 
 def set_pace(episode_id: str, seconds: float) -> None:

@@ -9,9 +9,34 @@ from typing import Any
 from gem.agents.agent import Agent
 from gem.agents.experts import ExpertAgent
 from gem.agents.random_agent import RandomAgent
-from gem.errors import InvalidArgument
+from gem.errors import InvalidArgument, MissingDependency
 
-AGENT_KINDS: Mapping[str, Callable[..., Agent]] = {"random": RandomAgent, "expert": ExpertAgent}
+
+def _endpoint(**settings: Any) -> Agent:
+    """Made when it is asked for: it needs packages that the engine does without, and takes long to import.
+
+    Args:
+        settings: the fields of an `EndpointSpec`, and `key`.
+    """
+    try:
+        from gem.agents.endpoint import EndpointAgent, EndpointSpec  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise MissingDependency("The agent 'endpoint'", [str(error.name)]) from error
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    key = settings.pop("key", None)
+    try:
+        return EndpointAgent(EndpointSpec.model_validate(settings), key)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InvalidArgument(f"{'.'.join(map(str, first['loc']))}: {first['msg']}.".replace("..", ".")) from error
+
+
+AGENT_KINDS: Mapping[str, Callable[..., Agent]] = {
+    "random": RandomAgent,
+    "expert": ExpertAgent,
+    "endpoint": _endpoint,
+}
 
 
 def make_agent(kind: str, **settings: Any) -> Agent:
@@ -19,6 +44,7 @@ def make_agent(kind: str, **settings: Any) -> Agent:
 
     Raises:
         InvalidArgument: if there is no such kind, or it does not take the settings.
+        MissingDependency: if it needs a package that is not installed.
     """
     factory = AGENT_KINDS.get(kind)
     if factory is None:

@@ -72,6 +72,19 @@ def unsaid(action: str, view: View) -> str:
 
 
 @register.filter
+def taken(turn: Turn) -> str:
+    """What an endpoint agent's turn took: `412 in, 96 out, 1.9 s`."""
+    extra = turn.extra or {}
+    parts = [f"{extra.get(name, 0):,} {word}" for name, word in (("tokens_in", "in"), ("tokens_out", "out"))]
+    if not (extra.get("tokens_in") or extra.get("tokens_out")):
+        parts = []  # the server does not count
+    parts.append(f"{extra.get('seconds', 0.0):,.1f} s")
+    if extra.get("requests", 1) > 1:
+        parts.append(f"{extra['requests']} requests")
+    return ", ".join(parts)
+
+
+@register.filter
 def keycap(key: str) -> str:
     """What is printed on a key: `↑` for `ArrowUp`."""
     return _KEYS.get(key, key.upper() if len(key) == 1 else key)
@@ -93,6 +106,8 @@ def board_template(view: View) -> str:
 def outcome(episode: Episode) -> dict[str, str]:
     """How an episode ended, as a glyph and words: `{% outcome episode %}`."""
     tone, glyph, words = STATES[Episode.Outcome(episode.outcome)]
+    if episode.failed_by == Episode.FailedBy.AGENT:
+        words = "No answer from the agent, not counted"
     if episode.seat_count > 1 and episode.status == Episode.Status.ENDED:
         tone, glyph, words = _result(episode)
     return {"tone": tone, "glyph": glyph, "words": words}

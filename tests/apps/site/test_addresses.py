@@ -14,10 +14,12 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from apps.accounts.models import User
+from apps.agents import operations as agents
 from apps.agents.models import Agent
 from apps.jobs import operations as jobs
 from apps.play import operations as play
 from apps.play import shows
+from gem.agents.endpoint import EndpointSpec
 from gem.specs import EvaluationSpec
 
 pytestmark = pytest.mark.django_db
@@ -57,6 +59,12 @@ TABLE: dict[str, Address] = {
     "accounts:logout": Address("302", post=True),
     "accounts:signup": Address("200 302 302 302"),
     "accounts:login_link": Address("200", names=("token",)),
+    "agents:list": Address("200"),
+    "agents:new": Address("302 200 200 200"),
+    "agents:agent": Address("404 404 200 404", names=("agent",)),
+    "agents:edit": Address("404 404 200 404", names=("agent",)),
+    "agents:delete": Address("404 404 302 404", names=("agent",), post=True),
+    "agents:trial": Address("302 422 422 422", post=True),
     "catalog:list": Address("200"),
     "catalog:environment": Address("200", names=("env_id",)),
     "catalog:picture": Address("200", names=("env_id",)),
@@ -115,14 +123,16 @@ def people() -> dict[str, User | None]:
 
 @pytest.fixture
 def objects(people: dict[str, User | None]) -> dict[str, Any]:
-    """What addresses name; episode, show and job belong to the owner."""
+    """What addresses name; agent, episode, show and job belong to the owner."""
     owner = people["the owner"]
     assert owner is not None
     episode = play.begin(ENV_ID, seed=1, listed=False, user=owner, visitor="")
     play.take_turn(episode.id, "\\boxed{1}", expected_seq=0, user=owner, visitor="")
     show = shows.start(ENV_ID, Agent.objects.get(slug="random"), seed=1, user=owner)
     job = jobs.submit(owner, EvaluationSpec(agent="random", env_ids=(ENV_ID,), episodes_per_env=2))
+    agent = agents.create(owner, "mine", EndpointSpec(url="http://127.0.0.1:1/v1", model="m"))
     return {
+        "agent": agent.slug,
         "episode": episode.id,
         "show": show.id,
         "job": job.id,
