@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('episodes', '0002_several_seats'),
+        ('episodes', '0003_pending_turns'),
     ]
 
     operations = [
