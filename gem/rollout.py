@@ -166,7 +166,7 @@ class _Lane:
         """Let the seat that is to act decide next, from what it may read."""
         seat = self.env.to_act[0]
         reading, own = perceived(seat, observation, info)
-        self.request = Request(self.env, reading, own, len(self.record.turns) + 1, seat)
+        self.request = Request(self.env, reading, own, len(self.record.turns) + 1, seat, self.record.index)
 
     def _prepare(self, setting: _Setting) -> None:
         make = partial(wrapped, *setting)

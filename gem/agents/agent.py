@@ -20,6 +20,8 @@ class Request:
     turn: int
     """The number of the turn to take, 1 for the first."""
     seat: int = 0
+    episode: int = -1
+    """The episode's place in its batch, where there is a batch."""
 
 
 class Decision(NamedTuple):

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from gem.agents.agent import Agent
 from gem.agents.experts import ExpertAgent
 from gem.agents.random_agent import RandomAgent
-from gem.errors import InvalidArgument
+from gem.errors import InvalidArgument, MissingDependency
 
-AGENT_KINDS: Mapping[str, Callable[..., Agent]] = {"random": RandomAgent, "expert": ExpertAgent}
+
+def _policy(**settings: Any) -> Agent:
+    """A `gem.training.agent.PolicyAgent`; it is named as text, so that whoever imports agents does not import torch."""
+    try:
+        module = importlib.import_module("gem.training.agent")
+    except ModuleNotFoundError as error:
+        raise MissingDependency("The agent 'policy'", [str(error.name)]) from error
+    agent: Agent = module.PolicyAgent(**settings)
+    return agent
+
+
+AGENT_KINDS: Mapping[str, Callable[..., Agent]] = {"random": RandomAgent, "expert": ExpertAgent, "policy": _policy}
 
 
 def make_agent(kind: str, **settings: Any) -> Agent:
@@ -19,6 +31,7 @@ def make_agent(kind: str, **settings: Any) -> Agent:
 
     Raises:
         InvalidArgument: if there is no such kind, or it does not take the settings.
+        MissingDependency: if it needs a package that is not installed.
     """
     factory = AGENT_KINDS.get(kind)
     if factory is None:
