@@ -147,6 +147,7 @@ class Reader:
         self._points: dict[int, float] = {}
         """Updates that were written by this worker, and their seconds: one made again has others."""
         self._samples: set[str] = set()
+        self._exams: set[str] = set()
         self._checkpoints: set[str] = set()
 
     def read(self) -> None:
@@ -162,6 +163,8 @@ class Reader:
             failpoint("points")
         for path in self._new(self._folder / "episodes", ".jsonl", self._samples):
             records.record_samples(self._claim, samples(path))
+        for path in self._new(self._folder / "exams", ".jsonl", self._exams):
+            records.record_samples(self._claim, samples(path, exam=True))
         for path in self._new(self._folder / "checkpoints", "", self._checkpoints):
             records.record_checkpoint(self._claim, path)
             failpoint("checkpoint")
@@ -185,11 +188,11 @@ class Reader:
         return found
 
 
-def samples(path: Path) -> list[Kept]:
+def samples(path: Path, *, exam: bool = False) -> list[Kept]:
     """The episodes of a file that a training wrote, with the groups that stand beside them."""
     beside = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     stored = episode_files.read(path)
-    return [Kept(data["update"], data["group"], one.record) for data, one in zip(beside, stored, strict=True)]
+    return [Kept(data["update"], data["group"], one.record, exam) for data, one in zip(beside, stored, strict=True)]
 
 
 def _ended(claim: Claim, code: int, folder: Path) -> None:

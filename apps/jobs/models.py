@@ -248,16 +248,18 @@ class Checkpoint(models.Model):
 
 
 class Sample(models.Model):
-    """An episode that a training learned from, kept to be looked at."""
+    """An episode of a training, kept to be looked at."""
 
     episode = models.OneToOneField(Episode, models.CASCADE, primary_key=True, related_name="sample")
     job = models.ForeignKey(Job, models.CASCADE, related_name="samples")
     update = models.PositiveIntegerField()
     group = models.PositiveIntegerField()
     """Episodes of a group begin alike: one seed, several tries."""
+    exam = models.BooleanField(default=False)
+    """Played with the weights of a checkpoint on a seed that every checkpoint plays, and not learned from."""
 
     class Meta:
-        ordering = ["update", "group"]
+        ordering = ["update", "group", "episode__slot"]
         indexes = [models.Index(fields=["job", "update"])]
 
     def __str__(self) -> str:

@@ -68,8 +68,11 @@ def assert_whole(job: Job, updates: int = UPDATES, first: int = 1) -> None:
     assert job.agent.weights.folder.endswith(f"{updates:06d}")
     assert list(job.events.values_list("seq", flat=True)) == list(range(1, job.seq + 1))
     for update in {update for update in range(first, updates + 1) if update % 4 == 0 or update == first == 1}:
-        kept = Sample.objects.filter(job=job, update=update)
+        kept = Sample.objects.filter(job=job, update=update, exam=False)
         assert kept.count() == 4, f"update {update}"
+    for place in job.checkpoints.values_list("update", flat=True):
+        seeds = Sample.objects.filter(job=job, update=place, exam=True).values_list("episode__seed", flat=True)
+        assert sorted(seeds) == [0, 1, 2, 3, 4]
     episodes = Episode.objects.filter(batch=job.batch_id)
     assert sorted(episodes.values_list("slot", flat=True)) == sorted(set(episodes.values_list("slot", flat=True)))
     assert Turn.objects.filter(episode__in=episodes).count() == sum(episodes.values_list("turn_count", flat=True))

@@ -33,6 +33,8 @@ class Kept:
     update: int
     group: int
     record: EpisodeRecord
+    exam: bool = False
+    """Not learned from: see `Sample.exam`."""
 
 
 def folder_of(job_id: str) -> Path:
@@ -70,15 +72,21 @@ def record_samples(claim: Claim, kept: Sequence[Kept]) -> None:
         LeaseLost: if the training is no longer this worker's; nothing is written.
     """
     _held(claim)
-    update = kept[0].update
-    Episode.objects.filter(sample__job=claim.job_id, sample__update=update).delete()
+    first = kept[0]
+    Episode.objects.filter(sample__job=claim.job_id, sample__update=first.update, sample__exam=first.exam).delete()
     highest = Episode.objects.filter(batch=claim.batch_id).aggregate(highest=Max("slot"))["highest"]
-    first = 0 if highest is None else highest + 1
-    records = [replace(one.record, index=first + place) for place, one in enumerate(kept)]
+    slot = 0 if highest is None else highest + 1
+    records = [replace(one.record, index=slot + place) for place, one in enumerate(kept)]
     copy_episodes(claim.batch_id, claim.agent_id, records, timezone.now())
-    ids = dict(Episode.objects.filter(batch=claim.batch_id, slot__gte=first).values_list("slot", "pk"))
+    ids = dict(Episode.objects.filter(batch=claim.batch_id, slot__gte=slot).values_list("slot", "pk"))
     Sample.objects.bulk_create(
-        Sample(episode_id=ids[first + place], job_id=claim.job_id, update=one.update, group=one.group)
+        Sample(
+            episode_id=ids[slot + place],
+            job_id=claim.job_id,
+            update=one.update,
+            group=one.group,
+            exam=one.exam,
+        )
         for place, one in enumerate(kept)
     )
 
