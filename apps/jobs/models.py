@@ -82,6 +82,8 @@ class Job(models.Model):
     """The part of `seconds_busy` in which the agent decided."""
     seconds_storing = models.FloatField(default=0.0)
     """The part of `seconds_busy` in which episodes were written down."""
+    latest = models.JSONField(default=dict)
+    """Of a training, the success and the return of its last update."""
     served = models.DateTimeField(null=True, blank=True)
     """When a worker last claimed a shard of it: owners who waited longest come first."""
     created = models.DateTimeField(auto_now_add=True)

@@ -8,7 +8,6 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
-from pydantic import ValidationError
 
 from apps.accounts.models import User
 from apps.agents.models import Agent
@@ -25,6 +24,20 @@ COLOURS = 8
 
 class Unfit(Refusal):
     """What was asked for fits no training, or not this one in its present state."""
+
+
+def check_room(owner: User, trainings: int) -> None:
+    """Return if `owner` may have so many more trainings waiting or running.
+
+    Raises:
+        TooManyJobs: if not.
+    """
+    open_ones = Job.objects.trainings().active().filter(owner=owner).count()
+    if open_ones + trainings > settings.TRAININGS_PER_USER:
+        raise TooManyJobs(
+            f"You have {open_ones} trainings waiting or running, and one person may have "
+            f"{settings.TRAININGS_PER_USER}. Wait until one is over, pause one, or cancel one."
+        )
 
 
 def submit(
@@ -59,12 +72,7 @@ def submit(
 @transaction.atomic
 def _create(owner: User, spec: TrainingSpec, name: str, key: str, parent: Checkpoint | None) -> Job:
     User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # two submissions at once count each other
-    open_ones = Job.objects.trainings().active().filter(owner=owner).count()
-    if open_ones >= settings.TRAININGS_PER_USER:
-        raise TooManyJobs(
-            f"You have {open_ones} trainings waiting or running, as many as one person may have. "
-            "Wait until one is over, pause one, or cancel one."
-        )
+    check_room(owner, 1)
     job_id = make_id()
     began = parent.update if parent else 0
     job = Job.objects.create(
@@ -161,9 +169,18 @@ def changed(job: Job, settings_: Mapping[str, Any]) -> TrainingSpec:
     Raises:
         Unfit: if that fits no training; the message says why.
     """
+    return with_changes(read_spec(job.spec), settings_)
+
+
+def with_changes(spec: TrainingSpec, settings_: Mapping[str, Any]) -> TrainingSpec:
+    """The specification with some fields changed.
+
+    Raises:
+        Unfit: if that fits no training; the message says why.
+    """
     try:
-        return read_spec({**job.spec, **settings_})
-    except (InvalidArgument, ValidationError) as error:
+        return read_spec({**spec.model_dump(mode="json"), **settings_})
+    except InvalidArgument as error:
         raise Unfit(str(error)) from error
 
 

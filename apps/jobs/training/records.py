@@ -57,8 +57,9 @@ def record_points(claim: Claim, rows: Sequence[Mapping[str, Any]]) -> None:
     shard.turns = last["turns"]
     shard.seconds = last["seconds"]
     shard.save(update_fields=["done", "turns", "seconds"])
+    latest = {name: last[name] for name in ("update", "success", "return")}
     Job.objects.filter(pk=claim.job_id).update(
-        episodes_done=last["episodes"], turns_done=last["turns"], seconds_busy=last["seconds"]
+        episodes_done=last["episodes"], turns_done=last["turns"], seconds_busy=last["seconds"], latest=latest
     )
     text = f"update {last['update']:,}: success {last['success']:.1%}, return {last['return']:.3f}"
     change(claim.job_id, JobEvent.Kind.UPDATES, text)
