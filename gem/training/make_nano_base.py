@@ -41,8 +41,8 @@ LONGEST = 512
 """Tokens of a sequence to learn from; what is longer is cut."""
 BOARDS_OF_AN_EPISODE = 3
 BATCH_TOKENS = 4096
-HIGHEST_RATE, WARM_STEPS, LAST_SHARE = 4e-3, 100, 0.03
-"""The learning rate rises over so many steps and then falls to this share of its highest value."""
+HIGHEST_RATE, WARM_SHARE, LAST_SHARE = 4e-3, 30, 0.03
+"""The learning rate rises in a thirtieth of the steps and then falls to this share of its highest value."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def encode(prompts: NanoPrompts, found: Sequence[Piece]) -> list[list[int]]:
     return sequences
 
 
-def batches(sequences: Sequence[list[int]], steps: int, seed: int) -> Iterator[list[list[int]]]:
+def batches(sequences: Sequence[list[int]], steps: int, seed: int, tokens: int) -> Iterator[list[list[int]]]:
     """So many batches of similar length, the sequences in another order each time round."""
     shuffler = random.Random(seed)
     made = 0
@@ -153,7 +153,7 @@ def batches(sequences: Sequence[list[int]], steps: int, seed: int) -> Iterator[l
         shuffler.shuffle(order)
         for first in range(0, len(order), 2048):
             some = [sequences[i] for i in order[first : first + 2048]]
-            groups = list(microbatches([len(one) for one in some], BATCH_TOKENS))
+            groups = list(microbatches([len(one) for one in some], tokens))
             shuffler.shuffle(groups)
             for group in groups:
                 if made == steps:
@@ -162,13 +162,17 @@ def batches(sequences: Sequence[list[int]], steps: int, seed: int) -> Iterator[l
                 yield [some[i] for i in group]
 
 
-def pretrain(net: Nano, sequences: Sequence[list[int]], steps: int, seed: int) -> Iterator[float]:
+def pretrain(
+    net: Nano, sequences: Sequence[list[int]], steps: int, seed: int, tokens: int = BATCH_TOKENS
+) -> Iterator[float]:
     """Learn to predict every token; yields the loss of each step in nats per token."""
     optimizer = torch.optim.AdamW(net.parameters(), lr=HIGHEST_RATE, betas=(0.9, 0.95), weight_decay=0.01)
-    for step, batch in enumerate(batches(sequences, steps, seed)):
+    for step, batch in enumerate(batches(sequences, steps, seed, tokens)):
         done = step / steps
         for group in optimizer.param_groups:
-            group["lr"] = HIGHEST_RATE * min(1.0, (step + 1) / WARM_STEPS) * (1 - (1 - LAST_SHARE) * done)
+            group["lr"] = (
+                HIGHEST_RATE * min(1.0, (step + 1) / max(1, steps // WARM_SHARE)) * (1 - (1 - LAST_SHARE) * done)
+            )
         longest = max(map(len, batch))
         ids_BT = torch.tensor([[*one, *[0] * (longest - len(one))] for one in batch])
         known_BT = ids_BT[:, 1:] != 0

@@ -27,8 +27,10 @@ CONFIG = "config.json"
 class Policy(nn.Module):
     """A causal language model with, where a critic is wanted, a value head on its hidden states."""
 
-    prompts: Prompts
-    value_head: nn.Linear | None = None
+    def __init__(self, prompts: Prompts) -> None:
+        super().__init__()
+        self.prompts = prompts
+        self.value_head: nn.Linear | None = None
 
     def hidden(self, ids_BT: Tensor) -> Tensor:
         """Hidden states (B, T, D) of sequences that are padded on the right, if at all."""
@@ -48,9 +50,10 @@ class Policy(nn.Module):
 
     def add_critic(self, size: int) -> None:
         """Add a value head that says 0 at first."""
-        self.value_head = nn.Linear(size, 1)
-        nn.init.zeros_(self.value_head.weight)
-        nn.init.zeros_(self.value_head.bias)
+        head = nn.Linear(size, 1)
+        nn.init.zeros_(head.weight)
+        nn.init.zeros_(head.bias)
+        self.value_head = head
 
     def values(self, hidden: Tensor) -> Tensor:
         """What the critic says, (..., D) to (...)."""
@@ -67,9 +70,8 @@ class NanoPolicy(Policy):
     """A Qwen3 model in our own implementation."""
 
     def __init__(self, net: Nano, prompts: Prompts) -> None:
-        super().__init__()
+        super().__init__(prompts)
         self.net = net
-        self.prompts = prompts
 
     def hidden(self, ids_BT: Tensor) -> Tensor:
         """As `Policy.hidden`."""
@@ -94,9 +96,8 @@ class AutoPolicy(Policy):
     """Whatever `AutoModelForCausalLM` loads, with adapters if only those are to be trained."""
 
     def __init__(self, model: Any, prompts: Prompts, tokenizer_folder: str) -> None:
-        super().__init__()
+        super().__init__(prompts)
         self.model = model
-        self.prompts = prompts
         self._tokenizer_folder = tokenizer_folder
 
     @property

@@ -78,6 +78,11 @@ def commands(env: Mapping[str, str], *names: str) -> Service:
     return Service("setup", _python("gemweb.local.commands", *names), env=env, cwd=ROOT)
 
 
+def training(env: Mapping[str, str]) -> Service:
+    """The installation of what training needs, which ends by itself."""
+    return Service("training", _python("gemweb.local.training"), env=env, cwd=ROOT)
+
+
 def _python(module: str, *arguments: str, flags: tuple[str, ...] = ()) -> list[str | Path]:
     return [sys.executable, *flags, "-m", module, *arguments]
 
