@@ -9,7 +9,8 @@ from typing import Any
 
 from apps.jobs.models import Job
 from apps.jobs.training import pages
-from gem.evaluate import Interval, interval
+from gem.evaluate import Interval
+from gem.training.compare import NAMES, student
 from gem.training.spec import TrainingSpec, read_spec
 
 TAIL = 0.1
@@ -95,11 +96,19 @@ def _arm(label: str, colour: int, jobs: list[Job]) -> Arm:
         label=label,
         colour=colour,
         jobs=jobs,
-        final=interval(tails) if tails else None,
-        area=interval([_mean(values) for values in made]) if made else None,
+        final=_interval(tails),
+        area=_interval([_mean(values) for values in made]),
         updates=min((len(values) for values in success), default=0),
         turns=sum(job.turns_done for job in jobs),
     )
+
+
+def _interval(values: Sequence[float]) -> Interval | None:
+    """Of a share, over seeds; a single seed has none and stands for itself."""
+    if len(values) < 2:
+        return Interval(values[0], values[0], values[0]) if values else None
+    found = student(values)
+    return Interval(found.mean, max(0.0, found.low), min(1.0, found.high))
 
 
 def _settings(job: Job) -> dict[str, Any]:
@@ -115,13 +124,13 @@ def _labels(specs: Sequence[TrainingSpec]) -> list[str]:
         if name not in IGNORED and len({json.dumps(each[name], sort_keys=True) for each in plain}) > 1
     ]
     if not differing:
-        return [f"{pages.NAMES[spec.algorithm]} on {spec.env_id}" for spec in specs]
+        return [f"{NAMES[spec.algorithm]} on {spec.env_id}" for spec in specs]
     return [", ".join(_told(name, each[name]) for name in differing) for each in plain]
 
 
 def _told(name: str, value: Any) -> str:
     if name == "algorithm":
-        return pages.NAMES[value]
+        return str(NAMES[value])
     if name == "discount":
         return f"\u03b3 {value:g}"
     return str(value) if name == "env_id" else f"{name.replace('_', ' ')} {value}"

@@ -16,6 +16,7 @@ from apps.jobs.models import Checkpoint, Job, Point, Sample
 from apps.jobs.pages import LOG_LINES, Split, elapsed
 from gem.benchmarks import baseline
 from gem.training import recipes
+from gem.training.compare import NAMES
 from gem.training.recipes import Recipe
 from gem.training.spec import TrainingSpec, read_spec
 
@@ -111,9 +112,6 @@ def facts(spec: TrainingSpec) -> list[tuple[str, str]]:
     if spec.kl_coefficient:
         told.append(("KL penalty", f"{spec.kl_coefficient:g}"))
     return [*told, ("Seed", str(spec.seed))]
-
-
-NAMES = {"reinforce": "REINFORCE", "rebn": "REINFORCE with ReBN", "grpo": "GRPO", "ppo": "PPO"}
 
 
 def recipe(name: str) -> Recipe | None:
