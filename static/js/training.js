@@ -48,13 +48,22 @@ function banded(arm, metric) {
 
 // ---------------------------------------------------------------- drawing
 
-const colour = (element, name) => getComputedStyle(element).getPropertyValue(name).trim();
+/** A colour of the stylesheet as a canvas understands it: the computed one, in the present theme. */
+function colour(box, name) {
+  const probe = box.appendChild(document.createElement("span"));
+  probe.style.color = `var(${name})`;
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
+}
 
 function show(kind, value) {
   if (value === null || value === undefined) return "–";
   if (kind === "share") return `${(100 * value).toFixed(1)} %`;
   const size = Math.abs(value);
-  return size >= 100 ? Math.round(value).toLocaleString("en") : size >= 0.01 || size === 0 ? value.toFixed(3) : value.toExponential(1);
+  if (size >= 100) return Math.round(value).toLocaleString("en");
+  if (size >= 0.001 || size === 0) return String(Number(value.toPrecision(3)));
+  return value.toExponential(1);
 }
 
 function showX(value) {

@@ -20,6 +20,8 @@ from gem.training.spec import TrainingSpec, read_spec
 
 COLOURS = 8
 """`data-c` on every page and chart."""
+KEPT = 1000
+"""Checkpoints: each is an agent that somebody may have evaluated, so none is thrown away."""
 
 
 class Unfit(Refusal):
@@ -73,6 +75,7 @@ def submit(
 def _create(owner: User, spec: TrainingSpec, name: str, key: str, parent: Checkpoint | None) -> Job:
     User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # two submissions at once count each other
     check_room(owner, 1)
+    spec = with_changes(spec, {"keep_checkpoints": KEPT})
     job_id = make_id()
     began = parent.update if parent else 0
     job = Job.objects.create(
