@@ -23,6 +23,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.agents.models import Agent
 from apps.episodes.bulk import copy_episodes
 from apps.episodes.models import Episode
 from apps.episodes.text import shortened, storable
@@ -32,7 +33,7 @@ from apps.jobs.failpoints import failpoint
 from apps.jobs.models import Job, JobEvent, Shard
 from gem.replay import EpisodeRecord
 from gem.rollout import Slot
-from gem.specs import EvaluationSpec
+from gem.specs import EvaluationSpec, Part
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +48,9 @@ class Claim:
     batch_id: str
     agent_id: int
     agent_kind: str
+    opponent_id: int | None
+    opponent_kind: str
+    """The agent in the other seats; empty where there is one seat."""
     number: int
     env_id: str
     first_slot: int
@@ -68,12 +72,12 @@ class Claim:
                 batch=self.batch_id, slot__gte=self.first_slot, slot__lt=self.first_slot + self.count
             ).values_list("slot", flat=True)
         )
-        wrappers = self.spec.wrappers
-        return [
-            Slot(self.first_slot + i, self.env_id, self.first_seed + i, {}, wrappers)
-            for i in range(self.count)
-            if self.first_slot + i not in taken
-        ]
+        part = Part(self.env_id, self.first_seed, self.count)
+        return [self._slot(part, i) for i in range(self.count) if self.first_slot + i not in taken]
+
+    def _slot(self, part: Part, index: int) -> Slot:
+        seed, seat = part.place(index)
+        return Slot(self.first_slot + index, self.env_id, seed, {}, self.spec.wrappers, seat)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +147,8 @@ def _lease(shard: Shard) -> Claim:
     Job.objects.filter(pk=shard.job_id).update(served=Now())
     job = Job.objects.select_related("agent").get(pk=shard.job_id)
     change(shard.job_id, JobEvent.Kind.CLAIMED, _claimed(job, shard) + (f", attempt {attempt}" if attempt > 1 else ""))
+    slug = job.spec.get("opponent")
+    opponent = Agent.objects.get(slug=slug) if slug else None
     return Claim(
         shard_id=shard.pk,
         token=token,
@@ -150,6 +156,8 @@ def _lease(shard: Shard) -> Claim:
         batch_id=job.batch_id,
         agent_id=job.agent_id,
         agent_kind=job.agent.kind,
+        opponent_id=opponent.pk if opponent else None,
+        opponent_kind=opponent.kind if opponent else "",
         number=shard.number,
         env_id=shard.env_id,
         first_slot=shard.first_slot,
@@ -189,7 +197,7 @@ def record_episodes(claim: Claim, records: Sequence[EpisodeRecord], spent: Spent
     if shard is None:
         raise LeaseLost(f"shard {claim.number} of job {claim.job_id} is no longer ours")
     started = monotonic()
-    copy_episodes(claim.batch_id, claim.agent_id, records, timezone.now())
+    copy_episodes(claim.batch_id, claim.agent_id, records, timezone.now(), opponent_id=claim.opponent_id)
     storing = monotonic() - started
     failpoint("copied")
     _add_up(shard, records, spent.busy + storing)

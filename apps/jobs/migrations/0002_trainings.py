@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('agents', '0003_weights'),
-        ('episodes', '0001_initial'),
+        ('episodes', '0002_several_seats'),
         ('jobs', '0001_initial'),
     ]
 
