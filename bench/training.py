@@ -129,7 +129,7 @@ def _clock(places: list[Path]) -> float:
     for place in places:
         rows = RunFolder(place).metrics()
         spans.append(rows[-1]["seconds"] - rows[0]["seconds"])
-    return max(spans)
+    return float(max(spans))
 
 
 def _start(folder: Path, **changes: Any) -> subprocess.Popen[bytes]:
