@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gem.cli.words import table
+from gem.credit import ALGORITHMS
 from gem.errors import MissingDependency
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def run(
     """Train what is not there yet, and print the table and what it allows to say."""
     from gem.training import compare  # noqa: PLC0415 (a quick start)
 
-    specs = compare.plan(recipe, algorithm or compare.ALGORITHMS, discount or [1.0, 0.9], seeds, updates)
+    specs = compare.plan(recipe, algorithm or ALGORITHMS, discount or [1.0, 0.9], seeds, updates)
     try:
         runs = compare.compare(specs, out / recipe, _show)
     except ModuleNotFoundError as error:

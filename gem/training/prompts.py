@@ -90,7 +90,7 @@ TOKENIZER_CONFIG = {
     "clean_up_tokenization_spaces": False,
     "chat_template": (
         "{% for m in messages %}{{ m['content'] }}"
-        "{% if m['role'] == 'assistant' %}" + END + "{% else %}\n" + ACT + "{% endif %}{% endfor %}"
+        "{% if m['role'] == 'assistant' %}" + END + "{% else %}{{ '\\n' }}" + ACT + "{% endif %}{% endfor %}"
     ),
 }
 """So that servers of chats prompt a nano policy as it was trained: each message of the user ends with a new line."""

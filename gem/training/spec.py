@@ -49,11 +49,10 @@ class TrainingSpec(BaseModel):
     lora_rank: int = Field(default=0, ge=0, le=512, description="Train low-rank adapters only; 0 trains all weights.")
     device: Literal["auto", "cpu", "cuda"] = Field(default="auto", description="auto is cuda where there is one.")
     precision: Literal["float32", "bfloat16"] = Field(default="float32", description="Of the forward passes.")
-    sampler: Literal["auto", "slots", "generate", "server"] = Field(
-        default="auto", description="Who writes the responses: our slot cache, transformers, or a server."
+    sampler: Literal["auto", "server"] = Field(
+        default="auto", description="Who writes the responses: this process, or a server."
     )
     server_url: str = Field(default="", description="Of an OpenAI-compatible server, such as http://127.0.0.1:8001/v1.")
-    server_model: str = Field(default="", description="What the server calls the policy; empty: as `model`.")
 
     input_mode: Literal["transcript", "markov"] = Field(
         default="transcript", description="The policy reads the whole episode so far, or only the present board."
@@ -118,6 +117,10 @@ class TrainingSpec(BaseModel):
             raise _refused("A response must be shorter than a sequence: raise max_length or lower max_tokens.")
         if self.sampler == "server" and not self.server_url:
             raise _refused("With sampler=server, server_url names the server, such as http://127.0.0.1:8001/v1.")
+        if self.sampler == "server" and not self.lora_rank:
+            raise _refused("A server can follow a training of adapters only: set lora_rank.")
+        if self.sampler == "server" and self.algorithm == "ppo":
+            raise _refused("PPO's critic is in this process, and a server does not ask it: choose another algorithm.")
         return self
 
     @model_validator(mode="after")

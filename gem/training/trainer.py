@@ -29,10 +29,11 @@ from gem.training import checkpoint
 from gem.training.collector import Batch, Collector
 from gem.training.learner import Learned, Learner, NotFinite, autocast, examples
 from gem.training.player import CUT_OFF
-from gem.training.policy import Policy, load_policy
+from gem.training.policy import AutoPolicy, Policy, load_policy
 from gem.training.processes import Processes
 from gem.training.run_folder import RunFolder, State
 from gem.training.sampler import AutocastSampler, Sampler, make_sampler
+from gem.training.server import ServerFailed, ServerSampler
 from gem.training.spec import Stage, TrainingSpec
 
 logger = logging.getLogger(__name__)
@@ -122,6 +123,8 @@ class _Training:
                 self._save()
         except OSError as error:
             raise self._failed(_cannot_write(error, self.folder.path)) from error
+        except ServerFailed as error:
+            raise self._failed(str(error)) from error
         except NotFinite as error:
             raise self._failed(f"{error} It is in episodes/failed-batch.jsonl.") from error
         self._set_state(ended)
@@ -293,6 +296,9 @@ class _Training:
         }
 
     def _sampler(self, capacity: int) -> Sampler:
+        if self.spec.sampler == "server":
+            assert isinstance(self.policy, AutoPolicy)
+            return ServerSampler(self.policy, self.spec.server_url, self.folder.path / "adapters", self.spec.max_tokens)
         sampler = make_sampler(self.policy, capacity, self.spec.max_tokens, self.spec.microbatch_tokens)
         if self.spec.precision == "float32":
             return sampler
