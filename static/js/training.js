@@ -10,6 +10,7 @@ const address = new URLSearchParams(location.search);
 const view = { x: address.get("x") ?? "update", smooth: Number(address.get("smooth") ?? 0) };
 const charts = new Map();
 const HEIGHTS = { wide: 280, small: 150 };
+const FOLLOW_MS = 4000;
 
 // ---------------------------------------------------------------- data
 
@@ -194,7 +195,18 @@ async function fetchNews() {
   }
   own.last = found.last;
   slider()?.setAttribute("max", found.last);
+  slider()?.removeAttribute("disabled");
   drawAll();
+  if ("follow" in page.dataset) follow(found.last);
+}
+
+/** Until somebody chooses an update, the newest one is looked at, as often as one can follow. */
+let followed = 0;
+function follow(update) {
+  if (!update || performance.now() - followed < FOLLOW_MS) return;
+  followed = performance.now();
+  slider().value = update;
+  showUpdate(update);
 }
 
 const slider = () => document.getElementById("look-at");
@@ -209,9 +221,13 @@ function choose(plot) {
 }
 
 function look(update) {
-  const said = document.getElementById("looking");
-  if (said) said.textContent = `update ${update}`;
+  delete page.dataset.follow;
   keep("update", update);
+  showUpdate(update);
+}
+
+function showUpdate(update) {
+  document.getElementById("looking").textContent = `update ${update}`;
   htmx.ajax("GET", `${page.dataset.updates}${update}/?seed=${page.dataset.seed ?? 0}`, { target: "#looked-at", swap: "outerHTML" });
 }
 

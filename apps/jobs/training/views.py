@@ -155,6 +155,7 @@ def page(request: HttpRequest, job: Job) -> HttpResponse:
         **shown,
         **pages.set_up(job),
         "looked_at": looked_at,
+        "chosen": update is not None,
         "kept": pages.samples(job, looked_at),
         "then": pages.then_and_now(job, looked_at, _number(request.GET.get("seed", "")) or 0),
         "axes": {"update": "Update", "turns": "Turns", "seconds": "Time"},
