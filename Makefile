@@ -15,7 +15,7 @@ PRODUCTION = SECRET_KEY=$$($(BIN)/python -c "import secrets; print(secrets.token
 	DATABASE_POOL=0 DEBUG=0 LOCAL_MODE=0 HTTPS=1 ALLOWED_HOSTS=gemweb.example
 
 .DEFAULT_GOAL := help
-.PHONY: help up test test-all check types format lock bench clean reset dev browser
+.PHONY: help up test test-all check types format lock bench clean reset dev browser training
 
 help:  ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -29,10 +29,13 @@ dev:  ## Install what tests and checks need into .venv
 browser: dev
 	@$(BIN)/python -m tests.browser
 
-test: dev browser  ## Run every test except the long fault tests (ARGS="tests/engine -k sokoban")
+training: dev
+	-@$(BIN)/python -m gemweb.local.training
+
+test: dev training browser  ## Run every test except the long fault tests (ARGS="tests/engine -k sokoban")
 	$(PYTEST) -m "not fault" $(ARGS)
 
-test-all: dev browser  ## Run every test
+test-all: dev training browser  ## Run every test
 	$(PYTEST) $(ARGS)
 
 check: dev  ## Check style, types, layers, migrations, deployment settings, docker/; under a minute

@@ -192,7 +192,8 @@ class _Lane:
         seat = self.env.to_act[0]
         reading, own = perceived(seat, observation, info)
         past = self.past.setdefault(seat, [])
-        self.request = Request(self.env, reading, own, len(self.record.turns) + 1, seat, past)
+        number = len(self.record.turns) + 1
+        self.request = Request(self.env, reading, own, number, seat, past, self.record.index)
 
     def _prepare(self, setting: _Setting) -> None:
         make = partial(wrapped, *setting)

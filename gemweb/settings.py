@@ -124,6 +124,11 @@ JOBS_RUNNING_PER_USER = env.int("JOBS_RUNNING_PER_USER", default=2)
 JOBS_QUEUED_PER_USER = env.int("JOBS_QUEUED_PER_USER", default=20)
 EPISODES_PER_JOB = env.int("EPISODES_PER_JOB", default=100_000)
 
+RUNS_DIR = Path(env.str("RUNS_DIR", default=str(STATE_DIR / "runs")))
+"""Where trainings write their curves and checkpoints; web and workers need the same one."""
+TRAININGS_PER_USER = env.int("TRAININGS_PER_USER", default=30)
+"""Trainings of one person that may be waiting or running."""
+
 # ---------------------------------------------------------------- sockets and shows
 
 SOCKETS_PER_USER = env.int("SOCKETS_PER_USER", default=40)

@@ -81,7 +81,7 @@ class Stack:
     def __init__(self, state_dir: Path, env: dict[str, str] | None = None) -> None:
         self.state_dir = state_dir
         self.lines: list[str] = []
-        own = {"PORT": "0", "BIND": "127.0.0.1", "STATE_DIR": str(state_dir), "PYTHONUNBUFFERED": "1"}
+        own = {"PORT": "0", "BIND": "127.0.0.1", "STATE_DIR": str(state_dir), "PYTHONUNBUFFERED": "1", "TRAINING": "0"}
         inherited = {name: value for name, value in os.environ.items() if name not in INHERITED_BY_TESTS_ONLY}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "gemweb.local"],

@@ -97,11 +97,12 @@ def _begin_to_stop(**_: Any) -> None:
 @worker_process_init.connect
 def _show_life(**_: Any) -> None:
     """Let the health page know of every process that can play; the scheduler, which cannot, begins here too."""
-    if "evaluate" in current_app.amqp.queues.consume_from:
-        threading.Thread(target=_beat, name="beat", daemon=True).start()
+    for queue in ("evaluate", "train"):
+        if queue in current_app.amqp.queues.consume_from:
+            threading.Thread(target=_beat, args=(queue,), name="beat", daemon=True).start()
 
 
-def _beat() -> None:
+def _beat(queue: str) -> None:
     while not stopping():
-        beat("evaluate")
+        beat(queue)
         threading.Event().wait(settings.HEARTBEAT_SECONDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -55,6 +56,8 @@ class Agent(models.Model):
     """Everybody with an account may let it play; otherwise its owner alone."""
     retired = models.BooleanField(default=False, db_default=False)
     """Deleted by its owner: its name stays on what it has played."""
+    listed = models.BooleanField(default=True, db_default=True)
+    """Offered in forms. The single checkpoints of a training are not: they are found through it."""
     created = models.DateTimeField(auto_now_add=True)
 
     objects = AgentQuerySet.as_manager()
@@ -107,3 +110,25 @@ class Endpoint(models.Model):
     def host(self) -> str:
         """The server's name, without scheme and path."""
         return urlsplit(str(self.spec["url"])).netloc
+
+
+class Weights(models.Model):
+    """What a checkpoint agent plays with: a folder that was looked at before it was taken."""
+
+    agent = models.OneToOneField(Agent, models.CASCADE, primary_key=True, related_name="weights")
+    folder = models.CharField(max_length=200)
+    """Below `settings.RUNS_DIR`."""
+    card = models.JSONField(default=dict)
+    """Its `card.json`: what it was trained on, how, how far, and how it is to be played."""
+    size = models.PositiveBigIntegerField(default=0)
+    """Bytes of the weights."""
+    sha256 = models.CharField(max_length=64, blank=True)
+    """Of the weights."""
+
+    def __str__(self) -> str:
+        return f"weights of {self.agent}"
+
+    @property
+    def path(self) -> Path:
+        """The folder, which `make_agent("policy", path=...)` loads."""
+        return Path(settings.RUNS_DIR) / self.folder

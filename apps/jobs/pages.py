@@ -177,7 +177,7 @@ class Item:
 
 def items(jobs: Iterable[Job]) -> list[Item]:
     """Jobs (fetched `for_page`) with their sums."""
-    return [Item(job, Tally.of(job.shards.all())) for job in jobs]
+    return [Item(job, Tally.of(job.shards.all()) if job.kind == Job.Kind.EVALUATION else Tally()) for job in jobs]
 
 
 def _histogram(job: Job) -> results.Histogram | None:

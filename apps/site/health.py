@@ -22,6 +22,7 @@ State = Literal["ok", "warn", "fail"]
 QUEUES = {
     "play": ("Play workers", "python -m workers.play", "Agents do not move in live episodes."),
     "evaluate": ("Evaluation workers", "celery -A gemweb worker -Q evaluate", "Jobs stay in the queue."),
+    "train": ("Training workers", "celery -A gemweb worker -Q train -c 1 -n train@%h", "Trainings stay in the queue."),
     "reap": (
         "Scheduler",
         "celery -A gemweb worker -Q reap -P solo -n scheduler@%h --beat",

@@ -30,6 +30,8 @@ class Request:
     seat: int = 0
     past: Sequence[Exchange] = ()
     """The earlier turns of this seat, the first one first; empty where whoever asks does not keep them."""
+    episode: int = -1
+    """The episode's place in its batch, where there is a batch."""
 
 
 class Decision(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -32,10 +33,21 @@ def _endpoint(**settings: Any) -> Agent:
         raise InvalidArgument(f"{'.'.join(map(str, first['loc']))}: {first['msg']}.".replace("..", ".")) from error
 
 
+def _policy(**settings: Any) -> Agent:
+    """A `gem.training.agent.PolicyAgent`; it is named as text, so that whoever imports agents does not import torch."""
+    try:
+        module = importlib.import_module("gem.training.agent")
+    except ModuleNotFoundError as error:
+        raise MissingDependency("The agent 'policy'", [str(error.name)]) from error
+    agent: Agent = module.PolicyAgent(**settings)
+    return agent
+
+
 AGENT_KINDS: Mapping[str, Callable[..., Agent]] = {
     "random": RandomAgent,
     "expert": ExpertAgent,
     "endpoint": _endpoint,
+    "policy": _policy,
 }
 
 

@@ -1,4 +1,4 @@
-"""`gemweb bench`: how fast an environment is here."""
+"""`gemweb bench`: how fast an environment is here; `gemweb bench algorithms`: what each algorithm reaches."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gem
+from gem.cli import algorithms
 from gem.cli.words import count
 from gem.core import Env, EnvWrapper, Info
 from gem.errors import EnvironmentFailure, UsageError
@@ -29,11 +30,12 @@ RESETS = 20
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
-    parser.add_argument("env_id", metavar="ID")
+    parser.add_argument("env_id", metavar="ID", help="an environment, or the word algorithms to compare those")
     parser.add_argument("--envs", type=int, default=16, metavar="N", help="environments stepped together (16)")
     parser.add_argument("--backend", choices=list(BACKENDS), default="sync", help="where they are stepped (sync)")
     parser.add_argument("--seconds", type=float, default=3.0, help="how long to measure (3)")
     parser.add_argument("--seed", type=int, default=0, help="of the first environment (0)")
+    algorithms.arguments(parser.add_argument_group("with the word algorithms"))
 
 
 class Measured(NamedTuple):
@@ -46,8 +48,10 @@ class Measured(NamedTuple):
     """Median seconds of one step of the vector."""
 
 
-def run(env_id: str, envs: int, backend: Backend, seconds: float, seed: int) -> int:
+def run(env_id: str, envs: int, backend: Backend, seconds: float, seed: int, **compared: Any) -> int:
     """Measure, and say what was measured."""
+    if env_id == algorithms.WORD:
+        return algorithms.run(**compared)
     if envs < 1 or not 0 < seconds <= 3600:
         raise UsageError("--envs must be at least 1, and --seconds above 0 and at most 3600.")
     first, resets = _time_resets(env_id, seed)

@@ -71,6 +71,8 @@ class Stack:
         for worker in services.workers(env):
             self._supervisor.start(worker)
         self._supervisor.once(services.commands(env, "demo", *(["login_link"] if self._config.local else [])))
+        if env.get("TRAINING") != "0":
+            self._supervisor.once(services.training(env))
 
     def _servers(self) -> tuple[str, str]:
         """Start what the user did not name; both come up side by side."""

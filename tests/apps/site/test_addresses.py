@@ -17,10 +17,12 @@ from apps.accounts.models import User
 from apps.agents import operations as agents
 from apps.agents.models import Agent
 from apps.jobs import operations as jobs
+from apps.jobs.training import operations as trainings
 from apps.play import operations as play
 from apps.play import shows
 from gem.agents.endpoint import EndpointSpec
 from gem.specs import EvaluationSpec
+from gem.training.spec import read_spec
 
 pytestmark = pytest.mark.django_db
 
@@ -103,6 +105,12 @@ TABLE: dict[str, Address] = {
     "jobs:spec": Address("200", names=("job",)),
     "jobs:cancel": Address("302 403 302 302", names=("job",), post=True),
     "jobs:resubmit": Address("302", names=("job",), post=True),
+    "jobs:train": Address("302 422 422 422", post=True),
+    "jobs:compare": Address("200"),
+    "jobs:curves": Address("200", names=("training",)),
+    "jobs:update": Address("200", names=("training", "one")),
+    "jobs:checkpoint": Address("404", names=("training", "one")),
+    "jobs:change": Address("302 403 302 302", names=("training",), post=True, sent={"do": "pause"}),
     "leaderboard:benchmark": Address("200"),
     "leaderboard:top": Address("200"),
     "leaderboard:agents": Address("200", sent={"env_id": ENV_ID}),
@@ -131,8 +139,10 @@ def objects(people: dict[str, User | None]) -> dict[str, Any]:
     show = shows.start(ENV_ID, Agent.objects.get(slug="random"), seed=1, user=owner)
     job = jobs.submit(owner, EvaluationSpec(agent="random", env_ids=(ENV_ID,), episodes_per_env=2))
     agent = agents.create(owner, "mine", EndpointSpec(url="http://127.0.0.1:1/v1", model="m"))
+    training = trainings.submit(owner, read_spec({"env_id": ENV_ID}))
     return {
         "agent": agent.slug,
+        "training": training.id,
         "episode": episode.id,
         "show": show.id,
         "job": job.id,

@@ -1,0 +1,245 @@
+"""The weights that are trained: a nano model, or any causal language model that Hugging Face's transformers loads.
+
+Shapes in names: B sequences, T tokens, D hidden size, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from gem.errors import InvalidArgument
+from gem.training.nano import Nano, is_supported
+from gem.training.prompts import Prompts, folder_of, load_prompts
+
+WEIGHTS = "model.safetensors"
+CONFIG = "config.json"
+
+
+class Policy(nn.Module):
+    """A causal language model with, where a critic is wanted, a value head on its hidden states."""
+
+    def __init__(self, prompts: Prompts) -> None:
+        super().__init__()
+        self.prompts = prompts
+        self.value_head: nn.Linear | None = None
+
+    def hidden(self, ids_BT: Tensor) -> Tensor:
+        """Hidden states (B, T, D) of sequences that are padded on the right, if at all."""
+        raise NotImplementedError
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """(..., D) to (..., V)."""
+        raise NotImplementedError
+
+    def write(self, folder: Path) -> None:
+        """Write what loads in `AutoModelForCausalLM` into a folder that exists."""
+        raise NotImplementedError
+
+    def read(self, folder: Path) -> None:
+        """Take the weights that `write` wrote."""
+        raise NotImplementedError
+
+    def add_critic(self, size: int) -> None:
+        """Add a value head that says 0 at first."""
+        head = nn.Linear(size, 1)
+        nn.init.zeros_(head.weight)
+        nn.init.zeros_(head.bias)
+        self.value_head = head
+
+    def values(self, hidden: Tensor) -> Tensor:
+        """What the critic says, (..., D) to (...)."""
+        assert self.value_head is not None
+        return self.value_head(hidden.float()).squeeze(-1)  # type: ignore[no-any-return]
+
+    @contextlib.contextmanager
+    def untrained(self) -> Iterator[bool]:
+        """Within, the policy is the one it began as, if it can be; whether it can."""
+        yield False
+
+
+class NanoPolicy(Policy):
+    """A Qwen3 model in our own implementation."""
+
+    def __init__(self, net: Nano, prompts: Prompts) -> None:
+        super().__init__(prompts)
+        self.net = net
+
+    def hidden(self, ids_BT: Tensor) -> Tensor:
+        """As `Policy.hidden`."""
+        return self.net.hidden(ids_BT)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """As `Policy.logits`."""
+        return self.net.logits(hidden)
+
+    def write(self, folder: Path) -> None:
+        """As `Policy.write`."""
+        write_weights(self.net, folder)
+        for name, content in self.prompts.folder_files.items():
+            (folder / name).write_text(content, encoding="utf-8")
+
+    def read(self, folder: Path) -> None:
+        """As `Policy.read`."""
+        self.net.load_state_dict(_read_weights(folder / WEIGHTS))
+
+
+class AutoPolicy(Policy):
+    """Whatever `AutoModelForCausalLM` loads, with adapters if only those are to be trained."""
+
+    def __init__(self, model: Any, prompts: Prompts, tokenizer_folder: str) -> None:
+        super().__init__(prompts)
+        self.model = model
+        self._tokenizer_folder = tokenizer_folder
+
+    @property
+    def causal(self) -> Any:
+        """The language model, inside adapters if there are any."""
+        return self.model.get_base_model() if self.has_adapters else self.model
+
+    @property
+    def has_adapters(self) -> bool:
+        """Whether only adapters are trained."""
+        return hasattr(self.model, "disable_adapter")
+
+    def hidden(self, ids_BT: Tensor) -> Tensor:
+        """As `Policy.hidden`."""
+        states: Tensor = self.causal.base_model(input_ids=ids_BT, use_cache=False).last_hidden_state
+        return states
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """As `Policy.logits`."""
+        head = self.causal.get_output_embeddings()
+        out: Tensor = head(hidden.to(head.weight.dtype))
+        return out
+
+    def write(self, folder: Path) -> None:
+        """As `Policy.write`; of a policy with adapters only these, which name the model they belong to."""
+        self.model.save_pretrained(folder, safe_serialization=True)
+        from transformers import AutoTokenizer  # noqa: PLC0415
+
+        AutoTokenizer.from_pretrained(self._tokenizer_folder).save_pretrained(folder)
+
+    def read(self, folder: Path) -> None:
+        """As `Policy.read`."""
+        if self.has_adapters:
+            from peft import set_peft_model_state_dict  # noqa: PLC0415
+
+            set_peft_model_state_dict(self.model, _read_weights(folder / "adapter_model.safetensors"))
+            return
+        state = _read_weights(folder / WEIGHTS)
+        missing, unexpected = self.model.load_state_dict(state, strict=False)
+        tied = set(getattr(self.model, "all_tied_weights_keys", ()))
+        if unexpected or set(missing) - tied:
+            raise InvalidArgument(f"{folder} holds the weights of another model.")
+
+    @contextlib.contextmanager
+    def untrained(self) -> Iterator[bool]:
+        """As `Policy.untrained`: without its adapters it is what it was."""
+        if not self.has_adapters:
+            yield False
+            return
+        with self.model.disable_adapter():
+            yield True
+
+
+def load_policy(model: str, *, lora_rank: int = 0, critic: bool = False, device: str = "cpu") -> Policy:
+    """The policy that a specification names, ready to be trained.
+
+    Args:
+        model: `nano-base`, a folder, or the id of a model on a hub.
+        lora_rank: train adapters of this rank and nothing else; 0 trains all weights.
+        critic: whether it needs a value head.
+
+    Raises:
+        InvalidArgument: if there is no such policy, or its files are not what they should be.
+    """
+    where = folder_of(model)
+    config = read_config(Path(where)) if Path(where).is_dir() else {}
+    policy: Policy
+    if is_supported(config) and not lora_rank and (Path(where) / WEIGHTS).exists():
+        policy = NanoPolicy(Nano(config), load_prompts(where))
+        policy.read(Path(where))
+    else:
+        policy = _load_auto(where, lora_rank)
+    if critic:
+        policy.add_critic(policy_size(policy))
+    return policy.to(device)
+
+
+def policy_size(policy: Policy) -> int:
+    """D, the size of the policy's hidden states."""
+    if isinstance(policy, NanoPolicy):
+        return int(policy.net.config["hidden_size"])
+    assert isinstance(policy, AutoPolicy)
+    return int(policy.causal.config.hidden_size)
+
+
+def _load_auto(where: str, lora_rank: int) -> Policy:
+    from transformers import AutoModelForCausalLM  # noqa: PLC0415 (seconds, and a nano policy needs none of it)
+
+    try:
+        model: Any = AutoModelForCausalLM.from_pretrained(where, dtype=torch.float32, use_safetensors=True)
+        prompts = load_prompts(where)
+    except (OSError, ValueError) as error:
+        raise InvalidArgument(f"{where!r} is no policy that can be loaded: {_first_line(error)}") from error
+    model.train()
+    if lora_rank:
+        from peft import LoraConfig, get_peft_model  # noqa: PLC0415
+
+        settings = LoraConfig(
+            r=lora_rank, lora_alpha=2 * lora_rank, target_modules="all-linear", task_type="CAUSAL_LM", lora_dropout=0.0
+        )
+        model = get_peft_model(model, settings)
+    return AutoPolicy(model, prompts, where)
+
+
+def read_config(folder: Path) -> Mapping[str, Any]:
+    """The configuration in a policy's folder.
+
+    Raises:
+        InvalidArgument: if there is none, or it is no JSON object with a model type.
+    """
+    path = folder / CONFIG
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidArgument(f"{folder} is no policy: it has no {CONFIG}.") from error
+    except ValueError as error:
+        raise InvalidArgument(f"{path} is not JSON: {error}.") from error
+    if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
+        raise InvalidArgument(f"{path} is no model's configuration: it names no model_type.")
+    return config
+
+
+def write_weights(net: Nano, folder: Path) -> None:
+    """Write a nano model as Hugging Face does."""
+    state = {name: tensor.detach().cpu().contiguous() for name, tensor in net.state_dict().items()}
+    save_file(state, folder / WEIGHTS, metadata={"format": "pt"})
+    (folder / CONFIG).write_text(json.dumps(net.config, indent=2) + "\n", encoding="utf-8")
+
+
+def _read_weights(path: Path) -> dict[str, Tensor]:
+    """Tensors by name from a safetensors file, which holds nothing that could be run.
+
+    Raises:
+        InvalidArgument: if it is no such file.
+    """
+    try:
+        with safe_open(path, framework="pt"):
+            pass  # reads and checks the header
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise InvalidArgument(f"{path} holds no weights in the safetensors format: {_first_line(error)}.") from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -1,0 +1,107 @@
+"""A bandit, and a policy that knows no more than how its actions are written."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from gem.core import State
+from gem.draw import Mixer, choice
+from gem.envs.game import Game, Played
+from gem.registry import register
+from gem.training.make_nano_base import Source, encode, pieces, pretrain
+from gem.training.nano import Nano, nano_config
+from gem.training.nano_tokenizer import train_tokenizer
+from gem.training.policy import write_weights
+from gem.training.prompts import NanoPrompts
+
+ARMS = {"A": 0.1, "B": 0.3, "C": 1.0, "D": 0.5}
+BANDIT = "test:Bandit-v0"
+
+
+class Bandit(Game):
+    """Two turns; each arm has its reward, and the episode is a success if both turns took the best."""
+
+    pattern = re.compile(r"\\boxed{([A-D])}")
+    prompt = "Which arm?"
+
+    def __init__(self, rounds: int = 2, seed: int | None = None) -> None:
+        super().__init__(seed)
+        self.rounds = rounds
+        self.taken: list[str] = []
+
+    def _draw(self) -> None:
+        self.max_turns = self.rounds + 1
+        self.taken = []
+
+    def _instructions(self) -> str:
+        return "There are the arms A, B, C and D. Write one into \\boxed{}."
+
+    def _play(self, match: str) -> Played:
+        self.taken.append(match)
+        self.over = len(self.taken) == self.rounds
+        self.solved = self.over and set(self.taken) == {"C"}
+        return f"You took {match}.", ARMS[match], None
+
+    def _suffix(self) -> str:
+        return self.prompt
+
+    def _format_help(self) -> str:
+        return "There is no arm in your answer."
+
+    def _random_action(self, rng: Mixer) -> str:
+        return f"\\boxed{{{choice(rng, 'ABCD')}}}"
+
+    def _get_own_state(self) -> State:
+        return {"taken": list(self.taken)}
+
+    def _set_own_state(self, state: State) -> None:
+        self.taken = list(state["taken"])
+
+
+class Broken(Bandit):
+    """Raises on every other seed."""
+
+    def _play(self, match: str) -> Played:
+        if (self.seed or 0) % 2:
+            raise RuntimeError("the lever is stuck")
+        return super()._play(match)
+
+
+register(BANDIT, Bandit)
+register("test:Broken-v0", Broken)
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a policy that pulls arms at random, made as nano-base is made."""
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("tiny")
+    found = list(pieces(Source(BANDIT, 1000, transcripts=True), 200, 0))
+    prompts = NanoPrompts(train_tokenizer("".join(piece) for piece in found))
+    net = Nano(nano_config(prompts.tokenizer.get_vocab_size(), hidden=32, layers=1, longest=256))
+    net.initialize(torch.Generator().manual_seed(0))
+    losses = list(pretrain(net, encode(prompts, found), 150, 0, 1024))
+    assert losses[-1] < 0.3 * losses[0]
+    write_weights(net, folder)
+    for name, content in prompts.folder_files.items():
+        (folder / name).write_text(content)
+    return folder
+
+
+@pytest.fixture
+def small(tiny: Path) -> dict[str, Any]:
+    """A specification that takes a second or two."""
+    return {
+        "env_id": BANDIT,
+        "model": str(tiny),
+        "episodes": 32,
+        "updates": 4,
+        "learning_rate": 3e-3,
+        "warmup": 0,
+        "max_length": 128,
+        "checkpoint_seconds": 0,
+        "sample_every": 1,
+    }

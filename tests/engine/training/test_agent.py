@@ -1,0 +1,39 @@
+"""A trained policy as an agent."""
+
+from pathlib import Path
+
+import pytest
+
+from gem.agents import make_agent
+from gem.errors import InvalidArgument
+from gem.rollout import Slot, rollout
+from tests.engine.training.conftest import BANDIT
+
+
+def test_it_decides_the_same_for_the_same_seed_turn_and_history(tiny: Path) -> None:
+    slots = [Slot(i, BANDIT, seed=i) for i in range(12)]
+    first = list(rollout(make_agent("policy", path=str(tiny)), slots, num_envs=12))
+    second = list(rollout(make_agent("policy", path=str(tiny)), slots, num_envs=3))
+    actions = [{r.index: [turn.action for turn in r.turns] for r in records} for records in (first, second)]
+    assert actions[0] == actions[1]
+    assert len({tuple(one) for one in actions[0].values()}) > 3
+
+
+def test_temperature_0_plays_the_same_everywhere(tiny: Path) -> None:
+    agent = make_agent("policy", path=str(tiny), temperature=0)
+    records = list(rollout(agent, [Slot(i, BANDIT, seed=i) for i in range(6)]))
+    assert len({records[i].turns[0].action for i in range(6)}) == 1
+
+
+def test_more_episodes_than_it_remembers_are_played(tiny: Path) -> None:
+    agent = make_agent("policy", path=str(tiny))
+    records = list(rollout(agent, [Slot(i, BANDIT, seed=i) for i in range(300)], num_envs=300))
+    assert len(records) == 300
+    assert sum(record.success or False for record in records) > 2
+
+
+def test_a_wrong_setting_is_refused(tiny: Path) -> None:
+    with pytest.raises(InvalidArgument, match="temperature"):
+        make_agent("policy", path=str(tiny), temperature=-1)
+    with pytest.raises(InvalidArgument, match="does not take these settings"):
+        make_agent("policy", path=str(tiny), speed=9)

@@ -1,0 +1,108 @@
+"""A policy's folder is looked at before anything in it is loaded."""
+
+import json
+import pickle
+import shutil
+import struct
+from pathlib import Path
+
+import pytest
+
+from gem.agents import make_agent
+from gem.errors import InvalidArgument
+from gem.training.folder_check import check_folder, check_weights
+from gem.training.prompts import folder_of
+
+
+@pytest.fixture
+def folder(tmp_path: Path, tiny: Path) -> Path:
+    shutil.copytree(tiny, tmp_path / "policy")
+    return tmp_path / "policy"
+
+
+def test_a_good_folder_passes_and_its_card_is_read(folder: Path) -> None:
+    (folder / "card.json").write_text(json.dumps({"input_mode": "markov", "max_tokens": 7, "made_by": "me"}))
+    card = check_folder(folder)
+    assert (card.input_mode, card.max_tokens, card.temperature) == ("markov", 7, 1.0)
+
+
+def test_nano_base_passes_and_is_small() -> None:
+    base = Path(folder_of("nano-base"))
+    check_folder(base)
+    assert (base / "model.safetensors").stat().st_size < 1_000_000
+    assert "random play" in json.loads((base / "card.json").read_text())["made_from"]
+
+
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "weights.pt", "state.pkl", "modeling.py", "archive.zip"])
+def test_what_can_hold_programs_is_refused(folder: Path, name: str) -> None:
+    (folder / name).write_bytes(pickle.dumps({}))
+    with pytest.raises(InvalidArgument, match=f"{name} is refused"):
+        check_folder(folder)
+    with pytest.raises(InvalidArgument, match=f"{name} is refused"):
+        make_agent("policy", path=str(folder))
+
+
+def test_a_pickle_by_another_name_is_no_safetensors_file(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(pickle.dumps({"weight": [1.0] * 100}))
+    with pytest.raises(InvalidArgument, match="not in the safetensors format"):
+        check_folder(folder)
+
+
+def test_a_link_out_of_the_folder_is_refused(folder: Path) -> None:
+    (folder / "notes.txt").symlink_to("/etc/hostname")
+    with pytest.raises(InvalidArgument, match=r"notes.txt is no plain file"):
+        check_folder(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("config.json", "{}", "config.json: model_type: field required."),
+        ("config.json", "[1]", "config.json is no JSON object."),
+        ("config.json", "{", "config.json is not JSON."),
+        ("config.json", '{"model_type": "qwen3", "vocab_size": 99999999999}', "config.json: vocab_size"),
+        ("card.json", '{"input_mode": "telepathy"}', "card.json: input_mode"),
+    ],
+)
+def test_it_says_what_is_wrong_with_a_file(folder: Path, name: str, content: str, said: str) -> None:
+    (folder / name).write_text(content)
+    with pytest.raises(InvalidArgument) as refused:
+        check_folder(folder)
+    assert str(refused.value).startswith(said)
+
+
+def test_a_missing_file_is_named(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(InvalidArgument, match=r"model.safetensors is missing"):
+        check_folder(folder)
+
+
+def _file(header: object, data: bytes) -> bytes:
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff" * 8 + b"{}",
+        _file([], b""),
+        _file({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}, b"\0" * 4),
+        _file({"a": {"dtype": "F32", "shape": [3], "data_offsets": [0, 8]}}, b"\0" * 8),
+        _file({"a": {"dtype": "P99", "shape": [2], "data_offsets": [0, 8]}}, b"\0" * 8),
+        _file({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}, b"\0" * 12),
+        _file({"a": {"dtype": "F32", "shape": [2], "data_offsets": [4, 12]}}, b"\0" * 12),
+    ],
+)
+def test_damaged_weights_are_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "w.safetensors").write_bytes(content)
+    with pytest.raises(InvalidArgument):
+        check_weights(tmp_path / "w.safetensors")
+
+
+def test_whole_weights_pass(tmp_path: Path) -> None:
+    entries = {"b": {"dtype": "F32", "shape": [2], "data_offsets": [2, 10]},
+               "a": {"dtype": "BF16", "shape": [], "data_offsets": [0, 2]}}  # fmt: skip
+    (tmp_path / "w.safetensors").write_bytes(_file({"__metadata__": {"format": "pt"}, **entries}, b"\0" * 10))
+    check_weights(tmp_path / "w.safetensors")

@@ -1,0 +1,162 @@
+"""Policies of transformers: whole, with adapters, in bfloat16, and with responses from a server."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from gem.draw import Mixer
+from gem.errors import InvalidArgument
+from gem.training import checkpoint
+from gem.training.policy import AutoPolicy, load_policy
+from gem.training.prompts import ChatPrompts, load_prompts
+from gem.training.run_folder import RunFolder
+from gem.training.sampler import GenerateSampler
+from gem.training.spec import read_spec
+from gem.training.trainer import TrainingFailed, train
+
+
+@pytest.fixture(scope="session")
+def gpt2(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Path:
+    """Another architecture, with the tokenizer of chats."""
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    folder = tmp_path_factory.mktemp("gpt2")
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(tiny)
+    torch.manual_seed(0)
+    config = GPT2Config(vocab_size=len(tokenizer), n_positions=256, n_embd=32, n_layer=1, n_head=2, eos_token_id=1)
+    GPT2LMHeadModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def test_any_causal_model_can_be_trained_and_goes_on(gpt2: Path, small: dict[str, Any], tmp_path: Path) -> None:
+    spec = {**small, "model": str(gpt2), "episodes": 8, "updates": 2, "max_tokens": 4, "kl_coefficient": 0.1}
+    train(read_spec(spec), tmp_path / "whole")
+    train(read_spec(spec), tmp_path / "whole")  # nothing is left to do
+    rows = RunFolder(tmp_path / "whole").metrics()
+    assert [row["update"] for row in rows] == [1, 2]
+    assert rows[1]["kl_reference"] > 0
+    last = checkpoint.checkpoints(tmp_path / "whole" / "checkpoints")[-1]
+    again = load_policy(str(last))
+    assert isinstance(again, AutoPolicy)
+    again.read(last)
+
+
+def test_adapters_alone_are_trained_and_kept(tiny: Path, small: dict[str, Any], tmp_path: Path) -> None:
+    spec = {**small, "lora_rank": 4, "updates": 2, "kl_coefficient": 0.1, "episodes": 16}
+    train(read_spec(spec), tmp_path)
+    last = checkpoint.checkpoints(tmp_path / "checkpoints")[-1]
+    assert (last / "adapter_model.safetensors").exists()
+    assert not (last / "model.safetensors").exists()
+    policy = load_policy(str(tiny), lora_rank=4)
+    trainable = {name for name, one in policy.named_parameters() if one.requires_grad}
+    assert trainable
+    assert all("lora" in name for name in trainable)
+    before = {name: one.clone() for name, one in policy.named_parameters() if name in trainable}
+    policy.read(last)
+    assert any(not torch.equal(one, before[name]) for name, one in policy.named_parameters() if name in trainable)
+
+
+def test_bfloat16_trains_as_well(small: dict[str, Any], tmp_path: Path) -> None:
+    train(read_spec({**small, "precision": "bfloat16", "updates": 2, "algorithm": "ppo"}), tmp_path)
+    rows = RunFolder(tmp_path).metrics()
+    assert len(rows) == 2
+    assert 0 < rows[0]["gradient_norm"] < 1e6
+
+
+def test_a_chat_is_read_as_its_template_would_write_it(tiny: Path) -> None:
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(tiny)
+    tokenizer.chat_template = (
+        "{% for m in messages %}[{{ m['role'] }}]{{ m['content'] }}"
+        "{% if m['role'] == 'assistant' %}<eos>{% endif %}\n{% endfor %}"
+        "{% if add_generation_prompt %}[assistant]{% endif %}"
+    )
+    prompts = ChatPrompts(tokenizer)
+    (first,), (later,) = prompts.first(["What?\n"]), prompts.later(["And now?\n"])
+    response = [*tokenizer("\\boxed{A}", add_special_tokens=False)["input_ids"], prompts.end]
+    chat = [("user", "What?"), ("assistant", "\\boxed{A}"), ("user", "And now?")]
+    whole = tokenizer.apply_chat_template(
+        [{"role": role, "content": content} for role, content in chat], tokenize=False, add_generation_prompt=True
+    )
+    assert tokenizer.decode([*first, *response, *later]) == whole
+
+
+def test_the_tokenizer_of_a_nano_policy_has_its_prompts_as_a_chat_template(tiny: Path) -> None:
+    from transformers import AutoTokenizer
+
+    tokenizer, prompts = AutoTokenizer.from_pretrained(tiny), load_prompts(tiny)
+    templated = tokenizer.apply_chat_template([{"role": "user", "content": "Which arm?"}], tokenize=False)
+    assert tokenizer(templated, add_special_tokens=False)["input_ids"] == prompts.first(["Which arm?\n"])[0]
+
+
+class _Completions(BaseHTTPRequestHandler):
+    """What vLLM does with these requests, for one small model."""
+
+    server: Any
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path.endswith("/load_lora_adapter"):
+            policy = load_policy(str(self.server.model), lora_rank=4)
+            policy.read(Path(body["lora_path"]))
+            self.server.loaded[body["lora_name"]] = policy
+            return self._answer({})
+        if self.path.endswith("/unload_lora_adapter"):
+            del self.server.loaded[body["lora_name"]]
+            return self._answer({})
+        sampler = GenerateSampler(self.server.loaded[body["model"]], body["max_tokens"])
+        (response,) = sampler.respond([body["prompt"]], [0], [Mixer(body["seed"])], body["temperature"])
+        logprobs = {"tokens": [f"token_id:{one}" for one in response.tokens], "token_logprobs": response.logps}
+        return self._answer({"choices": [{"text": "", "logprobs": logprobs, "finish_reason": "stop"}]})
+
+    def _answer(self, data: dict[str, Any]) -> None:
+        content = json.dumps(data).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server(tiny: Path) -> Iterator[ThreadingHTTPServer]:
+    made: Any = ThreadingHTTPServer(("127.0.0.1", 0), _Completions)
+    made.model, made.loaded = tiny, {}
+    threading.Thread(target=made.serve_forever, daemon=True).start()
+    yield made
+    made.shutdown()
+    made.server_close()
+
+
+def test_a_server_writes_the_responses_with_the_newest_adapters(
+    server: Any, small: dict[str, Any], tmp_path: Path
+) -> None:
+    url = f"http://127.0.0.1:{server.server_port}/v1"
+    spec = {**small, "sampler": "server", "server_url": url, "lora_rank": 4, "updates": 2, "episodes": 8}
+    train(read_spec({**spec, "epochs": 1}), tmp_path)
+    rows = RunFolder(tmp_path).metrics()
+    assert rows[0]["invalid"] < 0.5  # it pulls arms: what it writes comes from the model
+    assert rows[0]["kl"] < 1e-5  # before its first step the learner finds the probabilities that the server said
+    assert list(server.loaded) == ["update-2"]
+
+
+def test_a_server_that_is_not_there_is_named(small: dict[str, Any], tmp_path: Path) -> None:
+    spec = {**small, "sampler": "server", "server_url": "http://127.0.0.1:9/v1", "lora_rank": 4, "episodes": 8}
+    with pytest.raises(TrainingFailed, match="cannot be reached"):
+        train(read_spec(spec), tmp_path)
+    assert RunFolder(tmp_path).state()["state"] == "failed"
+
+
+def test_what_cannot_be_loaded_is_said(small: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgument, match="is no policy that can be loaded"):
+        train(read_spec({**small, "model": str(tmp_path / "nowhere")}), tmp_path / "run")

@@ -1,0 +1,181 @@
+"""The loss, against numbers worked out by hand and against numerical derivatives."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from gem.training.learner import Example, Learner, NotFinite, learning_rate
+from gem.training.player import TokenSequence, Written
+from gem.training.policy import Policy
+from gem.training.processes import Processes
+from gem.training.prompts import load_prompts
+from gem.training.spec import TrainingSpec, read_spec
+from tests.engine.training.conftest import BANDIT
+
+SYMBOLS = 4
+
+
+class Table(Policy):
+    """The next token depends on the present one alone: a table of logits, in double precision."""
+
+    def __init__(self, tiny: Any, *, critic: bool = False) -> None:
+        super().__init__(load_prompts(tiny))
+        self.table = nn.Parameter(torch.randn(SYMBOLS, SYMBOLS, generator=torch.Generator().manual_seed(0)).double())
+        if critic:
+            self.add_critic(SYMBOLS)
+            self.value_head.double()  # type: ignore[union-attr]
+
+    def hidden(self, ids_BT: Tensor) -> Tensor:
+        return nn.functional.one_hot(ids_BT, SYMBOLS).double()
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        return hidden @ self.table
+
+    def values(self, hidden: Tensor) -> Tensor:
+        assert self.value_head is not None
+        return self.value_head(hidden).squeeze(-1)
+
+
+def spec_of(tiny: Any, **settings: Any) -> TrainingSpec:
+    return read_spec({"env_id": BANDIT, "model": str(tiny), "gradient_clip": 0, "warmup": 0, "epochs": 1, **settings})
+
+
+def logps(policy: Table, tokens: Sequence[int], start: int, length: int) -> list[float]:
+    rows = torch.log_softmax(policy.table.detach().double(), -1)
+    return [float(rows[tokens[i - 1], tokens[i]]) for i in range(start, start + length)]
+
+
+def example(policy: Table, advantages: Sequence[float], targets: Sequence[float] = (0.0, 0.0)) -> Example:
+    """Two turns: tokens 1 and 2 after 0, and token 3 after 1."""
+    tokens = [0, 1, 2, 0, 1, 3]
+    written = [Written(1, 2, 0), Written(5, 1, 1)]
+    old = logps(policy, tokens, 1, 2) + logps(policy, tokens, 5, 1)
+    return Example(TokenSequence(tokens, written, old), list(advantages), list(targets))
+
+
+def gradient(learner: Learner, batch: list[Example]) -> Tensor:
+    learner.learn(batch, 0)
+    table = learner.parameters["table"]
+    assert table.grad is not None
+    return table.grad
+
+
+def test_the_first_step_follows_the_gradient_of_reinforce(tiny: Any) -> None:
+    policy = Table(tiny)
+    batch = [example(policy, [2.0, -1.0])]
+    table = policy.table.detach().clone().requires_grad_()
+    rows = torch.log_softmax(table, -1)
+    (-(2.0 * (rows[0, 1] + rows[1, 2]) - 1.0 * rows[1, 3]) / 2).backward()
+    found = gradient(Learner(spec_of(tiny), policy, Processes()), batch)
+    assert torch.allclose(found, table.grad, atol=1e-6)
+
+
+@pytest.mark.parametrize("settings", [{}, {"entropy_bonus": 0.3}, {"temperature": 2.0}, {"kl_coefficient": 0.5}])
+def test_gradients_are_numerical_derivatives(tiny: Any, settings: dict[str, Any]) -> None:
+    policy = Table(tiny)
+    batch = [example(policy, [2.0, -1.0]), example(policy, [0.5, 0.25])]
+    reference = Table(tiny)
+    with torch.no_grad():
+        reference.table.add_(0.3 * torch.arange(16).view(4, 4) % 3)
+        policy.table.add_(0.05)
+        policy.table[1, 2] += 0.1  # away from where the old responses were drawn, inside the clip range
+    spec = spec_of(tiny, learning_rate=1e-12, **settings)
+    learner = Learner(spec, policy, Processes(), reference)
+    found = gradient(learner, batch).clone()
+    small = 1e-2  # the learner computes with 24 bits
+
+    def loss() -> float:
+        from gem.training.learner import _Sums
+
+        with torch.no_grad():
+            return float(learner._loss(batch, 4.0, _Sums()))
+
+    for row, column in ((0, 1), (1, 2), (1, 3), (2, 0)):
+        with torch.no_grad():
+            policy.table[row, column] += small
+            above = loss()
+            policy.table[row, column] -= 2 * small
+            below = loss()
+            policy.table[row, column] += small
+        assert float(found[row, column]) == pytest.approx((above - below) / (2 * small), abs=1e-3)
+
+
+def test_a_ratio_beyond_the_clip_range_teaches_nothing_more(tiny: Any) -> None:
+    policy = Table(tiny)
+    one = example(policy, [1.0, 0.0])
+    one.sequence.logps = [logp - math.log(2) for logp in one.sequence.logps]  # every ratio is 2
+    learner = Learner(spec_of(tiny, clip_range=0.2), policy, Processes())
+    learned = learner.learn([one], 0)
+    assert float(learner.parameters["table"].grad.abs().max()) == 0.0  # type: ignore[union-attr]
+    assert learned.clip_fraction == 1.0
+    assert learned.kl == pytest.approx(2 - 1 - math.log(2), rel=1e-5)
+    assert learned.policy_loss == pytest.approx(-2 * 1.2 / 2, rel=1e-5)
+
+
+def test_a_bad_action_is_still_unlearned_when_its_ratio_is_high(tiny: Any) -> None:
+    policy = Table(tiny)
+    one = example(policy, [-1.0, 0.0])
+    one.sequence.logps = [logp - math.log(2) for logp in one.sequence.logps]
+    learned = Learner(spec_of(tiny), policy, Processes()).learn([one], 0)
+    assert learned.gradient_norm > 0.1
+    assert learned.policy_loss == pytest.approx(2 * 2 / 2, rel=1e-5)
+
+
+def test_the_entropy_is_that_of_the_distribution(tiny: Any) -> None:
+    policy = Table(tiny)
+    with torch.no_grad():
+        policy.table.zero_()
+    learned = Learner(spec_of(tiny), policy, Processes()).learn([example(policy, [0.0, 0.0])], 0)
+    assert learned.entropy == pytest.approx(math.log(SYMBOLS))
+    assert learned.gradient_norm == 0.0
+
+
+def test_the_critic_moves_towards_its_targets_within_its_clip(tiny: Any) -> None:
+    policy = Table(tiny, critic=True)
+    one = example(policy, [0.0, 0.0], targets=[1.0, 3.0])
+    free = Learner(spec_of(tiny, algorithm="ppo", value_clip=0), policy, Processes()).learn([one], 0)
+    assert free.value_loss == pytest.approx(0.5 * (1 + 9) / 2)
+    policy = Table(tiny, critic=True)
+    with torch.no_grad():
+        policy.value_head.bias.fill_(0.5)  # type: ignore[union-attr]
+    learned = Learner(spec_of(tiny, algorithm="ppo", value_clip=0.2), policy, Processes()).learn([one], 0)
+    assert learned.value_loss == pytest.approx(0.5 * (0.8**2 + 2.8**2) / 2)  # it said 0 before: 0.2 counts, not 0.5
+
+
+def test_gradients_are_clipped_to_their_longest(tiny: Any) -> None:
+    policy = Table(tiny)
+    learner = Learner(spec_of(tiny, gradient_clip=0.01), policy, Processes())
+    learned = learner.learn([example(policy, [5.0, -5.0])], 0)
+    assert learned.gradient_norm > 0.5
+    assert float(learner.parameters["table"].grad.norm()) == pytest.approx(0.01, rel=1e-3)  # type: ignore[union-attr]
+
+
+def test_microbatches_change_nothing(tiny: Any) -> None:
+    one, other = Table(tiny), Table(tiny)
+    batch = [example(one, [2.0, -1.0]), example(one, [0.5, 3.0]), example(one, [-0.5, 0.1])]
+    whole = gradient(Learner(spec_of(tiny), one, Processes()), batch)
+    parts = gradient(Learner(spec_of(tiny, microbatch_tokens=32), other, Processes()), batch * 8)
+    assert torch.allclose(whole, parts, atol=1e-7)
+
+
+def test_no_step_is_taken_with_a_gradient_that_is_no_number(tiny: Any) -> None:
+    policy = Table(tiny)
+    before = policy.table.detach().clone()
+    with pytest.raises(NotFinite, match="The gradient is nan"):
+        Learner(spec_of(tiny), policy, Processes()).learn([example(policy, [math.nan, 1.0])], 0)
+    assert torch.equal(policy.table.detach(), before)
+
+
+def test_learning_rates_rise_and_fall_as_the_schedule_says(tiny: Any) -> None:
+    def rates(**settings: Any) -> list[float]:
+        spec = spec_of(tiny, **{"updates": 4, "learning_rate": 1.0, **settings})
+        return [learning_rate(spec, update) for update in range(4)]
+
+    assert rates() == [1, 1, 1, 1]
+    assert rates(warmup=2) == [0.5, 1, 1, 1]
+    assert rates(schedule="linear") == [1, 0.75, 0.5, 0.25]
+    assert rates(schedule="cosine") == pytest.approx([1, 0.5 + 0.5**1.5, 0.5, 0.5 - 0.5**1.5])

@@ -1,0 +1,30 @@
+"""The recipes' first policy, and that training from it teaches something."""
+
+from pathlib import Path
+
+from gem.rollout import Slot, rollout
+from gem.training import recipes
+from gem.training.agent import PolicyAgent
+from gem.training.run_folder import RunFolder
+from gem.training.spec import read_spec
+from gem.training.trainer import train
+
+
+def test_it_knows_how_actions_are_written() -> None:
+    slots = [Slot(i, "game:GuessTheNumber-v0-easy", seed=i) for i in range(64)]
+    records = list(rollout(PolicyAgent("nano-base", max_tokens=12), slots, num_envs=64))
+    turns = [turn for record in records for turn in record.turns]
+    faults = sum(turn.info.get("error") == "format" for turn in turns)
+    assert faults <= 0.02 * len(turns)
+
+
+def test_a_short_training_raises_the_return(tmp_path: Path) -> None:
+    data = recipes.data("guess-easy") | {
+        "episodes": 128,
+        "updates": 14,
+        "checkpoint_seconds": 999,
+        "schedule": "constant",
+    }
+    train(read_spec(data), tmp_path)
+    returns = [row["return"] for row in RunFolder(tmp_path).metrics()]
+    assert sum(returns[-3:]) / 3 > sum(returns[:3]) / 3 + 0.02

@@ -1,0 +1,217 @@
+"""A run goes on as if it had never stopped, and does as it is told."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from gem import episode_files
+from gem.errors import UsageError
+from gem.training import checkpoint
+from gem.training.run_folder import RunFolder
+from gem.training.spec import read_spec
+from gem.training.trainer import TrainingFailed, train
+
+ROOT = Path(__file__).parents[3]
+TIMES = {"seconds", "cpu_seconds", "turns_per_second", "seconds_generation", "seconds_environment", "seconds_learner"}
+CHILD = [sys.executable, "-c", "import sys; sys.path.insert(0, '.'); import tests.engine.training.conftest; "
+         "from gem.training.__main__ import main; sys.exit(main())"]  # fmt: skip
+
+
+def start(folder: Path, spec: dict[str, Any], **settings: Any) -> subprocess.Popen[str]:
+    """A training in a process of its own."""
+    path = folder.with_suffix(".json")
+    path.write_text(json.dumps(spec))
+    command = [*CHILD, "--spec", str(path), "--folder", str(folder)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **settings)
+
+
+def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert process.poll() is None, process.stdout.read() if process.stdout else ""
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def untimed(folder: Path) -> list[dict[str, Any]]:
+    rows = RunFolder(folder).metrics()
+    return [{name: value for name, value in row.items() if name not in TIMES} for row in rows]
+
+
+def same_weights(one: Path, other: Path) -> bool:
+    last, others = checkpoint.checkpoints(one / "checkpoints")[-1], checkpoint.checkpoints(other / "checkpoints")[-1]
+    assert last.name == others.name
+    files = ("model.safetensors", "trainer.safetensors")
+    return all(
+        torch.equal(tensor, load_file(others / name)[key])
+        for name in files
+        for key, tensor in load_file(last / name).items()
+    )
+
+
+@pytest.mark.parametrize("algorithm", ["rebn", "ppo"])
+def test_a_run_that_was_killed_ends_with_the_same_bits(algorithm: str, small: dict[str, Any], tmp_path: Path) -> None:
+    spec = {**small, "algorithm": algorithm, "updates": 12, "minibatches": 2, "schedule": "cosine"}
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    train(read_spec(spec), whole)
+    process = start(broken, {**spec, "checkpoint_seconds": 0.2})
+    wait_for(lambda: bool(checkpoint.checkpoints(broken / "checkpoints")), process)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    with (broken / "metrics.jsonl").open("a") as file:
+        file.write('{"update": 12, "half of a li')  # as a killed writer leaves it
+    stored = json.loads((broken / "spec.json").read_text())
+    (broken / "spec.json").write_text(json.dumps({**stored, "checkpoint_seconds": 0}))
+    assert train(read_spec({**spec, "checkpoint_seconds": 0}), broken) == "finished"
+    assert [row["update"] for row in RunFolder(broken).metrics()] == list(range(1, 13))
+    assert untimed(broken) == untimed(whole)
+    assert same_weights(whole, broken)
+
+
+def test_sigterm_saves_and_exits_75_and_the_same_command_goes_on(small: dict[str, Any], tmp_path: Path) -> None:
+    folder, spec = tmp_path / "run", {**small, "updates": 100_000, "checkpoint_seconds": 9999}
+    process = start(folder, spec)
+    wait_for(lambda: len(RunFolder(folder).metrics()) >= 2, process)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 75
+    state = RunFolder(folder).state()
+    assert state["state"] == "interrupted"
+    saved = checkpoint.checkpoints(folder / "checkpoints")
+    assert [path.name for path in saved] == [f"{state['update']:06d}"]
+    again = start(folder, spec)
+    wait_for(lambda: len(RunFolder(folder).metrics()) > state["update"], again)
+    (folder / "cancel").touch()
+    assert again.wait(60) == 0
+    assert RunFolder(folder).state()["state"] == "cancelled"
+    updates = [row["update"] for row in RunFolder(folder).metrics()]
+    assert updates == list(range(1, len(updates) + 1))
+
+
+def test_a_paused_run_waits_until_the_file_is_gone(small: dict[str, Any], tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "pause").touch()
+    process = start(folder, small)
+    wait_for(lambda: RunFolder(folder).state().get("state") == "paused", process)
+    assert RunFolder(folder).metrics() == []
+    (folder / "pause").unlink()
+    assert process.wait(60) == 0
+    assert RunFolder(folder).state()["state"] == "finished"
+
+
+def test_a_full_disk_leaves_the_last_checkpoint_whole(small: dict[str, Any], tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    train(read_spec({**small, "updates": 2}), folder)
+    stored = json.loads((folder / "spec.json").read_text()) | {"updates": 50}
+    (folder / "spec.json").write_text(json.dumps(stored))
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # smaller than the weights, larger than the rest
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    process = start(folder, {**small, "updates": 50}, preexec_fn=limit)
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 1, output
+    state = RunFolder(folder).state()
+    assert state["state"] == "failed"
+    assert "cannot be written" in state["reason"] or "is full" in state["reason"]
+    last = checkpoint.checkpoints(folder / "checkpoints")[-1]
+    assert last.name == "000002"
+    assert load_file(last / "model.safetensors")
+    assert not [path for path in (folder / "checkpoints").iterdir() if path.name.startswith(".")]
+
+
+def test_what_is_no_number_stops_it_with_the_batch(small: dict[str, Any], tmp_path: Path) -> None:
+    spec = read_spec({**small, "learning_rate": 1.0, "gradient_clip": 0, "algorithm": "reinforce", "updates": 4})
+    train(read_spec({**small, "updates": 1}), tmp_path / "first")
+    place = checkpoint.checkpoints(tmp_path / "first" / "checkpoints")[-1]
+    weights = load_file(place / "model.safetensors")
+    weights["model.norm.weight"][0] = float("nan")
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    for path in place.iterdir():
+        (damaged / path.name).write_bytes(path.read_bytes())
+    from safetensors.torch import save_file
+
+    save_file(weights, damaged / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(TrainingFailed, match="is nan"):
+        train(spec.model_copy(update={"model": str(damaged)}), tmp_path / "run")
+    state = RunFolder(tmp_path / "run").state()
+    assert state["state"] == "failed"
+    batch = list(episode_files.read(tmp_path / "run" / "episodes" / "failed-batch.jsonl"))
+    assert len(batch) == small["episodes"]
+
+
+def test_the_episodes_of_an_update_can_be_read_and_replayed(small: dict[str, Any], tmp_path: Path) -> None:
+    train(read_spec({**small, "algorithm": "grpo", "group_size": 4, "sample_episodes": 8}), tmp_path)
+    path = tmp_path / "episodes" / "000004.jsonl"
+    stored = list(episode_files.read(path))
+    assert len(stored) == 8
+    assert [episode_files.verify(one) for one in stored] == [None] * 8
+    groups = [json.loads(line)["group"] for line in path.read_text().splitlines()]
+    assert groups == [0] * 4 + [1] * 4
+    seeds = [one.record.identity.seed for one in stored]
+    assert len(set(seeds)) == 2
+    assert min(seeds) >= 2**40
+
+
+def test_an_environment_that_breaks_is_left_out(small: dict[str, Any], tmp_path: Path) -> None:
+    train(read_spec({**small, "env_id": "test:Broken-v0", "updates": 1}), tmp_path)
+    (row,) = RunFolder(tmp_path).metrics()
+    assert 0 < row["broken"] < small["episodes"]
+    assert row["episodes"] == small["episodes"] - row["broken"]
+
+
+def test_the_curriculum_goes_on_once_a_stage_is_solved(small: dict[str, Any], tmp_path: Path) -> None:
+    easy = {"env_id": small["env_id"], "env_kwargs": {"rounds": 1}, "until_success": 0.1, "window": 2}
+    train(read_spec({**small, "curriculum": [easy], "env_kwargs": {"rounds": 2}}), tmp_path)
+    rows = RunFolder(tmp_path).metrics()
+    assert [row["stage"] for row in rows] == [0, 0, 1, 1]
+    assert rows[0]["turns_per_episode"] <= 1 < rows[-1]["turns_per_episode"]
+
+
+def test_two_processes_cannot_train_in_one_folder(small: dict[str, Any], tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    folder.begin(read_spec(small))
+    with folder.alone(), pytest.raises(UsageError, match="Another process trains"):
+        train(read_spec(small), tmp_path)
+
+
+def test_another_specification_is_refused(small: dict[str, Any], tmp_path: Path) -> None:
+    RunFolder(tmp_path).begin(read_spec(small))
+    with pytest.raises(UsageError, match="holds another training"):
+        train(read_spec({**small, "seed": 1}), tmp_path)
+
+
+def test_two_processes_see_the_statistics_of_one(small: dict[str, Any], tmp_path: Path) -> None:
+    spec = {**small, "updates": 3, "algorithm": "rebn"}
+    train(read_spec(spec), tmp_path / "one")
+    path = tmp_path / "spec.json"
+    path.write_text(json.dumps(spec))
+    script = tmp_path / "child.py"
+    script.write_text(
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); import tests.engine.training.conftest\n"
+        "from gem.training.__main__ import main; sys.exit(main())"
+    )
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
+    command = [*torchrun, "--spec", str(path), "--folder", str(tmp_path / "two")]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    one, two = untimed(tmp_path / "one"), untimed(tmp_path / "two")
+    assert len(one) == len(two) == 3
+    for first, second in zip(one, two, strict=True):
+        assert second == pytest.approx(first, rel=1e-3, abs=1e-4)
+    assert one[0]["return"] == two[0]["return"]

@@ -1,0 +1,93 @@
+"""What may be asked for, and what is said otherwise."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gem.errors import InvalidArgument
+from gem.training import recipes
+from gem.training.__main__ import main
+from gem.training.spec import TrainingSpec, read_spec, with_settings
+
+GUESS = {"env_id": "game:GuessTheNumber-v0-easy"}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"env_id": "game:GuessTheNumbr-v0"}, "No environment is registered as"),
+        ({**GUESS, "env_kwargs": {"secret": 3}}, "takes no argument 'secret'"),
+        ({**GUESS, "algorithm": "grpo", "episodes": 100, "group_size": 8}, "no whole number of groups"),
+        ({**GUESS, "minibatches": 200}, "128 episodes cannot be 200 minibatches"),
+        ({**GUESS, "max_tokens": 2000}, "A response must be shorter than a sequence"),
+        ({**GUESS, "sampler": "server"}, "server_url names the server"),
+        ({"env_id": "duel:TicTacToe-v0"}, "has 2 seats: fill the others"),
+        ({**GUESS, "discount": 1.5}, "discount: Input should be less than or equal to 1"),
+        ({**GUESS, "learning_rte": 0.1}, "learning_rte: Extra inputs are not permitted"),
+        ({**GUESS, "curriculum": [{"env_id": "game:Nothing-v0"}]}, "No environment is registered as"),
+    ],
+)
+def test_it_says_what_is_wrong(given: dict[str, object], said: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        read_spec(given)
+    assert said in str(refused.value)
+
+
+def test_a_specification_survives_json() -> None:
+    spec = read_spec({**GUESS, "algorithm": "ppo", "curriculum": [GUESS], "wrappers": [{"name": "concat"}]})
+    assert read_spec(json.loads(spec.model_dump_json())) == spec
+
+
+def test_every_field_says_what_it_means_for_the_form() -> None:
+    properties = TrainingSpec.model_json_schema()["properties"]
+    assert [name for name, field in properties.items() if not field.get("description")] == []
+
+
+def test_settings_are_json_or_else_text() -> None:
+    changed = with_settings(GUESS, ["learning_rate=3e-4", "algorithm=ppo", "scale_groups=false", 'model="x"'])
+    assert changed == {**GUESS, "learning_rate": 3e-4, "algorithm": "ppo", "scale_groups": False, "model": "x"}
+    with pytest.raises(InvalidArgument, match="key=value"):
+        with_settings(GUESS, ["learning_rate"])
+
+
+def test_every_recipe_is_accepted_and_says_what_to_expect() -> None:
+    found = recipes.all_recipes()
+    assert {"guess-easy", "guess-hard", "fifteen-easy"} <= {recipe.name for recipe in found}
+    for recipe in found:
+        assert recipe.training_spec.recipe == recipe.name
+        assert recipe.summary.endswith(".")
+        assert recipe.status == "reproduced here" or recipe.status.startswith(("needs ", "tried here")), recipe.name
+        assert recipe.expected
+
+
+def test_the_nearest_recipe_is_named() -> None:
+    with pytest.raises(InvalidArgument, match="Did you mean guess-easy"):
+        recipes.data("gues-easy")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "Say where the run is written"),
+        (["--folder", "{}/none"], "Say what to train"),
+        (["--recipe", "guess-easy", "--folder", "{}/a", "--set", "discount=7"], "discount: Input should be"),
+        (["--spec", "{}/missing.json", "--folder", "{}/a"], "cannot be read"),
+    ],
+)
+def test_the_command_says_what_is_wrong(
+    arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([argument.replace("{}", str(tmp_path)) for argument in arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_specifications_recipes_and_run_folders_need_no_torch() -> None:
+    probe = (
+        "import sys, gem.agents, gem.training.folder_check, gem.training.recipes, gem.training.run_folder\n"
+        "gem.training.recipes.all_recipes()[0].training_spec\nprint('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
