@@ -191,3 +191,23 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
     below = int(position)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
+
+
+STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+"""97.5th percentiles of Student's distribution with 1, 2, 3 ... degrees of freedom."""
+
+
+def student(values: Sequence[float]) -> Interval:
+    """The mean of a few values and its 95 % interval by Student's distribution.
+
+    Raises:
+        InvalidArgument: if there are fewer than two.
+    """
+    n = len(values)
+    if n < 2:
+        raise InvalidArgument("An interval over seeds needs at least two.")
+    mean = math.fsum(values) / n
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
+    quantile = STUDENT[n - 2] if n - 2 < len(STUDENT) else 1.96
+    half = quantile * deviation / math.sqrt(n)
+    return Interval(mean, mean - half, mean + half)

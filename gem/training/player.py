@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gem.agents.agent import Decision, Request
+from gem.agents.agent import Decision, Exchange, Request
 from gem.draw import Source
 from gem.training.prompts import Prompts, board, reading
 from gem.training.sampler import Sampler
@@ -127,8 +127,18 @@ class Player:
             if not self._free:
                 self._free.append(self.memories.popitem(last=False)[1].slot)
             memory = Memory(self._free.pop(), turns=request.turn - 1)
+            if self.input_mode == "transcript":
+                self._recall(memory, request.past)
         self.memories[key] = memory
         return memory
+
+    def _recall(self, memory: Memory, past: Sequence[Exchange]) -> None:
+        """Read the earlier turns of an episode that another process played, or that was forgotten."""
+        for exchange, response in zip(past, self.prompts.written([one.action for one in past]), strict=True):
+            text = reading(exchange.observation, dict(exchange.info))
+            read = self.prompts.later if memory.sequences else self.prompts.first
+            self._read(memory, read([text])[0])
+            memory.sequences[-1].tokens += response
 
     def _prompts(self, requests: Sequence[Request], memories: Sequence[Memory]) -> list[list[int]]:
         """What each sequence goes on with."""

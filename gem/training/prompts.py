@@ -58,6 +58,10 @@ class Prompts(Protocol):
         """Responses as text, without the token that ends them."""
         ...
 
+    def written(self, texts: Sequence[str]) -> list[list[int]]:
+        """Responses that are known as texts only, with the token that ends them; the tokens may have been others."""
+        ...
+
 
 class NanoPrompts:
     """Plain text and a token that says: act now."""
@@ -81,6 +85,10 @@ class NanoPrompts:
     def text(self, responses: Sequence[Sequence[int]]) -> list[str]:
         """As `Prompts.text`."""
         return self.tokenizer.decode_batch([[one for one in ids if one != self.end] for ids in responses])
+
+    def written(self, texts: Sequence[str]) -> list[list[int]]:
+        """As `Prompts.written`."""
+        return [[*encoded.ids, self.end] for encoded in self.tokenizer.encode_batch_fast(list(texts))]
 
 
 TOKENIZER_CONFIG = {
@@ -122,6 +130,10 @@ class ChatPrompts:
         """As `Prompts.text`."""
         texts: list[str] = self.tokenizer.batch_decode(list(responses), skip_special_tokens=True)
         return texts
+
+    def written(self, texts: Sequence[str]) -> list[list[int]]:
+        """As `Prompts.written`."""
+        return [[*self._ids(text), self.end] for text in texts]
 
     def _between(self) -> tuple[str, str]:
         """What the template puts between a response's end and the next text, and between that and the next response."""

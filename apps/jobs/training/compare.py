@@ -9,8 +9,8 @@ from typing import Any
 
 from apps.jobs.models import Job
 from apps.jobs.training import pages
-from gem.evaluate import Interval
-from gem.training.compare import NAMES, student
+from gem.credit import NAMES
+from gem.evaluate import Interval, student
 from gem.training.spec import TrainingSpec, read_spec
 
 TAIL = 0.1

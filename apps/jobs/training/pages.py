@@ -15,8 +15,8 @@ from apps.episodes.templatetags.episodes import bare
 from apps.jobs.models import Checkpoint, Job, Point, Sample
 from apps.jobs.pages import LOG_LINES, Split, elapsed
 from gem.benchmarks import baseline
+from gem.credit import NAMES
 from gem.training import recipes
-from gem.training.compare import NAMES
 from gem.training.recipes import Recipe
 from gem.training.spec import TrainingSpec, read_spec
 
