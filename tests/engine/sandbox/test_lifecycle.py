@@ -111,6 +111,16 @@ def test_threads_share_the_sandboxes(fresh: Pool) -> None:
     fresh.close()
 
 
+def test_a_sandbox_outlives_the_thread_that_started_it(fresh: Pool) -> None:
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(fresh.run, "print(1)").result()
+    slot = fresh.take()
+    time.sleep(0.2)
+    assert psutil.Process(slot.pid).status() != psutil.STATUS_ZOMBIE
+    fresh.give_back(slot)
+    fresh.close()
+
+
 def in_a_fork(answers: "multiprocessing.Queue[str]") -> None:
     """Runs code in a process forked from one with warm sandboxes."""
     answers.put(gem.sandbox.run("print('in the fork')").stdout)
