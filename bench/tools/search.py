@@ -43,10 +43,10 @@ def run(options: argparse.Namespace) -> int:
     questions = [json.loads(line) for line in (options.data / "questions.jsonl").read_text().splitlines()]
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        index = search_index.build(options.data / "corpus.jsonl", Path(folder) / "hotpotqa")
+        search_index.build(options.data / "corpus.jsonl", Path(folder) / "hotpotqa")
         built = time.perf_counter() - start
         start = time.perf_counter()
-        index = search_index.Index(index.folder)
+        index = search_index.load(Path(folder) / "hotpotqa")
         opened = time.perf_counter() - start
         index.search(questions[0]["question"], TOPK)
         computing, clock = [], []
