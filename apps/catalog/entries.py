@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 CATEGORIES = {
     "game": "Games",
-    "duel": "Two seats",
+    "duel": "Duels",
     "dialogue": "Dialogues",
     "math": "Mathematics",
     "code": "Code",
