@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from gem import registry
 from gem.agents.agent import Decision, Exchange, Player, Request
-from gem.agents.asking import Answer, Asking
+from gem.agents.asking import Asking
 from gem.core import Env, Info, Step
 from gem.errors import AgentFailure, InvalidArgument
 from gem.replay import EpisodeRecord, Identity, TurnRecord, wrapped
@@ -85,9 +86,9 @@ def _play(
     asked = begun
     while lanes:
         for lane in asked:
-            at_home = opponent is None or lane.request.seat == lane.record.seat
-            asking.ask(lane.place, agent if at_home or opponent is None else opponent, lane.request)
-        answers = sorted(asking.answers(), key=_place)
+            away = opponent is not None and lane.request.seat != lane.record.seat
+            asking.ask(lane.place, opponent if away and opponent is not None else agent, lane.request)
+        answers = sorted(asking.answers(), key=itemgetter(0))
         actions: list[str | None] = [None] * vector.num_envs
         for place, answer in answers:
             if isinstance(answer, Decision):
@@ -105,10 +106,6 @@ def _play(
             yield from failed
             lanes = {place: lane for place, lane in lanes.items() if lane.busy}
             asked = sorted(asked + begun, key=lambda lane: lane.place)
-
-
-def _place(answer: Answer) -> int:
-    return answer[0]
 
 
 def _begin(lanes: Sequence[_Lane], waiting: Iterator[Slot]) -> tuple[list[_Lane], list[EpisodeRecord]]:
@@ -173,8 +170,10 @@ class _Lane:
             record.failure, record.failed_by = info["failure"], "environment"
             return True
         request = self.request
-        record.turns.append(TurnRecord(decision.action, observation, reward, info, request.seat, decision.kept))
-        self.past[request.seat].append(Exchange(request.observation, request.info, decision.action))
+        action = decision.action
+        kept = decision.kept if decision.note or decision.extra else {}
+        record.turns.append(TurnRecord(action, observation, reward, info, request.seat, kept))
+        self.past[request.seat].append(Exchange(request.observation, request.info, action))
         if terminated or truncated:
             record.terminated, record.truncated = terminated, truncated
             record.success = success(record.seat, info)
@@ -191,7 +190,9 @@ class _Lane:
         """Let the seat that is to act decide next, from what it may read."""
         seat = self.env.to_act[0]
         reading, own = perceived(seat, observation, info)
-        past = self.past.setdefault(seat, [])
+        past = self.past.get(seat)
+        if past is None:
+            past = self.past[seat] = []
         number = len(self.record.turns) + 1
         self.request = Request(self.env, reading, own, number, seat, past, self.record.index)
 

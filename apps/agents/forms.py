@@ -43,9 +43,9 @@ class EndpointForm(forms.Form):
     url = forms.CharField(
         label="Address",
         max_length=500,
-        help_text="The part before /chat/completions, such as http://127.0.0.1:8000/v1.",
+        help_text="The part before /chat/completions, such as http://127.0.0.1:8001/v1.",
         widget=forms.TextInput(attrs={"inputmode": "url", "autocomplete": "off", "spellcheck": "false"}),
-        error_messages={"required": "Write the address of the server, for example http://127.0.0.1:8000/v1."},
+        error_messages={"required": "Write the address of the server, for example http://127.0.0.1:8001/v1."},
     )
     model = forms.CharField(
         max_length=200,

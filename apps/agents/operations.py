@@ -16,7 +16,8 @@ from apps.agents.seal import seal
 from gem.agents.endpoint import EndpointSpec
 from gem.http import origin
 
-COLOURS = 8
+COLOURS = (1, 4, 5, 6, 7)
+"""In turn; the others belong to the agents that everybody has."""
 SLUG_LENGTH = 40
 
 
@@ -35,7 +36,7 @@ def create(owner: User, name: str, spec: EndpointSpec, key: SecretStr | None = N
     number = Agent.objects.endpoints().filter(owner=owner).count()
     if number >= settings.ENDPOINTS_PER_USER:
         raise TooManyAgents(f"You have {number} agents, as many as one person may have. Delete one first.")
-    colour = Agent.objects.count() % COLOURS + 1
+    colour = COLOURS[Agent.objects.count() % len(COLOURS)]
     kind = Agent.Kind.ENDPOINT
     agent = Agent.objects.create(slug=_slug(name), name=name, kind=kind, owner=owner, colour=colour, shared=shared)
     Endpoint.objects.create(agent=agent, spec=spec.model_dump(mode="json"), sealed_key=seal(key or SecretStr("")))

@@ -149,15 +149,21 @@ def stand_in(env_id: str, agent: Agent) -> Agent:
 
 
 def may_control(episode: Episode, user: Viewer, visitor: str) -> bool:
-    """Whether this person may pause and stop the show: who started it or sits in it, or staff."""
+    """Whether this person may pause and stop the show: who started it, or staff."""
     show = Show.objects.filter(episode=episode).first()
     if show is None:
         return False
     if user.is_authenticated and (user.is_staff or show.started_by_id == user.pk):
         return True
-    if visitor and show.visitor == visitor:
+    return bool(visitor) and show.visitor == visitor
+
+
+def may_ask_again(episode: Episode, user: Viewer, visitor: str) -> bool:
+    """Whether this person may resume the show: who steers it, or plays against the agent that gave no answer."""
+    if may_control(episode, user, visitor):
         return True
-    return own_seat(episode, user, visitor) is not None
+    rests = Show.objects.filter(episode=episode).exclude(trouble="").exists()
+    return rests and own_seat(episode, user, visitor) is not None
 
 
 def pause(episode_id: str) -> None:

@@ -307,7 +307,8 @@ def control(request: HttpRequest, episode_id: str, verb: str) -> HttpResponse:
         raise Http404(f"There is nothing called {verb} to do with an episode.")
     episode = find(episode_id)
     try:
-        if not shows.may_control(episode, request.user, visitors.known(request)):
+        may = shows.may_ask_again if verb == "resume" else shows.may_control
+        if not may(episode, request.user, visitors.known(request)):
             return HttpResponse("Only who started this episode can steer it.", status=403)
         VERBS[verb](episode_id, request)
     except Refusal as refusal:

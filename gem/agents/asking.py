@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from queue import SimpleQueue
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 from gem.agents.agent import Agent, AsyncAgent, Decision, Player, Request
 from gem.errors import AgentFailure
@@ -24,7 +24,9 @@ class Asking:
     """
 
     def __init__(self) -> None:
-        self._batches: dict[int, tuple[Agent, list[tuple[int, Request]]]] = {}
+        self._batches: dict[int, tuple[Agent, list[int], list[Request]]] = {}
+        self._waits: dict[int, bool] = {}
+        """Which agents have `decide`, by identity: looking at each request would take longer than many decisions."""
         self._loop: _LoopThread | None = None
         self._awaited = 0
 
@@ -39,13 +41,24 @@ class Asking:
 
     def ask(self, key: int, agent: Player, request: Request) -> None:
         """Have `agent` decide; the decision comes with `answers` under this key."""
-        if isinstance(agent, AsyncAgent):
-            if self._loop is None:
-                self._loop = _LoopThread()
-            self._loop.ask(key, agent, request)
+        batch = self._batches.get(id(agent))
+        if batch is None:
+            if self._asked_at_once(key, agent, request):
+                return
+            batch = self._batches[id(agent)] = (cast("Agent", agent), [], [])
+        batch[1].append(key)
+        batch[2].append(request)
+
+    def _asked_at_once(self, key: int, agent: Player, request: Request) -> bool:
+        """Ask an agent that waits for something; False if it is one that computes."""
+        waits = self._waits.get(id(agent))
+        if waits is None:
+            waits = self._waits[id(agent)] = isinstance(agent, AsyncAgent)
+        if waits:
+            self._loop = self._loop or _LoopThread()
+            self._loop.ask(key, cast("AsyncAgent", agent), request)
             self._awaited += 1
-        else:
-            self._batches.setdefault(id(agent), (agent, []))[1].append((key, request))
+        return waits
 
     def answers(self) -> list[Answer]:
         """What has been decided since: at least one answer while any request waits for one.
@@ -55,9 +68,8 @@ class Asking:
         """
         found: list[Answer] = []
         batches, self._batches = self._batches, {}
-        for agent, asked in batches.values():
-            decisions = agent.act([request for _, request in asked])
-            found += zip([key for key, _ in asked], decisions, strict=True)
+        for agent, keys, requests in batches.values():
+            found += zip(keys, agent.act(requests), strict=True)
         while self._awaited and self._loop is not None and (not found or not self._loop.came.empty()):
             key, outcome = self._loop.came.get()
             self._awaited -= 1
