@@ -22,9 +22,9 @@ class Span(NamedTuple):
 
 
 Line = list[Span]
-EXTRA_TONES = ("title", "dim", "box", "player", "target", "flag", "mine", "black", "white")
+EXTRA_TONES = ("title", "dim", "box", "player", "target", "flag", "mine", "disc", "ring", "black", "white")
 
-PIECES = {"flag": "F", "mine": "*", "box": "$", "player": "@", "target": "."}
+PIECES = {"flag": "F", "mine": "*", "box": "$", "player": "@", "target": ".", "disc": "●", "ring": "○"}
 BLANKS = {"hidden": "#", "wall": "█", "floor": " ", "blank": "_", "open": ".", "void": " "}
 """What stands for a cell without text. A cell that nobody has opened is not an empty one."""
 PEGS = {"black": "●", "white": "○", "none": "·"}

@@ -30,8 +30,12 @@ class Part(NamedTuple):
 
     def place(self, index: int) -> tuple[int, int]:
         """Seed and seat of the episode with this index, from 0."""
-        seats = registry.spec(self.env_id).seats
-        return self.first_seed + index // seats, index % seats
+        return self.first_seed + index // self.seats, index % self.seats
+
+    @property
+    def seats(self) -> int:
+        """How many seats there are to act from."""
+        return registry.spec(self.env_id).seats
 
 
 class EvaluationSpec(BaseModel):
@@ -130,7 +134,7 @@ class EvaluationSpec(BaseModel):
 
     @model_validator(mode="after")
     def _fills_the_seats(self) -> Self:
-        several = [env_id for env_id in self.env_ids if registry.spec(env_id).seats > 1]
+        several = self.for_several
         if several and self.opponent is None:
             raise _refused(
                 f"{several[0]} has several seats: name an opponent for the others, such as random or expert."
@@ -145,6 +149,11 @@ class EvaluationSpec(BaseModel):
         if self.benchmark and self.is_present:
             return [Part(e.env_id, e.first_seed, e.episodes) for e in benchmarks.load(self.benchmark).entries]
         return [Part(env_id, self.seed, self.episodes_per_env) for env_id in self.env_ids]
+
+    @property
+    def for_several(self) -> list[str]:
+        """Its environments with several seats."""
+        return [env_id for env_id in self.env_ids if registry.spec(env_id).seats > 1]
 
     @property
     def is_present(self) -> bool:

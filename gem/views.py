@@ -11,7 +11,7 @@ Tone = Literal[
     "tile", "void",
 ]  # fmt: skip
 Peg = Literal["black", "white", "none"]
-Piece = Literal["flag", "mine", "box", "player", "target"]
+Piece = Literal["flag", "mine", "box", "player", "target", "disc", "ring"]
 
 
 class Cell(TypedDict):

@@ -14,6 +14,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -70,6 +71,7 @@ def prepare(wanted: str) -> None:
             kept = "dev" if stamp().get("set") == "dev" else wanted  # an update takes no test tools away
             build_venv()
             install(LOCKS[kept])
+            offer_engine()
             write_stamp(kept)
         except OSError as error:
             raise explain(error) from error
@@ -142,6 +144,17 @@ def install(lock: str) -> None:
     if done.returncode:
         # uv does not read pip's configuration, where a mirror or a proxy may be named.
         with_pip(lock, done.stderr)
+
+
+def offer_engine() -> None:
+    """Let .venv's Python import `gem` from anywhere, and make the command `.venv/bin/gemweb`."""
+    packages = os.path.join(VENV, "lib", "python{}.{}".format(*python_version().split(".")), "site-packages")
+    with open(os.path.join(packages, "gemweb.pth"), "w") as file:
+        file.write(ROOT + "\n")
+    command = os.path.join(VENV, "bin", "gemweb")
+    with open(command, "w") as file:
+        file.write(f'#!/bin/sh\nexec {shlex.quote(PYTHON)} -m gem.cli "$@"\n')
+    os.chmod(command, 0o755)  # noqa: S103 - whoever may read the checkout may run it
 
 
 def link_mode() -> str:

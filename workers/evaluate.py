@@ -57,9 +57,11 @@ def play(claim: Claim, lease: Lease) -> bool:
         LeaseLost, Stopping: as `Lease.check`; what was recorded stays.
     """
     agent = Watched(make_agent(claim.agent_kind), lease)
+    opponent = make_agent(claim.opponent_kind) if claim.opponent_kind else None
     ended = False
     started = monotonic()
-    for records in _chunks(rollout(agent, claim.slots(), num_envs=claim.spec.num_envs)):
+    episodes = rollout(agent, claim.slots(), num_envs=claim.spec.num_envs, opponent=opponent)
+    for records in _chunks(episodes):
         lease.check()
         failpoint("played")
         ended = leases.record_episodes(claim, records, Spent(monotonic() - started, agent.seconds))

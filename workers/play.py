@@ -34,6 +34,7 @@ from apps.play.shows import HOSTS
 from apps.queue import beat
 from gem.agents import Agent, Decision, Request, make_agent
 from gem.errors import EnvironmentFailure
+from gem.seats import perceived
 
 logger = logging.getLogger(__name__)
 
@@ -120,15 +121,15 @@ class Player:
 
     async def _play_on(self) -> None:
         start = await self._host.in_thread(hosting.begin_again, self.episode_id)
-        agent = make_agent(start.agent_kind)
+        agents = {seat: make_agent(kind) for seat, kind in start.agent_kinds.items()}
         number, observation, info = start.episode.turn_count + 1, start.observation, start.info
-        while True:
-            request = Request(start.env, observation, info, number)
-            decision = await self._decide(agent, request)
+        while (seat := start.env.to_act[0]) in agents:
+            reading, own = perceived(seat, observation, info)
+            decision = await self._decide(agents[seat], Request(start.env, reading, own, number, seat))
             taken = await self._take(start, number, decision)
             if taken is None or taken.over:
                 return
-            number, observation, info = number + 1, taken.turn.observation, taken.turn.info
+            number, observation, info = taken.turn.number + 1, taken.turn.observation, taken.turn.info
 
     async def _decide(self, agent: Agent, request: Request) -> Decision:
         limit = settings.TURN_SECONDS

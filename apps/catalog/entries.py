@@ -25,15 +25,19 @@ logger = logging.getLogger(__name__)
 
 CATEGORIES = {
     "game": "Games",
+    "duel": "Duels",
+    "dialogue": "Dialogues",
     "math": "Mathematics",
     "code": "Code",
     "qa": "Questions",
-    "rg": "Reasoning",
+    "logic": "Logic",
     "terminal": "Terminal",
-    "duel": "Two seats",
-    "dialogue": "Dialogues",
+    "shop": "Web shop",
+    "rg": "Reasoning",
+    "eval": "Evaluation sets",
     "mix": "Mixtures",
 }
+"""The first part of an id in words, in the order in which the catalog shows them; others come last."""
 REPLAYS = {
     "exact": "Exact",
     "taped": "With recorded outputs",
@@ -110,6 +114,12 @@ class Entry:
     def category(self) -> str:
         """The category in words."""
         return CATEGORIES.get(self.spec.category, self.spec.category)
+
+    @property
+    def place(self) -> int:
+        """Where its category stands."""
+        known = list(CATEGORIES)
+        return known.index(self.spec.category) if self.spec.category in known else len(known)
 
     @property
     def turns(self) -> str:

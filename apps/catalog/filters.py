@@ -101,8 +101,7 @@ class Filter:
         """The entries that are asked for, sorted."""
         found = [entry for entry in entries if self._has_words(entry) and self._has_choices(entry)]
         if self.sort == "name":
-            categories = list(dict.fromkeys(entry.category for entry in found))
-            return sorted(found, key=lambda entry: (categories.index(entry.category), entry.spec.family.lower()))
+            return sorted(found, key=lambda entry: (entry.place, entry.category, entry.spec.family.lower()))
         return sorted(found, key=lambda entry: _solved(entry, self.sort))
 
     def facets(self, entries: Sequence[Entry]) -> list[Facet]:

@@ -12,6 +12,7 @@ from typing import Any
 from django.db import connection
 
 import gem
+import gem.seats
 from apps.episodes.models import ALPHABET, ID_LENGTH, Episode
 from apps.episodes.text import MAX_OBSERVATION_CHARS, shortened, storable, storable_json
 from gem.replay import EpisodeRecord
@@ -22,9 +23,9 @@ _PYTHON = platform.python_version()
 _EPISODES = (
     "COPY episodes_episode (id, batch_id, slot, env_id, env_version, env_kwargs, data_hash, wrappers, seed,"
     " engine_version, python_version, status, terminated, truncated, success, failure, first_observation, first_info,"
-    " turn_count, max_turns, seq, listed, created, ended) FROM STDIN"
+    " turn_count, max_turns, seq, listed, seat_count, scored_seat, created, ended) FROM STDIN"
 )
-_SEATS = "COPY episodes_seat (episode_id, number, agent_id, visitor, total_reward) FROM STDIN"
+_SEATS = "COPY episodes_seat (episode_id, number, agent_id, visitor, total_reward, success) FROM STDIN"
 _TURNS = "COPY episodes_turn (episode_id, number, seat, action, observation, reward, info, extra, created) FROM STDIN"
 
 
@@ -34,8 +35,13 @@ def make_ids(count: int) -> list[str]:
     return [letters[i : i + ID_LENGTH] for i in range(0, len(letters), ID_LENGTH)]
 
 
-def copy_episodes(batch_id: str, agent_id: int, records: Sequence[EpisodeRecord], at: datetime) -> None:
+def copy_episodes(
+    batch_id: str, agent_id: int, records: Sequence[EpisodeRecord], at: datetime, *, opponent_id: int | None = None
+) -> None:
     """Insert episodes of one batch and agent with their seats and turns, all of them finished at `at`.
+
+    Where there are several seats, the agent sits in `EpisodeRecord.seat` and the opponent in the others; without an
+    opponent, the agent sits in all of them.
 
     To be called in a transaction: either everything is written or nothing.
 
@@ -48,7 +54,7 @@ def copy_episodes(batch_id: str, agent_id: int, records: Sequence[EpisodeRecord]
         with cursor.copy(_EPISODES) as copy:
             copy.write("".join(_episode(key, batch_id, record, stamp) for key, record in keyed))
         with cursor.copy(_SEATS) as copy:
-            copy.write("".join(f"{key}\t0\t{agent_id}\t\t{record.total_reward!r}\n" for key, record in keyed))
+            copy.write("".join(line for key, record in keyed for line in _seats(key, record, agent_id, opponent_id)))
         with cursor.copy(_TURNS) as copy:
             copy.write("".join(line for key, record in keyed for line in _turns(key, record, stamp)))
 
@@ -62,8 +68,23 @@ def _episode(key: str, batch_id: str, record: EpisodeRecord, stamp: str) -> str:
         f"\t{_json(identity.env_kwargs)}\t{identity.data_hash}\t{_json(identity.wrappers)}\t{identity.seed}"
         f"\t{gem.__version__}\t{_PYTHON}\t{status.value}\t{record.terminated}\t{record.truncated}\t{success}"
         f"\t{_text(record.failure)}\t{_text(record.first_observation)}\t{_json(record.first_info)}"
-        f"\t{record.turn_count}\t{record.max_turns}\t0\tt\t{stamp}\t{stamp}\n"
+        f"\t{record.turn_count}\t{record.max_turns}\t0\tt\t{_seat_count(record)}\t{record.seat}\t{stamp}\t{stamp}\n"
     )
+
+
+def _seat_count(record: EpisodeRecord) -> int:
+    return len(record.first_info.get("seats", ())) or 1
+
+
+def _seats(key: str, record: EpisodeRecord, agent_id: int, opponent_id: int | None) -> Iterator[str]:
+    count = _seat_count(record)
+    totals = record.total_rewards or [0.0] * count
+    last = record.turns[-1].info if record.turns else {}
+    ended = record.success is not None
+    for number in range(count):
+        who = agent_id if number == record.seat or opponent_id is None else opponent_id
+        reached = str(gem.seats.success(number, last)) if ended else r"\N"
+        yield f"{key}\t{number}\t{who}\t\t{totals[number]!r}\t{reached}\n"
 
 
 def _turns(key: str, record: EpisodeRecord, stamp: str) -> Iterator[str]:
@@ -73,7 +94,7 @@ def _turns(key: str, record: EpisodeRecord, stamp: str) -> Iterator[str]:
             info = {name: value for name, value in info.items() if name != "note"}
             extra = _json({"note": turn.info["note"]})
         yield (
-            f"{key}\t{number}\t0\t{_text(turn.action)}\t{_text(turn.observation)}\t{turn.reward!r}"
+            f"{key}\t{number}\t{turn.seat or 0}\t{_text(turn.action)}\t{_text(turn.observation)}\t{turn.reward!r}"
             f"\t{_json(info)}\t{extra}\t{stamp}\n"
         )
 

@@ -42,6 +42,27 @@ class NotYourTurn(Refusal):
     title = "This is not your seat"
 
 
+class OtherSeatActs(Refusal):
+    """The person has a seat, but another one acts now."""
+
+    status = 409
+    title = "It is not your turn"
+
+
+class SeatTaken(Refusal):
+    """Somebody sits there already, or the link is not one that was given out."""
+
+    status = 409
+    title = "This seat is taken"
+
+
+class Sealed(Refusal):
+    """It would show what one seat may not know of another while they play."""
+
+    status = 409
+    title = "Not while it is played"
+
+
 class ActionTooLong(Refusal):
     """The action's text is longer than an episode keeps."""
 

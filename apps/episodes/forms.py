@@ -21,6 +21,10 @@ OUTCOMES = {
 }
 
 
+SEALED = Q(seat_count__gt=1) & (Q(status=Episode.Status.RUNNING) | Q(goes_on_in__isnull=False))
+"""Where the seed tells what is hidden, it must not be found by asking for it."""
+
+
 class FilterForm(forms.Form):
     """What the list shows; a value that makes no sense filters nothing and says so."""
 
@@ -73,7 +77,7 @@ class FilterForm(forms.Form):
         if chosen.get("outcome"):
             episodes = episodes.filter(OUTCOMES[Episode.Outcome(chosen["outcome"])])
         if chosen.get("seed") is not None:
-            episodes = episodes.filter(seed=chosen["seed"])
+            episodes = episodes.filter(seed=chosen["seed"]).exclude(SEALED)
         if chosen.get("source") == "jobs":
             return episodes.filter(batch__kind=Batch.Kind.JOB)
         if chosen.get("source") != "all":

@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from apps.episodes.models import Batch, Episode
-from apps.episodes.snapshot import snapshot
+from apps.episodes.snapshot import public_snapshot
 
 RECENT = 8
 
@@ -16,7 +16,7 @@ def example(request: HttpRequest) -> HttpResponse:
     env_id = request.GET.get("env_id", "")
     examples = Episode.objects.filter(env_id=env_id, batch__kind=Batch.Kind.EXAMPLE)
     found = examples.with_seats().order_by("-created").first()
-    shot = snapshot(found) if found else None
+    shot = public_snapshot(found) if found else None
     return render(request, "episodes/example.html", {"episode": found, "shot": shot, "env_id": env_id})
 
 

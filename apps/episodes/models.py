@@ -29,6 +29,10 @@ def make_id() -> str:
     return "".join(ALPHABET[(bits >> 5 * i) & 31] for i in range(ID_LENGTH))
 
 
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+"""What pages call the seats."""
+
+
 class Batch(models.Model):
     """Episodes that belong together: those of one job, of one duel, of the showcase, the examples."""
 
@@ -117,12 +121,19 @@ class Episode(models.Model):
     turn_count = models.PositiveIntegerField(default=0)
     max_turns = models.PositiveIntegerField(default=0)
     state = models.JSONField(null=True, blank=True)
+    seat_count = models.PositiveSmallIntegerField(default=1, db_default=1)
+    acting = models.PositiveSmallIntegerField(default=0, db_default=0)
+    """The seat whose turn it is, or was when the episode ended."""
+    scored_seat = models.PositiveSmallIntegerField(default=0, db_default=0)
+    """The seat whose return and success count where the episode has to have one: an evaluated agent's."""
 
     seq = models.PositiveIntegerField(default=0)
     """Counts every change that a page shows; raised inside the transaction that makes the change."""
     parent = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="branches")
     """The episode this one forks from; they share everything up to turn `parent_turn`."""
     parent_turn = models.PositiveIntegerField(null=True, blank=True)
+    goes_on_in = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="+")
+    """The branch that goes on without the turns that somebody took back."""
     listed = models.BooleanField(default=True)
     created = models.DateTimeField(auto_now_add=True)
     ended = models.DateTimeField(null=True, blank=True)
@@ -171,6 +182,16 @@ class Episode(models.Model):
         return self.status != self.Status.RUNNING
 
     @property
+    def sealed(self) -> bool:
+        """Whether the seats still have secrets from one another and from those who watch.
+
+        They have until the episode is over; after an undo until the branch is, which has the same secrets.
+        """
+        if self.seat_count == 1:
+            return False
+        return not self.over or (self.goes_on_in is not None and self.goes_on_in.sealed)
+
+    @property
     def outcome(self) -> str:
         """One of `Outcome`; the environment's failure is not the agent's."""
         if self.status == self.Status.FAILED:
@@ -204,12 +225,26 @@ class Seat(models.Model):
     visitor = models.CharField(max_length=32, blank=True)
     """The key in the session of a person without an account who plays here."""
     total_reward = models.FloatField(default=0.0)
+    success = models.BooleanField(null=True, blank=True)
+    """Whether the episode was a success for this seat; empty while it runs."""
+    held = models.TextField(blank=True, default="", db_default="")
+    """Where all act at the same time: its action for this round, until those are there that the record has before."""
 
     class Meta:
         indexes = [models.Index(fields=["user", "episode"]), models.Index(fields=["agent", "episode"])]
 
     def __str__(self) -> str:
         return f"{self.agent} in seat {self.number}"
+
+    @property
+    def ordinal(self) -> str:
+        """What pages call it: the first seat has the number 0."""
+        return ORDINALS[self.number]
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it waits for a person to take it."""
+        return self.agent.kind == Agent.Kind.HUMAN and self.user_id is None and not self.visitor
 
     def belongs_to(self, user: Viewer, visitor: str) -> bool:
         """Whether this person acts from the seat."""
@@ -243,6 +278,9 @@ class Turn(models.Model):
 
     def __str__(self) -> str:
         return f"turn {self.number}"
+
+    concealed = False
+    """Whether the action is another seat's and still its own business (see `apps.episodes.seen`)."""
 
     @property
     def note(self) -> str:

@@ -20,19 +20,25 @@ from django.utils import timezone
 import gem
 from apps.accounts.models import User
 from apps.agents.models import Agent
-from apps.episodes.errors import ActionTooLong, EpisodeOver, NotFound, Outdated
+from apps.episodes.errors import ActionTooLong, EpisodeOver, NotFound, Outdated, Sealed
 from apps.episodes.models import Batch, Episode, Seat, Turn
 from apps.episodes.text import MAX_ACTION_BYTES, shortened, storable, storable_json, what_was_replaced
 from apps.live import publish
 from gem import replay
 from gem.core import check_seed
-from gem.errors import EnvironmentFailure, UnknownEnvironment, VersionChanged
+from gem.errors import EnvironmentFailure, InvalidArgument, UnknownEnvironment, VersionChanged
+from gem.seats import rewards, success
 from gem.wrappers.wrapper_factory import wrap
 
 logger = logging.getLogger(__name__)
 
+CHANGED_BY_A_TURN = [
+    "turn_count", "seq", "terminated", "truncated", "success", "status", "ended", "state", "acting",
+]  # fmt: skip
 DRAWN_SEEDS = 1_000_000
 """Seeds that nobody chose are below this: short enough to read out."""
+SECRET_SEEDS = 2**53
+"""Where several seats may have secrets from one another, a seed must not be found by trying all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,10 @@ def begin(
         gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: with a sentence for the user.
     """
     spec = gem.spec(env_id)
-    env = gem.make(env_id, **(env_kwargs or {}))
+    env = wrap(gem.make(env_id, **(env_kwargs or {})), [dict(wrapper) for wrapper in wrappers or []])
+    if len(seats) != env.seats:
+        raise InvalidArgument(f"{env_id} has {env.seats} seats, and {len(seats)} of them would be taken.")
+    drawn = secrets.randbelow(DRAWN_SEEDS if env.seats == 1 else SECRET_SEEDS)
     episode = Episode(
         batch=batch,
         env_id=spec.id,
@@ -69,13 +78,14 @@ def begin(
         env_kwargs=dict(env_kwargs or {}),
         data_hash=env.data_hash,
         wrappers=[dict(wrapper) for wrapper in wrappers or []],
-        seed=secrets.randbelow(DRAWN_SEEDS) if seed is None else check_seed(seed),
+        seed=drawn if seed is None else check_seed(seed),
+        seat_count=env.seats,
         engine_version=gem.__version__,
         python_version=platform.python_version(),
         listed=listed,
     )
-    env = wrap(env, episode.wrappers)
     observation, info = env.reset(seed=episode.seed)
+    episode.acting = env.to_act[0]
     episode.first_observation = shortened(storable(observation))
     episode.first_info = storable_json(info)
     episode.max_turns = env.max_turns
@@ -96,8 +106,35 @@ def fork(episode: Episode, turn: int, *, seats: Sequence[Occupant]) -> Episode:
     Raises:
         NotFound: if the episode has no such turn.
         EpisodeOver: if nothing can follow that turn.
+        Sealed: while the seats have secrets from one another.
         Outdated: as `restore`.
     """
+    if episode.sealed:
+        raise Sealed("A branch would show what the seats do not know of one another. Fork it when it is over.")
+    return _branch(episode, turn, seats)
+
+
+@transaction.atomic
+def take_back(episode: Episode, turn: int, *, seats: Sequence[Occupant]) -> Episode:
+    """Go on from `turn` in a branch; the episode, locked by the caller, ends where it is.
+
+    Raises:
+        NotFound, EpisodeOver, Outdated: as `fork`.
+    """
+    branch = _branch(episode, turn, seats)
+    Episode.objects.filter(pk=episode.pk).update(goes_on_in=branch)
+    if not episode.over:
+        abandon(episode)
+    return branch
+
+
+def acting_after(episode: Episode, turn: int) -> int:
+    """The seat that acts after `turn` (0 is the reset)."""
+    following = episode.turns.filter(number=turn + 1).values_list("seat", flat=True).first()
+    return episode.acting if following is None else following
+
+
+def _branch(episode: Episode, turn: int, seats: Sequence[Occupant]) -> Episode:
     if not 0 <= turn <= episode.turn_count:
         raise NotFound(f"The episode has the turns 0 to {episode.turn_count}; there is no turn {turn} to fork from.")
     if turn == episode.turn_count and episode.status == Episode.Status.ENDED:
@@ -117,6 +154,8 @@ def fork(episode: Episode, turn: int, *, seats: Sequence[Occupant]) -> Episode:
         max_turns=episode.max_turns,
         turn_count=turn,
         state=_cached(env),
+        seat_count=episode.seat_count,
+        acting=env.to_act[0],
         seq=turn,
         listed=episode.listed,
     )
@@ -126,7 +165,7 @@ def fork(episode: Episode, turn: int, *, seats: Sequence[Occupant]) -> Episode:
         kept.episode, kept.seq = branch, kept.number
     Turn.objects.bulk_create(past)
     for number, who in enumerate(seats):
-        total = sum((kept.reward for kept in past if kept.seat == number), 0.0)
+        total = sum((rewards(kept.reward, kept.info)[number] for kept in past), 0.0)
         Seat.objects.create(
             episode=branch, number=number, agent=who.agent, user=who.user, visitor=who.visitor, total_reward=total
         )
@@ -182,9 +221,7 @@ def check_action(action: str) -> None:
         )
 
 
-def record_turn(
-    episode: Episode, env: gem.Env, action: str, *, extra_info: Mapping[str, Any] | None = None, seat: int = 0
-) -> Turn:
+def record_turn(episode: Episode, env: gem.Env, action: str, *, extra_info: Mapping[str, Any] | None = None) -> Turn:
     """Step `env` (which `restore` returned) and append the turn; the caller's transaction holds the row locked.
 
     `extra_info` is kept beside the environment's answer (an agent's `note`), never mixed into it.
@@ -202,6 +239,7 @@ def record_turn(
     if replaced := what_was_replaced(action):
         extra["replaced"] = replaced
         action = storable(action)
+    seat = episode.acting
     observation, reward, terminated, truncated, info = _step(episode, env, action)
     episode.turn_count += 1
     episode.seq += 1
@@ -218,14 +256,34 @@ def record_turn(
         seq=episode.seq,
     )
     turn.save(force_insert=True)
-    Seat.objects.filter(episode=episode, number=seat).update(total_reward=F("total_reward") + reward)
+    _credit(episode, reward, info, over=terminated or truncated)
     if terminated or truncated:
-        episode.success = bool(info.get("success", False))
+        episode.success = success(0, info)
         _end(episode, Episode.Status.ENDED)
     else:
         episode.state = _cached(env)
-    episode.save(update_fields=["turn_count", "seq", "terminated", "truncated", "success", "status", "ended", "state"])
+        episode.acting = env.to_act[0]
+    episode.save(update_fields=CHANGED_BY_A_TURN)
     publish(f"episode:{episode.id}", episode.seq)
+    return turn
+
+
+def hold(episode: Episode, seat: Seat, action: str) -> Episode:
+    """Keep the action of a seat that is awaited after others; `play_held` takes it when it is its turn."""
+    episode.seats.filter(number=seat.number).update(held=storable(action))
+    return touch(episode)
+
+
+def play_held(episode: Episode, env: gem.Env) -> Turn | None:
+    """After a turn, take those that are held until now; the last of them, None if there is none.
+
+    Raises:
+        EnvironmentFailure: as `record_turn`.
+    """
+    turn = None
+    while not episode.over and (seat := episode.seats.exclude(held="").filter(number=episode.acting).first()):
+        episode.seats.filter(number=seat.number).update(held="")
+        turn = record_turn(episode, env, seat.held)
     return turn
 
 
@@ -259,7 +317,7 @@ def touch(episode: Episode) -> Episode:
 def records(episode: Episode) -> list[replay.TurnRecord]:
     """The turns as the engine compares them."""
     return [
-        replay.TurnRecord(action=turn.action, observation=turn.observation, reward=turn.reward, info=turn.info)
+        replay.TurnRecord(turn.action, turn.observation, turn.reward, turn.info, turn.seat)
         for turn in episode.turns.order_by("number")
     ]
 
@@ -288,6 +346,16 @@ def _step(episode: Episode, env: gem.Env, action: str) -> tuple[str, float, bool
     return observation, float(reward), terminated, truncated, info
 
 
+def _credit(episode: Episode, reward: float, info: Mapping[str, Any], *, over: bool) -> None:
+    """Write down what the turn earned each seat and, at the end, whether it was a success for it."""
+    for number, earned in enumerate(rewards(reward, dict(info))):
+        changes: dict[str, Any] = {"total_reward": F("total_reward") + earned} if earned else {}
+        if over:
+            changes["success"] = success(number, dict(info))
+        if changes:
+            Seat.objects.filter(episode=episode, number=number).update(**changes)
+
+
 def _cached(env: gem.Env) -> dict[str, Any]:
     return {"engine": gem.__version__, "env": env.get_state()}
 
@@ -309,6 +377,7 @@ def _end(episode: Episode, status: Episode.Status) -> None:
     episode.status = status
     episode.ended = timezone.now()
     episode.state = None
+    episode.seats.exclude(held="").update(held="")
 
 
 def adopt(user: User, visitor: str) -> int:

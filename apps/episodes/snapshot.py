@@ -6,17 +6,20 @@ A page, the answer to a turn and the live events are drawn from the same snapsho
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from apps.agents.models import Agent
 from apps.episodes.errors import Outdated
 from apps.episodes.models import Episode, Seat, Turn
 from apps.episodes.operations import actions, restore
+from apps.episodes.seen import conceal, open_info, public_viewpoint
 from gem import replay
 from gem.agents import has_expert
 from gem.errors import GemError, UnknownEnvironment
-from gem.views import TextView, View
+from gem.seats import SPECTATOR, perceived, rewards
+from gem.views import TextView, View, without_acts
 
 logger = logging.getLogger(__name__)
 
@@ -26,18 +29,88 @@ HISTORY = 60
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What there is to see of an episode after its last turn."""
+    """What there is to see of an episode after its last turn, from one viewpoint."""
 
     episode: Episode
     seats: list[Seat]
     view: View
     turns: list[Turn]
-    """The newest first, at most `HISTORY`."""
+    """The newest first, at most `HISTORY`; what this viewpoint may not know is not in them."""
+    viewpoint: int
+    """The seat that sees this, or `gem.seats.SPECTATOR`."""
+    sealed: bool
+    """Whether the seats still have secrets from one another."""
+    to_act: tuple[int, ...]
+    """The seats that are awaited: several where all act at the same time."""
 
     @property
     def seat(self) -> Seat:
-        """The seat that acts."""
-        return self.seats[0]
+        """The seat that acts, or acted when it ended."""
+        return self.seats[self.episode.acting]
+
+    @property
+    def standings(self) -> list[Standing]:
+        """The seats, as they are shown beside one another; none where there is only one."""
+        return [self._standing(seat) for seat in self.seats] if len(self.seats) > 1 else []
+
+    def _standing(self, seat: Seat) -> Standing:
+        own = seat.number == self.viewpoint
+        known = own or not self.sealed
+        return Standing(seat, own, seat.number in self.to_act, bool(seat.held), seat.total_reward if known else None)
+
+    @property
+    def yours(self) -> bool:
+        """Whether it is the turn of the seat that sees this."""
+        return self.viewpoint in self.to_act
+
+    @property
+    def has_chosen(self) -> bool:
+        """Whether the seat that sees this has acted in a round that waits for others."""
+        return self.viewpoint != SPECTATOR and bool(self.seats[self.viewpoint].held)
+
+    @property
+    def among_agents(self) -> bool:
+        """Whether agents have all seats but the one that sees this: nobody is wronged by a hint or an undo."""
+        return all(seat.agent.kind != Agent.Kind.HUMAN for seat in self.seats if seat.number != self.viewpoint)
+
+    @property
+    def awaited(self) -> str:
+        """Who acts, in words that tell the seats apart: "expert acts"."""
+        if len(self.to_act) > 1:
+            return "Both choose at once" if len(self.seats) == 2 else "All choose at once"
+        seat = self.seats[self.to_act[0]] if self.to_act else self.seat
+        same = [other for other in self.seats if other.agent.name == seat.agent.name]
+        return f"{seat.agent.name if len(same) == 1 else f'The {seat.ordinal} seat'} acts"
+
+    @property
+    def seat_won(self) -> bool:
+        """Whether it was a success for the seat that sees this, or for any where nobody's is seen."""
+        return any(seat.success for seat in self.seats if self.viewpoint in (SPECTATOR, seat.number))
+
+    @property
+    def seat_lost(self) -> bool:
+        """Whether it was a success for others only."""
+        return not self.seat_won and any(seat.success for seat in self.seats)
+
+    @property
+    def answer(self) -> str:
+        """What came of the last turn: for who took it, what that seat was told."""
+        if self.latest is None:
+            return ""
+        return self.observation if self.latest.seat == self.viewpoint else self.latest.observation
+
+    @property
+    def rival(self) -> str:
+        """The form's name for whom the seat that sees this plays against; empty where there is one seat."""
+        others = [seat.agent for seat in self.seats if seat.number != max(self.viewpoint, 0)]
+        if not others:
+            return ""
+        return "person" if others[0].kind == Agent.Kind.HUMAN else others[0].slug
+
+    @property
+    def free(self) -> Seat | None:
+        """A seat that waits for a person."""
+        return None if self.episode.over else next((seat for seat in self.seats if seat.is_free), None)
 
     @property
     def latest(self) -> Turn | None:
@@ -46,14 +119,20 @@ class Snapshot:
 
     @property
     def observation(self) -> str:
-        """The environment's last words."""
-        return self.latest.observation if self.latest else self.episode.first_observation
+        """The environment's last words, as this viewpoint reads them."""
+        return self._reading[0]
 
     @property
     def info(self) -> dict[str, Any]:
         """What came with them."""
-        info: dict[str, Any] = self.latest.info if self.latest else self.episode.first_info
-        return info
+        return self._reading[1]
+
+    @property
+    def _reading(self) -> tuple[str, dict[str, Any]]:
+        observation = self.latest.observation if self.latest else self.episode.first_observation
+        info = self.latest.info if self.latest else self.episode.first_info
+        info = open_info(info, self.viewpoint, sealed=self.sealed)
+        return (observation, info) if self.viewpoint == SPECTATOR else perceived(self.viewpoint, observation, info)
 
     @property
     def prompt(self) -> str:
@@ -85,6 +164,11 @@ class Snapshot:
         except UnknownEnvironment:
             return False
 
+    @property
+    def helps(self) -> bool:
+        """Whether the expert may be asked by whoever sees this: not where it would help against a person."""
+        return self.expert and self.viewpoint != SPECTATOR and self.among_agents
+
     def since(self, seq: int) -> list[Turn]:
         """The turns played after the episode had reached `seq`, the newest first."""
         return [turn for turn in self.turns if turn.seq is not None and turn.seq > seq]
@@ -95,6 +179,27 @@ class Snapshot:
         return max(0, self.episode.turn_count - len(self.turns))
 
 
+def is_contest(seats: Sequence[Seat]) -> bool:
+    """Whether what one seat got the others lost."""
+    return abs(sum(seat.total_reward for seat in seats)) < _NOTHING
+
+
+_NOTHING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A seat on a page: who sits in it and how it stands."""
+
+    seat: Seat
+    own: bool
+    acts: bool
+    chosen: bool
+    """It has acted in a round that waits for others."""
+    total: float | None
+    """What it has earned; None while that is hidden."""
+
+
 @dataclass(frozen=True, slots=True)
 class Moment:
     """One turn of a replay: its picture and its record (None for the reset)."""
@@ -102,8 +207,8 @@ class Moment:
     number: int
     view: View
     turn: Turn | None
-    total: float
-    """The reward up to here."""
+    total: float | None
+    """The reward of the seat that sees this up to here; None for those who watch."""
     last: int
     """The last turn of the episode."""
 
@@ -118,42 +223,60 @@ class Moment:
         return min(self.last, self.number + 1)
 
 
-def snapshot(episode: Episode) -> Snapshot:
-    """The episode now."""
+def snapshot(episode: Episode, viewpoint: int) -> Snapshot:
+    """The episode now, as `viewpoint` may see it: a seat, or `gem.seats.SPECTATOR`."""
+    sealed = episode.sealed
+    seats = list(episode.seats.select_related("agent", "user").order_by("number"))
+    view, to_act = _now(episode, viewpoint)
+    if viewpoint != SPECTATOR and seats[viewpoint].held:
+        view = without_acts(view)
     return Snapshot(
         episode=episode,
-        seats=list(episode.seats.select_related("agent", "user").order_by("number")),
-        view=picture(episode),
-        turns=list(episode.turns.order_by("-number")[:HISTORY]),
+        seats=seats,
+        view=view,
+        turns=[conceal(turn, viewpoint, sealed=sealed) for turn in episode.turns.order_by("-number")[:HISTORY]],
+        viewpoint=viewpoint,
+        sealed=sealed,
+        to_act=tuple(number for number in to_act if not seats[number].held),
     )
 
 
-def picture(episode: Episode) -> View:
-    """The board after the last turn, as seat 0 sees it; text where it can no longer be drawn."""
+def public_snapshot(episode: Episode) -> Snapshot:
+    """The episode now, as those see it who only watch."""
+    return snapshot(episode, public_viewpoint(episode))
+
+
+def _now(episode: Episode, viewpoint: int) -> tuple[View, tuple[int, ...]]:
+    """The board after the last turn, as `viewpoint` sees it, and who is awaited; text where it cannot be drawn."""
     try:
-        return restore(episode).view()
+        env = restore(episode)
     except Outdated as error:
-        return _words(episode, str(error))
+        return _words(episode, str(error)), () if episode.over else (episode.acting,)
+    return env.view(viewpoint), () if episode.over else env.to_act
 
 
-def moments(episode: Episode, first: int, last: int) -> list[Moment]:
-    """The turns `first` to `last` (0 is the reset), re-executed from seed and actions."""
+def moments(episode: Episode, first: int, last: int, viewpoint: int) -> list[Moment]:
+    """The turns `first` to `last` (0 is the reset), re-executed from seed and actions, as `viewpoint` may see them."""
     turns = {turn.number: turn for turn in episode.turns.filter(number__lte=last)}
-    total = 0.0
+    sealed = episode.sealed
+    total = None if viewpoint == SPECTATOR else 0.0
     found = []
-    for number, view in enumerate(_views(episode, last)):
+    for number, view in enumerate(_views(episode, last, viewpoint)):
         turn = turns.get(number)
-        total += turn.reward if turn else 0.0
+        if turn and total is not None:
+            total += rewards(turn.reward, turn.info)[viewpoint]
         if number >= first:
-            found.append(Moment(number, view, turn, total, episode.turn_count))
+            seen = conceal(turn, viewpoint, sealed=sealed) if turn else None
+            found.append(Moment(number, view, seen, total, episode.turn_count))
     return found
 
 
-def _views(episode: Episode, last: int) -> Iterator[View]:
+def _views(episode: Episode, last: int, viewpoint: int) -> Iterator[View]:
     """The picture after the reset and after each turn up to `last`; words from where it cannot be drawn."""
     drawn = 0
     try:
-        for frame in replay.frames(replay.Identity(**episode.identity()), actions(episode)[:last]):
+        identity = replay.Identity(**episode.identity())
+        for frame in replay.frames(identity, actions(episode)[:last], seat=viewpoint):
             drawn = frame.turn + 1
             yield frame.view
     except GemError as error:

@@ -14,10 +14,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts import visitors
 from apps.episodes import operations
+from apps.episodes.errors import Sealed
 from apps.episodes.forms import FilterForm
 from apps.episodes.models import Episode, Turn
-from apps.episodes.snapshot import Snapshot, moments, snapshot
+from apps.episodes.seen import conceal, open_info, own_seat, viewpoint, viewpoints
+from apps.episodes.snapshot import Snapshot, moments, public_snapshot, snapshot
 from gem.errors import GemError
+from gem.seats import rewards
 
 CHUNK = 50
 """Turns in one piece of a replay."""
@@ -25,6 +28,11 @@ STRIP = 400
 """Turns that a reward strip can show apart."""
 PAGE = 50
 """Episodes in one page of the list."""
+
+
+def seen_from(request: HttpRequest, found: Episode) -> int:
+    """From where whoever asks sees the episode."""
+    return viewpoint(found, request.user, visitors.known(request), request.GET.get("seat", ""))
 
 
 def find(episode_id: str) -> Episode:
@@ -42,10 +50,10 @@ def episode(request: HttpRequest, episode_id: str) -> HttpResponse:
     found = find(episode_id)
     if found.over:
         return _replay(request, found, found.turn_count)
-    shot = snapshot(found)
-    if shot.seat.belongs_to(request.user, visitors.known(request)):
-        return play_page(request, shot)
-    return render(request, "play/watch.html", {"shot": shot, "episode": found})
+    seat = own_seat(found, request.user, visitors.known(request))
+    if seat is not None:
+        return play_page(request, snapshot(found, seat))
+    return render(request, "play/watch.html", {"shot": public_snapshot(found), "episode": found})
 
 
 def play_page(request: HttpRequest, shot: Snapshot, *, status: int = 200, **more: Any) -> HttpResponse:
@@ -65,16 +73,18 @@ def turn(request: HttpRequest, episode_id: str, number: int) -> HttpResponse:
 
 
 def _replay(request: HttpRequest, found: Episode, number: int, **more: Any) -> HttpResponse:
-    shot = snapshot(found)
+    seat = seen_from(request, found)
+    shot = snapshot(found, seat)
     chunks = found.turn_count // CHUNK + 1
     context = {
         "shot": shot,
         "episode": found,
-        "moment": moments(found, number, number)[0],
+        "moment": moments(found, number, number, seat)[0],
+        "viewpoints": {} if shot.sealed else viewpoints(found),
         "chunk_size": CHUNK,
         "chunks": range(chunks),
-        "strip": _strip(found),
-        "others": _others(found),
+        "strip": [] if shot.sealed else _strip(found, max(seat, 0)),
+        "others": [] if shot.sealed else _others(found),
         "replay": True,
         **more,
     }
@@ -90,10 +100,17 @@ def frames(request: HttpRequest, episode_id: str, chunk: int) -> HttpResponse:
     if first > found.turn_count:
         raise Http404(f"Episode {found.label} has {found.turn_count} turns; there is no piece {chunk}.")
     last = min(first + CHUNK - 1, found.turn_count)
-    context = {"moments": moments(found, first, last), "episode": found}
+    context = {"moments": moments(found, first, last, seen_from(request, found)), "episode": found}
+    context["several"] = found.seat_count > 1
     response = render(request, "episodes/frames.html", context)
-    response["Cache-Control"] = "public, max-age=31536000, immutable" if found.over else "no-store"
+    lasts = found.over and not found.sealed
+    response["Cache-Control"] = f"{_cache_scope(request, found)}, max-age=31536000, immutable" if lasts else "no-store"
     return response
+
+
+def _cache_scope(request: HttpRequest, found: Episode) -> str:
+    """Whether everybody gets the same: an address that names no seat shows the reader's own."""
+    return "public" if found.seat_count == 1 or request.GET.get("seat", "") in viewpoints(found) else "private"
 
 
 @require_POST
@@ -101,41 +118,50 @@ def verify(request: HttpRequest, episode_id: str) -> HttpResponse:
     """Re-execute the episode and say whether every turn came out as recorded."""
     found = find(episode_id)
     try:
+        if found.sealed:
+            raise Sealed("Whether every turn comes out as recorded can be checked when the episode is over.")
         difference = operations.verify(found)
         verdict = {"holds": difference is None, "sentence": difference.sentence if difference else ""}
-    except GemError as error:
+    except (GemError, Sealed) as error:
         verdict = {"holds": False, "sentence": str(error)}
     if "HX-Request" in request.headers:
         return render(request, "episodes/verdict.html", {"verdict": verdict, "episode": found})
     return _replay(request, found, found.turn_count, verdict=verdict)
 
 
+@never_cache
 @require_safe
 def turn_json(request: HttpRequest, episode_id: str, number: int) -> JsonResponse:
     """One turn as data; turn 0 is the reset."""
     found = find(episode_id)
+    seat, sealed = seen_from(request, found), found.sealed
     if number == 0:
-        return _json({"turn": 0, "observation": found.first_observation, "info": found.first_info})
+        info = open_info(found.first_info, seat, sealed=sealed)
+        return _json({"turn": 0, "observation": found.first_observation, "info": info})
     one = found.turns.filter(number=number).first()
     if one is None:
         raise Http404(f"Episode {found.label} has the turns 0 to {found.turn_count}; there is no turn {number}.")
-    return _json(_turn_data(one))
+    return _json(_turn_data(conceal(one, seat, sealed=sealed)))
 
 
+@never_cache
 @require_safe
 def episode_json(request: HttpRequest, episode_id: str) -> HttpResponse:
     """The whole record as one document."""
     found = find(episode_id)
-    response = _json({**_episode_data(found), "turns": [_turn_data(one) for one in found.turns.order_by("number")]})
+    data, turns = _record(request, found)
+    response = _json({**data, "turns": turns})
     response["Content-Disposition"] = f'attachment; filename="episode-{found.id}.json"'
     return response
 
 
+@never_cache
 @require_safe
 def episode_jsonl(request: HttpRequest, episode_id: str) -> HttpResponse:
     """The record line by line: the episode first, then every turn."""
     found = find(episode_id)
-    lines = [_episode_data(found), *(_turn_data(one) for one in found.turns.order_by("number"))]
+    data, turns = _record(request, found)
+    lines = [data, *turns]
     text = "".join(json.dumps(line, cls=DjangoJSONEncoder, ensure_ascii=False) + "\n" for line in lines)
     response = HttpResponse(text, content_type="application/jsonl; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="episode-{found.id}.jsonl"'
@@ -169,15 +195,16 @@ def list_episodes(request: HttpRequest) -> HttpResponse:
 # ---------------------------------------------------------------- what they show
 
 
-def _strip(found: Episode) -> list[dict[str, Any]]:
-    """The reward of each turn as a bar: x and width in percent, y and height in a box of 24."""
+def _strip(found: Episode, seat: int) -> list[dict[str, Any]]:
+    """What each turn earned `seat`, as a bar: x and width in percent, y and height in a box of 24."""
     if not 0 < found.turn_count <= STRIP:
         return []
-    rewards = list(found.turns.order_by("number").values_list("number", "reward"))
-    top = max((abs(reward) for _, reward in rewards), default=0.0) or 1.0
-    width = min(100 / len(rewards), 4)
+    turns = found.turns.order_by("number").only("number", "reward", "info")
+    earned = [(turn.number, rewards(turn.reward, turn.info)[seat]) for turn in turns]
+    top = max((abs(reward) for _, reward in earned), default=0.0) or 1.0
+    width = min(100 / len(earned), 4)
     bars = []
-    for number, reward in rewards:
+    for number, reward in earned:
         height = max(1.5, 18 * abs(reward) / top)
         bars.append({
             "number": number,
@@ -199,15 +226,29 @@ def _others(found: Episode) -> list[Episode]:
     return list(same.exclude(pk=found.pk).with_seats().order_by("-created")[:6])
 
 
-def _episode_data(found: Episode) -> dict[str, Any]:
+def _record(request: HttpRequest, found: Episode) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The episode and its turns as data, as far as whoever asks may know them."""
+    seat, sealed = seen_from(request, found), found.sealed
+    turns = [_turn_data(conceal(one, seat, sealed=sealed)) for one in found.turns.order_by("number")]
+    return _episode_data(found, seat, sealed=sealed), turns
+
+
+def _episode_data(found: Episode, seat: int, *, sealed: bool) -> dict[str, Any]:
     return {
         "id": found.id,
         **found.identity(),
+        "seed": None if sealed else found.seed,
+        "sealed": sealed,
         "engine_version": found.engine_version,
         "python_version": found.python_version,
         "seats": [
-            {"number": seat.number, "agent": seat.agent.slug, "total_reward": seat.total_reward}
-            for seat in found.seats.select_related("agent").order_by("number")
+            {
+                "number": one.number,
+                "agent": one.agent.slug,
+                "total_reward": None if sealed and one.number != seat else one.total_reward,
+                "success": None if sealed else one.success,
+            }
+            for one in found.seats.select_related("agent").order_by("number")
         ],
         "outcome": found.outcome,
         "terminated": found.terminated,
@@ -217,7 +258,7 @@ def _episode_data(found: Episode) -> dict[str, Any]:
         "turn_count": found.turn_count,
         "max_turns": found.max_turns,
         "first_observation": found.first_observation,
-        "first_info": found.first_info,
+        "first_info": open_info(found.first_info, seat, sealed=sealed),
         "parent": found.parent_id,
         "parent_turn": found.parent_turn,
         "created": found.created,
@@ -229,9 +270,9 @@ def _turn_data(one: Turn) -> dict[str, Any]:
     return {
         "turn": one.number,
         "seat": one.seat,
-        "action": one.action,
+        "action": None if one.concealed else one.action,
         "observation": one.observation,
-        "reward": one.reward,
+        "reward": None if one.concealed else one.reward,
         "info": one.info,
         "extra": one.extra,
         "created": one.created,

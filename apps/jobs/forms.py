@@ -10,10 +10,11 @@ from django.http import QueryDict
 from pydantic import ValidationError
 
 import gem
+from apps.agents.models import Agent
 from gem.errors import UsageError
 from gem.specs import EvaluationSpec
 
-FIELDS = ("agent", "benchmark", "env_id", "episodes_per_env", "seed", "num_envs", "max_turns", "name")
+FIELDS = ("agent", "benchmark", "env_id", "episodes_per_env", "seed", "num_envs", "max_turns", "opponent", "name")
 NUMBER = "{what} is a whole number, for example {example}."
 
 
@@ -49,6 +50,7 @@ class EvaluationForm(forms.Form):
     episodes_per_env = _number("Episodes per environment", "The number of episodes", 100, 100)
     seed = _number("First seed", "A seed", 42, 0)
     num_envs = _number("Episodes at a time", "The number of parallel environments", 16, 16)
+    opponent = forms.CharField(label="Opponent", max_length=80, required=False, widget=forms.Select())
     max_turns = _number("Turn limit", "The turn limit", 20, required=False)
     name = forms.CharField(
         max_length=120,
@@ -76,6 +78,7 @@ class EvaluationForm(forms.Form):
                     "episodes_per_env": values["episodes_per_env"],
                     "seed": values["seed"],
                     "max_turns": values["max_turns"],
+                    "opponent": values["opponent"] or None,
                 }
             ),
         }
@@ -85,6 +88,12 @@ class EvaluationForm(forms.Form):
             for error in errors.errors():
                 self.add_error(_field_of(error["loc"], wanted), _sentence(error))
         return values
+
+    def offer(self, agents: Iterable[Agent]) -> None:
+        """Let these agents be chosen as the opponent."""
+        widget = self.fields["opponent"].widget
+        assert isinstance(widget, forms.Select)
+        widget.choices = [("", "nobody"), *((agent.slug, agent.name) for agent in agents)]
 
     @property
     def chosen(self) -> list[str]:
@@ -115,12 +124,12 @@ def _exists(env_id: str) -> bool:
 def _field_of(place: Iterable[int | str], wanted: dict[str, Any]) -> str:
     """The form's field for a place in the spec; what concerns all of it stands by what is played."""
     first = next(iter(place), "")
-    if first == "env_ids" or first not in {"agent", "num_envs", "episodes_per_env", "seed", "max_turns"}:
+    if first == "env_ids" or first not in {"agent", "opponent", "num_envs", "episodes_per_env", "seed", "max_turns"}:
         return "benchmark" if "benchmark" in wanted else "env_id"
     return str(first)
 
 
 def _sentence(error: Any) -> str:
-    if error["loc"] and error["loc"][0] == "agent":
+    if error["loc"] and error["loc"][0] in ("agent", "opponent"):
         return "There is no such agent. Choose one of those listed."
     return str(error["msg"]).removeprefix("Value error, ")

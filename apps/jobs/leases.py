@@ -21,6 +21,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.agents.models import Agent
 from apps.episodes.bulk import copy_episodes
 from apps.episodes.models import Episode
 from apps.episodes.text import shortened, storable
@@ -30,7 +31,7 @@ from apps.jobs.failpoints import failpoint
 from apps.jobs.models import Job, JobEvent, Shard
 from gem.replay import EpisodeRecord
 from gem.rollout import Slot
-from gem.specs import EvaluationSpec
+from gem.specs import EvaluationSpec, Part
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +46,9 @@ class Claim:
     batch_id: str
     agent_id: int
     agent_kind: str
+    opponent_id: int | None
+    opponent_kind: str
+    """The agent in the other seats; empty where there is one seat."""
     number: int
     env_id: str
     first_slot: int
@@ -60,12 +64,12 @@ class Claim:
                 batch=self.batch_id, slot__gte=self.first_slot, slot__lt=self.first_slot + self.count
             ).values_list("slot", flat=True)
         )
-        wrappers = self.spec.wrappers
-        return [
-            Slot(self.first_slot + i, self.env_id, self.first_seed + i, {}, wrappers)
-            for i in range(self.count)
-            if self.first_slot + i not in taken
-        ]
+        part = Part(self.env_id, self.first_seed, self.count)
+        return [self._slot(part, i) for i in range(self.count) if self.first_slot + i not in taken]
+
+    def _slot(self, part: Part, index: int) -> Slot:
+        seed, seat = part.place(index)
+        return Slot(self.first_slot + index, self.env_id, seed, {}, self.spec.wrappers, seat)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +141,8 @@ def _lease(shard: Shard) -> Claim:
         shard.job_id, JobEvent.Kind.CLAIMED, f"shard {shard.number} claimed: {left:,} episodes of {shard.env_id}{again}"
     )
     job = Job.objects.select_related("agent").get(pk=shard.job_id)
+    spec = EvaluationSpec.model_validate(job.spec)
+    opponent = Agent.objects.get(slug=spec.opponent) if spec.opponent else None
     return Claim(
         shard_id=shard.pk,
         token=token,
@@ -144,13 +150,15 @@ def _lease(shard: Shard) -> Claim:
         batch_id=job.batch_id,
         agent_id=job.agent_id,
         agent_kind=job.agent.kind,
+        opponent_id=opponent.pk if opponent else None,
+        opponent_kind=opponent.kind if opponent else "",
         number=shard.number,
         env_id=shard.env_id,
         first_slot=shard.first_slot,
         first_seed=shard.first_seed,
         count=shard.count,
         attempt=attempt,
-        spec=EvaluationSpec.model_validate(job.spec),
+        spec=spec,
     )
 
 
@@ -176,7 +184,7 @@ def record_episodes(claim: Claim, records: Sequence[EpisodeRecord], spent: Spent
     if shard is None:
         raise LeaseLost(f"shard {claim.number} of job {claim.job_id} is no longer ours")
     started = monotonic()
-    copy_episodes(claim.batch_id, claim.agent_id, records, timezone.now())
+    copy_episodes(claim.batch_id, claim.agent_id, records, timezone.now(), opponent_id=claim.opponent_id)
     storing = monotonic() - started
     failpoint("copied")
     _add_up(shard, records, spent.busy + storing)

@@ -100,7 +100,8 @@ class Job(models.Model):
         what = self.spec.get("benchmark") or (
             env_ids[0].partition(":")[2] if len(env_ids) == 1 else f"{len(env_ids)} environments"
         )
-        return f"{self.agent.name} on {what}"
+        against = f" against {self.spec['opponent']}" if self.spec.get("opponent") else ""
+        return f"{self.agent.name} on {what}{against}"
 
     @property
     def over(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
@@ -30,8 +32,7 @@ def submit(owner: User | None, spec: EvaluationSpec, *, name: str = "", idempote
             f"This is version {spec.benchmark_version} of the benchmark {spec.benchmark}, which has changed since. "
             "Submit a new job on the present version."
         )
-    agent = find_agent(owner, spec.agent)
-    check_can_play(agent, spec)
+    agent = find_players(owner, spec)
     if spec.episodes_total > settings.EPISODES_PER_JOB:
         raise TooManyEpisodes(
             f"A job may have {settings.EPISODES_PER_JOB:,} episodes; this one has {spec.episodes_total:,}. "
@@ -62,13 +63,27 @@ def find_agent(owner: User | None, slug: str) -> Agent:
     return agent
 
 
-def check_can_play(agent: Agent, spec: EvaluationSpec) -> None:
-    """Return if the agent knows how to act in every environment.
+def find_players(owner: User | None, spec: EvaluationSpec) -> Agent:
+    """The agent that is evaluated; it and its opponent know how to act wherever they have to.
+
+    Raises:
+        UnknownAgent: if there is no such agent for `owner`.
+        NoExpert: if one of them is the expert and there is none for an environment.
+    """
+    agent = find_agent(owner, spec.agent)
+    check_can_play(agent, spec.env_ids)
+    if spec.opponent is not None:
+        check_can_play(find_agent(owner, spec.opponent), spec.for_several)
+    return agent
+
+
+def check_can_play(agent: Agent, env_ids: Iterable[str]) -> None:
+    """Return if the agent knows how to act in every one of these environments.
 
     Raises:
         NoExpert: if it is the expert and there is none for one of them.
     """
-    lacking = [env_id for env_id in spec.env_ids if not has_expert(env_id)] if agent.kind == Agent.Kind.EXPERT else []
+    lacking = [env_id for env_id in env_ids if not has_expert(env_id)] if agent.kind == Agent.Kind.EXPERT else []
     if lacking:
         raise NoExpert(f"There is no expert for {lacking[0]} yet. Leave it out, or choose another agent.")
 
@@ -102,20 +117,21 @@ def _create(owner: User | None, agent: Agent, spec: EvaluationSpec, name: str, k
 
 
 def _shards(job: Job, agent: Agent, spec: EvaluationSpec) -> list[Shard]:
-    """The job in parts of some seconds each: consecutive slots of one environment."""
+    """The job in parts of some seconds each: consecutive slots of one environment, all seats of a seed together."""
     sizes = estimates.shard_sizes(agent, spec)
     shards: list[Shard] = []
     slot = 0
     for part in spec.parts:
-        for start in range(0, part.episodes, sizes[part.env_id]):
+        size = sizes[part.env_id] + -sizes[part.env_id] % part.seats
+        for start in range(0, part.episodes, size):
             shards.append(
                 Shard(
                     job=job,
                     number=len(shards) + 1,
                     env_id=part.env_id,
                     first_slot=slot + start,
-                    first_seed=part.first_seed + start,
-                    count=min(sizes[part.env_id], part.episodes - start),
+                    first_seed=part.place(start)[0],
+                    count=min(size, part.episodes - start),
                     sent=Now(),
                 )
             )

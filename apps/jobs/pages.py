@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from django.core.cache import cache
 from django.utils import timezone
 
+from apps.agents.models import Agent
 from apps.jobs import estimates, results
 from apps.jobs.models import Job
 from apps.jobs.results import Tally
@@ -76,7 +77,8 @@ def set_up(job: Job) -> dict[str, Any]:
         }
     return {
         "spec": spec,
-        "seeds": (spec.parts[0].first_seed, spec.parts[0].first_seed + spec.parts[0].episodes - 1),
+        "seeds": (spec.parts[0].first_seed, spec.parts[0].place(spec.parts[0].episodes - 1)[0]),
+        "opponent": Agent.objects.filter(slug=spec.opponent).first() if spec.opponent else None,
         "spec_json": json.dumps(plain, indent=2),
         "script": SCRIPT.format(spec=json.dumps(plain, indent=4)),
         "again": again(spec),
@@ -91,11 +93,12 @@ from gem.specs import EvaluationSpec
 
 spec = EvaluationSpec.model_validate_json('''{spec}''')
 slots = [
-    Slot(i, part.env_id, part.first_seed + i, {{}}, spec.wrappers)
+    Slot(i, part.env_id, part.place(i)[0], {{}}, spec.wrappers, seat=part.place(i)[1])
     for part in spec.parts
     for i in range(part.episodes)
 ]
-for record in rollout(make_agent(spec.agent), slots, num_envs=spec.num_envs):
+opponent = make_agent(spec.opponent) if spec.opponent else None
+for record in rollout(make_agent(spec.agent), slots, num_envs=spec.num_envs, opponent=opponent):
     print(record.identity.env_id, record.identity.seed, record.total_reward, record.success)
 """
 """Plays the same episodes with the engine alone."""
@@ -108,6 +111,7 @@ def again(spec: EvaluationSpec) -> str:
         pairs += [("env_id", env_id) for env_id in spec.env_ids]
         pairs += [("episodes_per_env", spec.episodes_per_env), ("seed", spec.seed)]
         pairs += [("max_turns", spec.max_turns)] if spec.max_turns else []
+        pairs += [("opponent", spec.opponent)] if spec.opponent else []
     pairs.append(("num_envs", spec.num_envs))
     return urlencode(pairs)
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 from django.db.models import Case, Count, F, Q, QuerySet, Value, When
 
-from apps.episodes.models import Episode, Seat
+from apps.episodes.models import ORDINALS, Episode, Seat
 from apps.jobs.models import Job, Shard
 from gem.evaluate import Z95, Interval, wilson
+from gem.specs import Part
 
 CELLS = 480
 """Episodes that the grid of a job shows at once, all environments together: a page never grows with the job."""
@@ -105,11 +106,14 @@ class Cell:
     seed: int
     state: str
     episode_id: str = ""
+    seat: int | None = None
+    """From where the agent acts, if there are several seats."""
 
     @property
     def words(self) -> str:
         """Its name for a screen reader."""
-        return f"Seed {self.seed}: {WORDS[self.state]}"
+        where = "" if self.seat is None else f", {ORDINALS[self.seat]} seat"
+        return f"Seed {self.seed}{where}: {WORDS[self.state]}"
 
 
 WORDS = {
@@ -173,8 +177,13 @@ class Line:
     @property
     def seeds(self) -> tuple[int, int]:
         """The first and last seed on the page."""
-        offset = self.first_seed - self.first_slot
-        return self.window.start + offset, self.window.stop - 1 + offset
+        return self.place(self.window.start)[0], self.place(self.window.stop - 1)[0]
+
+    def place(self, slot: int) -> tuple[int, int | None]:
+        """Seed and seat of the episode in this slot; no seat where there is only one."""
+        part = Part(self.env_id, self.first_seed, self.tally.total)
+        seed, seat = part.place(slot - self.first_slot)
+        return seed, seat if part.seats > 1 else None
 
 
 def lines(shards: Sequence[Shard], pages: Mapping[str, int] | None = None) -> list[Line]:
@@ -197,11 +206,11 @@ def fill(job: Job, shards: Sequence[Shard], shown: Iterable[Line], only: set[int
         window = line.window
         ended = {cell.slot: cell for cell in _ended(job, window)}
         running = set() if job.over else _running(shards, ended, window, int(job.spec.get("num_envs", 1)))
-        offset = line.first_seed - line.first_slot
         for slot in window:
             if only is None or slot in only or slot in running:
                 state = "running" if slot in running else "queued"
-                line.cells.append(ended.get(slot) or Cell(slot, slot + offset, state))
+                seed, seat = line.place(slot)
+                line.cells.append(ended.get(slot) or Cell(slot, seed, state, seat=seat))
         if line.pages > 1 and only is None:
             line.segments.extend(_segments(job, line))
 
@@ -218,9 +227,13 @@ def _ended(job: Job, window: range) -> list[Cell]:
     rows = (
         Episode.objects.filter(batch=job.batch_id, slot__gte=window.start, slot__lt=window.stop)
         .annotate(ending=_OUTCOME)
-        .values_list("slot", "seed", "ending", "id")
+        .values_list("slot", "seed", "ending", "id", "scored_seat", "seat_count")
     )
-    return [Cell(slot, seed, str(ending), key) for slot, seed, ending, key in rows if slot is not None]
+    return [
+        Cell(slot, seed, str(ending), key, seat if seats > 1 else None)
+        for slot, seed, ending, key, seat, seats in rows
+        if slot is not None
+    ]
 
 
 def _running(shards: Iterable[Shard], ended: Mapping[int, Cell], window: range, num_envs: int) -> set[int]:
@@ -253,8 +266,8 @@ def _segments(job: Job, line: Line) -> list[Segment]:
         first = row["part"] * size
         last = min(first + size, line.tally.total) - 1
         share = row["won"] / row["n"] if row["n"] else 0.0
-        seed = line.first_seed
-        words = f"Seeds {seed + first} to {seed + last}: {100 * share:.0f} % of {row['n']} solved"
+        seeds = [line.place(line.first_slot + index)[0] for index in (first, last)]
+        words = f"Seeds {seeds[0]} to {seeds[1]}: {100 * share:.0f} % of {row['n']} solved"
         width = 100 * (last - first + 1) / line.tally.total
         found.append(Segment(100 * first / line.tally.total, width, share, words, first // line.size + 1))
     return found
@@ -290,6 +303,7 @@ def histogram(job: Job) -> Histogram | None:
     """The returns of the episodes so far; None while there are none."""
     rows = list(
         Seat.objects.filter(episode__batch=job.batch_id, episode__status=Episode.Status.ENDED)
+        .filter(number=F("episode__scored_seat"))
         .values("total_reward")
         .annotate(n=Count("episode"), won=Count("episode", filter=Q(episode__success=True)))
         .order_by("total_reward")
@@ -320,7 +334,8 @@ def histogram(job: Job) -> Histogram | None:
 
 def finished(job: Job, ending: str = "") -> QuerySet[Episode]:
     """The job's episodes, the last finished first, each with its outcome as `ending` and its return as `reached`."""
-    found = Episode.objects.filter(batch=job.batch_id).annotate(ending=_OUTCOME, reached=F("seats__total_reward"))
+    found = Episode.objects.filter(batch=job.batch_id, seats__number=F("scored_seat"))
+    found = found.annotate(ending=_OUTCOME, reached=F("seats__total_reward"))
     if ending:
         found = found.filter(Q(ending=ending))
     return found.order_by("-ended", "-slot")

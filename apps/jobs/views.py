@@ -99,6 +99,7 @@ def estimate(request: HttpRequest) -> HttpResponse:
 def _form_page(request: HttpRequest, form: EvaluationForm, values: Any) -> dict[str, Any]:
     estimated = form if form.is_bound else EvaluationForm({**_defaults(), **form.initial})
     agents = Agent.objects.selectable_by(request.user)
+    form.offer(agents)
     return {
         "form": form,
         "agents": agents,
@@ -117,8 +118,7 @@ def _estimate(request: HttpRequest, form: EvaluationForm) -> dict[str, Any]:
     if not form.is_valid() or form.spec is None:
         return {"checked": form, "estimate": None}
     try:
-        agent = operations.find_agent(owner, form.spec.agent)
-        operations.check_can_play(agent, form.spec)
+        agent = operations.find_players(owner, form.spec)
     except Refusal as refusal:
         form.add_error("agent", str(refusal))
         return {"checked": form, "estimate": None}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.db.models import F
 
 from apps.episodes.models import Episode
 from apps.jobs.models import Job
@@ -60,7 +61,8 @@ def record_missing_scores() -> int:
 
 def _results(job: Job, env_id: str) -> Results:
     episodes = Episode.objects.filter(batch=job.batch_id, env_id=env_id)
-    ended = list(episodes.ended().order_by("slot").values_list("seats__total_reward", "success"))
+    counted = episodes.ended().filter(seats__number=F("scored_seat"))
+    ended = list(counted.order_by("slot").values_list("seats__total_reward", "success"))
     return Results(
         returns=[reward for reward, _ in ended],
         won=sum(bool(success) for _, success in ended),

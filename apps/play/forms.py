@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.urls import reverse
 
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
+from apps.episodes.models import ORDINALS
 from gem import registry
-from gem.agents import AGENT_KINDS
+from gem.agents import AGENT_KINDS, has_expert
 from gem.core import MAX_SEED
 from gem.errors import MissingDependency, UnknownEnvironment
 
@@ -68,43 +70,137 @@ class SeedField(forms.IntegerField):
         )
 
 
-class NewForm(forms.Form):
-    """Play an environment oneself."""
+PERSON = "person"
+"""The opponent that is another person, who gets a link."""
+
+
+class SeatsForm(forms.Form):
+    """What the forms share: an environment, and what is asked besides where it has several seats."""
+
+    page = ""
+    """The name of the form's own address, which another environment asks for its fields."""
 
     env_id = EnvironmentField()
-    seed = SeedField()
-    unlisted = forms.BooleanField(
-        required=False, label="Unlisted", help_text="In no list; whoever has the address can still open it."
-    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         widget = self.fields["env_id"].widget
         assert isinstance(widget, forms.Select)
         widget.choices = environments()
+        widget.attrs |= {
+            "hx-get": reverse(self.page),
+            "hx-select": "#seating",
+            "hx-target": "#seating",
+            "hx-swap": "outerHTML",
+            "hx-include": "closest form",
+            "hx-trigger": "change",
+        }
+
+    @property
+    def seat_count(self) -> int:
+        """How many seats the chosen environment has; 1 while none is chosen."""
+        value = self["env_id"].value() or environments()[0][1][0][0]
+        try:
+            return registry.spec(str(value)).seats
+        except UnknownEnvironment:
+            return 1
+
+    def _agents(self, user: Viewer) -> list[tuple[str, str]]:
+        agents = Agent.objects.selectable_by(user).filter(kind__in=AGENT_KINDS)
+        return [(agent.slug, agent.name) for agent in agents]
 
 
-class WatchForm(forms.Form):
+class NewForm(SeatsForm):
+    """Play an environment oneself."""
+
+    page = "play:new"
+
+    opponent = forms.ChoiceField(
+        label="Against",
+        required=False,
+        error_messages={"invalid_choice": "There is no such opponent. Choose one of those listed."},
+    )
+    seat = forms.ChoiceField(
+        label="Your seat",
+        required=False,
+        help_text="The first seat acts first.",
+        error_messages={"invalid_choice": "There is no such seat. Choose the first or the second, or have it drawn."},
+    )
+    seed = SeedField()
+    unlisted = forms.BooleanField(
+        required=False, label="Unlisted", help_text="In no list; whoever has the address can still open it."
+    )
+
+    def __init__(self, user: Viewer, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+        opponent, seat = self.fields["opponent"], self.fields["seat"]
+        assert isinstance(opponent, forms.ChoiceField)
+        assert isinstance(seat, forms.ChoiceField)
+        opponent.choices = [*self._agents(user), (PERSON, "another person, by a link")]
+        opponent.initial = "expert"
+        numbered = [(str(number), name) for number, name in enumerate(ORDINALS[: self.seat_count])]
+        seat.choices = [("", "drawn"), *numbered]
+
+    def clean_seat(self) -> int | None:
+        """The number of the seat; None if it is to be drawn."""
+        return int(self.cleaned_data["seat"]) if self.cleaned_data["seat"] else None
+
+    def clean(self) -> dict[str, Any]:
+        """With the agent that was chosen as `against`: None for a person, or where there is one seat."""
+        values = super().clean() or {}
+        env_id, opponent = values.get("env_id"), values.get("opponent")
+        if env_id is None or opponent is None:
+            return values
+        values["against"] = None
+        if registry.spec(env_id).seats == 1:
+            return values
+        if opponent == PERSON:
+            if values.get("seed") is not None:
+                self.add_error("seed", "Against another person the seed is drawn, because it tells what is hidden.")
+            return values
+        slug = opponent or ("expert" if has_expert(env_id) else "random")
+        values["against"] = Agent.objects.selectable_by(self.user).get(slug=slug)
+        return values
+
+
+class WatchForm(SeatsForm):
     """Let an agent play live."""
 
-    env_id = EnvironmentField()
+    page = "play:watch_new"
+
     agent = forms.ModelChoiceField(
         Agent.objects.none(),
         to_field_name="slug",
         empty_label=None,
         error_messages={"required": "Choose an agent.", "invalid_choice": "There is no such agent to choose."},
     )
+    opponent = forms.ModelChoiceField(
+        Agent.objects.none(),
+        label="Second seat",
+        required=False,
+        to_field_name="slug",
+        empty_label="the same agent",
+        error_messages={"invalid_choice": "There is no such agent to choose."},
+    )
     seed = SeedField()
     pace = forms.ChoiceField(choices=PACES, required=False, initial="1", help_text="It can be changed while it plays.")
 
     def __init__(self, user: Viewer, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        widget = self.fields["env_id"].widget
-        assert isinstance(widget, forms.Select)
-        widget.choices = environments()
-        agent = self.fields["agent"]
-        assert isinstance(agent, forms.ModelChoiceField)
-        agent.queryset = Agent.objects.selectable_by(user).filter(kind__in=AGENT_KINDS)
+        for name in ("agent", "opponent"):
+            field = self.fields[name]
+            assert isinstance(field, forms.ModelChoiceField)
+            field.queryset = Agent.objects.selectable_by(user).filter(kind__in=AGENT_KINDS)
+        if self.seat_count > 1:
+            self.fields["agent"].label = "First seat"
+
+    def clean(self) -> dict[str, Any]:
+        """Without an opponent where there is one seat."""
+        values = super().clean() or {}
+        if values.get("env_id") and registry.spec(values["env_id"]).seats == 1:
+            values["opponent"] = None
+        return values
 
     def clean_pace(self) -> float:
         """Seconds for a turn; one if nothing was chosen."""

@@ -15,12 +15,13 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import models, transaction
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Greatest, Now
 
 import gem
+from apps.agents.models import Agent
 from apps.episodes import operations
-from apps.episodes.models import Episode, Turn
+from apps.episodes.models import Episode, Seat, Turn
 from apps.play.models import Show
 from gem.agents import Decision
 
@@ -28,6 +29,12 @@ logger = logging.getLogger(__name__)
 
 EARLY_SECONDS = 0.02
 """A turn that comes so little before its time is on time."""
+
+
+_WAITS = Exists(
+    Seat.objects.filter(episode=OuterRef("pk"), number=OuterRef("episode__acting"), agent__kind=Agent.Kind.HUMAN)
+)
+"""Of a show: whether a person acts now."""
 
 
 class LeaseLost(Exception):
@@ -42,7 +49,7 @@ class Plan:
     wait: float
     """Seconds until the next turn is due."""
     idle: bool
-    """No turn is wanted: it is paused, or nobody watches the showcase."""
+    """No turn is wanted: it is paused, a person acts, or nobody watches the showcase."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,7 @@ class Taken:
     """A turn that was recorded, and what follows."""
 
     turn: Turn
+    """The last one: a person's in the same round may have followed the agent's."""
     over: bool
     wait: float
     """Seconds until the next turn is due."""
@@ -61,8 +69,8 @@ class Start:
 
     episode: Episode
     env: gem.Env
-    agent_kind: str
-    agent_name: str
+    agent_kinds: dict[int, str]
+    """The kind of agent in each seat; a person's seat is not among them."""
     observation: str
     info: dict[str, object]
 
@@ -104,9 +112,9 @@ def plans(token: UUID, *, showcase: bool) -> list[Plan]:
         Plan(
             episode_id=show.pk,
             wait=_seconds(show.wait),
-            idle=(show.paused and not show.turns_due) or (show.showcase and not showcase),
+            idle=(show.paused and not show.turns_due) or (show.showcase and not showcase) or show.waits,
         )
-        for show in _with_wait(_owned(token).filter(episode__status=Episode.Status.RUNNING))
+        for show in _with_wait(_owned(token).filter(episode__status=Episode.Status.RUNNING)).annotate(waits=_WAITS)
     ]
 
 
@@ -117,13 +125,12 @@ def begin_again(episode_id: str) -> Start:
         Whatever the environment raises when it is made.
     """
     episode = Episode.objects.get(pk=episode_id)
-    agent = episode.seats.select_related("agent").get(number=0).agent
+    seats = episode.seats.select_related("agent").exclude(agent__kind=Agent.Kind.HUMAN)
     last = episode.turns.order_by("number").last()
     return Start(
         episode=episode,
         env=operations.restore(episode),
-        agent_kind=agent.kind,
-        agent_name=agent.name,
+        agent_kinds={seat.number: seat.agent.kind for seat in seats},
         observation=last.observation if last else episode.first_observation,
         info=last.info if last else episode.first_info,
     )
@@ -146,6 +153,7 @@ def take_turn(episode_id: str, token: UUID, env: gem.Env, number: int, decision:
     if wait > EARLY_SECONDS:
         return wait
     turn = operations.record_turn(episode, env, decision.action, extra_info=_extra(decision))
+    turn = operations.play_held(episode, env) or turn
     Show.objects.filter(pk=episode_id).update(
         attempt=0,
         turns_due=F("turns_due") - 1 if show.paused else 0,
@@ -210,7 +218,7 @@ def _free() -> Q:
 
 
 def _wanted(showcase: bool) -> Q:
-    wanted = Q(paused=False) | Q(turns_due__gt=0)
+    wanted = (Q(paused=False) | Q(turns_due__gt=0)) & ~Q(_WAITS)
     return wanted if showcase else wanted & Q(showcase=False)
 
 

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 
 from apps.episodes.models import Episode
-from apps.episodes.snapshot import Snapshot, snapshot
+from apps.episodes.snapshot import Snapshot, public_snapshot
 
 
 class Show(models.Model):
@@ -54,4 +54,4 @@ class Showcase(models.Model):
     @property
     def shot(self) -> Snapshot | None:
         """Its episode as a page shows it."""
-        return snapshot(self.episode) if self.episode else None
+        return public_snapshot(self.episode) if self.episode else None

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import secrets
+
 from django.db import transaction
 
 import gem
 from apps.accounts.models import User, Viewer
 from apps.agents.models import Agent
 from apps.episodes import operations
-from apps.episodes.errors import EpisodeOver, NotYourTurn, TurnTaken, Unreadable
+from apps.episodes.errors import EpisodeOver, NotYourTurn, OtherSeatActs, Refusal, SeatTaken, TurnTaken, Unreadable
 from apps.episodes.models import Episode, Seat
 from apps.episodes.operations import Occupant
-from gem.errors import EnvironmentFailure
+from apps.play import shows
+from gem.errors import EnvironmentFailure, InvalidArgument
 
 
 def begin(env_id: str, *, seed: int | None, listed: bool, user: Viewer, visitor: str) -> Episode:
-    """An episode with this person in its seat; without a seed, one is drawn.
+    """An episode with this person in its only seat; without a seed, one is drawn.
 
     Raises:
         gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: with a sentence for the person.
@@ -23,29 +26,98 @@ def begin(env_id: str, *, seed: int | None, listed: bool, user: Viewer, visitor:
     return operations.begin(env_id, seed=seed, seats=[_person(user, visitor)], listed=listed)
 
 
+@transaction.atomic
+def begin_against(
+    env_id: str,
+    opponent: Agent | None,
+    *,
+    seat: int | None = None,
+    seed: int | None = None,
+    listed: bool = True,
+    user: Viewer,
+    visitor: str,
+) -> Episode:
+    """An episode of several seats: this person in `seat` (drawn unless given), `opponent` in the others.
+
+    Without an opponent the other seats stay free for whoever gets their link (`join`). Then the seed is drawn too,
+    because who knows it could find out what is hidden.
+
+    Raises:
+        CannotPlay: there is no such expert.
+        gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: with a sentence for the person.
+    """
+    count = gem.spec(env_id).seats
+    own = secrets.randbelow(count) if seat is None else seat
+    if not 0 <= own < count:
+        raise InvalidArgument(f"{env_id} has {count} seats; there is no seat {own + 1}.")
+    if opponent is None and seed is not None:
+        raise InvalidArgument("Against another person the seed is drawn, because it tells what is hidden.")
+    if opponent is not None:
+        shows.check_agent(env_id, opponent)
+    other = Occupant(_human()) if opponent is None else Occupant(opponent)
+    seats = [_person(user, visitor) if number == own else other for number in range(count)]
+    episode = operations.begin(env_id, seed=seed, seats=seats, listed=listed)
+    shows.accompany(episode)
+    return episode
+
+
+@transaction.atomic
+def join(episode_id: str, number: int, *, user: Viewer, visitor: str) -> Episode:
+    """Take a free seat; somebody who sits there already just goes on.
+
+    Raises:
+        NotFound, EpisodeOver, SeatTaken: nobody sat down.
+    """
+    episode = operations.lock(episode_id)
+    seats = list(episode.seats.select_related("agent").select_for_update(of=("self",)).order_by("number"))
+    own = next((seat for seat in seats if seat.belongs_to(user, visitor)), None)
+    if own is not None and own.number == number:
+        return episode
+    if own is not None:
+        raise SeatTaken("You have the other seat of this episode. Send the link to whom you want to play against.")
+    if episode.over:
+        raise EpisodeOver("It ended before anybody took this seat. You can begin another one.")
+    if number >= len(seats) or not seats[number].is_free:
+        raise SeatTaken("Somebody was here before you. You can watch the episode, or begin one of your own.")
+    who = _person(user, visitor)
+    episode.seats.filter(number=number).update(user=who.user, visitor=who.visitor)
+    return operations.touch(episode)
+
+
 def take_turn(
     episode_id: str, action: str, *, expected_seq: int, user: Viewer, visitor: str, as_written: bool = False
 ) -> Episode:
     """Play `action` if the page that sent it was up to date; an environment that breaks ends the episode as failed.
 
-    `as_written` sends a text that the environment cannot read, which its rules punish.
+    Where all seats act at the same time, the action of a later seat is held until the earlier ones have acted.
+
+    In a conversation a text that names no action is said. `as_written` sends a text that the environment cannot read,
+    which its rules punish.
 
     Raises:
-        NotFound, NotYourTurn, EpisodeOver, TurnTaken, ActionTooLong, Unreadable, Outdated: nothing was played.
+        NotFound, NotYourTurn, OtherSeatActs, EpisodeOver, TurnTaken, ActionTooLong, Unreadable, Outdated: nothing
+            was played.
     """
     operations.check_action(action)
     try:
         with transaction.atomic():
             episode = operations.lock(episode_id)
-            _own_seat(episode, user, visitor)
+            own = _own_seat(episode, user, visitor)
             if episode.over:
                 raise EpisodeOver("Your turn was not played. The board shows how it ended.")
+            env = operations.restore(episode)
+            if own.number not in env.to_act or own.held:
+                raise OtherSeatActs(_waiting(episode, own))
             if episode.seq != expected_seq:
                 raise TurnTaken(_meanwhile(episode, expected_seq))
-            env = operations.restore(episode)
             if not as_written:
+                action = _spoken(env, own.number, action)
                 _check_readable(env, action)
+            if episode.acting != own.number:
+                return operations.hold(episode, own, action)
             operations.record_turn(episode, env, action)
+            operations.play_held(episode, env)
+            shows.answer(episode)
     except EnvironmentFailure as failure:
         return operations.fail(episode, str(failure))
     return episode
@@ -66,31 +138,50 @@ def abandon(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
 def fork(episode: Episode, turn: int, *, user: Viewer, visitor: str) -> Episode:
     """Another episode with the same past up to `turn`, played on by this person.
 
+    Where there are several seats, the person takes the one that acts, and agents have the others: those that sat
+    there, and in the place of people the expert.
+
     Raises:
-        NotFound, EpisodeOver, Outdated: nothing was begun.
+        NotFound, EpisodeOver, Sealed, Outdated: nothing was begun.
     """
-    return operations.fork(episode, turn, seats=[_person(user, visitor)])
+    own = operations.acting_after(episode, turn)
+    seats = [
+        _person(user, visitor) if seat.number == own else Occupant(shows.stand_in(episode.env_id, seat.agent))
+        for seat in episode.seats.select_related("agent").order_by("number")
+    ]
+    branch = operations.fork(episode, turn, seats=seats)
+    shows.accompany(branch)
+    return branch
 
 
 @transaction.atomic
 def undo(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
-    """Take the last turn back: a new branch begins before it, and the old one stays to read.
+    """Take the person's last turn back: a new branch begins before it, and the old one stays to read.
 
     Raises:
         NotFound, NotYourTurn, EpisodeOver, Outdated: nothing was changed.
+        Refusal: another person plays too.
     """
     episode = operations.lock(episode_id)
-    _own_seat(episode, user, visitor)
-    if episode.turn_count == 0:
+    own = _own_seat(episode, user, visitor)
+    seats = list(episode.seats.select_related("agent", "user").order_by("number"))
+    if any(seat.agent.kind == Agent.Kind.HUMAN for seat in seats if seat.number != own.number):
+        raise Refusal("A turn that another person has seen cannot be taken back. Against an agent it can.")
+    last = episode.turns.filter(seat=own.number).order_by("-number").values_list("number", flat=True).first()
+    if last is None:
         raise EpisodeOver("There is no turn to take back.")
-    branch = operations.fork(episode, episode.turn_count - 1, seats=[_person(user, visitor)])
-    if not episode.over:
-        operations.abandon(episode)
+    occupants = [Occupant(seat.agent, user=seat.user, visitor=seat.visitor) for seat in seats]
+    branch = operations.take_back(episode, last - 1, seats=occupants)
+    shows.accompany(branch)
     return branch
 
 
+def _human() -> Agent:
+    return Agent.objects.get(kind=Agent.Kind.HUMAN, owner=None)
+
+
 def _person(user: Viewer, visitor: str) -> Occupant:
-    human = Agent.objects.get(kind=Agent.Kind.HUMAN, owner=None)
+    human = _human()
     if isinstance(user, User):
         return Occupant(human, user=user)
     return Occupant(human, visitor=visitor)
@@ -103,8 +194,21 @@ def _own_seat(episode: Episode, user: Viewer, visitor: str) -> Seat:
     raise NotYourTurn("Somebody else plays this episode. You can watch it, or fork it and play on from any turn.")
 
 
+def _waiting(episode: Episode, own: Seat) -> str:
+    """Whom the episode waits for."""
+    if own.held:
+        return "Your choice of this round is sealed already. The round is played when everybody has chosen."
+    seat = episode.seats.select_related("agent").get(number=episode.acting)
+    if seat.is_free:
+        return "Nothing was played. The seat that acts now is still free: send its link to the person you play against."
+    whom = "the other person" if seat.agent.kind == Agent.Kind.HUMAN else seat.agent.name
+    return f"Nothing was played: {whom} acts now. Your text is still in the field; send it when it is your turn."
+
+
 def _meanwhile(episode: Episode, expected_seq: int) -> str:
     """What has happened since the page was drawn."""
+    if episode.seat_count > 1:
+        return "The other seat has acted meanwhile. Nothing was played; your text is still in the field, send it again."
     played = list(episode.turns.filter(seq__gt=expected_seq).order_by("number").values_list("number", flat=True))
     if not played:
         return "The episode has changed in another window. Your turn was not played; the text is still in the field."
@@ -113,6 +217,19 @@ def _meanwhile(episode: Episode, expected_seq: int) -> str:
         f"{turns} been played in another window. The board now shows it, your text is still in the field, and it is "
         "your turn."
     )
+
+
+def _spoken(env: gem.Env, seat: int, text: str) -> str:
+    """In a conversation, the action that says a text which names none; elsewhere the text as it is."""
+    pattern = getattr(env.unwrapped, "pattern", None)
+    if pattern is None or pattern.search(text) or "\\boxed" in text:
+        return text
+    view = env.view(seat)
+    if view["kind"] != "chat" or "say" not in view:
+        return text
+    before, after = view["say"]
+    said = text.strip().translate({ord("{"): "(", ord("}"): ")"})  # an action ends at its brace
+    return f"{before}{said}{after}"
 
 
 def _check_readable(env: gem.Env, action: str) -> None:

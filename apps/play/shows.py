@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import models, transaction
 from django.db.models.functions import Least, Now
 
+import gem
 from apps.accounts.models import User, Viewer
 from apps.agents.models import Agent
 from apps.episodes import operations
@@ -27,6 +28,8 @@ HOSTS = "play"
 """The name under which the hosts (`workers.play`) are woken."""
 PACES = (0.1, 60.0)
 """Seconds per turn, at least and at most."""
+ANSWER_SECONDS = 0.5
+"""From a person's turn to the agent's: long enough to see what one's own turn did."""
 TURNS_DUE_AT_MOST = 20
 
 
@@ -54,6 +57,7 @@ def start(
     env_id: str,
     agent: Agent,
     *,
+    opponent: Agent | None = None,
     seed: int | None = None,
     pace: float = 1.0,
     user: User | None = None,
@@ -64,18 +68,20 @@ def start(
 ) -> Episode:
     """Begin an episode that `agent` plays live, one turn every `pace` seconds.
 
+    Where there are several seats, `opponent` has the others; without one, the agent plays against itself.
+
     Raises:
         CannotPlay, PaceRefused, TooManyShows: with a sentence for the person.
         gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: likewise.
     """
-    _check_agent(env_id, agent)
+    seats = _seating(env_id, agent, opponent)
     pace = _check_pace(pace)
     if not showcase:
         _check_number(user, visitor)
     episode = operations.begin(
         env_id,
         seed=seed,
-        seats=[operations.Occupant(agent)],
+        seats=seats,
         env_kwargs=env_kwargs,
         listed=not showcase,
         batch=batch,
@@ -92,12 +98,17 @@ def go_on(
 
     Raises:
         CannotPlay, PaceRefused, TooManyShows: with a sentence for the person.
-        NotFound, EpisodeOver, Outdated: as `episodes.operations.fork`.
+        NotFound, EpisodeOver, Sealed, Outdated: as `episodes.operations.fork`.
     """
-    _check_agent(episode.env_id, agent)
+    check_agent(episode.env_id, agent)
     pace = _check_pace(pace)
     _check_number(user, visitor)
-    branch = operations.fork(episode, turn, seats=[operations.Occupant(agent)])
+    sat = [seat.agent for seat in episode.seats.select_related("agent").order_by("number")]
+    replaced = [one.kind == Agent.Kind.HUMAN or len(sat) == 1 for one in sat]
+    if not any(replaced):
+        replaced[operations.acting_after(episode, turn)] = True
+    seats = [operations.Occupant(agent if new else one) for one, new in zip(sat, replaced, strict=True)]
+    branch = operations.fork(episode, turn, seats=seats)
     _show(branch, pace, user, visitor)
     return branch
 
@@ -112,6 +123,28 @@ def _show(episode: Episode, pace: float, user: User | None, visitor: str, *, sho
         next_turn_at=Now() + timedelta(seconds=pace),
     )
     wake(HOSTS, episode.id)
+
+
+def accompany(episode: Episode) -> None:
+    """Have the agents that sit beside a person act, each a moment after it is their turn."""
+    seats = list(episode.seats.select_related("agent"))
+    if len(seats) > 1 and any(seat.agent.kind != Agent.Kind.HUMAN for seat in seats):
+        _show(episode, ANSWER_SECONDS, None, "")
+
+
+def answer(episode: Episode) -> None:
+    """After a person's turn: let the agent that acts now act soon."""
+    soon = Now() + timedelta(seconds=ANSWER_SECONDS)
+    if Show.objects.filter(episode=episode).update(next_turn_at=soon):
+        wake(HOSTS, episode.id)
+
+
+def stand_in(env_id: str, agent: Agent) -> Agent:
+    """Who acts in the place of `agent` when nobody can ask it: for a person the expert, or else the random agent."""
+    if agent.kind in AGENT_KINDS:
+        return agent
+    kind = Agent.Kind.EXPERT if has_expert(env_id) else Agent.Kind.RANDOM
+    return Agent.objects.get(kind=kind, owner=None)
 
 
 def may_control(episode: Episode, user: Viewer, visitor: str) -> bool:
@@ -180,7 +213,23 @@ def _lock(episode_id: str) -> tuple[Episode, models.QuerySet[Show]]:
     return episode, shows
 
 
-def _check_agent(env_id: str, agent: Agent) -> None:
+def _seating(env_id: str, agent: Agent, opponent: Agent | None) -> list[operations.Occupant]:
+    """The agent in the first seat, the opponent in the others."""
+    count = gem.spec(env_id).seats
+    if count == 1 and opponent is not None:
+        raise CannotPlay(f"{env_id} has one seat, so there is nobody to play against.")
+    agents = [agent, *[opponent or agent] * (count - 1)]
+    for one in agents:
+        check_agent(env_id, one)
+    return [operations.Occupant(one) for one in agents]
+
+
+def check_agent(env_id: str, agent: Agent) -> None:
+    """Refuse an agent that cannot act in this environment.
+
+    Raises:
+        CannotPlay: with a sentence for the person.
+    """
     if agent.kind not in AGENT_KINDS:
         raise CannotPlay(f"{agent.name} cannot play live. Choose {' or '.join(AGENT_KINDS)}.")
     if agent.kind == Agent.Kind.EXPERT and not has_expert(env_id):

@@ -6,10 +6,11 @@ from django.template.loader import render_to_string
 
 from apps.accounts.models import Viewer
 from apps.episodes.models import Episode
+from apps.episodes.seen import own_seat, public_viewpoint
 from apps.episodes.snapshot import Snapshot, snapshot
 from apps.live.topics import Event
 
-WATCH, SEAT, HOME = "watch", "seat-0", "home"
+WATCH, SEAT, HOME = "watch", "seat-", "home"
 ANNOUNCED_PACE = 2.0
 """Seconds per turn from which each turn is read out; of a faster agent every fifth one is."""
 ANNOUNCED_TURNS = 5
@@ -17,11 +18,12 @@ SHOTS_KEPT = 32
 
 
 class EpisodeTopic:
-    """Audiences: `seat-0` for who plays, `watch` for everybody, `home` for a small board on another page."""
+    """Audiences: `seat-1` for who plays there, `watch` for everybody, `home` for a small board on another page."""
 
     def __init__(self) -> None:
-        self._shots: dict[tuple[str, int], Snapshot] = {}
-        """The last ones by episode and `seq`: what one audience has read is not read again for the next."""
+        self._shots: dict[tuple[str, int, int], Snapshot] = {}
+        """The last ones by episode, `seq` and viewpoint: what one audience has read is not read again for the next
+        with the same viewpoint. Seats with secrets from one another have different ones."""
 
     def current(self, key: str) -> int | None:
         """How often the episode has changed."""
@@ -32,23 +34,24 @@ class EpisodeTopic:
         if audience in {WATCH, HOME}:
             return True
         episode = Episode.objects.filter(pk=key).first()
-        if audience != SEAT or episode is None:
+        if episode is None:
             return False
-        seats = episode.seats.select_related("agent").filter(number=0)
-        return any(seat.belongs_to(viewer, visitor) for seat in seats)
+        seat = own_seat(episode, viewer, visitor)
+        return seat is not None and audience == f"{SEAT}{seat}"
 
     def events(self, key: str, after: int, audience: str) -> list[Event]:
         """One event that stands for everything after `after`: the board now, and every turn in between."""
         episode = Episode.objects.select_related("show").filter(pk=key, seq__gt=after).first()
         if episode is None:
             return []
-        return [Event(episode.seq, render(self._snapshot(episode), after, audience))]
+        seat = int(audience.removeprefix(SEAT)) if audience.startswith(SEAT) else public_viewpoint(episode)
+        return [Event(episode.seq, render(self._snapshot(episode, seat), after, audience))]
 
-    def _snapshot(self, episode: Episode) -> Snapshot:
-        place = (episode.id, episode.seq)
+    def _snapshot(self, episode: Episode, viewpoint: int) -> Snapshot:
+        place = (episode.id, episode.seq, viewpoint)
         shot = self._shots.get(place)
         if shot is None:
-            shot = self._shots[place] = snapshot(episode)
+            shot = self._shots[place] = snapshot(episode, viewpoint)
             for oldest in list(self._shots)[:-SHOTS_KEPT]:
                 self._shots.pop(oldest, None)
         return shot
@@ -58,12 +61,11 @@ def render(shot: Snapshot, after: int, audience: str) -> str:
     """What changes on a page that was drawn when the episode had reached `after`."""
     if audience == HOME:
         return render_to_string("play/card.html", {"shot": shot, "swap": True})
-    own = audience == SEAT
+    own = audience.startswith(SEAT)
     context = {
         "shot": shot,
         "own": own,
         "acting": own and not shot.episode.over,
-        "expert": own and shot.expert,
         "rows": shot.since(after),
         "announce": own or _announced(shot),
     }

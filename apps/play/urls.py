@@ -12,6 +12,7 @@ urlpatterns = [
     path("watch/new/", views.watch_new, name="watch_new"),
     path("<slug:episode_id>/turn/", views.take_turn, name="take_turn"),
     path("<slug:episode_id>/hint/", views.hint, name="hint"),
+    path("<slug:episode_id>/seat/<int:number>/<str:signature>/", views.join, name="join"),
     path("<slug:episode_id>/undo/", views.undo, name="undo"),
     path("<slug:episode_id>/abandon/", views.abandon, name="abandon"),
     path("<slug:episode_id>/fork/", views.fork, name="fork"),

@@ -19,14 +19,15 @@ from django_htmx.http import HttpResponseClientRedirect
 from apps.accounts import visitors
 from apps.accounts.models import User
 from apps.agents.models import Agent
-from apps.episodes.errors import ActionTooLong, NotFound, Refusal, TooFast, Unreadable
+from apps.episodes.errors import ActionTooLong, NotFound, OtherSeatActs, Refusal, TooFast, Unreadable
 from apps.episodes.models import Episode
 from apps.episodes.operations import restore
-from apps.episodes.snapshot import Snapshot, snapshot
+from apps.episodes.seen import own_seat, public_viewpoint
+from apps.episodes.snapshot import Snapshot, public_snapshot, snapshot
 from apps.episodes.text import MAX_ACTION_BYTES
 from apps.episodes.views import find, play_page
 from apps.live import presence
-from apps.play import limits, operations, shows
+from apps.play import invitations, limits, operations, shows
 from apps.play.forms import PACES, NewForm, WatchForm
 from gem.agents import Decision, Request, make_agent
 
@@ -54,24 +55,37 @@ def index(request: HttpRequest) -> HttpResponse:
 def new(request: HttpRequest) -> HttpResponse:
     """Choose an environment and a seed, and begin."""
     if request.method != "POST":
-        form = NewForm(initial={name: request.GET.get(name) for name in ("env_id", "seed")})
-        return render(request, "play/new.html", {"form": form})
-    form = NewForm(request.POST)
+        initial = {name: request.GET[name] for name in PLAYED if name in request.GET}
+        return render(request, "play/new.html", {"form": NewForm(request.user, initial=initial)})
+    form = NewForm(request.user, request.POST)
     if not form.is_valid():
         return _form_again(request, "play/new.html", form)
     try:
         limits.check_start(request)
-    except TooFast as refusal:
+        episode = _begin(request, form)
+    except Refusal as refusal:
         return _form_again(request, "play/new.html", form, refusal)
-    chosen = form.cleaned_data
-    episode = operations.begin(
-        chosen["env_id"],
-        seed=chosen["seed"],
-        listed=not chosen["unlisted"],
-        user=request.user,
-        visitor=visitors.key(request),
-    )
     return _go_to(request, episode)
+
+
+PLAYED = ("env_id", "opponent", "seat", "seed")
+
+
+def _begin(request: HttpRequest, form: NewForm) -> Episode:
+    chosen = form.cleaned_data
+    user, visitor = request.user, visitors.key(request)
+    listed, env_id, seed = not chosen["unlisted"], chosen["env_id"], chosen["seed"]
+    if form.seat_count == 1:
+        return operations.begin(env_id, seed=seed, listed=listed, user=user, visitor=visitor)
+    return operations.begin_against(
+        env_id,
+        chosen["against"],
+        seat=chosen["seat"],
+        seed=seed,
+        listed=listed,
+        user=user,
+        visitor=visitor,
+    )
 
 
 @never_cache
@@ -90,6 +104,7 @@ def watch_new(request: HttpRequest) -> HttpResponse:
         episode = shows.start(
             chosen["env_id"],
             chosen["agent"],
+            opponent=chosen["opponent"],
             seed=chosen["seed"],
             pace=chosen["pace"],
             user=_user(request),
@@ -100,7 +115,7 @@ def watch_new(request: HttpRequest) -> HttpResponse:
     return _go_to(request, episode)
 
 
-WATCHED = ("env_id", "agent", "seed", "pace")
+WATCHED = ("env_id", "agent", "opponent", "seed", "pace")
 
 
 @never_cache
@@ -112,7 +127,7 @@ def lobby(request: HttpRequest) -> HttpResponse:
     running = list(recent.select_related("show").order_by("-created")[:LOBBY_RUNNING])
     spectators = presence.counts(f"episode:{episode.id}" for episode in running)
     context = {
-        "running": [(snapshot(episode), spectators[f"episode:{episode.id}"]) for episode in running],
+        "running": [(public_snapshot(episode), spectators[f"episode:{episode.id}"]) for episode in running],
         "ended": list(listed.ended().filter(batch=None).order_by("-created")[:LOBBY_ENDED]),
         "form": WatchForm(request.user, initial={"agent": "expert"}),
     }
@@ -178,17 +193,40 @@ def take_turn(request: HttpRequest, episode_id: str) -> HttpResponse:
 def hint(request: HttpRequest, episode_id: str) -> HttpResponse:
     """What the expert would do now, and why."""
     episode = find(episode_id)
-    shot = snapshot(episode)
-    if episode.over or not shot.expert:
+    seat = own_seat(episode, request.user, visitors.known(request))
+    shot = snapshot(episode, public_viewpoint(episode) if seat is None else seat)
+    if episode.over or not shot.helps:
         return redirect(episode)
     try:
+        if not shot.yours:
+            raise OtherSeatActs("The expert advises you when it is your turn.")
         decision = _ask_expert(episode, shot)
     except Refusal as refusal:
         return _refused(request, episode, refusal, after=None)
     if not _is_htmx(request):
         return play_page(request, shot, decision=decision, typed=decision.action)
-    context = {"shot": shot, "episode": episode, "own": True, "acting": True, "expert": True, "decision": decision}
+    context = {"shot": shot, "episode": episode, "own": True, "acting": True, "decision": decision}
     return render(request, "play/hint.html", context)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def join(request: HttpRequest, episode_id: str, number: int, signature: str) -> HttpResponse:
+    """The link to a free seat: who opens it is asked, and sits down by a button."""
+    episode = find(episode_id)
+    if not invitations.holds(episode_id, number, signature):
+        raise Http404("This is no link to a free seat. It may have been copied only in part.")
+    if own_seat(episode, request.user, visitors.known(request)) == number:
+        return redirect(episode)
+    refusal = None
+    if request.method == "POST":
+        try:
+            operations.join(episode_id, number, user=request.user, visitor=visitors.key(request))
+            return redirect(episode)
+        except Refusal as error:
+            refusal = error
+    context = {"episode": episode, "shot": public_snapshot(episode), "number": number, "notice": refusal}
+    return render(request, "play/join.html", context, status=refusal.status if refusal else 200)
 
 
 @require_POST
@@ -255,7 +293,7 @@ def controls(request: HttpRequest, episode_id: str) -> HttpResponse:
     """The buttons for whoever may steer the show; nothing for the others."""
     episode = find(episode_id)
     may = shows.may_control(episode, request.user, visitors.known(request))
-    context = {"episode": episode, "shot": snapshot(episode), "may_control": may, "paces": PACES}
+    context = {"episode": episode, "shot": public_snapshot(episode), "may_control": may, "paces": PACES}
     page = "play/controls.html" if _is_htmx(request) else "play/watch.html"
     return render(request, page, context)
 
@@ -330,9 +368,9 @@ def _refused(
             response = _fragments(request, episode, after, notice=refusal, typed=typed)
             response.status_code = refusal.status
         return _with_wait(response, refusal)
-    shot = snapshot(episode)
-    if not episode.over and shot.seat.belongs_to(request.user, visitors.known(request)):
-        response = play_page(request, shot, status=refusal.status, notice=refusal, typed=typed)
+    seat = own_seat(episode, request.user, visitors.known(request))
+    if not episode.over and seat is not None:
+        response = play_page(request, snapshot(episode, seat), status=refusal.status, notice=refusal, typed=typed)
     else:
         context = {"notice": refusal, "episode": episode, "typed": typed}
         response = render(request, "episodes/refused.html", context, status=refusal.status)
@@ -341,13 +379,13 @@ def _refused(
 
 def _fragments(request: HttpRequest, episode: Episode, after: int, **more: Any) -> HttpResponse:
     """What a turn changes on the player's page, as the socket would send it."""
-    shot = snapshot(episode)
-    own = shot.seat.belongs_to(request.user, visitors.known(request))
+    seat = own_seat(episode, request.user, visitors.known(request))
+    own = seat is not None
+    shot = snapshot(episode, public_viewpoint(episode) if seat is None else seat)
     context = {
         "shot": shot,
         "own": own,
         "acting": own and not episode.over,
-        "expert": shot.expert,
         "rows": shot.since(after),
         "announce": True,
         **more,
@@ -363,7 +401,7 @@ def _with_wait(response: HttpResponse, refusal: Refusal | None) -> HttpResponse:
 
 def _ask_expert(episode: Episode, shot: Snapshot) -> Decision:
     env = restore(episode)
-    request = Request(env=env, observation=shot.observation, info=shot.info, turn=episode.turn_count + 1)
+    request = Request(env, shot.observation, shot.info, episode.turn_count + 1, shot.viewpoint)
     return make_agent("expert").act([request])[0]
 
 

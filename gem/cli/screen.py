@@ -19,7 +19,8 @@ STYLES = {
     "mark": "bold cyan", "found": "black on green", "hit": "black on green", "near": "black on yellow",
     "miss": "bright_black", "bad": "bold red", "blank": "bright_black", "tile": "bold yellow", "void": "",
     "title": "bold", "dim": "dim", "box": "bold yellow", "player": "bold cyan", "target": "bold magenta",
-    "flag": "bold red", "mine": "bold white on red", "black": "bold", "white": "bold bright_black",
+    "flag": "bold red", "mine": "bold white on red", "disc": "bold red", "ring": "bold yellow", "black": "bold",
+    "white": "bold bright_black",
 }  # fmt: skip
 """Tone of a piece of a board to a style of rich's."""
 

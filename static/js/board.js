@@ -4,6 +4,7 @@
 // Without this script the cells and the pad are submit buttons of the form, and everything can still be played.
 
 import { composer } from "./compose.js";
+import { toLastMessage } from "./messages.js";
 import { keepRowsOnce } from "./rows.js";
 
 const QUEUED_AT_MOST = 8;
@@ -66,7 +67,7 @@ document.addEventListener("htmx:afterRequest", (event) => {
   if (text) {
     const sent = requestConfig.parameters.action;
     if (text.value === sent) text.value = "";
-    text.placeholder = sent;
+    if (!document.querySelector("[data-messages]")) text.placeholder = sent; // there the message itself is seen
   }
   awaited = Number(xhr.getResponseHeader("Episode-Seq"));
   overdue = setTimeout(() => document.dispatchEvent(new Event("live:overdue")), OVERDUE_MS);
@@ -235,8 +236,18 @@ function rove(cells) {
 
 // ---------------------------------------------------------------- after a turn
 
+const { title } = document;
+
+/** Where somebody else acts too, the title says when it is one's turn, also in another tab. */
+function sayWhoseTurn() {
+  if (!document.querySelector("#scoreline .seats")) return;
+  document.title = document.querySelector('#scoreline [data-turn="yours"]') ? `Your turn · ${title}` : title;
+}
+
 function drawn() {
   goOn();
+  sayWhoseTurn();
+  toLastMessage();
   composing.drawn();
   const cells = rows();
   if (!cells.length) return;

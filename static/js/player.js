@@ -2,12 +2,15 @@
 // episode has ended; after that, going to a turn is swapping two nodes, without a request. The address follows.
 // Keys: left and right arrow, Home, End, space.
 
+import { toLastMessage } from "./messages.js";
+
 const TURN_MS = 1000;
 const ADDRESS_MS = 200;
 
 const player = document.querySelector("[data-frames]");
 const last = Number(player.dataset.turns);
 const size = Number(player.dataset.chunk);
+const { seat } = player.dataset; // from where it is seen, if there are several seats to choose from
 const scrubber = player.querySelector('input[type="range"]');
 const board = document.querySelector("[data-player-board]");
 const text = document.querySelector("[data-player-turn-text]");
@@ -29,7 +32,7 @@ function load(turn) {
 }
 
 async function fetchChunk(chunk) {
-  const url = player.dataset.frames.replace(/0\/$/, `${chunk}/?v=${player.dataset.version}`);
+  const url = player.dataset.frames.replace(/0\/$/, `${chunk}/?v=${player.dataset.version}`) + (seat ? `&seat=${seat}` : "");
   const response = await fetch(url);
   if (!response.ok) throw new Error(`the turns could not be read: ${response.status}`);
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
@@ -58,6 +61,7 @@ async function show(turn) {
   const frame = frames.get(at);
   if (!frame || Number(scrubber.value) !== at) return;
   board.replaceChildren(...frame.board);
+  toLastMessage();
   text.replaceChildren(...frame.text);
   document.querySelector("[data-player-total]").textContent = frame.total;
   mark();
@@ -81,10 +85,11 @@ function mark() {
 /** The address, and the links and forms that are about this turn. */
 function follow() {
   const page = (turn) => player.dataset.page.replace(/0\/$/, `${turn}/`);
-  history.replaceState(history.state, "", page(at));
+  const query = seat ? `?seat=${seat}` : "";
+  history.replaceState(history.state, "", page(at) + query);
   for (const field of document.querySelectorAll("[data-player-turn]")) field.value = at;
   const raw = document.querySelector("[data-player-json]");
-  if (raw) raw.href = `${page(at)}raw.json`;
+  if (raw) raw.href = `${page(at)}raw.json${query}`;
   const share = document.querySelector("[data-copy^='http']");
   if (share) share.dataset.copy = location.href;
 }
@@ -154,3 +159,4 @@ document.addEventListener("keydown", (event) => {
 
 mark();
 loadAll();
+toLastMessage();

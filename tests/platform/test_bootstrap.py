@@ -58,6 +58,18 @@ def test_a_changed_lock_is_installed(checkout: Path) -> None:
     assert "installing packages" in set_up(checkout).stdout
 
 
+def test_it_makes_the_command_and_offers_the_engine_from_anywhere(
+    checkout: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    (checkout / "gem" / "cli").mkdir(parents=True)
+    (checkout / "gem" / "cli" / "__main__.py").write_text("import sys; print('asked for', *sys.argv[1:])")
+    assert set_up(checkout).returncode == 0
+    command = [checkout / ".venv" / "bin" / "gemweb", "envs", "two words"]
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    asked = subprocess.run(command, cwd=elsewhere, capture_output=True, text=True, check=True)
+    assert asked.stdout == "asked for envs two words\n"
+
+
 def test_a_package_with_another_hash_is_refused(checkout: Path) -> None:
     (checkout / "requirements.lock").write_text(LOCK.replace("4721f391", "00000000").replace("ff70335d", "00000000"))
     done = set_up(checkout)

@@ -11,7 +11,8 @@ from django import template
 from django.templatetags.static import static
 from django.utils.safestring import SafeString, mark_safe
 
-from apps.episodes.models import Episode
+from apps.episodes.models import ORDINALS, Episode
+from apps.episodes.snapshot import Snapshot, is_contest
 from gem.views import Cell, View
 
 register = template.Library()
@@ -50,6 +51,12 @@ def ends(hint: str | None, part: str) -> bool:
 
 
 @register.filter
+def seat_ordinal(number: int) -> str:
+    """What pages call the seat with this number: `first` for 0."""
+    return ORDINALS[number]
+
+
+@register.filter
 def keycap(key: str) -> str:
     """What is printed on a key: `↑` for `ArrowUp`."""
     return _KEYS.get(key, key.upper() if len(key) == 1 else key)
@@ -65,7 +72,42 @@ def board_template(view: View) -> str:
 def outcome(episode: Episode) -> dict[str, str]:
     """How an episode ended, as a glyph and words: `{% outcome episode %}`."""
     tone, glyph, words = STATES[Episode.Outcome(episode.outcome)]
+    if episode.seat_count > 1 and episode.status == Episode.Status.ENDED:
+        tone, glyph, words = _result(episode)
     return {"tone": tone, "glyph": glyph, "words": words}
+
+
+def _result(episode: Episode) -> tuple[str, str, str]:
+    """How an episode of several seats ended: tone, icon and words."""
+    seats = sorted(episode.seats.all(), key=lambda seat: seat.number)
+    winners = [seat for seat in seats if seat.success]
+    verb = "won" if is_contest(seats) else "succeeded"
+    if len(winners) == len(seats):
+        return "win", "check", "All succeeded"
+    if winners:
+        names = [seat.agent.name for seat in seats]
+        same = any(names.count(seat.agent.name) > 1 for seat in winners)
+        who = [f"the {seat.ordinal} seat" if same else seat.agent.name for seat in winners]
+        sentence = f"{' and '.join(who)} {verb}"
+        return "win", "check", sentence[0].upper() + sentence[1:] if same else sentence
+    return ("warn", "limit", "Turn limit") if episode.truncated else ("muted", "stop", f"Nobody {verb}")
+
+
+@register.filter
+def result(episode: Episode) -> str:
+    """The same in words, for a sentence."""
+    return _result(episode)[2]
+
+
+@register.filter
+def own_result(shot: Snapshot) -> str:
+    """How it ended for the seat that sees this, in words for whoever sits there."""
+    reached = [bool(seat.success) for seat in shot.seats]
+    if all(reached) or not any(reached):
+        return result(shot.episode)
+    if is_contest(shot.seats):
+        return "You won" if reached[shot.viewpoint] else "You lost"
+    return "You succeeded" if reached[shot.viewpoint] else f"You did not succeed. {result(shot.episode)}"
 
 
 @register.simple_tag

@@ -27,10 +27,10 @@ from gem.envs.duels.register import register_duel
 from gem.envs.multiagent import Fault, MultiAgentEnv
 from gem.errors import InvalidArgument
 from gem.seats import SPECTATOR
-from gem.views import Cell, GridView, Tone
+from gem.views import Cell, GridView, Piece
 
 ROWS, COLUMNS = 6, 7
-DISCS = ("●", "○")
+DISCS: tuple[Piece, Piece] = ("disc", "ring")
 LETTERS = "RY"
 NAMES = ("Red", "Yellow")
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
@@ -165,8 +165,7 @@ class ConnectFour(MultiAgentEnv):
         if owner is None:
             cell = Cell(tone="open", label=f"{where}: empty")
         else:
-            tone: Tone = "hit" if in_line else "bad" if owner == 0 else "near"
-            cell = Cell(tone=tone, label=f"{where}: {NAMES[owner]}", text=DISCS[owner])
+            cell = Cell(tone="hit" if in_line else "open", label=f"{where}: {NAMES[owner]}", piece=DISCS[owner])
             if column == self.last and row == len(self.columns[column]) - 1:
                 cell["last"] = True
         if str(column + 1) in actions:

@@ -126,6 +126,7 @@ class PrisonersDilemma(SimultaneousEnv):
             name=f"PrisonersDilemma, {len(self.rounds)} of {self.config.rounds} rounds",
             rows=rows,
             keys={option[0]: f"\\boxed{{{option}}}" for option in CHOICES} if acting else {},
+            notes=[("Rows", [f"{name}{' (you)' * (one == seat)}" for one, name in enumerate(self.names)])],
             facts=[("Points", "{} and {}".format(*self.points()))],
             legend=[("S", "stay silent"), ("B", "betray")] if seat != SPECTATOR else [],
         )

@@ -124,6 +124,7 @@ class TicTacToe(MultiAgentEnv):
             kind="grid",
             name="TicTacToe, 3 rows, 3 columns",
             rows=[cells[row : row + 3] for row in (0, 3, 6)],
+            size="l",
             facts=[("To act", MARKS[self.acting])] if not self.over else [],
             legend=[("click", "take a cell"), ("arrow keys", "move"), ("Enter", "take")] if seat != SPECTATOR else [],
         )

@@ -39,7 +39,7 @@ def board(env_id: str, *, acting: bool) -> tuple[gem.views.View, str]:
 def test_an_acting_board_can_be_played_by_keyboard(env_id: str) -> None:
     """A grid moves one tab stop with the arrow keys; letters, towers and links are buttons in the tab order.
 
-    A text is answered in the page's field, which is always there.
+    A text is answered in the page's field, which is always there; so is what is said in a conversation.
 
     What takes several picks says what to pick next, aloud, and every pick is a button.
     """
@@ -95,7 +95,22 @@ def check_text(view: Any, html: str) -> None:
     assert escape(view["text"]) in html
 
 
-KINDS = {"text": check_text, "grid": check_grid, "letters": check_letters, "towers": check_towers, "links": check_links}
+def check_chat(view: Any, html: str) -> None:
+    assert html.count('tabindex="0"') == 2, "long talks and notes scroll, so they are in the tab order and have names"
+    assert '<ol class="messages" tabindex="0" aria-label="Messages"' in html
+    assert html.count("data-side=") == len(view["messages"])
+    for heading, _ in view["notes"]:
+        assert f'aria-label="{heading}"' in html
+
+
+KINDS = {
+    "text": check_text,
+    "grid": check_grid,
+    "letters": check_letters,
+    "towers": check_towers,
+    "links": check_links,
+    "chat": check_chat,
+}
 
 
 @pytest.mark.parametrize("env_id", IDS)

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.django_db
 
 
 def begin(env_id: str = GUESS, seed: int | None = 7, **more: Any) -> Episode:
-    return operations.begin(env_id, seed=seed, seats=[Occupant(built_in("random"))], **more)
+    seats = [Occupant(built_in("random"))] * gem.spec(env_id).seats
+    return operations.begin(env_id, seed=seed, seats=seats, **more)
 
 
 def play(episode: Episode, *actions: str, **more: Any) -> list[Turn]:

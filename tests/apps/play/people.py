@@ -35,6 +35,17 @@ class Person:
             f"/play/{episode.id}/turn/", {"action": action, "expected_seq": expected, **fields}, headers=headers
         )
 
+    def link(self, episode: Episode) -> str:
+        """The path of the link to the free seat, as the page offers it."""
+        found = re.search(r'data-copy="https?://[^/"]+(/play/[^"]+/seat/[^"]+)"', self.page(episode))
+        assert found, "the page offers no link"
+        return found[1]
+
+    def sit_down(self, link: str) -> HttpResponse:
+        """Open the link to a free seat and take it."""
+        assert "Take the seat" in self.client.get(link).content.decode()
+        return self.client.post(link)
+
     def page(self, episode: Episode) -> str:
         """The episode's page."""
         return self.client.get(episode.get_absolute_url()).content.decode()

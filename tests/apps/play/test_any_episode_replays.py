@@ -10,6 +10,7 @@ from apps.episodes import operations
 from apps.episodes.models import Episode
 from gem import registry
 from gem.core import MAX_SEED
+from gem.seats import rewards
 from tests.apps.play.people import Person
 from tests.engine.ids import played
 
@@ -19,27 +20,36 @@ IDS = [spec.id for spec in SPECS if spec.cost == "fast" and spec.replay == "exac
 typed = st.text(max_size=40) | st.sampled_from(["\\boxed{1}", "\\boxed{reveal 9 9}", "\\boxed{up}", "\\boxed{\x00}"])
 
 
+def seated(env_id: str, seed: int) -> tuple[list[Person], Episode]:
+    """An episode with a person in each seat."""
+    people = [Person() for _ in range(gem.spec(env_id).seats)]
+    if len(people) == 1:
+        return people, people[0].begin(env_id, seed)
+    episode = people[0].begin(env_id, opponent="person", seat="0")
+    people[1].sit_down(people[0].link(episode))
+    return people, episode
+
+
 class AnyEpisode(TestCase):
     """Hypothesis needs a transaction for each example."""
 
     @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
     @given(env_id=st.sampled_from(IDS), seed=st.integers(0, MAX_SEED), plan=st.lists(st.none() | typed, max_size=25))
     def test_it_replays(self, env_id: str, seed: int, plan: list[str | None]) -> None:
-        person = Person()
-        episode = person.begin(env_id, seed)
-        total = 0.0
+        people, episode = seated(env_id, seed)
         for text in plan:
             episode.refresh_from_db()
             if episode.over:
                 break
             action = operations.restore(episode).sample_random_action() if text is None else text
-            answer = person.send(episode, action, as_written="1")
+            answer = people[episode.acting].send(episode, action, as_written="1")
             assert answer.status_code in {200, 422}, answer.content
         episode.refresh_from_db()
         turns = list(episode.turns.order_by("number"))
-        total = sum(turn.reward for turn in turns)
         assert [turn.number for turn in turns] == list(range(1, episode.turn_count + 1))
-        assert episode.seats.get().total_reward == pytest.approx(total)
+        for seat in episode.seats.all():
+            total = sum(rewards(turn.reward, turn.info)[seat.number] for turn in turns)
+            assert seat.total_reward == pytest.approx(total)
         assert operations.verify(episode) is None
         if not episode.over:
             self.assert_the_cache_is_the_replay(episode)

@@ -79,6 +79,7 @@ TABLE: dict[str, Address] = {
         "403 403 302 403", names=("episode",), post=True, sent={"action": "\\boxed{2}", "expected_seq": "1"}
     ),
     "play:hint": Address("200", names=("episode",)),
+    "play:join": Address("404", names=("episode", "zero", "token")),
     "play:undo": Address("403 403 302 403", names=("episode",), post=True),
     "play:abandon": Address("403 403 302 403", names=("episode",), post=True),
     "play:fork": Address("302", names=("episode",), post=True, sent={"turn": "0"}),

@@ -1,0 +1,42 @@
+"""Episodes of two seats in tests: two people at the table, and agents that act at once."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+from django.db.models.functions import Now
+
+from apps.episodes.models import Episode
+from apps.play import hosting
+from apps.play.models import Show
+from gem.agents import Request, make_agent
+from gem.seats import perceived
+from tests.apps.play.people import Person
+
+
+def pair(env_id: str) -> tuple[list[Person], Episode]:
+    """Two people with an episode between them, by its link."""
+    people = [Person(), Person()]
+    episode = people[0].begin(env_id, opponent="person", seat="0")
+    people[1].sit_down(people[0].link(episode))
+    return people, episode
+
+
+def act_for_agents(episode: Episode) -> None:
+    """Take the turns of the agents' seats as a host does, without its waits."""
+    token = uuid4()
+    while episode.id in hosting.claim(token, 1, showcase=True):
+        start = hosting.begin_again(episode.id)
+        seat = start.env.to_act[0]
+        while seat in start.agent_kinds:
+            reading, own = perceived(seat, start.observation, start.info)
+            request = Request(start.env, reading, own, 1, seat)
+            (decision,) = make_agent(start.agent_kinds[seat]).act([request])
+            Show.objects.filter(pk=episode.pk).update(next_turn_at=Now())
+            number = Episode.objects.get(pk=episode.pk).turn_count + 1
+            hosting.take_turn(episode.id, token, start.env, number, decision)
+            if Episode.objects.get(pk=episode.pk).over:
+                break
+            start = hosting.begin_again(episode.id)
+            seat = start.env.to_act[0]
+        hosting.release(token)
