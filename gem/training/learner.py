@@ -175,7 +175,8 @@ class Learner:
         """Log-probability of each written token at the temperature it was drawn at, and the entropy there."""
         logits_NV = policy.logits(hidden_BTD[view.row_N, view.column_N]).float() / self.spec.temperature
         logps_NV = functional.log_softmax(logits_NV, -1)
-        entropy_N = -(logps_NV.exp() * logps_NV).sum(-1)
+        with torch.set_grad_enabled(torch.is_grad_enabled() and self.spec.entropy_bonus > 0):
+            entropy_N = -(logps_NV.exp() * logps_NV).sum(-1)
         return logps_NV.gather(1, view.token_N[:, None])[:, 0], entropy_N
 
     def _away(self, view: _View, logp_N: Tensor) -> Tensor:
