@@ -10,6 +10,6 @@ def search_question(request: Request) -> Decision | None:
     """Search the words of the question once; None when that is done, or cannot be done."""
     env = request.env
     inside = env.unwrapped
-    if not isinstance(inside, QaEnv) or getattr(env, "tool_use_counter", 1) or not getattr(env, "tool_uses_left", 0):
+    if not isinstance(inside, QaEnv) or getattr(env, "tool_use_counter", True) or not getattr(env, "tool_uses_left", 0):
         return None
     return Decision(f"<search>{inside.question}</search>", "The pages may say it: search the words of the question.")
