@@ -60,18 +60,18 @@ class EnvSpec:
 
     @property
     def category(self) -> str:
-        """The part before the colon: game, math, code ..."""
-        return self.id.partition(":")[0]
+        """The part before the colon: game, math, code ...; `custom` where there is none."""
+        return self.id.partition(":")[0] if ":" in self.id else "custom"
 
     @property
     def family(self) -> str:
         """The name that all difficulties share: `Sokoban`."""
-        return self.id.partition(":")[2].partition("-v")[0]
+        return self.id.rpartition(":")[2].partition("-v")[0]
 
     @property
     def difficulty(self) -> str:
         """The part after the version, empty for the default: `easy`, `hard`, `random`."""
-        return self.id.rpartition("-v")[2].partition("-")[2]
+        return self.id.rpartition("-v")[2].partition("-")[2] if "-v" in self.id else ""
 
     def load(self) -> Callable[..., Env]:
         """The class (or factory) that makes the environment; imports its module."""
@@ -154,10 +154,8 @@ def register(
     """Make `gem.make(env_id)` call `entry_point(**kwargs)`; the other arguments are described in `EnvSpec`.
 
     Raises:
-        InvalidArgument: if the id is taken or has no category (`game:Name-v0`).
+        InvalidArgument: if the id is taken.
     """
-    if ":" not in env_id:
-        raise InvalidArgument(f"An environment id needs a category: 'game:{env_id}', not {env_id!r}.")
     if env_id in ENV_REGISTRY:
         raise InvalidArgument(f"{env_id!r} is already registered; choose another id or raise its version.")
     ENV_REGISTRY[env_id] = EnvSpec(
