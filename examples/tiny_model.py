@@ -33,7 +33,7 @@ def make_tiny(
     make_env: Callable[[], gem.Env],
     *,
     chat_template: str = CHATML,
-    tools: list[Callable[..., Any]] | None = None,
+    tools: list[Any] | None = None,
     instructions: str = "",
     seed: int = 0,
     steps: int = 120,
@@ -87,7 +87,7 @@ def random_play(env: gem.Env, seed: int, instructions: str = "", tool: str = "")
 
 
 def make_tokenizer(
-    play: list[Messages], chat_template: str = CHATML, tools: list[Callable[..., Any]] | None = None
+    play: list[Messages], chat_template: str = CHATML, tools: list[Any] | None = None
 ) -> tuple[PreTrainedTokenizerFast, list[str]]:
     """A tokenizer for such chats, and the chats as texts.
 
@@ -112,7 +112,8 @@ def make_tokenizer(
 
 
 def _wrapped(tokenizer: Tokenizer, chat_template: str) -> PreTrainedTokenizerFast:
-    made = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=END, pad_token=PAD, padding_side="left")
+    make: Callable[..., PreTrainedTokenizerFast] = PreTrainedTokenizerFast
+    made = make(tokenizer_object=tokenizer, eos_token=END, pad_token=PAD, padding_side="left")
     made.chat_template = chat_template
     return made
 
