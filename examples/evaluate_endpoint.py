@@ -3,6 +3,8 @@
     python examples/evaluate_endpoint.py --url http://127.0.0.1:11434/v1 --model qwen3:4b --tries 4
 
 The same as `gemweb eval --agent endpoint`, with the parts in sight: slots, a rollout, a summary.
+
+Checked: run on CPU in tests.
 """
 
 from __future__ import annotations
