@@ -16,7 +16,7 @@ ORDER: tuple[Level, ...] = ("full", "landlock")
 """Tried from the first to the last; the first that passes is used."""
 MINIMUM = "GEM_SANDBOX_MIN"
 """Names the weakest level that may be used; without it any will do."""
-STRENGTH: dict[Level, int] = {"landlock": 1, "wasi": 2, "full": 2, "gvisor": 3}
+STRENGTH: dict[str, int] = {"landlock": 1, "full": 2}
 CANARY = """
 import os, socket
 
