@@ -16,6 +16,7 @@ from typing import Any
 import gem
 from gem.agents import has_expert, make_agent
 from gem.benchmarks import BASELINES
+from gem.datasets import Dataset
 from gem.evaluate import interval
 from gem.registry import EnvSpec
 from gem.rollout import Slot, rollout
@@ -71,7 +72,14 @@ def measure(spec: EnvSpec, agent: str, seeds: int) -> dict[str, Any]:
         "high": round(high, DIGITS),
         "success_rate": round(successes / seeds, DIGITS),
         "mean_turns": round(turns / seeds, 2),
+        **_data(spec),
     }
+
+
+def _data(spec: EnvSpec) -> dict[str, str]:
+    """Where the problems come from, of an environment over a dataset."""
+    dataset = getattr(gem.make(spec.id).unwrapped, "dataset", None)
+    return {"data": dataset.source} if isinstance(dataset, Dataset) else {}
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -52,5 +52,5 @@ def judge(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     request = json.load(sys.stdin)
-    verbs: dict[str, Callable[..., Any]] = {"run": run, "judge": judge}
+    verbs: dict[str, Callable[..., dict[str, Any]]] = {"run": run, "judge": judge}
     print(json.dumps(verbs[request.pop("verb")](**request)))
