@@ -108,3 +108,19 @@ def test_a_spectator_sees_a_strangers_job_and_no_buttons_for_it(
     stranger.goto(logged_in.url)
     expect(stranger.locator("#state")).to_contain_text("done")
     expect(stranger.get_by_role("button", name="Cancel job")).to_have_count(0)
+
+
+def test_an_agent_is_evaluated_against_an_opponent(logged_in: Page, expected: list[str]) -> None:
+    expected += ["htmx:sendAbort", "htmx:afterRequest", "status of 422"]  # the first try names no opponent
+    page = logged_in
+    page.set_default_timeout(FINISH_MS)
+    page.goto("/jobs/new/?agent=expert&benchmark=&env_id=duel:TicTacToe-v0&episodes_per_env=20")
+    page.get_by_role("button", name="Submit evaluation").click()
+    expect(page.locator("#env-error")).to_contain_text("name an opponent for the others")
+    page.get_by_label("Opponent").select_option(label="random")
+    page.get_by_role("button", name="Submit evaluation").click()
+    expect(page.get_by_role("heading", name="expert on TicTacToe-v0 against random")).to_be_visible()
+    expect(page.locator("#state")).to_contain_text("done", timeout=FINISH_MS)
+    page.get_by_role("link", name=re.compile("^Seed 0, second seat:")).click()
+    expect(page.locator("h1")).to_contain_text("random and expert played")
+    check_looks(page)
