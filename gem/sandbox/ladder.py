@@ -8,14 +8,15 @@ import threading
 from dataclasses import dataclass
 
 from gem.errors import SandboxUnavailable
+from gem.sandbox.collect import Job, SlotDied
 from gem.sandbox.limits import Level, Limits
-from gem.sandbox.slot import Job, Slot, SlotDied
+from gem.sandbox.slot import Slot
 
 ORDER: tuple[Level, ...] = ("full", "landlock")
 """Tried from the first to the last; the first that passes is used."""
 MINIMUM = "GEM_SANDBOX_MIN"
 """Names the weakest level that may be used; without it any will do."""
-STRENGTH: dict[Level, int] = {"landlock": 1, "wasi": 2, "full": 2, "gvisor": 3}
+STRENGTH: dict[str, int] = {"landlock": 1, "full": 2}
 CANARY = """
 import os, socket
 
@@ -60,6 +61,7 @@ class Choice:
 
 _lock = threading.Lock()
 _choice: Choice | None = None
+_trying: threading.Thread | None = None
 
 
 def choice() -> Choice:
@@ -69,6 +71,15 @@ def choice() -> Choice:
         if _choice is None:
             _choice = choose()
         return _choice
+
+
+def choice_if_known() -> Choice | None:
+    """As `choice`, without waiting: None while the levels are being tried, which the first call has begun."""
+    global _trying  # noqa: PLW0603 (as above)
+    if _choice is None and _trying is None:
+        _trying = threading.Thread(target=choice, name="sandbox-levels", daemon=True)
+        _trying.start()
+    return _choice
 
 
 def choose() -> Choice:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from gem.errors import SandboxUnavailable
 from gem.sandbox import layout
+from gem.sandbox.collect import Collector, Job, SlotDied
 from gem.sandbox.inside.settings import MAX_MESSAGE, Settings
 from gem.sandbox.limits import Level, Limits, Result, Status
 
@@ -25,29 +24,7 @@ HERE = str(Path(__file__).parent)
 COMMAND = "import sys; sys.path.insert(0, sys.argv.pop()); from inside.launch import main; main()"
 START_SECONDS = 60.0
 """Importing pandas takes a second, on a busy machine several."""
-GRACE_SECONDS = 5.0
-"""How much longer than its limit a job may take before the sandbox itself is thought to be stuck."""
-CHUNK = 1 << 16
 PARTS = {"numpy": ("numpy.random", "numpy.linalg", "numpy.fft", "numpy.ma", "numpy.polynomial")}
-
-
-class SlotDied(Exception):
-    """Caught by the pool, never seen outside: the zygote went away in the middle of a job."""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What a zygote is asked to run."""
-
-    code: bytes
-    stdin: bytes = b""
-    limits: Limits = field(default_factory=Limits)
-    program: str = "script"
-    """Which of the programs in `inside.confine` takes the code."""
-    own: tuple[int, ...] = ()
-    """File descriptors that the program finds from number 3 on."""
-    lap_seconds: float | None = None
-    """The job is stopped when it has written nothing to its standard output for this long."""
 
 
 class Slot:
@@ -122,6 +99,11 @@ class Slot:
         lines = self._stderr.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else "the sandbox ended without saying why"
 
+    @property
+    def pid(self) -> int:
+        """Of the process that all others of this sandbox are below."""
+        return self._process.pid
+
     def has(self, modules: frozenset[str]) -> bool:
         """Whether all of `modules` are imported already."""
         return modules <= set(self.preload)
@@ -147,65 +129,24 @@ class Slot:
         started = time.monotonic()
         out, out_end = os.pipe()
         err, err_end = os.pipe()
-        given = [_memory_file(job.code), _memory_file(job.stdin), out_end, err_end]
+        given = [_memory_file(job.code), _memory_file(job.stdin), out_end, err_end, *job.own]
         try:
             try:
-                self._send(_message(job, self.jobs), [*given, *job.own])
+                self._send(_message(job, self.jobs), given)
             finally:
                 for fd in given:
                     os.close(fd)
-            streams = {out: bytearray(), err: bytearray()}
-            stopped, report = self._pump(job, streams, started)
+            collected = Collector(job, out, err, self._control.fileno(), self._receive, self._stop)
+            report = collected.until_the_end()
         finally:
             os.close(out)
             os.close(err)
-        return self._result(report, stopped, bytes(streams[out]), bytes(streams[err]), time.monotonic() - started)
+        return self._result(report, collected, time.monotonic() - started)
 
-    def _pump(self, job: Job, streams: dict[int, bytearray], started: float) -> tuple[Status | None, dict[str, Any]]:
-        """Collect output until the job has ended; why we stopped it, if we did, and the zygote's report."""
-        poll = select.poll()
-        for fd in (*streams, self._control.fileno()):
-            poll.register(fd, select.POLLIN)
-        open_streams = set(streams)
-        first = next(iter(streams))
-        report: dict[str, Any] = {}
-        stopped: Status | None = None
-        last = time.monotonic()
-        give_up = started + job.limits.wall_seconds + GRACE_SECONDS
-        while not report or open_streams:
-            now = time.monotonic()
-            if now > give_up:
-                raise SlotDied
-            lap_left = last + job.lap_seconds - now if job.lap_seconds and not stopped else give_up - now
-            events = poll.poll(max(1, int(min(lap_left, give_up - now) * 1000) + 1))
-            if not events and not stopped and lap_left <= 0:
-                stopped = self._stop("timeout")
-            for fd, _ in events:
-                if fd == self._control.fileno():
-                    report = self._receive()
-                    poll.unregister(fd)
-                elif not self._drain(fd, streams[fd]):
-                    open_streams.discard(fd)
-                    poll.unregister(fd)
-                elif len(streams[fd]) > job.limits.output_bytes:
-                    del streams[fd][job.limits.output_bytes :]
-                    stopped = stopped or self._stop("output")
-                elif fd == first:
-                    last = time.monotonic()
-        return stopped, report
-
-    @staticmethod
-    def _drain(fd: int, into: bytearray) -> bool:
-        """Read what is there; False at the end of the stream."""
-        data = os.read(fd, CHUNK)
-        into += data
-        return bool(data)
-
-    def _stop(self, why: Status) -> Status:
+    def _stop(self) -> None:
         """Have the zygote end the present job; a message that comes too late names a job that is over."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, SlotDied):
             self._send({"kill": self.jobs})
-        return why
 
     def _send(self, message: dict[str, Any], fds: list[int] | None = None) -> None:
         try:
@@ -223,18 +164,18 @@ class Slot:
         message: dict[str, Any] = json.loads(data)
         return message
 
-    def _result(self, report: dict[str, Any], stopped: Status | None, out: bytes, err: bytes, wall: float) -> Result:
+    def _result(self, report: dict[str, Any], collected: Collector, wall: float) -> Result:
         if report["ended"] == "setup":
             raise SandboxUnavailable(report["said"] or "a process could not be confined")
         code = report["code"]
         return Result(
-            status=stopped or _status(report["ended"], code),
-            stdout=out.decode("utf-8", "replace"),
-            stderr=err.decode("utf-8", "replace") + _note(report["ended"]),
+            status=collected.stopped or _status(report["ended"], code),
+            stdout=collected.out.decode("utf-8", "replace"),
+            stderr=collected.err.decode("utf-8", "replace") + _note(report["ended"]),
             wall_seconds=wall,
             cpu_seconds=report["cpu"],
             level=self.level,
-            exit_code=code if report["ended"] in ("exit", "signal", "memory") and not stopped else None,
+            exit_code=code if report["ended"] in ("exit", "signal", "memory") and not collected.stopped else None,
             memory_bytes=report["memory"],
         )
 
@@ -292,4 +233,5 @@ def _status(ended: str, code: int) -> Status:
 
 
 def _note(ended: str) -> str:
-    return "It wrote more to files than it may.\n" if ended == "files" else ""
+    notes = {"files": "It wrote more to files than it may.\n", "threads": "It started more threads than it may.\n"}
+    return notes.get(ended, "")

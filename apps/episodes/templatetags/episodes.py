@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from apps.episodes.models import ORDINALS, Episode, Turn
 from apps.episodes.snapshot import Snapshot, is_contest
 from apps.episodes.tool_calls import ToolCall, tool_calls
-from gem.views import Cell, View
+from gem.views import Cell, CodeTest, View
 
 register = template.Library()
 
@@ -67,6 +67,12 @@ def seat_ordinal(number: int) -> str:
 def keycap(key: str) -> str:
     """What is printed on a key: `↑` for `ArrowUp`."""
     return _KEYS.get(key, key.upper() if len(key) == 1 else key)
+
+
+@register.filter
+def first_failed(tests: Sequence[CodeTest]) -> int:
+    """Which test of a program failed first, from 0; -1 if none did."""
+    return next((place for place, test in enumerate(tests) if test["status"] == "failed"), -1)
 
 
 @register.filter

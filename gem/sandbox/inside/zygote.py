@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import confine, kernel, landlock, seccomp
-from .settings import EXIT_MEMORY, EXIT_SETUP, MAX_FDS, MAX_MESSAGE, Settings
+from .settings import EXIT_MEMORY, MAX_FDS, MAX_MESSAGE, Settings
 
 WATCH_MS = 50
 """How often threads and files are counted where the kernel does not limit them (the level `landlock`)."""
@@ -47,6 +47,8 @@ def serve(control: socket.socket, settings: Settings, proc: int) -> None:
     while True:
         waiting = _fork(control, plan)
         message, fds = _receive(control)
+        while "kill" in message:  # it came too late: that job had ended
+            message, fds = _receive(control)
         if "preload" in message or not message:
             _end(waiting)
         if not message:
@@ -56,7 +58,7 @@ def serve(control: socket.socket, settings: Settings, proc: int) -> None:
             _preload(message["preload"])
             control.send(json.dumps({"preloaded": message["preload"]}).encode())
             continue
-        report = _run(control, waiting, message, fds, settings)
+        report = _run(control, waiting, message, fds, plan)
         control.send(json.dumps(report).encode())
         _empty(settings)
 
@@ -99,7 +101,7 @@ def _address_space(proc: int) -> int:
 
 
 def _run(
-    control: socket.socket, waiting: Waiting, job: dict[str, Any], fds: list[int], settings: Settings
+    control: socket.socket, waiting: Waiting, job: dict[str, Any], fds: list[int], plan: confine.Plan
 ) -> dict[str, Any]:
     """Pass a job on, wait for its end at most as long as it may take; report in plain words and numbers."""
     started = time.monotonic()
@@ -107,11 +109,11 @@ def _run(
         socket.send_fds(waiting.line, [json.dumps(job).encode()], fds)
     for fd in fds:
         os.close(fd)
-    ended = _watch(control, waiting, job, settings, started + job["wall"])
+    ended = _watch(control, waiting, job, plan, started + job["wall"])
     complaint = _last_words(waiting) if ended == "exit" else ""
     code, usage = _reap(waiting)
     if ended == "exit":
-        ended = _meaning(code, usage.ru_utime + usage.ru_stime, job)
+        ended = "setup" if complaint else _meaning(code, usage.ru_utime + usage.ru_stime, job)
     return {
         "id": job["id"],
         "ended": ended,
@@ -123,12 +125,12 @@ def _run(
     }
 
 
-def _watch(control: socket.socket, waiting: Waiting, job: dict[str, Any], settings: Settings, until: float) -> str:
+def _watch(control: socket.socket, waiting: Waiting, job: dict[str, Any], plan: confine.Plan, until: float) -> str:
     """How the wait ended: "exit", "timeout", "killed" (the host said so, or has gone), "files", "threads"."""
     poll = select.poll()
     poll.register(waiting.alive, select.POLLIN)
     poll.register(control, select.POLLIN)
-    counting = settings.level != "full"
+    counting = not plan.full
     while True:
         left = until - time.monotonic()
         if left <= 0:
@@ -141,14 +143,24 @@ def _watch(control: socket.socket, waiting: Waiting, job: dict[str, Any], settin
             message, _ = _receive(control)
             if not message or message.get("kill") == job["id"]:
                 return "killed"
-        if counting and _bytes_in(settings.work) > job["files"]:
-            return "files"
+        if counting:
+            excess = _excess(waiting, job, plan)
+            if excess:
+                return excess
+
+
+def _excess(waiting: Waiting, job: dict[str, Any], plan: confine.Plan) -> str:
+    """ "files" or "threads" if a run has more than it may, where the kernel does not see to that."""
+    if _bytes_in(plan.settings.work) > job["files"]:
+        return "files"
+    with contextlib.suppress(FileNotFoundError):  # it has ended meanwhile
+        threads = os.stat(f"{waiting.pid}/task", dir_fd=plan.proc).st_nlink - 2
+        return "threads" if threads > job["threads"] else ""
+    return ""
 
 
 def _meaning(code: int, cpu: float, job: dict[str, Any]) -> str:
     """What an exit status says."""
-    if code == EXIT_SETUP:
-        return "setup"
     if code == EXIT_MEMORY:
         return "memory"
     if code == -signal.SIGXCPU or (code == -signal.SIGKILL and cpu >= job["cpu"]):
@@ -159,7 +171,7 @@ def _meaning(code: int, cpu: float, job: dict[str, Any]) -> str:
 
 
 def _last_words(waiting: Waiting) -> str:
-    """What went wrong with the confinement, if the process could say it."""
+    """What went wrong with the confinement; only before the code begins can the process say anything here."""
     waiting.line.setblocking(False)
     with contextlib.suppress(OSError):
         try:

@@ -11,6 +11,11 @@ from pathlib import Path
 from gem.datasets.samples import FOLDER
 from gem.datasets.samples.write import contest, olympiad, school, science, words
 from gem.datasets.samples.write.problem import Template
+from gem.datasets.samples.write.programs.functions import FUNCTIONS
+from gem.datasets.samples.write.programs.lists import LISTS
+from gem.datasets.samples.write.programs.numbers import NUMBERS
+from gem.datasets.samples.write.programs.problem import Function, Program
+from gem.datasets.samples.write.programs.texts import TEXTS
 from gem.datasets.samples.write.questions import questions
 from gem.draw import Mixer, shuffle
 
@@ -78,6 +83,14 @@ def drawn() -> Iterator[dict[str, object]]:
             yield {**made.row(), "images": [address]}
 
 
+def programming() -> list[dict[str, object]]:
+    """The rows of the sample of programming problems, with their tests and a solution each."""
+    problems: list[Program | Function] = [*NUMBERS, *TEXTS, *LISTS, *FUNCTIONS]
+    rows = [made.row(_key("code") + place) for place, made in enumerate(problems)]
+    shuffle(Mixer(_key("code")), rows)
+    return rows
+
+
 def _key(name: str) -> int:
     return int(hashlib.sha256(name.encode()).hexdigest()[:12], 16)
 
@@ -89,6 +102,7 @@ def main(folder: Path = FOLDER) -> None:
     for name in QA:
         _write(folder / f"{name}.jsonl", asked(name))
     _write(folder / "geometry3k.jsonl", drawn())
+    _write(folder / "code.jsonl", programming())
 
 
 def _write(path: Path, rows: Iterator[dict[str, object]] | list[dict[str, object]]) -> None:
