@@ -117,3 +117,13 @@ def probe(level: Level) -> Probe:
         found = ", ".join(result.stdout.splitlines()) or result.stderr.strip() or result.status
         return Probe(level, False, f"it does not hold: {found}")
     return Probe(level, True, "confined code that tried to read, write, connect and start programs")
+
+
+def _after_fork() -> None:
+    """In a forked process nobody holds the lock, and nobody is trying."""
+    global _lock, _trying
+    _lock, _trying = threading.Lock(), None
+
+
+if hasattr(os, "register_at_fork"):  # everywhere but on Windows
+    os.register_at_fork(after_in_child=_after_fork)
