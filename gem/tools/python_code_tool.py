@@ -6,18 +6,21 @@ The code runs in the sandbox (`gem.sandbox`), without network and files, each ti
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Annotated, Any, ClassVar
 
 from gem import sandbox
 from gem.errors import InvalidArgument, SandboxUnavailable
+from gem.tools.tags import Tagged, between
 from gem.tools.tool import BaseTool, Call, Output
 
 TIMEOUT = 5.0
 """Seconds, as in GEM."""
 LONGEST_TIMEOUT = 60.0
 
-_BLOCK = re.compile(r"<python>(?P<tag>.*?)</python>|```\n?python(?P<fence>.*?)```", re.DOTALL)
+_FORMS = (("<python>", "</python>"), ("```python", "```"), ("```\npython", "```"))
 _UNDEFINED = "is not defined"
 _LINE = re.compile(r'(?<=File "main.py", line )\d+')
 PRELUDE = """\
@@ -72,12 +75,10 @@ class PythonCodeTool(BaseTool):
 
     def find(self, action: str) -> Call | None:
         """The first complete block, or all of them."""
-        blocks = list(_BLOCK.finditer(action))
+        blocks = list(_blocks(action) if self.all_blocks else islice(_blocks(action), 1))
         if not blocks:
             return None
-        taken = blocks if self.all_blocks else blocks[:1]
-        code = "\n".join((block["tag"] if block["tag"] is not None else block["fence"]).strip("\n") for block in taken)
-        return Call(self.name, {"code": code}, taken[-1].end())
+        return Call(self.name, {"code": "\n".join(block.text.strip("\n") for block in blocks)}, blocks[-1].end)
 
     def run(self, code: Annotated[str, "a complete program, which prints what you want to know"]) -> Output:
         """As `BaseTool.run`; what went wrong is part of the text."""
@@ -128,3 +129,12 @@ class PythonCodeTool(BaseTool):
 def _own_line(number: re.Match[str]) -> str:
     """A line of the program, counted without the lines that were put before it."""
     return str(int(number[0]) - PRELUDE.count("\n"))
+
+
+def _blocks(action: str) -> Iterator[Tagged]:
+    """The complete blocks, in their order."""
+    after = 0
+    while found := [block for form in _FORMS if (block := between(action, *form, after))]:
+        first = min(found, key=lambda block: block.start)
+        yield first
+        after = first.end

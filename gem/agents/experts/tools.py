@@ -8,8 +8,9 @@ from gem.envs.problems.qa import QaEnv
 
 def search_question(request: Request) -> Decision | None:
     """Search the words of the question once; None when that is done, or cannot be done."""
-    env = request.env
-    inside = env.unwrapped
-    if not isinstance(inside, QaEnv) or getattr(env, "tool_use_counter", True) or not getattr(env, "tool_uses_left", 0):
+    inside = request.env.unwrapped
+    asks = getattr(request.env, "asks_for_tool", None)
+    if not isinstance(inside, QaEnv) or asks is None or request.turn > 1:
         return None
-    return Decision(f"<search>{inside.question}</search>", "The pages may say it: search the words of the question.")
+    action = f"<search>{inside.question}</search>"
+    return Decision(action, "The pages may say it: search the words of the question.") if asks(action) else None
