@@ -88,8 +88,9 @@ class EnvSpec:
 
     @property
     def difficulty(self) -> str:
-        """The part after the version, empty for the default: `easy`, `hard`, `random`."""
-        return self.id.rpartition("-v")[2].partition("-")[2] if "-v" in self.id else ""
+        """The part after the version, empty for the default and without a version: `easy`, `hard`, `random`."""
+        _, version, rest = self.id.rpartition("-v")
+        return rest.partition("-")[2] if version else ""
 
     def load(self) -> Callable[..., Env]:
         """The class (or factory) that makes the environment; imports its module."""

@@ -13,8 +13,8 @@ from gem.errors import MissingDependency
 from gem.processes import Helper, TooMuchComputing
 
 PACKAGE = "math-verify"
-PATIENCE = 30.0
-"""Seconds by the clock: on a busy machine a second of computing may take many."""
+PATIENCE = 120.0
+"""Seconds by the clock, for a process that does nothing at all: on a busy machine its start alone may take many."""
 
 _judge = Helper("gem.grading.judge_process", "The process that grades answers", PATIENCE)
 

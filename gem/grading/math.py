@@ -184,17 +184,21 @@ def _compare(given: str, wanted: str) -> bool | None:
     """Two tidied answers as formulas, or lists, tuples, sets and intervals of them; None if nobody can say here."""
     given, wanted = _without_name(given, wanted)
     mine, theirs = _split(given), _split(wanted)
-    if mine is None and theirs is None:
-        return _equal(given, wanted)
     if mine is None or theirs is None:
-        several = mine or theirs
-        alone = wanted if mine else given
-        return False if several and len(several[1]) > 1 and _number(alone) is not None else None
+        if theirs is not None:
+            return _apart(theirs[1], given)
+        return _equal(given, wanted) if mine is None else _apart(mine[1], wanted)
     (open_1, parts_1, close_1), (open_2, parts_2, close_2) = mine, theirs
     if (open_1, close_1) != (open_2, close_2):
         return None
     ordered = open_1 in ("(", "[")
     return _each_equal(parts_1, parts_2) if ordered else _same_members(parts_1, parts_2)
+
+
+def _apart(members: Sequence[str], alone: str) -> bool | None:
+    """False where a list has a member that is not the number beside it; whether 7 is {7}, the judge may say."""
+    differs = _number(alone) is not None and any(_compare(member, alone) is False for member in members)
+    return False if differs else None
 
 
 def _without_name(given: str, wanted: str) -> tuple[str, str]:

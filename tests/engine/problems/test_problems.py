@@ -202,3 +202,16 @@ def test_all_of_gems_ids_are_there() -> None:
     wanted |= {f"logic:RuleTaker-d{depth}" for depth in (0, 1, 2, 3, 5)}
     wanted |= {f"eval:{name}" for name in (*evaluation, "HotpotQA", "Bamboogle", "NaturalQuestions", "Musique")}
     assert wanted <= ids
+
+
+def test_problems_of_ones_own_become_an_environment(tmp_path: Path) -> None:
+    """As docs/datasets.md says."""
+    (tmp_path / "problems.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
+    path = str(tmp_path / "problems.jsonl")
+    gem.register("math:Mine-v0", "gem.envs.problems.math:MathEnv", dataset=path, turns="single", board="text")
+    try:
+        env = gem.make("math:Mine-v0")
+        assert env.reset(seed=4)[0] == "What is 4 + 4?"
+        assert env.step("\\boxed{8}")[1] == 1
+    finally:
+        del gem.registry.ENV_REGISTRY["math:Mine-v0"]
