@@ -15,6 +15,7 @@ Needs the package httpcore (`pip install "gemweb[endpoint]"`).
 from __future__ import annotations
 
 import asyncio
+import functools
 import ipaddress
 import socket
 import ssl
@@ -32,6 +33,8 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 CONNECT_SECONDS = 10.0
 CONNECTIONS = 512
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_NOT_GLOBAL = [ipaddress.ip_network(one) for one in ("192.0.0.0/24", "192.88.99.0/24", "64:ff9b:1::/48", "2001::/23")]
+"""What Python 3.11's `is_global` lets through, or did in one of its releases."""
 
 
 class HttpError(GemError):
@@ -76,6 +79,8 @@ class Guard:
         ip = _unwrapped(ipaddress.ip_address(address.partition("%")[0]))
         if any(ip in network and wanted in (None, port) for network, wanted in self._allowed):
             return True
+        if any(ip in network for network in _NOT_GLOBAL):
+            return False
         return ip.is_global and not ip.is_multicast and not ip.is_reserved
 
 
@@ -268,7 +273,9 @@ def _allowed(entry: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network,
         ) from error
 
 
+@functools.cache
 def _tls() -> ssl.SSLContext:
+    """One for all clients: reading the certificates takes 50 ms."""
     return httpcore.default_ssl_context()
 
 

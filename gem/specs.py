@@ -16,6 +16,7 @@ MAX_SEED = 2**53
 MAX_NUM_ENVS = 256
 MAX_TURNS = 1000
 MAX_REPEATS = 64
+MAX_TOKENS = 10**12
 
 
 class Part(NamedTuple):
@@ -60,6 +61,8 @@ class EvaluationSpec(BaseModel):
     """How many episodes are played at the same time."""
     max_turns: int | None = None
     """A turn limit below the environments' own."""
+    token_budget: int | None = None
+    """Tokens, in and out together, after which nothing more is played; what is finished stays."""
     opponent: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")] | None = None
     """The short name of the agent in the other seats, where there are several."""
     benchmark: str | None = None
@@ -128,6 +131,11 @@ class EvaluationSpec(BaseModel):
     @classmethod
     def _repeats_in_range(cls, value: int) -> int:
         return _within(value, 1, MAX_REPEATS, "The number of tries at each seed")
+
+    @field_validator("token_budget")
+    @classmethod
+    def _budget_in_range(cls, value: int | None) -> int | None:
+        return None if value is None else _within(value, 1, MAX_TOKENS, "The token budget")
 
     @field_validator("max_turns")
     @classmethod

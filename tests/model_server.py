@@ -212,6 +212,7 @@ MODELS: dict[str, Callable[[dict[str, Any]], tuple[dict[str, Any], str]]] = {
     "long": _says("x" * 200_000 + "\\boxed{5}"),
     "nothing": _says("", "length"),
     "lost": _says("I do not know."),
+    "ponders": _says("\\boxed{25}", reasoning_content="It may be any of them, so the middle tells most.\n" * 40),
 }
 
 

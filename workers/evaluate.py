@@ -67,6 +67,8 @@ def play(claim: Claim, lease: Lease) -> bool:
         failpoint("played")
         ended = leases.record_episodes(claim, records, Spent(monotonic() - started, agent.seconds))
         failpoint("recorded")
+        if not ended and leases.stop_over_budget(claim):
+            return False
         agent.seconds, started = 0.0, monotonic()
     return ended
 

@@ -25,6 +25,11 @@ class AgentQuerySet(models.QuerySet["Agent"]):
         present = self.exclude(kind=Agent.Kind.HUMAN).filter(retired=False)
         return present.filter(models.Q(owner=None) | theirs)
 
+    def named_to(self, user: Viewer) -> AgentQuerySet:
+        """Those whose names lists and searches may offer: not the private ones of others."""
+        mine = models.Q(owner=user) if user.is_authenticated else models.Q(pk__in=[])
+        return self.filter(models.Q(owner=None) | models.Q(shared=True) | mine, retired=False)
+
     def endpoints(self) -> AgentQuerySet:
         """Endpoint agents that are there, with how they are set up."""
         return self.filter(kind=Agent.Kind.ENDPOINT, retired=False).select_related("endpoint", "owner")

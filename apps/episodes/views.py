@@ -179,7 +179,7 @@ def episode_jsonl(request: HttpRequest, episode_id: str) -> HttpResponse:
 @require_safe
 def list_episodes(request: HttpRequest) -> HttpResponse:
     """Episodes, newest first, filtered by environment, agent, outcome, seed and whose they are."""
-    form = FilterForm(request.GET)
+    form = FilterForm(request.user, request.GET)
     shown = form.episodes(request.user, visitors.known(request))
     page = form.page
     rows = list(shown.with_seats().order_by("-created", "id")[(page - 1) * PAGE : page * PAGE + 1])
@@ -262,6 +262,7 @@ def _episode_data(found: Episode, seat: int, *, sealed: bool) -> dict[str, Any]:
         "truncated": found.truncated,
         "success": found.success,
         "failure": found.failure,
+        "failed_by": found.failed_by,
         "turn_count": found.turn_count,
         "max_turns": found.max_turns,
         "first_observation": found.first_observation,

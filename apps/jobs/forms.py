@@ -23,6 +23,7 @@ FIELDS = (
     "repeats",
     "num_envs",
     "max_turns",
+    "token_budget",
     "opponent",
     "name",
 )
@@ -62,6 +63,7 @@ class EvaluationForm(forms.Form):
     seed = _number("First seed", "A seed", 42, 0)
     repeats = _number("Tries at each seed", "The number of tries", 4, 1, required=False)
     num_envs = _number("Episodes at a time", "The number of parallel environments", 16, 16)
+    token_budget = _number("Most tokens", "The token budget", 1_000_000, required=False)
     opponent = forms.CharField(label="Opponent", max_length=80, required=False, widget=forms.Select())
     max_turns = _number("Turn limit", "The turn limit", 20, required=False)
     name = forms.CharField(
@@ -82,6 +84,7 @@ class EvaluationForm(forms.Form):
         wanted = {
             "agent": values["agent"],
             "num_envs": values["num_envs"],
+            "token_budget": values["token_budget"],
             **(
                 {"benchmark": values["benchmark"]}
                 if values["benchmark"]
@@ -144,6 +147,7 @@ def _field_of(place: Iterable[int | str], wanted: dict[str, Any]) -> str:
         "episodes_per_env",
         "seed",
         "repeats",
+        "token_budget",
         "max_turns",
     }:
         return "benchmark" if "benchmark" in wanted else "env_id"

@@ -17,7 +17,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, QuerySet, Sum
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -295,6 +295,27 @@ def fail_job(claim: Claim, reason: str) -> None:
     )
     if end(claim.job_id, Job.State.FAILED, reason, reason, JobEvent.Tone.LOSS):
         drop_open_shards(claim.job_id)
+
+
+def stop_over_budget(claim: Claim) -> bool:
+    """End the job if its tokens have reached its budget; whether they have. What is finished stays.
+
+    To be called outside of any transaction: it locks all shards of the job, in the order that everybody locks them in.
+    """
+    budget = claim.spec.token_budget
+    if budget is None or _tokens(claim.job_id) < budget:
+        return False
+    reason = f"The budget of {budget:,} tokens is used up. What was finished before stays."
+    with transaction.atomic():
+        lock_shards(claim.job_id)
+        if end(claim.job_id, Job.State.CANCELLED, reason, reason, JobEvent.Tone.WARN):
+            drop_open_shards(claim.job_id)
+    return True
+
+
+def _tokens(job_id: str) -> int:
+    sums = Shard.objects.filter(job=job_id).aggregate(tokens=Sum(F("tokens_in") + F("tokens_out")))
+    return int(sums["tokens"] or 0)
 
 
 def _fail_attempt(shard: Shard, reason: str) -> None:

@@ -86,6 +86,7 @@ def set_up(job: Job) -> dict[str, Any]:
             "benchmark_version": spec.benchmark_version,
             "num_envs": spec.num_envs,
             "repeats": spec.repeats,
+            "token_budget": spec.token_budget,
         }
     return {
         "spec": spec,
@@ -110,6 +111,7 @@ def _commands(spec: EvaluationSpec) -> str:
         words += [f"--max-turns {spec.max_turns}"] if spec.max_turns else []
         words += [f"--opponent {spec.opponent}"] if spec.opponent else []
     words += [f"--repeats {spec.repeats}"] if spec.repeats > 1 else []
+    words += [f"--token-budget {spec.token_budget}"] if spec.token_budget else []
     return " \\\n    ".join([*words, f"--num-envs {spec.num_envs} --out episodes.jsonl"])
 
 
@@ -140,6 +142,7 @@ def again(spec: EvaluationSpec) -> str:
         pairs += [("repeats", spec.repeats)] if spec.repeats > 1 else []
         pairs += [("max_turns", spec.max_turns)] if spec.max_turns else []
         pairs += [("opponent", spec.opponent)] if spec.opponent else []
+    pairs += [("token_budget", spec.token_budget)] if spec.token_budget else []
     pairs.append(("num_envs", spec.num_envs))
     return urlencode(pairs)
 

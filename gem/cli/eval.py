@@ -32,6 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--episodes", type=int, help="for each environment (100)")
     parser.add_argument("--seed", type=int, help="of the first episode; the others follow it (0)")
     parser.add_argument("--repeats", type=int, help="tries at each seed, for pass@k (1)")
+    parser.add_argument("--token-budget", type=int, help="stop after so many tokens, in and out together")
     parser.add_argument("--num-envs", type=int, default=16, help="episodes played at the same time (16)")
     parser.add_argument("--max-turns", type=int, help="a turn limit below the environments' own")
     parser.add_argument("--opponent", help="random or expert, where there are several seats; the seats are swapped")
@@ -40,12 +41,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(
+    *,
     agent: str,
     benchmark: str | None,
     env: list[str] | None,
     episodes: int | None,
     seed: int | None,
     repeats: int | None,
+    token_budget: int | None,
     num_envs: int,
     max_turns: int | None,
     opponent: str | None,
@@ -57,7 +60,8 @@ def run(
     from gem.rollout import rollout  # noqa: PLC0415
 
     given = {"benchmark": benchmark, "env_ids": env, "episodes_per_env": episodes, "seed": seed, "repeats": repeats}
-    spec = _spec(agent=agent, num_envs=num_envs, max_turns=max_turns, opponent=opponent, **given)
+    given |= {"max_turns": max_turns, "opponent": opponent, "token_budget": token_budget}
+    spec = _spec(agent=agent, num_envs=num_envs, **given)
     player: Player
     if agent == "endpoint":
         player = asked = endpoint.make(options, num_envs)
@@ -77,6 +81,7 @@ def run(
             slots, file = _go_on(out, who, slots, outcomes)
             stack.enter_context(file)
         done = spec.episodes_total - len(slots)
+        spent = sum(one.tokens_in + one.tokens_out for those in outcomes.values() for one in those)
         if done:
             print(f"{done:,} of {spec.episodes_total:,} episodes are in {out} already.", file=sys.stderr)
         records = rollout(player, slots, num_envs=spec.num_envs, opponent=other)
@@ -85,6 +90,10 @@ def run(
             if file is not None:
                 _write(file, record, who)
             outcomes[record.identity.env_id].append(_outcome(record))
+            spent += sum(record.tokens)
+            if spec.token_budget is not None and spent >= spec.token_budget:
+                print(f"The budget of {spec.token_budget:,} tokens is used up.", file=sys.stderr)
+                break
     report.print_scores(spec, who, outcomes)
     return 0
 

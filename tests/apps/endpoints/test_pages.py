@@ -134,6 +134,10 @@ def test_only_its_owner_sees_a_private_agent_and_nobody_else_changes_a_shared_on
         for agent in (private, shared):
             assert client.post(reverse(name, args=[agent.slug])).status_code == 404
     assert "127.0.0.1" not in client.get(reverse("agents:list")).content.decode()
+    for address in ("/search/?q=my", "/episodes/", "/jobs/new/", "/play/watch/new/"):
+        page = client.get(address).content.decode()
+        assert "my lost" in page
+        assert "my bisect" not in page, address
     assert set(Agent.objects.selectable_by(bob).endpoints()) == {shared}
     assert set(Agent.objects.selectable_by(ada).endpoints()) == {private, shared}
     client.logout()

@@ -146,3 +146,14 @@ def test_what_the_agent_did_not_answer_is_counted_apart() -> None:
     assert (summary.tokens_in, summary.tokens_out) == (17, 6)
     assert summary.success is not None
     assert summary.success.mean == 1.0
+
+
+def test_a_budget_stops_cleanly_and_keeps_what_is_finished(run: Run, server: ModelServer, tmp_path: Path) -> None:
+    out = tmp_path / "log.jsonl"
+    same = asked(server, "bisect", "--episodes", 30, "--num-envs", 2, "--out", out)
+    ran = run(*same, "--token-budget", 2000)
+    assert ran.code == 0
+    assert "The budget of 2,000 tokens is used up." in ran.err
+    kept = len(out.read_text("utf-8").splitlines())
+    assert 0 < kept < 20
+    assert f"{kept} of 30 episodes are in" in run(*same).err

@@ -82,6 +82,23 @@ def test_from_an_address_to_a_game_to_a_score(logged_in: Page, server: ModelServ
     check_looks(page)
 
 
+def test_long_reasoning_is_folded_and_opens(logged_in: Page, server: ModelServer) -> None:
+    page = logged_in
+    page.set_default_timeout(FINISH_MS)
+    add(page, server, "ponderer", "ponders")
+    page.get_by_role("link", name="Watch it play").click()
+    page.get_by_label("Environment", exact=True).select_option("game:GuessTheNumber-v0-hard")
+    page.get_by_label("Seed", exact=True).fill("2")
+    page.get_by_role("main").get_by_role("button", name="Watch").click()
+    folded = page.locator("#turn details.reasoning")
+    expect(folded).to_contain_text("It may be any of them")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("#scoreline")).to_contain_text("paused")
+    folded.locator("summary").click()
+    expect(folded.get_by_text("characters")).to_be_visible()
+    check_looks(page)
+
+
 def test_it_rests_when_no_answer_comes_and_is_asked_again(logged_in: Page, server: ModelServer) -> None:
     page = logged_in
     page.set_default_timeout(FINISH_MS)
