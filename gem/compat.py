@@ -23,7 +23,9 @@ ALIASES: Mapping[str, Mapping[str, str]] = {
     "gem.envs.reasoning_gym": {"ReasoningGymEnv": "gem.envs.reasoning.dataset"},
     "gem.vector.vector_env": {"AutoresetMode": "gem.vector.base", "VectorEnv": "gem.vector.base"},
     "gem.vector.sync_vector_env": {"SyncVectorEnv": "gem.vector.sync"},
+    "gem.tools.base_tool": {"BaseTool": "gem.tools.tool"},
     "gem.utils.parsing": {"extract_last_boxed_answer": "gem.parsing"},
+    "gem.envs.code_env": {"CodeEnv": "gem.envs.problems.code"},
     "gem.utils.debug": {"run_and_print_episode": "gem.debug"},
     "gem.utils.constants": {"TERMINAL_STATE": "gem.debug"},
 }

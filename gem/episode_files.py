@@ -120,6 +120,7 @@ def verify(stored: StoredEpisode) -> Difference | None:
         record.identity,
         record.turns,
         first_observation=record.first_observation,
+        first_info=record.first_info,
         terminated=record.terminated,
         truncated=record.truncated,
     )

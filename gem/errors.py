@@ -65,5 +65,9 @@ class EnvironmentFailure(GemError):
     """The environment itself broke: the episode is recorded as failed and the batch goes on."""
 
 
+class ToolError(GemError):
+    """A tool could not do what it was asked; the agent reads the message and goes on."""
+
+
 class SandboxUnavailable(UsageError, RuntimeError):
     """This machine cannot confine untrusted code, so it is not run; the message says why and what to do."""

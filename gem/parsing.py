@@ -2,7 +2,10 @@ r"""What an agent's text says: the answer in its last `\boxed{...}`, or between 
 
 from __future__ import annotations
 
+import re
+
 BOX = "\\boxed"
+_CODE_BLOCK = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
 
 
 def extract_last_boxed_answer(text: str) -> str | None:
@@ -27,3 +30,9 @@ def extract_last_tagged_answer(text: str) -> str | None:
     end = text.rfind("</answer>")
     start = text.rfind("<answer>", 0, end) if end >= 0 else -1
     return text[start + len("<answer>") : end].strip() if start >= 0 else None
+
+
+def extract_last_code_block(text: str) -> str | None:
+    """What stands in the last Markdown code block (between ``` and ```), None without one."""
+    blocks = _CODE_BLOCK.findall(text)
+    return blocks[-1].strip("\n") if blocks else None

@@ -158,13 +158,24 @@ def _text(view: Mapping[str, Any]) -> Iterator[Line]:
         yield [Span(line)]
 
 
+def _image(view: Mapping[str, Any]) -> Iterator[Line]:
+    for one in view["pictures"]:
+        yield [Span(f"[{one['label']}]", "dim")]
+    yield from _text(view)
+
+
+def _code(view: Mapping[str, Any]) -> Iterator[Line]:
+    yield from _text(view)
+    for line in view["code"].splitlines():
+        yield [Span("    " + line, "found")]
+    for test in view["tests"]:
+        yield [Span(test["label"], {"passed": "found", "failed": "bad"}.get(test["status"], "dim"))]
+    if "verdict" in view:
+        yield from ([Span(line, "title")] for line in view["verdict"].splitlines())
+
+
 PAINTERS = {
-    "grid": _grid,
-    "letters": _letters,
-    "towers": _towers,
-    "links": _links,
-    "chat": _chat,
-    "terminal": _terminal,
-    "text": _text,
-}
+    "grid": _grid, "letters": _letters, "towers": _towers, "links": _links, "chat": _chat, "code": _code,
+    "image": _image, "terminal": _terminal, "text": _text,
+}  # fmt: skip
 """Kind of view to what draws it."""

@@ -21,8 +21,7 @@ from gem.errors import EnvironmentFailure
 
 RESTARTS = 2
 _START = (
-    "import json, sys, importlib; sys.path[:] = json.loads(sys.argv[1]); "
-    "importlib.import_module(sys.argv[2]).serve()"
+    "import json, sys, importlib; sys.path[:] = json.loads(sys.argv[1]); importlib.import_module(sys.argv[2]).serve()"
 )
 
 

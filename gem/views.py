@@ -290,7 +290,7 @@ class Picture(TypedDict):
 
     src: str
     """A `data:` address of a PNG, JPEG, GIF or WebP (see `gem.images`)."""
-    alt: str
+    label: str
     """What it is, for a screen reader."""
 
 
@@ -305,7 +305,40 @@ class ImageView(TypedDict):
     legend: NotRequired[list[tuple[str, str]]]
 
 
-View = GridView | LettersView | TowersView | LinksView | ChatView | ImageView | TerminalView | TextView
+class CodeTest(TypedDict):
+    """How a program did in one test."""
+
+    label: str
+    """For a screen reader and as a heading: "Test 3: wrong answer"."""
+    status: Literal["passed", "failed", "left"]
+    """`left`: it was not run."""
+    words: str
+    """The status in words: "out of time"."""
+    given: str
+    """Its input, or the call."""
+    wanted: str
+    got: str
+    said: str
+    """What the program wrote to its standard error, or why the test failed."""
+
+
+class CodeView(TypedDict):
+    """A programming problem, the program, and how it did in each test."""
+
+    kind: Literal["code"]
+    name: str
+    text: str
+    """The problem."""
+    code: str
+    """The program; empty before there is one."""
+    tests: list[CodeTest]
+    verdict: NotRequired[str]
+    """What came of it, in words; absent before."""
+    facts: NotRequired[list[tuple[str, str]]]
+    legend: NotRequired[list[tuple[str, str]]]
+
+
+View = GridView | LettersView | TowersView | LinksView | ChatView | CodeView | ImageView | TerminalView | TextView
 
 _ACTS = {"act", "alt", "part", "compose"}
 

@@ -3,6 +3,7 @@
 `make up` sets all of it for one machine. `docs/deploy.md` lists the variables for more.
 """
 
+import os
 from pathlib import Path
 
 import environ
@@ -20,6 +21,9 @@ DEBUG = env.bool("DEBUG", default=False)
 LOCAL_MODE = env.bool("LOCAL_MODE", default=False)  # one person, on loopback: `make up`
 BIND = env.str("BIND", default="127.0.0.1")
 STATE_DIR = Path(env.str("STATE_DIR", default=str(BASE_DIR / ".state")))
+
+# The engine's own setting. No page and no job waits for a download, and none reads files outside the data folder.
+os.environ.setdefault("GEM_DATA_FROM", "folder")
 
 SECRET_KEY = env.str("SECRET_KEY", default="")
 if not SECRET_KEY:

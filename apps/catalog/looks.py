@@ -151,5 +151,5 @@ def _look(env_id: str) -> Sample:
     limit = [{"name": "time_limit", "max_turns": TURNS}]
     record = next(iter(rollout(agent, [Slot(0, env_id, SEED, wrappers=limit)], num_envs=1)))
     actions = [turn.action for turn in record.turns]
-    seen = list(frames(record.identity, actions[: math.ceil(PROGRESS * len(actions))]))
+    seen = list(frames(record.identity, actions[: math.ceil(PROGRESS * len(actions))], record.infos))
     return Sample(observation, str(info.get("suffix", "")), actions[0] if actions else "", seen[-1].view)

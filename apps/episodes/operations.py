@@ -316,6 +316,7 @@ def verify(episode: Episode) -> replay.Difference | None:
         replay.Identity(**episode.identity()),
         records(episode),
         first_observation=episode.first_observation,
+        first_info=episode.first_info,
         terminated=episode.terminated if ended else None,
         truncated=episode.truncated if ended else None,
     )

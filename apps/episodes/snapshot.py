@@ -13,7 +13,7 @@ from typing import Any
 from apps.agents.models import Agent
 from apps.episodes.errors import Outdated
 from apps.episodes.models import Episode, PendingTurn, Seat, Turn
-from apps.episodes.past import actions, restore, restore_kept
+from apps.episodes.past import actions, infos, restore, restore_kept
 from apps.episodes.seen import conceal, open_info, public_viewpoint
 from gem import replay
 from gem.agents import has_expert
@@ -278,7 +278,8 @@ def moments(episode: Episode, first: int, last: int, viewpoint: int) -> list[Mom
     sealed = episode.sealed
     total = None if viewpoint == SPECTATOR else 0.0
     found = []
-    views = _kept_views(episode, first, last, viewpoint) if episode.slow else _views(episode, last, viewpoint)
+    long = episode.slow and episode.spec.replay != "taped"  # what is taped is read, not played again
+    views = _kept_views(episode, first, last, viewpoint) if long else _views(episode, last, viewpoint)
     for number, view in enumerate(views):
         turn = turns.get(number)
         if turn and total is not None:
@@ -317,7 +318,7 @@ def _views(episode: Episode, last: int, viewpoint: int) -> Iterator[View]:
     drawn = 0
     try:
         identity = replay.Identity(**episode.identity())
-        for frame in replay.frames(identity, actions(episode)[:last], seat=viewpoint):
+        for frame in replay.frames(identity, actions(episode)[:last], infos(episode), seat=viewpoint):
             drawn = frame.turn + 1
             yield frame.view
     except GemError as error:

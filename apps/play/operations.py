@@ -232,7 +232,7 @@ def _check_readable(env: gem.Env, action: str) -> None:
         Unreadable: with the same text in a box, if the environment could read that.
     """
     pattern = getattr(env.unwrapped, "pattern", None)
-    if pattern is None or pattern.search(action):
+    if pattern is None or pattern.search(action) or _is_for_a_tool(env, action):
         return
     boxed = f"\\boxed{{{action.strip()}}}"
     suggestion = boxed if pattern.search(boxed) else ""
@@ -240,3 +240,8 @@ def _check_readable(env: gem.Env, action: str) -> None:
         "The environment finds no action in this text, and its rules end the episode for that. Nothing was played.",
         suggestion,
     )
+
+
+def _is_for_a_tool(env: gem.Env, action: str) -> bool:
+    asks = getattr(env, "asks_for_tool", None)
+    return asks is not None and bool(asks(action))

@@ -27,13 +27,20 @@ class Pair(NamedTuple):
 def pairs(references: Sequence[str], seed: int = 0) -> Iterator[Pair]:
     """Every rewriting and change that fits, of every reference; the same for the same seed."""
     for number, reference in enumerate(references):
-        text = reference.strip().strip("$")
+        text = bare(reference)
         rng = Mixer(seed, number)
         for kind, change in {**REWRITINGS, **CHANGES}.items():
             changed = change(text, rng)
             if changed is not None and (changed != text or kind == "as it is"):
                 yield Pair(kind, changed, text)
-        yield Pair("another one's", choice(rng, references).strip().strip("$"), text)
+        yield Pair("another one's", bare(choice(rng, references)), text)
+
+
+def bare(reference: str) -> str:
+    """A reference without the dollar signs around the whole of it."""
+    text = reference.strip()
+    inside = text[1:-1]
+    return inside if text.startswith("$") and text.endswith("$") and "$" not in inside else text
 
 
 Change = Callable[[str, Mixer], str | None]
@@ -92,8 +99,8 @@ def _turned(text: str) -> str:
 
 REWRITINGS: dict[str, Change] = {
     "as it is": lambda text, _: text,
-    "in dollars": lambda text, _: f"${text}$",
-    "with a full stop": lambda text, _: text + ".",
+    "in dollars": _when(lambda text: "$" not in text, lambda text: f"${text}$"),
+    "with a full stop": _when(lambda text: "$" not in text, lambda text: f"${text}$."),
     "spaces": _when(lambda text: "+" in text or "," in text, lambda t: t.replace("+", " + ").replace(",", ", ")),
     "dfrac": _when(lambda text: "\\frac" in text, lambda text: text.replace("\\frac", "\\dfrac")),
     "left and right": _when(
@@ -109,7 +116,7 @@ REWRITINGS: dict[str, Change] = {
     "not reduced": lambda text, _: _fraction(
         text, lambda value: f"\\frac{{{value.numerator * 3}}}{{{value.denominator * 3}}}"
     ),
-    "other order": _when(lambda text: LIST.fullmatch(text), _turned),
+    "other order": _when(LIST.fullmatch, _turned),
     "root as a power": _when(
         lambda text: re.fullmatch(r"[^{}]*\\sqrt\{\d+\}", text), lambda t: re.sub(r"\\sqrt\{(\d+)\}", r"\1^{1/2}", t)
     ),
@@ -127,10 +134,10 @@ CHANGES: dict[str, Change] = {
     "upside down": lambda text, _: _fraction(
         text, lambda value: f"\\frac{{{value.denominator}}}{{{value.numerator}}}" if value > 0 else None
     ),
-    "one missing": _when(lambda text: LIST.fullmatch(text), lambda text: text.rpartition(",")[0]),
+    "one missing": _when(LIST.fullmatch, lambda text: text.rpartition(",")[0]),
     "closed instead of open": _when(
         lambda text: text[:1] == "(" and text[-1:] == ")", lambda text: "[" + text[1:-1] + "]"
     ),
     "times x": _when(lambda text: "," not in text and "\\text" not in text and "=" not in text, lambda t: f"({t})x"),
-    "words": lambda text, _: "I do not know",
+    "words": lambda _text, _: "I do not know",
 }

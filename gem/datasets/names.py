@@ -33,9 +33,9 @@ NAMED: Mapping[str, Named] = {
     "math:Orz57K": Named("axon-rl/ORZ-57k", sample="orz57k"),
     "math:DeepScaleR40K": Named("axon-rl/DeepScaleR-40K", sample="deepscaler40k"),
     "math:Geometry3K": Named("axon-rl/geometry3k", "train", "geometry3k"),
-    "code:CodeContest": Named("axon-rl/CodeContest", "train", "code-contest"),
-    "code:Taco8k": Named("axon-rl/TACO-8k", "train", "taco8k"),
-    "code:PrimeIntellect15k": Named("axon-rl/PrimeIntellect-15k", "train", "prime-intellect15k"),
+    "code:CodeContest": Named("axon-rl/CodeContest", "train", "code"),
+    "code:Taco8k": Named("axon-rl/TACO-8k", "train", "code"),
+    "code:PrimeIntellect15k": Named("axon-rl/PrimeIntellect-15k", "train", "code"),
     **{
         f"logic:RuleTaker-d{d}": Named(f"axon-rl/RuleTaker-d{d}-70k", "train", f"ruletaker-d{d}")
         for d in (0, 1, 2, 3, 5)
@@ -47,7 +47,7 @@ NAMED: Mapping[str, Named] = {
     "eval:OlympiadBench": Named("axon-rl/math-eval", "olympiad_bench", "olympiad-bench"),
     "eval:Minerva": Named("axon-rl/math-eval", "minerva", "minerva"),
     "eval:AIME24": Named("axon-rl/math-eval", "aime24", "aime24"),
-    "eval:CodeContest": Named("axon-rl/CodeContest", "test", "code-contest-test"),
+    "eval:CodeContest": Named("axon-rl/CodeContest", "test", "code"),
     "eval:QaOpen": Named("google-research-datasets/nq_open", "validation", "qa-open"),
     "eval:2Wiki": _search("2wiki", "2wiki"),
     "eval:PopQA": _search("popqa", "popqa"),

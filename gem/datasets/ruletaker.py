@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import overload
 
 from gem.datasets.dataset import Dataset, Row
@@ -116,7 +117,7 @@ def _levels(rng: Mixer, depth: int) -> list[list[str]]:
 
 def _rules(rng: Mixer, levels: Sequence[Sequence[str]], people: Sequence[str]) -> list[Rule]:
     rules = []
-    for before, level in zip(levels, levels[1:], strict=False):
+    for before, level in pairwise(levels):
         for gives in level:
             first = choice(rng, before)
             others = [name for name in (*levels[0], *before) if name != first]

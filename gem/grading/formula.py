@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import operator
 import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -24,10 +25,11 @@ _TOKEN = re.compile(
     r"|(?P<word>(?:sqrt|arcsin|arccos|arctan|sin|cos|tan|cot|sec|csc|log|ln|exp|pi)(?![a-z]))"
     r"|(?P<letter>[a-zA-Z])|(?P<sign>\*\*|[-+*/^_!()\[\]{}|])|(?P<space>\s+)"
 )
-NAMES = frozenset(
-    """alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau phi chi psi omega
-    Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega hbar ell infty""".split()
-)
+NAMES = frozenset({
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu",
+    "xi", "rho", "sigma", "tau", "phi", "chi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Xi", "Sigma",
+    "Phi", "Psi", "Omega", "hbar", "ell", "infty",
+})  # fmt: skip
 """Commands that are names; infinity is one, so that the ends of intervals can be compared."""
 
 
@@ -135,7 +137,11 @@ class _Reader:
 
     def begins_factor(self) -> bool:
         kind, text = self.here
-        return kind in ("number", "letter", "word") or text in ("(", "[", "{") or (kind == "command" and text[1:].isalpha())
+        return (
+            kind in ("number", "letter", "word")
+            or text in ("(", "[", "{")
+            or (kind == "command" and text[1:].isalpha())
+        )
 
     def signed(self) -> Node:
         if self.skip("-"):
@@ -198,6 +204,8 @@ class _Reader:
             elif kind not in ("number", "letter"):
                 raise NotUnderstood(index)
             text = f"{text}_{index}"
+        if [token for _, token in self.tokens[self.place : self.place + 3 : 2]] == ["(", ")"]:
+            raise NotUnderstood(f"{text}(...), which may be a function")
         return ("name", text) if text not in _CONSTANTS else ("constant", text)
 
     def command(self, name: str) -> Node:
@@ -271,19 +279,10 @@ def _evaluate(tree: Node, at: Mapping[str, complex]) -> Value:
             return _CONSTANTS[name]
         case ("name", str(name)):
             return at[name]
-        case ("neg", tuple(part)):
-            return -_evaluate(part, at)
-        case ("!", tuple(part)):
-            return _factorial(_evaluate(part, at))
-        case ("sqrt", tuple(part)):
-            return _power(_evaluate(part, at), Fraction(1, 2))
-        case ("root", tuple(part), tuple(degree)):
-            return _root(_evaluate(part, at), _evaluate(degree, at))
         case ("call", str(name), tuple(part)):
             return _FUNCTIONS[name](complex(_evaluate(part, at)))
-        case ("binom", tuple(above), tuple(below)):
-            n, k = _evaluate(above, at), _evaluate(below, at)
-            return _bounded(_factorial(n) / (_factorial(k) * _factorial(n - k)))
+        case (str(sign), tuple(part)):
+            return _SIGNS[sign](_evaluate(part, at))
         case (str(sign), tuple(left), tuple(right)):
             return _bounded(_OPERATIONS[sign](_evaluate(left, at), _evaluate(right, at)))
     raise NotUnderstood(str(tree))
@@ -327,14 +326,21 @@ def _factorial(value: Value) -> Value:
     return _gamma(complex(value))
 
 
-def _divide(left: Value, right: Value) -> Value:
-    return left / right
+def _binomial(above: Value, below: Value) -> Value:
+    return _factorial(above) / (_factorial(below) * _factorial(above - below))
 
 
+_SIGNS: Mapping[str, Callable[[Value], Value]] = {
+    "neg": lambda value: -value,
+    "!": _factorial,
+    "sqrt": lambda value: _power(value, Fraction(1, 2)),
+}
 _OPERATIONS: Mapping[str, Callable[[Value, Value], Value]] = {
-    "+": lambda left, right: left + right,
-    "-": lambda left, right: left - right,
-    "*": lambda left, right: left * right,
-    "/": _divide,
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
     "^": _power,
+    "root": _root,
+    "binom": _binomial,
 }

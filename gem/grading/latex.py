@@ -21,8 +21,8 @@ _SAME = {
 }  # fmt: skip
 _SIGNS = str.maketrans(
     {"−": "-", "–": "-", "×": "*", "·": "*", "⋅": "*", "÷": "/", "π": "\\pi ", "√": "\\sqrt ", "∞": "\\infty ",
-     "≤": "\\le ", "≥": "\\ge ", "≠": "\\ne ", "∪": "\\cup ", "∩": "\\cap ", "\u00a0": " ", "\u202f": " ", "∅": "\\emptyset ",
-     "²": "^2", "³": "^3", "½": "\\frac{1}{2}", "\\": "\\"}
+     "≤": "\\le ", "≥": "\\ge ", "≠": "\\ne ", "∪": "\\cup ", "∩": "\\cap ", "∅": "\\emptyset ", "\u00a0": " ",
+     "\u202f": " ", "²": "^2", "³": "^3", "½": "\\frac{1}{2}", "\\": "\\"}
 )  # fmt: skip
 _COMMAND = re.compile(r"\\(?:\\|[a-zA-Z]+|[!,;: $%])")
 _SPACES = re.compile(r"\s+")
@@ -37,16 +37,18 @@ _POWER = re.compile(r"\^\s*([\da-zA-Z])(?![\d.]*\d)")
 _AROUND_SIGNS = re.compile(r"\s*([-+*/=^_,;:(){}\[\]|<>!%])\s*")
 _BETWEEN_LETTERS = re.compile(r"(?<=[\da-zA-Z)}]) (?=\\)|(?<=[)}]) (?=[\da-zA-Z])|(?<=\d) (?=[a-zA-Z])")
 
-UNITS = frozenset(
-    """
-    m cm mm km nm ft in inch inches foot feet yard yards mile miles meter meters metre metres centimeter centimeters
-    kilometer kilometers s sec second seconds min minute minutes h hr hour hours day days week weeks month months
-    year years g kg gram grams kilogram kilograms lb lbs pound pounds oz ounce ounces ton tons l liter liters litre
-    litres ml gallon gallons dollar dollars cent cents usd euro euros degree degrees radian radians rad percent
-    unit units square squares cubic sq mph kmh hz joule joules newton newtons watt watts volt volts ohm ohms kelvin
-    erg ergs ways people students apples points
-    """.split()
-)
+UNITS = frozenset({
+    "m", "cm", "mm", "km", "nm", "ft", "in", "inch", "inches", "foot", "feet", "yard", "yards", "mile", "miles",
+    "meter", "meters", "metre", "metres", "centimeter", "centimeters", "kilometer", "kilometers", "s", "sec",
+    "second", "seconds", "min", "minute", "minutes", "h", "hr", "hour", "hours", "day", "days", "week", "weeks",
+    "month", "months", "year", "years", "g", "kg", "gram", "grams", "kilogram", "kilograms", "lb", "lbs", "pound",
+    "pounds", "oz", "ounce", "ounces", "ton", "tons", "l", "liter", "liters", "litre", "litres", "ml", "gallon",
+    "gallons", "dollar", "dollars", "cent", "cents", "usd", "euro", "euros", "degree", "degrees", "radian",
+    "radians", "rad", "percent", "unit", "units", "square", "squares", "cubic", "sq", "mph", "kmh", "hz", "joule",
+    "joules", "newton", "newtons", "watt", "watts", "volt", "volts", "ohm", "ohms", "kelvin", "erg", "ergs", "ways",
+    "people", "students", "apples", "points",
+})  # fmt: skip
+"""Words after a number that do not change it."""
 _UNIT = re.compile(r"(?<=[\d)}%])\s*(?:[a-zA-Z]+(?:\^\{?-?\d\}?)?[\s./*]*)+$")
 _UNIT_WORDS = re.compile(r"[a-zA-Z]+")
 
@@ -54,7 +56,7 @@ _UNIT_WORDS = re.compile(r"[a-zA-Z]+")
 @lru_cache(maxsize=4096)
 def tidy(answer: str) -> str:
     """The answer in the one spelling, its words as plain text."""
-    text = _CURRENCY.sub("", answer.translate(_SIGNS)).strip(" \n.")
+    text = _CURRENCY.sub("", answer.translate(_SIGNS)).strip().rstrip(" .")
     text = _THOUSANDS.sub(lambda found: found[1] + re.sub(r"\D", "", found[2]), text)
     text = _COMMAND.sub(lambda found: _SAME.get(found[0], found[0]), text)
     text = _TEXT.sub(r" \1 ", text)
@@ -65,7 +67,7 @@ def tidy(answer: str) -> str:
         text = _SHORT_FRACTION.sub(lambda found: f"\\frac{_braced(found[1])}{_braced(found[2])}", text)
     text = _SHORT_ROOT.sub(r"\\sqrt{\1}", text)
     text = _POWER.sub(r"^{\1}", text)
-    text = _SPACES.sub(" ", text).strip(" .")
+    text = _SPACES.sub(" ", text).strip().rstrip(" .")
     text = _AROUND_SIGNS.sub(r"\1", text)
     return _BETWEEN_LETTERS.sub("", text).strip()
 

@@ -17,21 +17,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, TypeVar
 
 from gem.grading import formula, judge
 from gem.grading.formula import Node, NotUnderstood, Value
 from gem.grading.latex import LONGEST, tidy, without_units
 
+Number = TypeVar("Number", Fraction, float)
 Reference = str | int | float | Sequence[str]
 By = Literal["text", "number", "formula", "judge", "given up", "unread"]
 
 DECIMALS = 6
 """A number with a decimal point equals another one if both agree to so many places, as in math-verify."""
+TINY = 1000
+"""... and their difference, so many times, is no larger than they are: 0.0000004 is not zero."""
 EQUAL = 1e-10
 """Formulas whose values differ less, relative to their size, are equal ..."""
 DIFFERENT = 1e-6
 """... those that differ more are different, and between the two the judge decides."""
+NOISE = 1e-12
+"""What may be left where terms cancel out."""
 POINTS = (
     (1.3719, 0.6180339887), (2.7541, 0.4142135623), (-1.9173, 0.7320508075), (0.3177, -0.2360679774),
     (3.0481, 0.1622776601),
@@ -70,7 +75,7 @@ def grade(answer: str, reference: Reference) -> Grade:
     if len(answer) > LONGEST or not answer.strip():
         return Grade(False, "unread")
     options = alternatives(reference)
-    found = [_without_judge(answer, option) for option in options]
+    found = [decided_here(answer, option) for option in options]
     for decided in found:
         if decided is not None and decided.correct:
             return decided
@@ -100,21 +105,23 @@ def alternatives(reference: Reference) -> list[str]:
 
 
 def tidy_for_judge(text: str) -> str:
-    """As people wrote it, in dollar signs: math-verify has a spelling of its own."""
-    text = text.strip()
+    """As people wrote it, in dollar signs: math-verify has a spelling of its own. A price loses its sign."""
+    text = text.replace("\\$", "").strip()
     return text if "$" in text else f"${text}$"
 
 
 @lru_cache(maxsize=8192)
-def _without_judge(answer: str, reference: str) -> Grade | None:
+def decided_here(answer: str, reference: str) -> Grade | None:
     """What can be said without SymPy; None if nothing."""
     quick = _as_numbers(answer.strip(), reference.strip())
     if quick is not None:
         return quick
     given, wanted = tidy(answer), tidy(reference)
-    if given == wanted or given.casefold().replace(" ", "") == wanted.casefold().replace(" ", "") and _is_words(wanted):
+    if given == wanted:
         return Grade(True, "text")
     if _is_words(given) and _is_words(wanted):
+        return Grade(_bare(given) == _bare(wanted), "text")
+    if (_is_words(given) and _number(wanted) is not None) or (_is_words(wanted) and _number(given) is not None):
         return Grade(False, "text")
     given, wanted = without_units(given), without_units(wanted)
     if given == wanted:
@@ -124,6 +131,10 @@ def _without_judge(answer: str, reference: str) -> Grade | None:
         return quick
     equal = _compare(given, wanted)
     return None if equal is None else Grade(equal, "formula")
+
+
+def _bare(words: str) -> str:
+    return words.casefold().replace(" ", "")
 
 
 def _is_words(text: str) -> bool:
@@ -156,8 +167,12 @@ def _number(text: str) -> Fraction | None:
     return -value if sign else value
 
 
-def _same(one: Fraction, other: Fraction, inexact: bool) -> bool:
-    return one == other or (inexact and round(one, DECIMALS) == round(other, DECIMALS))
+def _same(one: Number, other: Number, inexact: bool) -> bool:
+    """Whether two numbers are equal; inexact ones to so many places, but no tiny number equals a larger one."""
+    if one == other or not inexact:
+        return one == other
+    near = abs(one - other) * TINY <= max(abs(one), abs(other))
+    return near and round(one, DECIMALS) == round(other, DECIMALS)
 
 
 def _compare(given: str, wanted: str) -> bool | None:
@@ -282,9 +297,10 @@ def _close(one: Value, other: Value, inexact: bool) -> bool | None:
     if not (math.isfinite(abs(a)) and math.isfinite(abs(b))):
         return None
     if inexact and abs(a.imag) < EQUAL and abs(b.imag) < EQUAL:
-        return round(a.real, DECIMALS) == round(b.real, DECIMALS)
-    apart = abs(a - b) / max(1.0, abs(a), abs(b)) if max(abs(a), abs(b)) > EQUAL else abs(a - b)
-    relative = abs(a - b) / max(abs(a), abs(b), 1e-300)
-    if apart < EQUAL and (relative < EQUAL * 10 or max(abs(a), abs(b)) < EQUAL):
+        return _same(a.real, b.real, inexact)
+    smaller, larger = sorted((abs(a), abs(b)))
+    if abs(a - b) <= EQUAL * larger:
         return True
-    return False if relative > DIFFERENT else None
+    if larger < NOISE and smaller < larger * DIFFERENT:
+        return None  # zero, as far as one can see
+    return False if abs(a - b) > DIFFERENT * larger else None

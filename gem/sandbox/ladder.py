@@ -61,6 +61,7 @@ class Choice:
 
 _lock = threading.Lock()
 _choice: Choice | None = None
+_trying: threading.Thread | None = None
 
 
 def choice() -> Choice:
@@ -70,6 +71,15 @@ def choice() -> Choice:
         if _choice is None:
             _choice = choose()
         return _choice
+
+
+def choice_if_known() -> Choice | None:
+    """As `choice`, without waiting: None while the levels are being tried, which the first call has begun."""
+    global _trying  # noqa: PLW0603 (as above)
+    if _choice is None and _trying is None:
+        _trying = threading.Thread(target=choice, name="sandbox-levels", daemon=True)
+        _trying.start()
+    return _choice
 
 
 def choose() -> Choice:

@@ -6,7 +6,7 @@ import atexit
 import os
 import re
 import threading
-import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.util import find_spec
 
@@ -60,20 +60,34 @@ class Pool:
             SandboxUnavailable: if no sandbox can be started.
         """
         for _ in range(TRIES):
-            slot = self.take(libraries)
-            started = time.monotonic()
             try:
-                result = slot.execute(job)
+                return self._execute_in(self.take(libraries), job)
             except SlotDied:
-                self.give_back(slot, broken=True)
                 continue
-            except BaseException:
-                self.give_back(slot, broken=True)
-                raise
-            self.give_back(slot)
-            return result
-        wall = time.monotonic() - started
-        return Result("killed", "", "The sandbox ended together with the code.\n", wall, 0.0, self.level)
+        said = "The sandbox ended together with the code.\n"
+        return Result("killed", "", said, job.limits.wall_seconds, 0.0, self.level)
+
+    def execute_pair(self, first: Job, second: Job, libraries: frozenset[str] = NONE) -> tuple[Result, Result]:
+        """Run two jobs at the same time, each in a sandbox of its own; they may be joined by pipes.
+
+        Raises:
+            SandboxUnavailable: if no sandbox can be started.
+            SlotDied: if one of the sandboxes ended; the descriptors of both jobs are closed.
+        """
+        one, other = self.take_many(2, libraries)
+        with ThreadPoolExecutor(1) as thread:
+            beside = thread.submit(self._execute_in, other, second)
+            return self._execute_in(one, first), beside.result()
+
+    def _execute_in(self, slot: Slot, job: Job) -> Result:
+        """Run a job in a sandbox that was taken for it, and give that back; a second try is not possible."""
+        try:
+            result = slot.execute(job)
+        except BaseException:
+            self.give_back(slot, broken=True)
+            raise
+        self.give_back(slot)
+        return result
 
     def take(self, libraries: frozenset[str] = NONE) -> Slot:
         """A sandbox for one job, with `libraries` imported; waits for one if all are busy."""

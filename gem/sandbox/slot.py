@@ -99,6 +99,11 @@ class Slot:
         lines = self._stderr.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else "the sandbox ended without saying why"
 
+    @property
+    def pid(self) -> int:
+        """Of the process that all others of this sandbox are below."""
+        return self._process.pid
+
     def has(self, modules: frozenset[str]) -> bool:
         """Whether all of `modules` are imported already."""
         return modules <= set(self.preload)

@@ -168,7 +168,9 @@ for (const name of ["pointerup", "pointercancel", "pointermove"]) {
 // ---------------------------------------------------------------- keyboard
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  const lines = event.target === field() && field().hasAttribute("data-lines"); // a program: Enter begins a line
+  if (lines && event.key === "Enter" && (event.ctrlKey || event.metaKey)) sendTyped();
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || lines) return;
   if (event.target === field()) {
     if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();

@@ -15,6 +15,7 @@ from gem.envs.reasoning.answers import harmless
 from gem.envs.reasoning.dataset import ReasoningGymEnv
 from gem.envs.reasoning.datasets import DATASETS
 from gem.errors import EnvironmentFailure, InvalidArgument, MissingDependency
+from gem.processes import Helper
 from tests.engine import golden
 from tests.engine.episodes import digest, random_episode
 

@@ -11,9 +11,10 @@ from django import template
 from django.templatetags.static import static
 from django.utils.safestring import SafeString, mark_safe
 
-from apps.episodes.models import ORDINALS, Episode
+from apps.episodes.models import ORDINALS, Episode, Turn
 from apps.episodes.snapshot import Snapshot, is_contest
-from gem.views import Cell, View
+from apps.episodes.tool_calls import ToolCall, tool_calls
+from gem.views import Cell, CodeTest, View
 
 register = template.Library()
 
@@ -51,6 +52,12 @@ def ends(hint: str | None, part: str) -> bool:
     return bare(hint or "").endswith(f" {part}")
 
 
+@register.filter(name="tool_calls")
+def calls_of(turn: Turn | None) -> list[ToolCall]:
+    """What a turn asked of tools; nothing of the reset, nor of what is not to be seen."""
+    return tool_calls(turn.info) if turn and not turn.concealed else []
+
+
 @register.filter
 def seat_ordinal(number: int) -> str:
     """What pages call the seat with this number: `first` for 0."""
@@ -68,6 +75,12 @@ def unsaid(action: str, view: View) -> str:
 def keycap(key: str) -> str:
     """What is printed on a key: `↑` for `ArrowUp`."""
     return _KEYS.get(key, key.upper() if len(key) == 1 else key)
+
+
+@register.filter
+def first_failed(tests: Sequence[CodeTest]) -> int:
+    """Which test of a program failed first, from 0; -1 if none did."""
+    return next((place for place, test in enumerate(tests) if test["status"] == "failed"), -1)
 
 
 @register.filter

@@ -1,4 +1,4 @@
-"""Environments over datasets: mathematics, questions, logic, and the sets that agents are evaluated on.
+"""Environments over datasets: mathematics, questions, logic, programming, and the sets that agents are evaluated on.
 
 Listed here without being imported: what each asks, where its data are (`gem.datasets.names`) and what judges it.
 """
@@ -35,6 +35,13 @@ QA: Mapping[str, str] = {
 }
 LOGIC_DEPTHS = (0, 1, 2, 3, 5)
 LATER = "It plays on a built-in sample until the data are there: gemweb data fetch {}"
+
+CODE: Mapping[str, str] = {
+    "code:CodeContest": "Problems of programming contests (CodeContests).",
+    "code:Taco8k": "Problems of programming contests and courses (TACO).",
+    "code:PrimeIntellect15k": "Programming problems of several sources (PrimeIntellect's SYNTHETIC-1).",
+    "eval:CodeContest": "The held-out problems of programming contests (CodeContests).",
+}
 
 for env_id, summary in MATH.items():
     register(
@@ -76,4 +83,15 @@ for depth in LOGIC_DEPTHS:
             "(RuleTaker). Problems are generated here without end until the data are there: "
             f"gemweb data fetch logic:RuleTaker-d{depth}"
         ),
+    )
+for env_id, summary in CODE.items():
+    register(
+        env_id,
+        "gem.envs.problems.code:CodeEnv",
+        dataset=env_id,
+        replay="taped",
+        cost="slow",
+        turns="single",
+        board="code",
+        summary=f"{summary} {LATER.format(env_id)}",
     )

@@ -24,6 +24,8 @@ Source:
 
 from __future__ import annotations
 
+import re
+
 from gem.draw import Mixer, choice
 from gem.envs.problems.qa import QaEnv
 from gem.parsing import extract_last_boxed_answer
@@ -32,6 +34,7 @@ from gem.parsing import extract_last_boxed_answer
 class LogicEnv(QaEnv):
     """See the module's documentation, which is also the catalog page."""
 
+    pattern = re.compile(r"\\boxed\{.+\}", re.DOTALL)
     prompt = "Does it follow? Think it through, and write \\boxed{True} or \\boxed{False}."
     form = "in \\boxed{}"
 

@@ -39,13 +39,16 @@ NUMBER = re.compile(r"\d{1,6}")
 class MathEnv(ProblemEnv):
     """See the module's documentation, which is also the catalog page."""
 
+    pattern = re.compile(r"\\boxed\{.+\}", re.DOTALL)
     prompt = "Think it through, and write your final answer in \\boxed{}."
 
     def _judge(self, action: str) -> Judged:
         answer = extract_last_boxed_answer(action)
         reference = self.problem[self.answer_key]
         if answer is None:
-            return Judged(0.0, f"There is no answer in \\boxed{{}}. A correct answer: {answer_text(reference)}", "format")
+            return Judged(
+                0.0, f"There is no answer in \\boxed{{}}. A correct answer: {answer_text(reference)}", "format"
+            )
         found = grade(answer, reference)
         if found.correct:
             return Judged(1.0, "That is correct.")

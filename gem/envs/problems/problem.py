@@ -6,9 +6,10 @@ have the same hash, which `data_hash` and the first info say. Seeds 0 to n - 1 g
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from gem.core import Env, Info, State, Step
 from gem.datasets import Row, load
@@ -47,7 +48,9 @@ class ProblemEnv(Env):
         InvalidArgument: if a column is not there.
     """
 
-    prompt = ""
+    pattern: ClassVar[re.Pattern[str]]
+    """What an answer has to contain; people are asked before they send anything else."""
+    prompt: ClassVar[str] = ""
     """What an agent reads after the problem."""
 
     def __init__(

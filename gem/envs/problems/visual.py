@@ -77,12 +77,10 @@ class MathVisualEnv(MathEnv):
         """As `Env.view`: the drawing, the problem, and what came of the answer."""
         count = len(self.images)
         pictures = [
-            Picture(src=src, alt=f"The drawing of the problem{f', {number} of {count}' if count > 1 else ''}")
+            Picture(src=src, label=f"The drawing of the problem{f', {number} of {count}' if count > 1 else ''}")
             for number, src in enumerate(self.images, start=1)
         ]
-        return ImageView(
-            kind="image", name=self._name(), text=self._picture(), pictures=pictures, facts=self._facts()
-        )
+        return ImageView(kind="image", name=self._name(), text=self._picture(), pictures=pictures, facts=self._facts())
 
 
 def _picture(found: Any, source: str, folder: Path | None) -> str:

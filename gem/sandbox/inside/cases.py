@@ -24,6 +24,7 @@ from .common import COMMON
 NAME = "solution.py"
 REPORTS, FILES = 20, 30
 """Descriptors: lines for the host go to the first while 1 is the program's; from the second on, its streams."""
+RECURSION = sys.getrecursionlimit()
 MAX_ERROR = 4000
 """Characters of standard error that are kept of a test: its end."""
 
@@ -45,15 +46,17 @@ def run(payload: bytes) -> NoReturn:
         os._exit(0)
     program.remember_source(NAME, task["source"])
     judge = _by_call(code, task["entry"]) if task["entry"] else _by_input(code)
+    home = os.getcwd()
     for test in task["tests"]:
-        _one(judge, test, streams)
+        _one(judge, test, streams, home)
     os._exit(0)
 
 
-def _one(judge: Callable[[Any], dict[str, Any]], test: Any, streams: _Streams) -> None:
+def _one(judge: Callable[[Any], dict[str, Any]], test: Any, streams: _Streams, home: str) -> None:
     """One test, from fresh streams to its line."""
     streams.begin(test if isinstance(test, str) else "")
     random.seed(program.SEED)
+    os.chdir(home)
     try:
         found = judge(test)
     except MemoryError as error:
@@ -64,6 +67,7 @@ def _one(judge: Callable[[Any], dict[str, Any]], test: Any, streams: _Streams) -
     except BaseException as error:  # noqa: BLE001 (a program may raise anything)
         found = {"ended": "error"}
         _say(error)
+    sys.setrecursionlimit(RECURSION)
     _report(found | streams.end())
 
 
@@ -150,8 +154,10 @@ class _Streams:
         try:
             sys.stdout.flush()
             sys.stderr.flush()
-        except (OSError, ValueError) as error:  # its output is full, or it closed it
-            said["ended"] = "output" if isinstance(error, OSError) else "error"
+        except OSError:  # there is no room for it
+            said["ended"] = "output"
+        except ValueError:  # closed, and so written out, by the program
+            pass
         out, err = (os.pread(file, self.most + 1, 0) for file in self.files[1:])
         if len(out) > self.most:
             said["ended"] = "output"

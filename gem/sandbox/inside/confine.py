@@ -6,6 +6,7 @@ system calls. Any failure ends the process before a line of the code is executed
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import resource
@@ -14,11 +15,12 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from . import cases, dialogue, kernel, landlock, program, seccomp
-from .settings import EXIT_SETUP, FIRST_OWN, MAX_FDS, MAX_MESSAGE, Settings
+from .settings import EXIT_BROKEN, FIRST_OWN, MAX_FDS, MAX_MESSAGE, Settings
 
 PROGRAMS = {"script": program.script, "cases": cases.run, "ask": dialogue.ask, "answer": dialogue.answer}
 """What a job may name as the program that takes its code."""
 DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
+OURS = 100
 HIGHEST = 1 << 20
 """Descriptors are closed up to this one (with a single system call)."""
 OPEN_FILES = 64
@@ -55,8 +57,9 @@ def live(line: socket.socket, plan: Plan, size: int) -> NoReturn:
         plan: of this sandbox.
         size: bytes of address space taken before the code asks for any.
     """
+    line = socket.socket(fileno=_out_of_the_way(line.detach()))
     try:
-        rules = _prepare(plan)
+        rules = _out_of_the_way(_prepare(plan))
         data, fds, _, _ = socket.recv_fds(line, MAX_MESSAGE, MAX_FDS)
         if not data:
             os._exit(0)
@@ -67,11 +70,11 @@ def live(line: socket.socket, plan: Plan, size: int) -> NoReturn:
         try:
             line.send(f"{type(error).__name__}: {error}".encode()[:MAX_MESSAGE])
         finally:
-            os._exit(EXIT_SETUP)
+            os._exit(EXIT_BROKEN)
     try:
         PROGRAMS[job["program"]](payload)
     finally:
-        os._exit(EXIT_SETUP)  # a program ends the process itself
+        os._exit(EXIT_BROKEN)  # a program of ours ends the process itself, unless the code has broken it
 
 
 def _prepare(plan: Plan) -> int:
@@ -99,14 +102,20 @@ def _mount_work(work: str, size: int, flags: int) -> None:
     kernel.mount("tmpfs", work, "tmpfs", safe, f"size={size},nr_inodes={FILES_IN_WORK},mode=0700")
 
 
+def _out_of_the_way(fd: int) -> int:
+    """The same descriptor with a number that no job's descriptor takes."""
+    moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, OURS)
+    os.close(fd)
+    return moved
+
+
 def _take_over(fds: list[int]) -> bytes:
     """The job's descriptors at their places: 0 to 2, and the program's own from 3; what it is to execute."""
     code, *others = fds
     with os.fdopen(code, "rb") as file:
         payload = file.read()
-    spare = [os.dup2(fd, 100 + place) for place, fd in enumerate(others)]
-    for place, fd in enumerate(spare):
-        os.dup2(fd, place, inheritable=True)
+    for place, fd in enumerate([_out_of_the_way(fd) for fd in others]):
+        os.dup2(fd, place)
     return payload
 
 

@@ -30,7 +30,10 @@ def main() -> None:
         _become_alone(settings)
         _leave_the_host(settings)
     _become_nobody(settings)
-    kernel.prctl(kernel.PR_SET_PDEATHSIG, 9)  # after the change of user, which would undo it
+    if settings.level == "full":
+        kernel.prctl(kernel.PR_SET_PDEATHSIG, 9)  # after the change of user, which would undo it
+    # Without namespaces the parent is the host, and its death is seen by the closed line: the signal would also come
+    # when the thread ends that started us.
     os.chdir(settings.work)
     zygote.serve(control, settings, proc)
 

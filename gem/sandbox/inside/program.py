@@ -18,6 +18,7 @@ from .settings import EXIT_MEMORY
 SEED = 0
 """Every run starts from the same random numbers, so that the same code gives the same output."""
 RESERVED = (EXIT_MEMORY,)
+HERE = os.path.dirname(__file__)
 
 
 def script(code: bytes) -> NoReturn:
@@ -97,7 +98,7 @@ def show(error: BaseException) -> None:
 
 
 def _below_us(found: TracebackType | None) -> TracebackType | None:
-    while found is not None and found.tb_frame.f_code.co_filename == __file__:
+    while found is not None and os.path.dirname(found.tb_frame.f_code.co_filename) == HERE:
         found = found.tb_next
     return found
 

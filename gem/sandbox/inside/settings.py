@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
-EXIT_SETUP, EXIT_MEMORY = 253, 252
-"""How the process of the code says that it could not be confined (then no code ran), or that memory ran out."""
+EXIT_BROKEN, EXIT_MEMORY = 253, 252
+"""Exit codes of the process of a run: it could not go on, or memory ran out."""
 FIRST_OWN = 3
 """A job comes with the code, then what become descriptors 0, 1 and 2, then the program's own from this number."""
 MAX_FDS = 8

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import confine, kernel, landlock, seccomp
-from .settings import EXIT_MEMORY, EXIT_SETUP, MAX_FDS, MAX_MESSAGE, Settings
+from .settings import EXIT_MEMORY, MAX_FDS, MAX_MESSAGE, Settings
 
 WATCH_MS = 50
 """How often threads and files are counted where the kernel does not limit them (the level `landlock`)."""
@@ -47,6 +47,8 @@ def serve(control: socket.socket, settings: Settings, proc: int) -> None:
     while True:
         waiting = _fork(control, plan)
         message, fds = _receive(control)
+        while "kill" in message:  # it came too late: that job had ended
+            message, fds = _receive(control)
         if "preload" in message or not message:
             _end(waiting)
         if not message:
@@ -111,7 +113,7 @@ def _run(
     complaint = _last_words(waiting) if ended == "exit" else ""
     code, usage = _reap(waiting)
     if ended == "exit":
-        ended = _meaning(code, usage.ru_utime + usage.ru_stime, job)
+        ended = "setup" if complaint else _meaning(code, usage.ru_utime + usage.ru_stime, job)
     return {
         "id": job["id"],
         "ended": ended,
@@ -147,8 +149,6 @@ def _watch(control: socket.socket, waiting: Waiting, job: dict[str, Any], settin
 
 def _meaning(code: int, cpu: float, job: dict[str, Any]) -> str:
     """What an exit status says."""
-    if code == EXIT_SETUP:
-        return "setup"
     if code == EXIT_MEMORY:
         return "memory"
     if code == -signal.SIGXCPU or (code == -signal.SIGKILL and cpu >= job["cpu"]):
@@ -159,7 +159,7 @@ def _meaning(code: int, cpu: float, job: dict[str, Any]) -> str:
 
 
 def _last_words(waiting: Waiting) -> str:
-    """What went wrong with the confinement, if the process could say it."""
+    """What went wrong with the confinement; only before the code begins can the process say anything here."""
     waiting.line.setblocking(False)
     with contextlib.suppress(OSError):
         try:
