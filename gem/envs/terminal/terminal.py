@@ -39,10 +39,9 @@ from gem.ansi import plain, spans
 from gem.core import Info, State, Step
 from gem.draw import Mixer, choice
 from gem.envs.game import Game, Played
-from gem.envs.terminal import easy, hard, medium
+from gem.envs.terminal import TURNS, easy, hard, medium
 from gem.envs.terminal.task import TASKS, Facts, Level, Place, Task, of_level
 from gem.errors import InvalidArgument
-from gem.registry import register
 from gem.sandbox.inside.tree import Tree
 from gem.sandbox.shell import EPOCH, Done, Shell, ShellLimits, execute
 from gem.views import Exchange, Key, Run, TerminalView
@@ -50,7 +49,6 @@ from gem.views import Exchange, Key, Run, TerminalView
 MODULES = (easy, medium, hard)
 """What added the tasks, in the order of their difficulty."""
 FINISH = "<finish></finish>"
-TURNS: dict[Level, int] = {"easy": 15, "medium": 25, "hard": 40}
 SHOWN_EXCHANGES = 25
 SHOWN_CHARS = 6_000
 """Of the output of one command, on the board."""
@@ -304,21 +302,3 @@ def _exchange(place: str, command: str, output: str, code: int | None) -> Exchan
     if code:
         exchange["failed"] = True
     return exchange
-
-
-def _register(name: str, level: Level, max_turns: int) -> None:
-    register(
-        name,
-        Terminal,
-        replay="taped",
-        cost="slow",
-        obstacle="gem.sandbox.shell:obstacle",
-        board="terminal",
-        level=level,
-        max_turns=max_turns,
-    )
-
-
-_register("terminal:Shell-v0", "easy", 25)
-for _level, _turns in TURNS.items():
-    _register(f"terminal:Shell-v0-{_level}", _level, _turns)
