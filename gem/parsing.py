@@ -36,3 +36,7 @@ def extract_last_code_block(text: str) -> str | None:
     """What stands in the last Markdown code block (between ``` and ```), None without one."""
     blocks = _CODE_BLOCK.findall(text)
     return blocks[-1].strip("\n") if blocks else None
+
+
+extract_code_from_model = extract_last_code_block
+"""GEM's name for it."""

@@ -23,7 +23,7 @@ BIND = env.str("BIND", default="127.0.0.1")
 STATE_DIR = Path(env.str("STATE_DIR", default=str(BASE_DIR / ".state")))
 
 # The engine's own setting. No page and no job waits for a download, and none reads files outside the data folder.
-os.environ.setdefault("GEM_DATA_FROM", "folder")
+os.environ["GEM_DATA_FROM"] = env.str("GEM_DATA_FROM", default="folder")
 
 SECRET_KEY = env.str("SECRET_KEY", default="")
 if not SECRET_KEY:

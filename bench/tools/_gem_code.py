@@ -9,6 +9,7 @@ import importlib
 import json
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any
@@ -51,4 +52,5 @@ def judge(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     request = json.load(sys.stdin)
-    print(json.dumps({"run": run, "judge": judge}[request.pop("verb")](**request)))
+    verbs: dict[str, Callable[..., dict[str, Any]]] = {"run": run, "judge": judge}
+    print(json.dumps(verbs[request.pop("verb")](**request)))

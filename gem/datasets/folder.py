@@ -33,7 +33,7 @@ def where() -> Where:
     """Where data may come from, by `GEM_DATA_FROM`.
 
     "auto": the data folder, else the hub, else the built-in sample. "folder": the same without the network, and
-    no file outside the folder. "sample": built-in samples alone.
+    no file outside the folder. "sample": environments have their built-in samples; files that are named are read.
 
     Raises:
         InvalidArgument: if the variable is none of these.

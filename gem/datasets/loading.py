@@ -59,10 +59,10 @@ def load(source: Source, *, split: str = "", revision: str = "") -> Dataset:
 
 
 def _local(path: Path) -> Dataset:
-    if where() != "auto" and not is_inside(path):
+    if where() == "folder" and not is_inside(path):
         raise DataUnavailable(
-            f"This process reads files of the data folder alone ({data_folder()}), because GEM_DATA_FROM is set; "
-            f"put {path.name} there."
+            f"With GEM_DATA_FROM=folder, this process reads files of the data folder alone; put {path.name} into "
+            f"{data_folder()}."
         )
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if is_table(file))

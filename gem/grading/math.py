@@ -47,6 +47,8 @@ _WORD = re.compile(r"[a-zA-Z]{3,}")
 _TEXT_ONLY = re.compile(r"[a-zA-Z][a-zA-Z' \-]{2,}")
 _DECIMAL = re.compile(r"-?\d*\.\d+(?:[eE][-+]?\d+)?%?|-?\d+[eE][-+]?\d+%?")
 _NUMBER = re.compile(r"(-?)(\d+(?:\.\d+)?|\.\d+)(?:/(\d+))?(%?)")
+_BASED = re.compile(r"\d+_(?:\d+|\{\d+\})")
+_BRACES = re.compile(r"[{}]")
 _NAMED = re.compile(r"(?:[a-zA-Z]|\\[a-z]+)(?:_(?:\{[^{}]*\}|\w))?(?:\([a-z]\))?")
 _OPEN, _CLOSE = "([{", ")]}"
 
@@ -123,6 +125,9 @@ def decided_here(answer: str, reference: str) -> Grade | None:
         return Grade(_bare(given) == _bare(wanted), "text")
     if (_is_words(given) and _number(wanted) is not None) or (_is_words(wanted) and _number(given) is not None):
         return Grade(False, "text")
+    if _BASED.fullmatch(wanted) and (given.isdigit() or _BASED.fullmatch(given)):
+        asked, known = _BRACES.sub("", given), _BRACES.sub("", wanted)
+        return Grade(asked in (known, known.partition("_")[0]), "text")
     given, wanted = without_units(given), without_units(wanted)
     if given == wanted:
         return Grade(True, "text")
@@ -179,10 +184,12 @@ def _compare(given: str, wanted: str) -> bool | None:
     """Two tidied answers as formulas, or lists, tuples, sets and intervals of them; None if nobody can say here."""
     given, wanted = _without_name(given, wanted)
     mine, theirs = _split(given), _split(wanted)
-    if (mine is None) != (theirs is None):
-        return None
-    if mine is None or theirs is None:
+    if mine is None and theirs is None:
         return _equal(given, wanted)
+    if mine is None or theirs is None:
+        several = mine or theirs
+        alone = wanted if mine else given
+        return False if several and len(several[1]) > 1 and _number(alone) is not None else None
     (open_1, parts_1, close_1), (open_2, parts_2, close_2) = mine, theirs
     if (open_1, close_1) != (open_2, close_2):
         return None

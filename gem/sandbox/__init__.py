@@ -35,8 +35,7 @@ def run(code: str, *, stdin: str = "", limits: Limits | None = None) -> Result:
 def level() -> Level:
     """How code is confined on this machine: the strongest way that works, tried once by each process.
 
-    `full`: namespaces, Landlock and a filter of system calls. `landlock`: the last two. `wasi`, `gvisor`: where those
-    are installed. `disabled`: code is not run.
+    `full`: namespaces, Landlock and a filter of system calls. `landlock`: the last two. `disabled`: code is not run.
     """
     from gem.sandbox.ladder import choice  # noqa: PLC0415 (see run)
 

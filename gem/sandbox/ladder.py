@@ -16,7 +16,7 @@ ORDER: tuple[Level, ...] = ("full", "landlock")
 """Tried from the first to the last; the first that passes is used."""
 MINIMUM = "GEM_SANDBOX_MIN"
 """Names the weakest level that may be used; without it any will do."""
-STRENGTH: dict[Level, int] = {"landlock": 1, "wasi": 2, "full": 2, "gvisor": 3}
+STRENGTH: dict[str, int] = {"landlock": 1, "full": 2}
 CANARY = """
 import os, socket
 
@@ -117,3 +117,13 @@ def probe(level: Level) -> Probe:
         found = ", ".join(result.stdout.splitlines()) or result.stderr.strip() or result.status
         return Probe(level, False, f"it does not hold: {found}")
     return Probe(level, True, "confined code that tried to read, write, connect and start programs")
+
+
+def _after_fork() -> None:
+    """In a forked process nobody holds the lock, and nobody is trying."""
+    global _lock, _trying
+    _lock, _trying = threading.Lock(), None
+
+
+if hasattr(os, "register_at_fork"):  # everywhere but on Windows
+    os.register_at_fork(after_in_child=_after_fork)

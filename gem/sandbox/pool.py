@@ -44,6 +44,8 @@ class Pool:
         self._idle: list[Slot] = []
         self._busy = 0
         """Those at work or being started."""
+        self._slots: set[Slot] = set()
+        """All that were started and not ended, idle or at work."""
         self._changed = threading.Condition()
         self._closed = False
 
@@ -108,6 +110,7 @@ class Pool:
                     slot.import_also(libraries)
             while len(found) < count:
                 found.append(Slot(self.level, (*STANDARD, *sorted(libraries))))
+                self._slots.add(found[-1])
         except BaseException as error:
             self._lose(found, count)
             if isinstance(error, SlotDied):
@@ -133,7 +136,7 @@ class Pool:
     def _lose(self, slots: list[Slot], count: int) -> None:
         """End sandboxes that were to be used, `count` with those that did not even start."""
         for slot in slots:
-            slot.close()
+            self._end(slot)
         with self._changed:
             self._busy -= count
             self._changed.notify_all()
@@ -142,7 +145,7 @@ class Pool:
         """Let others use a sandbox; a broken or old one is ended, and its place is free for a new one."""
         spent = broken or self._closed or slot.jobs >= JOBS_PER_SLOT
         if spent:
-            slot.close()
+            self._end(slot)
         with self._changed:
             self._busy -= 1
             if not spent:
@@ -156,11 +159,15 @@ class Pool:
             idle, self._idle = self._idle, []
             self._changed.notify_all()
         for slot in idle:
-            slot.close()
+            self._end(slot)
+
+    def _end(self, slot: Slot) -> None:
+        self._slots.discard(slot)
+        slot.close()
 
     def forget(self) -> None:
         """In a forked process: let go of the sandboxes, which stay those of the process that made them."""
-        for slot in self._idle:
+        for slot in self._slots:
             slot.forget()
 
 
@@ -219,4 +226,5 @@ def _after_fork() -> None:
         _shared = None
 
 
-os.register_at_fork(after_in_child=_after_fork)
+if hasattr(os, "register_at_fork"):  # everywhere but on Windows
+    os.register_at_fork(after_in_child=_after_fork)

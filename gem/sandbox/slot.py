@@ -233,4 +233,5 @@ def _status(ended: str, code: int) -> Status:
 
 
 def _note(ended: str) -> str:
-    return "It wrote more to files than it may.\n" if ended == "files" else ""
+    notes = {"files": "It wrote more to files than it may.\n", "threads": "It started more threads than it may.\n"}
+    return notes.get(ended, "")

@@ -23,6 +23,7 @@ from gem.agents.experts.mastermind import guess_code
 from gem.agents.experts.minesweeper import deduce
 from gem.agents.experts.negotiation import concede_slowly
 from gem.agents.experts.prisoners_dilemma import repay
+from gem.agents.experts.questions import look_up
 from gem.agents.experts.retail import serve
 from gem.agents.experts.sokoban import plan_ahead
 from gem.agents.experts.sudoku import complete
@@ -32,6 +33,7 @@ from gem.agents.experts.web_shop import shop_around
 from gem.agents.experts.wiki_game import search_links
 from gem.agents.experts.word_search import read_lines
 from gem.agents.experts.wordle import guess_word
+from gem.envs.problems import LOGIC_DEPTHS, QA
 from gem.errors import InvalidArgument
 
 Solver = Callable[[Any], Decision]
@@ -56,8 +58,9 @@ EXPERTS: Mapping[str, Solver] = {
     "game:WikiGame": search_links,
     "game:WordSearch": read_lines,
     "game:Wordle": guess_word,
+    **{f"logic:RuleTaker-d{depth}": derive_statement for depth in LOGIC_DEPTHS},
+    **dict.fromkeys(QA, look_up),
     "shop:WebShop": shop_around,
-    **{f"logic:RuleTaker-d{depth}": derive_statement for depth in (0, 1, 2, 3, 5)},
 }
 """Category and family to solver. A new one adds a line here."""
 

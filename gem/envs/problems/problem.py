@@ -150,7 +150,7 @@ class ProblemEnv(Env):
         return f"{self.question}\n\n{self.outcome}" if self.outcome else self.question
 
     def _facts(self) -> list[tuple[str, str]]:
-        place = [("Problem", f"{self.row:,} of {len(self.dataset):,}")] if self.seed is not None else []
+        place = [("Row", f"{self.row:,} of {len(self.dataset):,}")] if self.seed is not None else []
         return [*place, ("From", self.dataset.source)]
 
 

@@ -58,7 +58,7 @@ def serve(control: socket.socket, settings: Settings, proc: int) -> None:
             _preload(message["preload"])
             control.send(json.dumps({"preloaded": message["preload"]}).encode())
             continue
-        report = _run(control, waiting, message, fds, settings)
+        report = _run(control, waiting, message, fds, plan)
         control.send(json.dumps(report).encode())
         _empty(settings)
 
@@ -101,7 +101,7 @@ def _address_space(proc: int) -> int:
 
 
 def _run(
-    control: socket.socket, waiting: Waiting, job: dict[str, Any], fds: list[int], settings: Settings
+    control: socket.socket, waiting: Waiting, job: dict[str, Any], fds: list[int], plan: confine.Plan
 ) -> dict[str, Any]:
     """Pass a job on, wait for its end at most as long as it may take; report in plain words and numbers."""
     started = time.monotonic()
@@ -109,7 +109,7 @@ def _run(
         socket.send_fds(waiting.line, [json.dumps(job).encode()], fds)
     for fd in fds:
         os.close(fd)
-    ended = _watch(control, waiting, job, settings, started + job["wall"])
+    ended = _watch(control, waiting, job, plan, started + job["wall"])
     complaint = _last_words(waiting) if ended == "exit" else ""
     code, usage = _reap(waiting)
     if ended == "exit":
@@ -125,12 +125,12 @@ def _run(
     }
 
 
-def _watch(control: socket.socket, waiting: Waiting, job: dict[str, Any], settings: Settings, until: float) -> str:
+def _watch(control: socket.socket, waiting: Waiting, job: dict[str, Any], plan: confine.Plan, until: float) -> str:
     """How the wait ended: "exit", "timeout", "killed" (the host said so, or has gone), "files", "threads"."""
     poll = select.poll()
     poll.register(waiting.alive, select.POLLIN)
     poll.register(control, select.POLLIN)
-    counting = settings.level != "full"
+    counting = not plan.full
     while True:
         left = until - time.monotonic()
         if left <= 0:
@@ -143,8 +143,20 @@ def _watch(control: socket.socket, waiting: Waiting, job: dict[str, Any], settin
             message, _ = _receive(control)
             if not message or message.get("kill") == job["id"]:
                 return "killed"
-        if counting and _bytes_in(settings.work) > job["files"]:
-            return "files"
+        if counting:
+            excess = _excess(waiting, job, plan)
+            if excess:
+                return excess
+
+
+def _excess(waiting: Waiting, job: dict[str, Any], plan: confine.Plan) -> str:
+    """ "files" or "threads" if a run has more than it may, where the kernel does not see to that."""
+    if _bytes_in(plan.settings.work) > job["files"]:
+        return "files"
+    with contextlib.suppress(FileNotFoundError):  # it has ended meanwhile
+        threads = os.stat(f"{waiting.pid}/task", dir_fd=plan.proc).st_nlink - 2
+        return "threads" if threads > job["threads"] else ""
+    return ""
 
 
 def _meaning(code: int, cpu: float, job: dict[str, Any]) -> str:

@@ -17,10 +17,9 @@ from gem.draw import Mixer
 from gem.grading.math import alternatives, is_correct
 from gem.images import kind_of
 
-OURS = [name for name in NAMED if not name.startswith("code:") and name != "eval:CodeContest"]
 
 
-@pytest.mark.parametrize("env_id", OURS)
+@pytest.mark.parametrize("env_id", list(NAMED))
 def test_every_dataset_of_gem_has_at_least_fifty_problems_here_and_says_whose_they_are(env_id: str) -> None:
     data = load(f"sample:{NAMED[env_id].sample}")
     assert len(data) >= 50
@@ -37,6 +36,11 @@ def test_the_files_are_what_the_templates_make(name: str) -> None:
     rows = write.mathematics(name) if name in write.MATH else write.asked(name)
     made = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     assert (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8") == made, "run python -m gem.datasets.samples.write"
+
+
+def test_the_programs_are_what_the_problems_make() -> None:
+    made = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in write.programming())
+    assert (FOLDER / "code.jsonl").read_text(encoding="utf-8") == made, "run python -m gem.datasets.samples.write"
 
 
 def test_the_samples_are_small() -> None:
@@ -120,5 +124,5 @@ def test_the_writer_makes_all_files_anew(tmp_path: Path) -> None:
     pytest.importorskip("PIL")
     write.main(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
-        f"{name}.jsonl" for name in (*write.MATH, *write.QA, "geometry3k")
+        f"{name}.jsonl" for name in (*write.MATH, *write.QA, "geometry3k", "code")
     }

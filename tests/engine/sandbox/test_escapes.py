@@ -54,7 +54,8 @@ def test_a_few_threads_are_allowed_and_hundreds_are_not(pool: Pool) -> None:
     )
     assert pool.run(start.format(8)).stdout == "started\n"
     many = pool.run(start.format(500))
-    assert (many.stdout, many.status) == ("", "error")
+    assert many.stdout == ""
+    assert many.status in ("error", "killed")  # the kernel refuses, or it is counted
 
 
 def test_a_daemon_thread_does_not_outlive_its_run(pool: Pool) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 import gem.sandbox
 from gem.errors import SandboxUnavailable
-from gem.sandbox import Level, Limits
+from gem.sandbox import Level, Limits, pool
 from gem.sandbox.pool import Pool
 
 
@@ -137,6 +137,34 @@ def test_a_forked_process_has_sandboxes_of_its_own() -> None:
     child.join()
     assert child.exitcode == 0
     assert gem.sandbox.run("print('after')").stdout == "after\n"
+
+
+def held(pid: int) -> set[str]:
+    """The sockets that a process has open."""
+    links = {os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir() if path.is_symlink()}
+    return {link for link in links if link.startswith("socket:")}
+
+
+@pytest.mark.skipif(gem.sandbox.level() == "disabled", reason="no sandbox here")
+def test_a_process_forked_during_a_run_holds_on_to_nothing() -> None:
+    pool.close_shared()
+    before = held(os.getpid())
+    gem.sandbox.run("print(1)")
+    running = threading.Thread(target=gem.sandbox.run, args=("import time\ntime.sleep(1)",))
+    running.start()
+    time.sleep(0.3)
+    child = os.fork()
+    if child == 0:  # an idle fork, as servers have them
+        time.sleep(60)
+        os._exit(0)
+    try:
+        sockets = held(os.getpid()) - before
+        assert sockets
+        assert until(lambda: not held(child) & sockets)  # else the zygotes would outlive us as long as it lives
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        running.join()
 
 
 def test_a_sandbox_is_replaced_after_many_runs(fresh: Pool, monkeypatch: pytest.MonkeyPatch) -> None:

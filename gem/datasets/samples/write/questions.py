@@ -43,7 +43,8 @@ def single(facts: Facts) -> Iterator[Asked]:
         born, _, died = years.partition(" to ")
         if role.endswith("s"):
             continue
-        yield Asked(f"In which year was the {role} {name} born?", [born], [name])
+        if born.isdigit():
+            yield Asked(f"In which year was the {role} {name} born?", [born], [name])
         yield Asked(f"When did {name} die?", [died, f"in {died}"], [name])
         yield Asked(f"From which country did {name} come?", [country], [name])
 
