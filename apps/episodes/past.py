@@ -54,9 +54,12 @@ def restore_kept(episode: Episode, turn: int, kept: Mapping[str, Any] | None) ->
 
 def restore_at(episode: Episode, turn: int) -> gem.Env:
     """The environment as it was after `turn`. Raises as `restore_kept`."""
-    if not episode.slow:
-        return replay.restore(replay.Identity(**episode.identity()), actions(episode)[:turn], infos(episode))
-    return restore_kept(episode, turn, episode.turns.filter(number=turn).values_list("state", flat=True).first())
+    identity = replay.Identity(**episode.identity())
+    if episode.slow:
+        kept = episode.turns.filter(number=turn).values_list("state", flat=True).first()
+        if kept is not None or episode.spec.replay != "taped":
+            return restore_kept(episode, turn, kept)
+    return replay.restore(identity, actions(episode)[:turn], infos(episode))
 
 
 def actions(episode: Episode) -> list[str]:

@@ -41,7 +41,6 @@ from gem.envs.shop.product import Catalogue, Product
 from gem.envs.shop.reward import Goal, Worth, worth
 from gem.envs.shop.webshop_files import load
 from gem.errors import InvalidArgument
-from gem.registry import register
 from gem.views import Link, LinksView
 
 FOUND_AT_MOST = 50
@@ -287,8 +286,3 @@ class WebShop(Game):
         if not self.over:
             link["act"] = f"\\boxed{{click[{piece.text}]}}"
         return link
-
-
-register("shop:WebShop-v0", WebShop)
-register("shop:WebShop-v0-easy", WebShop, hard=False, max_turns=20)
-register("shop:WebShop-v0-hard", WebShop, hard=True, max_turns=30)

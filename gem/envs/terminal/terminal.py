@@ -19,8 +19,9 @@ Rewards:
     the episode.
 
 Replay:
-    What came back of every command is kept with its turn, and with it the files: pages and branches use that. Playing
-    the actions again gives the same where the commands do not depend on clock or chance.
+    What came back of every command, and what it changed, is in the turn's `info["shell"]`: an episode is replayed from
+    its record without running anything. Verifying it runs every command again, which gives the same where they do not
+    depend on clock, chance or the programs of the machine.
 
 Source:
     GEM (arXiv 2510.01051), whose terminal environment runs the tasks of Terminal-Bench in Docker; tasks, checks and
@@ -35,13 +36,12 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from gem.ansi import plain, spans
-from gem.core import State
+from gem.core import Info, State, Step
 from gem.draw import Mixer, choice
 from gem.envs.game import Game, Played
-from gem.envs.terminal import easy, hard, medium
+from gem.envs.terminal import TURNS, easy, hard, medium
 from gem.envs.terminal.task import TASKS, Facts, Level, Place, Task, of_level
 from gem.errors import InvalidArgument
-from gem.registry import register
 from gem.sandbox.inside.tree import Tree
 from gem.sandbox.shell import EPOCH, Done, Shell, ShellLimits, execute
 from gem.views import Exchange, Key, Run, TerminalView
@@ -49,10 +49,14 @@ from gem.views import Exchange, Key, Run, TerminalView
 MODULES = (easy, medium, hard)
 """What added the tasks, in the order of their difficulty."""
 FINISH = "<finish></finish>"
-TURNS: dict[Level, int] = {"easy": 15, "medium": 25, "hard": 40}
 SHOWN_EXCHANGES = 25
 SHOWN_CHARS = 6_000
 """Of the output of one command, on the board."""
+UNRECORDED: dict[str, Any] = {
+    "output": "[what came back is not in the record]", "code": None, "shell": "", "changed": {}, "gone": [],
+    "checks": [["the checks are in the record", False]],
+}  # fmt: skip
+"""What a replay shows of a turn whose record is incomplete; nothing is run for it."""
 TURN_SECONDS = 60
 """Files changed in a turn say that they were changed so long after those of the turn before."""
 
@@ -93,6 +97,10 @@ class Terminal(Game):
         self.done: list[list[Any]] = []
         """Prompt, command, output and exit code of each command so far."""
         self._facts: Facts = {}
+        self._came: dict[str, Any] = {}
+        """What came out of the sandbox in this turn: an output and what it changed, or the result of the checks."""
+        self._fed: dict[str, Any] | None = None
+        """The same, from the record of an earlier play: then the sandbox is not asked."""
         self._checked: list[tuple[str, bool]] = []
 
     # ------------------------------------------------------------------ the episode
@@ -102,7 +110,7 @@ class Terminal(Game):
         self.task = TASKS[self.config.task] if self.config.task else choice(self.rng, of_level(self.config.level))
         self.tree, facts = self.task.prepare(self.rng)
         self._facts = json.loads(json.dumps(facts))
-        self.shell, self.done, self._checked = "", [], []
+        self.shell, self.done, self._checked, self._fed = "", [], [], None
 
     @property
     def asked(self) -> str:
@@ -124,13 +132,39 @@ class Terminal(Game):
         command = _command(match[0])
         if not command.strip():
             return "There is no command between <bash> and </bash>.", 0.0, "rule"
-        done = execute(command, self.tree, shell=self.shell, limits=self.limits)
-        output = _told(done, self.limits)
-        self.done.append([self.place, command, output, done.exit_code])
-        self.shell = done.shell or self.shell
-        if done.tree is not None:
-            self.tree = self._dated(done.tree)
+        self._came = self._run(command) if self._fed is None else self._fed
+        output = self._came["output"]
+        self.done.append([self.place, command, output, self._came["code"]])
+        self.shell = self._came["shell"] or self.shell
+        self.tree = _changed(self.tree, self._came)
         return plain(output) or "(no output)", 0.0, None
+
+    def step(self, action: str) -> Step:
+        """As `Game.step`; `info["shell"]` has what came out of the sandbox."""
+        self._came = {}
+        try:
+            observation, reward, terminated, truncated, info = super().step(action)
+        finally:
+            self._fed = None
+        if self._came:
+            info["shell"] = self._came
+        return observation, reward, terminated, truncated, info
+
+    def feed(self, recorded: Info, *, repeat: bool = False) -> None:
+        """As `Env.feed`; with `repeat` every command is run again."""
+        self._fed = None if repeat else {**UNRECORDED, **recorded.get("shell", {})}
+
+    def _run(self, command: str) -> dict[str, Any]:
+        """Run a command: its output and what it changed."""
+        done = execute(command, self.tree, shell=self.shell, limits=self.limits)
+        tree = self.tree if done.tree is None else self._dated(done.tree)
+        return {
+            "output": _told(done, self.limits),
+            "code": done.exit_code,
+            "shell": done.shell,
+            "changed": {path: entry for path, entry in tree.items() if self.tree.get(path) != entry},
+            "gone": [path for path in self.tree if path not in tree],
+        }
 
     def _dated(self, tree: Tree) -> Tree:
         """The tree with the times of the turn for what has changed: a clock that every replay shares."""
@@ -142,11 +176,15 @@ class Terminal(Game):
 
     def _check(self) -> float:
         """Run the checks; what they are worth."""
-        checks = self.task.checks(self._facts, Place(self.tree))
+        if self._fed is None:
+            self._came["checks"] = [list(check) for check in self.task.checks(self._facts, Place(self.tree))]
+        else:
+            self._came = self._fed
+        checks = self._came["checks"]
         self._checked = [(check[0], check[1]) for check in checks]
         gains = [check[1] for check in checks if len(check) == 2]
         kept = all(check[1] for check in checks if len(check) == 3)
-        return sum(gains) / len(gains) * (1.0 if kept else 0.5)
+        return float(sum(gains) / len(gains) * (1.0 if kept else 0.5))
 
     def _verdict(self) -> str:
         right = sum(right for _, right in self._checked)
@@ -240,6 +278,12 @@ def _command(text: str) -> str:
     return value[1:-1].replace("''", "'") if len(value) > 1 and value[0] == value[-1] == "'" else value
 
 
+def _changed(tree: Tree, came: dict[str, Any]) -> Tree:
+    """The tree after what a command changed, in the order of its paths."""
+    kept = {path: entry for path, entry in tree.items() if path not in came["gone"]} | came["changed"]
+    return {path: list(kept[path]) for path in sorted(kept)}
+
+
 def _told(done: Done, limits: ShellLimits) -> str:
     """What a command wrote, and how it ended where that is not plain."""
     words = {
@@ -258,22 +302,3 @@ def _exchange(place: str, command: str, output: str, code: int | None) -> Exchan
     if code:
         exchange["failed"] = True
     return exchange
-
-
-def _register(name: str, level: Level, max_turns: int) -> None:
-    register(
-        name,
-        Terminal,
-        replay="taped",
-        cost="slow",
-        tools=("bash",),
-        obstacle="gem.sandbox.shell:obstacle",
-        board="terminal",
-        level=level,
-        max_turns=max_turns,
-    )
-
-
-_register("terminal:Shell-v0", "easy", 25)
-for _level, _turns in TURNS.items():
-    _register(f"terminal:Shell-v0-{_level}", _level, _turns)

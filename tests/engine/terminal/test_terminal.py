@@ -7,8 +7,10 @@ import pytest
 import gem
 from gem.check import check
 from gem.core import Env
+from gem.envs.terminal import task, terminal
 from gem.envs.terminal.terminal import FINISH, SHOWN_CHARS, _command
 from gem.errors import EpisodeOver, InvalidArgument, SandboxUnavailable
+from gem.replay import Identity, TurnRecord, frames, restore, verify
 from gem.sandbox import shell
 
 ID = "terminal:Shell-v0"
@@ -166,6 +168,68 @@ def test_without_a_sandbox_it_cannot_be_made_and_says_why(monkeypatch: pytest.Mo
         gem.make(ID)
     with pytest.raises(SandboxUnavailable, match="no namespaces"):
         shell.execute("true", {})
+
+
+# ---------------------------------------------------------------- replay
+
+
+def recorded() -> tuple[Identity, list[TurnRecord], str]:
+    env = gem.make(ID, task="sort-names")
+    first, _ = env.reset(seed=1)
+    turns = []
+    for action in (
+        "<bash>date +%N >now; cat now; mkdir d; cd d</bash>",
+        "<bash>cat ../now; rm ../names.txt</bash>",
+        FINISH,
+    ):
+        observation, reward, *_, info = env.step(action)
+        turns.append(TurnRecord(action, observation, reward, json.loads(json.dumps(info))))
+    return Identity(ID, 1, 1, {"task": "sort-names"}), turns, first
+
+
+def test_a_record_is_replayed_without_running_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    identity, turns, _ = recorded()
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("something was run")
+
+    monkeypatch.setattr(terminal, "execute", refuse)
+    monkeypatch.setattr(task, "execute", refuse)
+    infos = [{}, *(turn.info for turn in turns)]
+    played = list(frames(identity, [turn.action for turn in turns], infos))
+    assert [(frame.observation, frame.reward) for frame in played[1:]] == [(t.observation, t.reward) for t in turns]
+    assert played[2].view["prompt"] == "agent:~/d$"
+    env = restore(identity, [turn.action for turn in turns[:2]], infos)
+    assert sorted(env.tree) == ["d", "now"]
+
+
+def test_verifying_runs_every_command_again_and_finds_what_depends_on_the_clock() -> None:
+    identity, turns, first = recorded()
+    difference = verify(identity, turns, first_observation=first)
+    assert difference is not None
+    assert (difference.turn, difference.field) == (1, "observation")
+    steady = gem.make(ID, task="sort-names")
+    steady.reset(seed=1)
+    observation, reward, *_, info = steady.step("<bash>sort -ru names.txt | tee sorted.txt</bash>")
+    assert (
+        verify(identity, [TurnRecord("<bash>sort -ru names.txt | tee sorted.txt</bash>", observation, reward, info)])
+        is None
+    )
+
+
+def test_what_is_not_in_a_record_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    identity, turns, _ = recorded()
+    monkeypatch.setattr(terminal, "execute", None)
+    played = list(frames(identity, [turns[0].action, FINISH], [{}, {}, {}]))
+    assert "not in the record" in played[1].observation
+    assert played[2].info["success"] is False
+
+
+def test_after_a_replay_commands_are_run() -> None:
+    identity, turns, _ = recorded()
+    for upto in (0, 1):
+        env = restore(identity, [turn.action for turn in turns[:upto]], [{}, *(turn.info for turn in turns)])
+        assert run(env, "echo $((6 * 7))") == "42"
 
 
 # ---------------------------------------------------------------- the picture
