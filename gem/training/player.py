@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from gem.agents.agent import Decision, Request
 from gem.draw import Source
@@ -127,8 +127,20 @@ class Player:
             if not self._free:
                 self._free.append(self.memories.popitem(last=False)[1].slot)
             memory = Memory(self._free.pop(), turns=request.turn - 1)
+            self._recall(memory, request)
         self.memories[key] = memory
         return memory
+
+    def _recall(self, memory: Memory, request: Request) -> None:
+        """Read again what was said and done before, where whoever asks has kept it."""
+        past: Sequence[Any] = getattr(request, "past", ())
+        if self.input_mode == "markov":
+            return
+        for turn, earlier in enumerate(past):
+            text = reading(earlier.observation, earlier.info)
+            (tokens,) = self.prompts.later([text]) if turn else self.prompts.first([text])
+            self._read(memory, tokens)
+            memory.sequences[-1].tokens += self.prompts.response(earlier.action)
 
     def _prompts(self, requests: Sequence[Request], memories: Sequence[Memory]) -> list[list[int]]:
         """What each sequence goes on with."""

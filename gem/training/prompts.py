@@ -58,6 +58,10 @@ class Prompts(Protocol):
         """Responses as text, without the token that ends them."""
         ...
 
+    def response(self, text: str) -> list[int]:
+        """An action as the tokens of a response, the one that ends it included."""
+        ...
+
 
 class NanoPrompts:
     """Plain text and a token that says: act now."""
@@ -81,6 +85,10 @@ class NanoPrompts:
     def text(self, responses: Sequence[Sequence[int]]) -> list[str]:
         """As `Prompts.text`."""
         return self.tokenizer.decode_batch([[one for one in ids if one != self.end] for ids in responses])
+
+    def response(self, text: str) -> list[int]:
+        """As `Prompts.response`."""
+        return [*self.tokenizer.encode(text).ids, self.end]
 
 
 TOKENIZER_CONFIG = {
@@ -122,6 +130,10 @@ class ChatPrompts:
         """As `Prompts.text`."""
         texts: list[str] = self.tokenizer.batch_decode(list(responses), skip_special_tokens=True)
         return texts
+
+    def response(self, text: str) -> list[int]:
+        """As `Prompts.response`."""
+        return [*self._ids(text), self.end]
 
     def _between(self) -> tuple[str, str]:
         """What the template puts between a response's end and the next text, and between that and the next response."""
