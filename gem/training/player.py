@@ -133,12 +133,12 @@ class Player:
         return memory
 
     def _recall(self, memory: Memory, past: Sequence[Exchange]) -> None:
-        """Read the earlier turns of an episode that another process played, or that was forgotten."""
-        for exchange, response in zip(past, self.prompts.written([one.action for one in past]), strict=True):
-            text = reading(exchange.observation, dict(exchange.info))
-            read = self.prompts.later if memory.sequences else self.prompts.first
-            self._read(memory, read([text])[0])
-            memory.sequences[-1].tokens += response
+        """Read again what was said and done before, where whoever asks has kept it."""
+        for turn, earlier in enumerate(past):
+            text = reading(earlier.observation, dict(earlier.info))
+            (tokens,) = self.prompts.later([text]) if turn else self.prompts.first([text])
+            self._read(memory, tokens)
+            memory.sequences[-1].tokens += self.prompts.response(earlier.action)
 
     def _prompts(self, requests: Sequence[Request], memories: Sequence[Memory]) -> list[list[int]]:
         """What each sequence goes on with."""

@@ -58,8 +58,8 @@ class Prompts(Protocol):
         """Responses as text, without the token that ends them."""
         ...
 
-    def written(self, texts: Sequence[str]) -> list[list[int]]:
-        """Responses that are known as texts only, with the token that ends them; the tokens may have been others."""
+    def response(self, text: str) -> list[int]:
+        """An action as the tokens of a response, the one that ends it included."""
         ...
 
 
@@ -86,9 +86,9 @@ class NanoPrompts:
         """As `Prompts.text`."""
         return self.tokenizer.decode_batch([[one for one in ids if one != self.end] for ids in responses])
 
-    def written(self, texts: Sequence[str]) -> list[list[int]]:
-        """As `Prompts.written`."""
-        return [[*encoded.ids, self.end] for encoded in self.tokenizer.encode_batch_fast(list(texts))]
+    def response(self, text: str) -> list[int]:
+        """As `Prompts.response`."""
+        return [*self.tokenizer.encode(text).ids, self.end]
 
 
 TOKENIZER_CONFIG = {
@@ -131,9 +131,9 @@ class ChatPrompts:
         texts: list[str] = self.tokenizer.batch_decode(list(responses), skip_special_tokens=True)
         return texts
 
-    def written(self, texts: Sequence[str]) -> list[list[int]]:
-        """As `Prompts.written`."""
-        return [[*self._ids(text), self.end] for text in texts]
+    def response(self, text: str) -> list[int]:
+        """As `Prompts.response`."""
+        return [*self._ids(text), self.end]
 
     def _between(self) -> tuple[str, str]:
         """What the template puts between a response's end and the next text, and between that and the next response."""
