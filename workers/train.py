@@ -166,6 +166,8 @@ class Reader:
         for path in self._new(self._folder / "exams", ".jsonl", self._exams):
             records.record_samples(self._claim, samples(path, exam=True))
         for path in self._new(self._folder / "checkpoints", "", self._checkpoints):
+            if int(path.name) <= self._claim.begins_after:
+                continue  # a fork's first one is its parent's
             records.record_checkpoint(self._claim, path)
             failpoint("checkpoint")
 

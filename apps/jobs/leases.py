@@ -59,6 +59,8 @@ class Claim:
     attempt: int
     request: Mapping[str, Any]
     """`Job.spec`."""
+    begins_after: int
+    """Of a training, the update that it goes on from if it is a fork."""
 
     @cached_property
     def spec(self) -> EvaluationSpec:
@@ -164,6 +166,7 @@ def _lease(shard: Shard) -> Claim:
         count=shard.count,
         attempt=attempt,
         request=job.spec,
+        begins_after=job.parent_update,
     )
 
 
