@@ -18,7 +18,6 @@ from gem.grading.math import alternatives, is_correct
 from gem.images import kind_of
 
 
-
 @pytest.mark.parametrize("env_id", list(NAMED))
 def test_every_dataset_of_gem_has_at_least_fifty_problems_here_and_says_whose_they_are(env_id: str) -> None:
     data = load(f"sample:{NAMED[env_id].sample}")
