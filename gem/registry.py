@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gem.arguments import check_arguments
 from gem.core import Env
-from gem.errors import InvalidArgument, MissingDependency, UnknownEnvironment
+from gem.errors import InvalidArgument, MissingDependency, SandboxUnavailable, UnknownEnvironment
 
 if TYPE_CHECKING:
     from gem.tools.kinds import Described
@@ -44,7 +44,8 @@ class EnvSpec:
     replay: Replay = "exact"
     """`exact`: follows from seed and actions. `taped`: outside outputs are stored. `none`: only shown."""
     cost: Cost = "fast"
-    """`fast` environments may be stepped in the web process."""
+    """`fast` environments may be stepped in the web process. `slow` ones take seconds for a step (a process, a
+    network), so only workers step them; making one, `reset`, `set_state` and `view` are quick all the same."""
     winnable: bool = True
     """Whether an episode can be solved within its turn limit."""
     turns: Turns = "multi"
@@ -56,6 +57,9 @@ class EnvSpec:
     `seat` leave one."""
     requires: tuple[str, ...] = ()
     """Packages beyond the engine's own, as one writes them to pip: reasoning-gym."""
+    obstacle: str = ""
+    """`module:function` that says why it cannot be played on this machine, with nothing if it can: a sandbox that the
+    kernel does not offer."""
     board: str = ""
     """The kind of its view where it is known beforehand; empty: make one and look."""
     summary: str = ""
@@ -64,6 +68,13 @@ class EnvSpec:
     def missing(self) -> list[str]:
         """Those of `requires` that are not installed now; nothing is imported to find out."""
         return [name for name in self.requires if not _is_installed(name)]
+
+    def hindrance(self) -> str:
+        """Why it cannot be played on this machine though every package is there; empty if it can."""
+        if not self.obstacle:
+            return ""
+        module, _, name = self.obstacle.partition(":")
+        return str(getattr(importlib.import_module(module), name)())
 
     @property
     def category(self) -> str:
@@ -154,6 +165,7 @@ def register(
     tools: Sequence[Described] = (),
     seats: int = 1,
     requires: Sequence[str] = (),
+    obstacle: str = "",
     board: str = "",
     summary: str = "",
     **kwargs: Any,
@@ -188,6 +200,7 @@ def register(
         names,
         seats,
         tuple(requires),
+        obstacle,
         board,
         summary,
     )
@@ -224,12 +237,16 @@ def make(env_id: str, **kwargs: Any) -> Env:
     Raises:
         UnknownEnvironment: if no such id is registered.
         MissingDependency: if a package that it needs is not installed; the message says how to install it.
+        SandboxUnavailable: if it runs programs and this machine cannot confine them.
         InvalidArgument: if an argument is unknown (the nearest is named) or has an impossible value.
     """
     env_spec = spec(env_id)
     missing = env_spec.missing()
     if missing:
         raise MissingDependency(env_id, missing)
+    hindrance = env_spec.hindrance()
+    if hindrance:
+        raise SandboxUnavailable(f"{env_id} cannot be played here. {hindrance}")
     factory = env_spec.load()
     given = {**env_spec.kwargs, **kwargs}
     several = env_spec.seats > 1 or "opponent" in env_spec.kwargs

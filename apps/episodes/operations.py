@@ -21,11 +21,12 @@ import gem
 from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.episodes.errors import ActionTooLong, EpisodeOver, NotFound, Outdated, Sealed
-from apps.episodes.models import Batch, Episode, Seat, Turn
+from apps.episodes.models import Batch, Episode, PendingTurn, Seat, Turn
+from apps.episodes.past import STAYS, restore_at
 from apps.episodes.text import MAX_ACTION_BYTES, shortened, storable, storable_json, what_was_replaced
 from apps.live import publish
 from gem import replay
-from gem.core import check_seed
+from gem.core import Step, check_seed
 from gem.errors import EnvironmentFailure, InvalidArgument, UnknownEnvironment, VersionChanged
 from gem.seats import rewards, success
 from gem.wrappers.wrapper_factory import wrap
@@ -140,9 +141,9 @@ def _branch(episode: Episode, turn: int, seats: Sequence[Occupant]) -> Episode:
     if turn == episode.turn_count and episode.status == Episode.Status.ENDED:
         raise EpisodeOver("Nothing can follow its last turn. Fork from an earlier one.")
     try:
-        env = replay.restore(replay.Identity(**episode.identity()), actions(episode)[:turn], infos(episode))
+        env = restore_at(episode, turn)
     except (VersionChanged, UnknownEnvironment) as error:
-        raise Outdated(f"{error} What was played stays here to read; a new episode plays by the new rules.") from error
+        raise Outdated(f"{error} {STAYS}") from error
     branch = Episode(
         parent=episode,
         parent_turn=turn,
@@ -160,7 +161,7 @@ def _branch(episode: Episode, turn: int, seats: Sequence[Occupant]) -> Episode:
         listed=episode.listed,
     )
     branch.save(force_insert=True)
-    past = list(episode.turns.filter(number__lte=turn).order_by("number"))
+    past = list(episode.turns.filter(number__lte=turn).defer(None).order_by("number"))
     for kept in past:
         kept.episode, kept.seq = branch, kept.number
     Turn.objects.bulk_create(past)
@@ -184,36 +185,6 @@ def lock(episode_id: str) -> Episode:
     return episode
 
 
-def restore(episode: Episode) -> gem.Env:
-    """The environment as it is after the last turn: from the cached state, or by playing all actions again.
-
-    Raises:
-        Outdated: if the environment has another version now than when the episode began, or is gone.
-    """
-    identity = replay.Identity(**episode.identity())
-    cached = episode.state
-    try:
-        if cached is None or cached["engine"] != gem.__version__:
-            return replay.restore(identity, actions(episode), infos(episode))
-        env = replay.make_env(identity)
-    except (VersionChanged, UnknownEnvironment) as error:
-        raise Outdated(f"{error} What was played stays here to read; a new episode plays by the new rules.") from error
-    env.set_state(cached["env"])
-    return env
-
-
-def actions(episode: Episode) -> list[str]:
-    """What was played so far, in order."""
-    return list(episode.turns.order_by("number").values_list("action", flat=True))
-
-
-def infos(episode: Episode) -> list[dict[str, Any]]:
-    """The recorded infos, that of the reset first; none where the actions alone give the same turns."""
-    if not replay.Identity(**episode.identity()).taped:
-        return []
-    return [episode.first_info, *episode.turns.order_by("number").values_list("info", flat=True)]
-
-
 def check_action(action: str) -> None:
     """Refuse a text that no episode keeps.
 
@@ -228,10 +199,18 @@ def check_action(action: str) -> None:
         )
 
 
-def record_turn(episode: Episode, env: gem.Env, action: str, *, extra_info: Mapping[str, Any] | None = None) -> Turn:
+def record_turn(
+    episode: Episode,
+    env: gem.Env,
+    action: str,
+    *,
+    extra_info: Mapping[str, Any] | None = None,
+    answer: Step | None = None,
+) -> Turn:
     """Step `env` (which `restore` returned) and append the turn; the caller's transaction holds the row locked.
 
-    `extra_info` is kept beside the environment's answer (an agent's `note`), never mixed into it.
+    `extra_info` is kept beside the environment's answer (an agent's `note`), never mixed into it. `answer` is what
+    `step` has returned already: a slow environment is stepped before the transaction begins.
 
     Raises:
         EpisodeOver: if no turn can follow.
@@ -247,7 +226,7 @@ def record_turn(episode: Episode, env: gem.Env, action: str, *, extra_info: Mapp
         extra["replaced"] = replaced
         action = storable(action)
     seat = episode.acting
-    observation, reward, terminated, truncated, info = _step(episode, env, action)
+    observation, reward, terminated, truncated, info = answer or step(episode, env, action)
     episode.turn_count += 1
     episode.seq += 1
     episode.terminated, episode.truncated = terminated, truncated
@@ -261,6 +240,7 @@ def record_turn(episode: Episode, env: gem.Env, action: str, *, extra_info: Mapp
         info=storable_json(info),
         extra=extra or None,
         seq=episode.seq,
+        state=_cached(env) if episode.slow else None,
     )
     turn.save(force_insert=True)
     _credit(episode, reward, info, over=terminated or truncated)
@@ -342,9 +322,14 @@ def verify(episode: Episode) -> replay.Difference | None:
     )
 
 
-def _step(episode: Episode, env: gem.Env, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+def step(episode: Episode, env: gem.Env, action: str) -> Step:
+    """Let `env` take the turn; nothing is written.
+
+    Raises:
+        EnvironmentFailure: the environment broke.
+    """
     try:
-        observation, reward, terminated, truncated, info = env.step(action)
+        observation, reward, terminated, truncated, info = env.step(storable(action))
     except Exception as error:  # an environment may break in any way; the episode says so
         raise EnvironmentFailure(
             f"{episode.env_id} broke at turn {episode.turn_count + 1}: {type(error).__name__}: {error}"
@@ -385,6 +370,7 @@ def _end(episode: Episode, status: Episode.Status) -> None:
     episode.status = status
     episode.ended = timezone.now()
     episode.state = None
+    PendingTurn.objects.filter(episode=episode).delete()
     episode.seats.exclude(held="").update(held="")
 
 

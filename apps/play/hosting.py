@@ -20,10 +20,11 @@ from django.db.models.functions import Greatest, Now
 
 import gem
 from apps.agents.models import Agent
-from apps.episodes import operations
+from apps.episodes import operations, past
 from apps.episodes.models import Episode, Seat, Turn
 from apps.play.models import Show
 from gem.agents import Decision
+from gem.core import Step
 
 logger = logging.getLogger(__name__)
 
@@ -129,7 +130,7 @@ def begin_again(episode_id: str) -> Start:
     last = episode.turns.order_by("number").last()
     return Start(
         episode=episode,
-        env=operations.restore(episode),
+        env=past.restore(episode),
         agent_kinds={seat.number: seat.agent.kind for seat in seats},
         observation=last.observation if last else episode.first_observation,
         info=last.info if last else episode.first_info,
@@ -137,8 +138,25 @@ def begin_again(episode_id: str) -> Start:
 
 
 @transaction.atomic
-def take_turn(episode_id: str, token: UUID, env: gem.Env, number: int, decision: Decision) -> Taken | float | None:
+def is_due(episode_id: str, token: UUID) -> bool | float:
+    """Whether the next turn is wanted now, or the seconds still to wait: asked before a slow environment is stepped.
+
+    Raises:
+        LeaseLost: the show belongs to another host.
+    """
+    show, wait = _own(episode_id, token)
+    if show.paused and not show.turns_due:
+        return False
+    return wait if wait > EARLY_SECONDS else True
+
+
+@transaction.atomic
+def take_turn(
+    episode_id: str, token: UUID, env: gem.Env, number: int, decision: Decision, answer: Step | None = None
+) -> Taken | float | None:
     """Record turn `number` if it is wanted now: the turn, the seconds still to wait, or None if it is not wanted.
+
+    With an `answer` the environment has been stepped already, and the turn is recorded in any case.
 
     Raises:
         LeaseLost: the show or the turn belongs to another host.
@@ -148,15 +166,15 @@ def take_turn(episode_id: str, token: UUID, env: gem.Env, number: int, decision:
     show, wait = _own(episode_id, token)
     if episode.turn_count + 1 != number:
         raise LeaseLost(f"Turn {number} of {episode_id} is not to be played any longer.")
-    if show.paused and not show.turns_due:
+    if answer is None and show.paused and not show.turns_due:
         return None
-    if wait > EARLY_SECONDS:
+    if answer is None and wait > EARLY_SECONDS:
         return wait
-    turn = operations.record_turn(episode, env, decision.action, extra_info=_extra(decision))
+    turn = operations.record_turn(episode, env, decision.action, extra_info=_extra(decision), answer=answer)
     turn = operations.play_held(episode, env) or turn
     Show.objects.filter(pk=episode_id).update(
         attempt=0,
-        turns_due=F("turns_due") - 1 if show.paused else 0,
+        turns_due=Greatest(F("turns_due") - 1, 0) if show.paused else 0,
         next_turn_at=Greatest(F("next_turn_at") + timedelta(seconds=show.pace), Now()),
         **({"lease_token": None, "lease_until": None} if episode.over else {}),
     )

@@ -12,6 +12,7 @@ from gem.cli.screen import open_screen
 from gem.cli.words import count
 from gem.errors import EnvironmentFailure, GemError, UsageError
 from gem.seats import SPECTATOR, perceived, rewards, success
+from gem.typed import as_action
 
 if TYPE_CHECKING:
     from gem.core import Info, Step
@@ -49,6 +50,7 @@ def run(env_id: str, seed: int | None, seat: int | None, opponent: str | None, p
         if action is None:
             print(f"You left after {count(turn, 'turn')} with a return of {_returns(totals)}.")
             return 0
+        action = as_action(env, action, acting)
         if before not in action and "\\boxed{" not in action and not _is_for_a_tool(env, action):
             action = f"{before}{action}{after}"
         observation, reward, terminated, truncated, info = _step(env, action, turn + 1)

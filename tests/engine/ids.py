@@ -11,7 +11,7 @@ and several together. `test_reasoning_gym.py` goes through all."""
 def played() -> list[str]:
     """Ids, in the order of registration."""
     few = {f"rg:{name}" for name in REASONING}
-    found = [spec for spec in gem.registry.specs() if spec.category != "rg" or spec.id in few]
+    found = [spec for spec in gem.registry.specs() if spec.category not in {"rg", "terminal"} or spec.id in few]
     if gem.sandbox.level() == "disabled":  # programs cannot be run here
         found = [spec for spec in found if spec.board != "code"]
     return [spec.id for spec in found]

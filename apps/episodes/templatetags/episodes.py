@@ -19,6 +19,7 @@ from gem.views import Cell, CodeTest, View
 register = template.Library()
 
 _BOXED = re.compile(r"\\boxed\{(.*?)\}", re.DOTALL)
+_TAGGED = re.compile(r"<bash>(.*?)</bash>|<(finish)>", re.DOTALL)
 _KEYS = {"ArrowUp": "↑", "ArrowDown": "↓", "ArrowLeft": "←", "ArrowRight": "→", " ": "space"}
 
 STATES = {
@@ -35,7 +36,7 @@ STATES = {
 @register.filter
 def bare(action: str) -> str:
     r"""The action inside its box, `reveal 7 2` of `\boxed{reveal 7 2}`; other text as it is, on one line."""
-    boxes = _BOXED.findall(action)
+    boxes = _BOXED.findall(action) or ["".join(tagged) for tagged in _TAGGED.findall(action)]
     return " ".join((boxes[-1] if boxes else action).split())
 
 
@@ -61,6 +62,13 @@ def calls_of(turn: Turn | None) -> list[ToolCall]:
 def seat_ordinal(number: int) -> str:
     """What pages call the seat with this number: `first` for 0."""
     return ORDINALS[number]
+
+
+@register.filter
+def unsaid(action: str, view: View) -> str:
+    """The text that a person typed, of an action that the view's `say` made of it."""
+    say = view.get("say")
+    return action.removeprefix(say[0]).removesuffix(say[1]) if isinstance(say, tuple | list) else action
 
 
 @register.filter

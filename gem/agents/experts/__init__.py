@@ -30,6 +30,7 @@ from gem.agents.experts.sudoku import complete
 from gem.agents.experts.tic_tac_toe import search_all
 from gem.agents.experts.tools import search_question
 from gem.agents.experts.tower_of_hanoi import move_shortest
+from gem.agents.experts.web_shop import shop_around
 from gem.agents.experts.wiki_game import search_links
 from gem.agents.experts.word_search import read_lines
 from gem.agents.experts.wordle import guess_word
@@ -62,6 +63,7 @@ EXPERTS: Mapping[str, Solver] = {
     **{f"logic:RuleTaker-d{depth}": derive_statement for depth in LOGIC_DEPTHS},
     **dict.fromkeys(QA, look_up),
     **{f"{env_id}-search": look_up for env_id in SEARCH},
+    "shop:WebShop": shop_around,
 }
 """Category and family to solver. A new one adds a line here."""
 FIRST: Mapping[str, Callable[[Request], Decision | None]] = {f"{env_id}-search": search_question for env_id in SEARCH}

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 import gem
-from apps.episodes import operations
+from apps.episodes import operations, past
 from apps.episodes.models import Episode
 from apps.episodes.tool_calls import tool_calls, visible
 from gem.registry import ENV_REGISTRY
@@ -97,10 +97,10 @@ def test_a_branch_keeps_what_the_tools_said(ended: Episode) -> None:
     before = Repeat.asked
     branch = operations.fork(ended, 2, seats=[])
     assert Repeat.asked == before
-    env = operations.restore(branch)
+    env = past.restore(branch)
     assert env.get_state()["wrapper"]["tool_use_counter"] == 1
     branch.state = None
-    assert operations.restore(branch).get_state() == env.get_state()
+    assert past.restore(branch).get_state() == env.get_state()
     assert Repeat.asked == before
 
 
