@@ -44,11 +44,9 @@ def _build(corpus: Path, name: str | None, replace: bool) -> int:
 def _list() -> int:
     from gem.tools import search_index  # noqa: PLC0415 (as above)
 
-    found = [search_index.Index(folder) for folder in search_index.indexes()]
-    if not found:
-        print(f"There is no index in {search_index.indexes_folder()}. gemweb index build CORPUS.jsonl makes one.")
-        return 0
-    rows = [[one.folder.name, one.fingerprint, f"{len(one):,}", one.manifest["corpus_sha256"][:16]] for one in found]
+    names = [search_index.BUNDLED, *(folder.name for folder in search_index.indexes())]
+    found = [(name, search_index.open_index(name)) for name in names]
+    rows = [[name, one.fingerprint, f"{len(one):,}", one.manifest["corpus_sha256"][:16]] for name, one in found]
     table(["name", "index", "passages", "corpus"], rows)
     return 0
 

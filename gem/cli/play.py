@@ -51,7 +51,7 @@ def run(env_id: str, seed: int | None, seat: int | None, opponent: str | None, p
             print(f"You left after {count(turn, 'turn')} with a return of {_returns(totals)}.")
             return 0
         action = as_action(env, action, acting)
-        if before not in action and "\\boxed{" not in action:
+        if before not in action and "\\boxed{" not in action and not _is_for_a_tool(env, action):
             action = f"{before}{action}{after}"
         observation, reward, terminated, truncated, info = _step(env, action, turn + 1)
         turn += 1
@@ -141,6 +141,11 @@ def _ask(env: gem.Env, turn: int, rules: str, observation: str, info: Info) -> s
             print(_hint(env, turn, observation, info))
         elif typed:
             return typed
+
+
+def _is_for_a_tool(env: gem.Env, action: str) -> bool:
+    asks = getattr(env, "asks_for_tool", None)
+    return asks is not None and bool(asks(action))
 
 
 def _documentation(env: gem.Env) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from gem.cli.words import table
-from gem.sandbox import ladder, layout
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,6 +13,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run() -> int:
     """Try the levels; 1 if none works."""
+    from gem.sandbox import ladder, layout  # noqa: PLC0415 (a quick start for the other commands)
+
     chosen = ladder.choice()
     print(chosen.said)
     if chosen.probes:

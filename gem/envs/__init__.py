@@ -7,3 +7,4 @@ from gem.envs import problems as problems
 from gem.envs import reasoning as reasoning
 from gem.envs import shop as shop
 from gem.envs import terminal as terminal
+from gem.envs import with_tools as with_tools

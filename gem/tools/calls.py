@@ -7,17 +7,20 @@ OpenAI-compatible server answered as such a text.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
 
+from gem.tools.tags import between
 from gem.tools.tool import Call
 
 _BLOCK = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
 """A block that the text ends in counts as well: a model that stops at the closing tag does not write it."""
-_TAGGED = re.compile(r"\s*<tool_name>(.*?)</tool_name>\s*(?:<arguments>(.*?)</arguments>\s*)?", re.DOTALL)
 _OPENED = re.compile(r"\s*[{<]")
 
+DEEPEST = 32
+"""Levels of lists and objects that arguments may have: they have to be recorded, and sent on."""
 HELP = 'Write <tool_call>{"name": "...", "arguments": {...}}</tool_call>.'
 
 
@@ -56,7 +59,7 @@ def _message(action: str) -> list[Any] | None:
     if not action.lstrip().startswith(("{", "[")):
         return None
     try:
-        read = json.loads(action)
+        read = _loads(action)
     except (ValueError, RecursionError):
         return None
     calls = read.get("tool_calls") if isinstance(read, dict) else read
@@ -73,11 +76,12 @@ def _of_openai(one: Mapping[str, Any], end: int) -> Call:
 
 
 def _of_block(text: str, end: int) -> Call:
-    tagged = _TAGGED.fullmatch(text)
-    if tagged:
-        return _call(tagged[1].strip(), tagged[2], end)
+    name = between(text, "<tool_name>", "</tool_name>")
+    if name and not text[: name.start].strip():
+        arguments = between(text, "<arguments>", "</arguments>", name.end)
+        return _call(name.text.strip(), arguments and arguments.text, end)
     try:
-        read = json.loads(text)
+        read = _loads(text)
     except (ValueError, RecursionError) as error:
         return Call("", {}, end, f"The call is not JSON: {_said(error)}. {HELP}")
     if not isinstance(read, dict):
@@ -90,15 +94,47 @@ def _call(name: object, arguments: object, end: int) -> Call:
         return Call("", {}, end, f"The call has no name. {HELP}")
     if isinstance(arguments, str):
         try:
-            arguments = json.loads(arguments) if arguments.strip() else {}
+            arguments = _loads(arguments) if arguments.strip() else {}
         except (ValueError, RecursionError) as error:
             return Call(name, {}, end, f"The arguments of {name} are not JSON: {_said(error)}. {HELP}")
     if arguments is None:
         arguments = {}
     if not isinstance(arguments, dict):
         return Call(name, {}, end, f"The arguments of {name} are no JSON object. {HELP}")
+    if _is_deep(arguments):
+        return Call(name, {}, end, f"The arguments of {name} are nested too deeply.")
     return Call(name, arguments, end)
 
 
 def _said(error: Exception) -> str:
     return str(error) or "it is nested too deeply"
+
+
+def _loads(text: str) -> Any:
+    """JSON as the standard has it: no number that is none.
+
+    Raises:
+        ValueError, RecursionError: if it is something else.
+    """
+    return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large")
+    return number
+
+
+def _is_deep(value: Any) -> bool:
+    level: list[Any] = [value]
+    for _ in range(DEEPEST):
+        inside = (inner for one in level for inner in (one.values() if isinstance(one, dict) else one))
+        level = [inner for inner in inside if isinstance(inner, dict | list)]
+        if not level:
+            return False
+    return True

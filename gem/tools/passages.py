@@ -23,7 +23,7 @@ def passage_of(row: Mapping[str, Any]) -> Passage:
     contents = row.get("contents")
     if isinstance(contents, str):
         title, _, text = contents.partition("\n")
-        return Passage(title.strip('"'), text)
+        return Passage(title, text)
     named, told = row.get("title", ""), row.get("text")
     if not isinstance(named, str) or not isinstance(told, str):
         raise ValueError("it has neither a text nor contents")

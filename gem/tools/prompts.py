@@ -9,8 +9,8 @@ from gem.tools.schema import Function
 from gem.tools.tool import BaseTool
 
 LAST_USE = "That was the last use of a tool in this episode. Act now, or give your final answer."
-NOT_RUN = "Not carried out: no more uses of tools are left in this episode."
-NOT_RECORDED = "[The record of this episode has no output for this call.]"
+NOT_RUN = "Not carried out: no more uses of tools were left."
+NOT_RECORDED = "[The record of this episode does not say what came from outside here.]"
 
 _HEADING = "You may use tools before you act. A message that uses a tool is not an action."
 _NATIVE = (

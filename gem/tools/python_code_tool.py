@@ -6,18 +6,23 @@ The code runs in the sandbox (`gem.sandbox`), without network and files, each ti
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 from typing import Annotated, Any, ClassVar
 
 from gem import sandbox
 from gem.errors import InvalidArgument, SandboxUnavailable
+from gem.tools.tags import Tagged, between
 from gem.tools.tool import BaseTool, Call, Output
 
 TIMEOUT = 5.0
 """Seconds, as in GEM."""
 LONGEST_TIMEOUT = 60.0
 
-_BLOCK = re.compile(r"<python>(?P<tag>.*?)</python>|```\n?python(?P<fence>.*?)```", re.DOTALL)
+_FORMS = (("<python>", "</python>"), ("```python", "```"), ("```\npython", "```"))
 _UNDEFINED = "is not defined"
+_LINE = re.compile(r'(?<=File "main.py", line )\d+')
 PRELUDE = """\
 import bisect, cmath, collections, copy, datetime, decimal, fractions, functools, heapq, itertools, json, math
 import operator, random, re, statistics, string, sys, time
@@ -70,12 +75,10 @@ class PythonCodeTool(BaseTool):
 
     def find(self, action: str) -> Call | None:
         """The first complete block, or all of them."""
-        blocks = list(_BLOCK.finditer(action))
+        blocks = list(_blocks(action) if self.all_blocks else islice(_blocks(action), 1))
         if not blocks:
             return None
-        taken = blocks if self.all_blocks else blocks[:1]
-        code = "\n".join((block["tag"] if block["tag"] is not None else block["fence"]).strip("\n") for block in taken)
-        return Call(self.name, {"code": code}, taken[-1].end())
+        return Call(self.name, {"code": "\n".join(block.text.strip("\n") for block in blocks)}, blocks[-1].end)
 
     def run(self, code: Annotated[str, "a complete program, which prints what you want to know"]) -> Output:
         """As `BaseTool.run`; what went wrong is part of the text."""
@@ -83,7 +86,8 @@ class PythonCodeTool(BaseTool):
         try:
             result = sandbox.run(code, limits=limits)
             if result.status == "error" and _UNDEFINED in result.stderr:
-                result = sandbox.run(f"{PRELUDE}\n{code}", limits=limits)
+                result = sandbox.run(PRELUDE + code, limits=limits)
+                result = replace(result, stderr=_LINE.sub(_own_line, result.stderr))
         except SandboxUnavailable as error:
             return Output(f"Code cannot be run here: {error}", error=True)
         details = {"sandbox": result.level, "status": result.status}
@@ -118,5 +122,19 @@ class PythonCodeTool(BaseTool):
             "output": "The program printed more than it may; the rest is missing.",
             "killed": "The program was ended because it did what the sandbox does not allow.",
         }
-        parts = [result.stdout.rstrip("\n"), stderr, ended.get(result.status, "")]
-        return "\n".join(part for part in parts if part).lstrip(" \n")
+        wrong = "\n".join(part for part in (stderr, ended.get(result.status, "")) if part)
+        return (f"{result.stdout}\n{wrong}" if wrong else result.stdout).lstrip(" \n")
+
+
+def _own_line(number: re.Match[str]) -> str:
+    """A line of the program, counted without the lines that were put before it."""
+    return str(int(number[0]) - PRELUDE.count("\n"))
+
+
+def _blocks(action: str) -> Iterator[Tagged]:
+    """The complete blocks, in their order."""
+    after = 0
+    while found := [block for form in _FORMS if (block := between(action, *form, after))]:
+        first = min(found, key=lambda block: block.start)
+        yield first
+        after = first.end

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -30,27 +31,24 @@ K1, B = 1.5, 0.75
 LANGUAGE = "english"
 LONGEST_QUERY = 2000
 """Characters of a query that are looked at."""
+BUNDLED = "wikigame"
+"""The name of an index that comes with the package: the pages that WikiGame is played on."""
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 PACKAGES = ("bm25s", "PyStemmer")
 
 
 class Index:
-    """A saved index; any thread may search it.
+    """Passages that can be searched; any thread may do it. `open_index` gives one.
 
-    Raises:
-        InvalidArgument: if there is no index in the folder, or one of another format.
-        MissingDependency: if the packages that search are not installed.
+    Args:
+        manifest: what is in it, and how it was made.
+        bm25: the scores, of bm25s.
+        passage: the passage of a number.
     """
 
-    def __init__(self, folder: Path) -> None:
-        bm25s, _ = _packages()
-        import numpy as np  # noqa: PLC0415 (slow to import)
-
-        self.folder = folder
-        self.manifest: dict[str, Any] = _manifest(folder)
-        self._bm25 = bm25s.BM25.load(folder, mmap=True, show_progress=False)
-        self._places = np.load(folder / "places.npy", mmap_mode="r")
-        self._passages = np.memmap(folder / "passages.jsonl", dtype=np.uint8, mode="r")
+    def __init__(self, manifest: dict[str, Any], bm25: Any, passage: Callable[[int], Passage]) -> None:
+        self.manifest = manifest
+        self._bm25, self._passage = bm25, passage
 
     def __len__(self) -> int:
         """How many passages there are."""
@@ -74,26 +72,56 @@ class Index:
         best = found[np.lexsort((found, -scores[found]))][:topk]
         return [self._passage(int(number))._replace(score=float(scores[number])) for number in best]
 
-    def _passage(self, number: int) -> Passage:
-        line = self._passages[self._places[number] : self._places[number + 1]].tobytes()
-        title, text = json.loads(line)
+
+def load(folder: Path) -> Index:
+    """The index in a folder, with its arrays mapped into memory.
+
+    Raises:
+        InvalidArgument: if there is no index, or one of another format.
+        MissingDependency: if the packages that search are not installed.
+    """
+    bm25s, _ = _packages()
+    import numpy as np  # noqa: PLC0415 (slow to import)
+
+    manifest = _manifest(folder)
+    bm25 = bm25s.BM25.load(folder, mmap=True, show_progress=False)
+    places = np.load(folder / "places.npy", mmap_mode="r")
+    lines = np.memmap(folder / "passages.jsonl", dtype=np.uint8, mode="r")
+
+    def passage(number: int) -> Passage:
+        title, text = json.loads(lines[places[number] : places[number + 1]].tobytes())
         return Passage(title, text)
+
+    return Index(manifest, bm25, passage)
 
 
 @lru_cache(maxsize=32)
-def _opened(folder: Path, _changed: float) -> Index:
-    return Index(folder)
+def _loaded(folder: Path, _changed: float) -> Index:
+    return load(folder)
+
+
+@lru_cache(maxsize=1)
+def _bundled() -> Index:
+    """The pages that come with the package, indexed in memory."""
+    bm25s, _ = _packages()
+    from gem.data.wiki import PAGES_HASH, bundled  # noqa: PLC0415 (only where they are searched)
+
+    passages = [Passage(page.title, page.text) for page in bundled().pages()]
+    manifest = _described(PAGES_HASH, len(passages))
+    return Index(manifest, _scored(bm25s, [f"{one.title}\n{one.text}" for one in passages]), passages.__getitem__)
 
 
 def open_index(name: str | Path) -> Index:
-    """The index of this name, or in this folder; one for each process.
+    """The index of this name, or in this folder; one for each process. `BUNDLED` is always there.
 
     Raises:
-        InvalidArgument, MissingDependency: as `Index`.
+        InvalidArgument, MissingDependency: as `load`.
     """
+    if name == BUNDLED:
+        return _bundled()
     folder = folder_of(name)
     manifest = folder / "manifest.json"
-    return _opened(folder.resolve(), manifest.stat().st_mtime if manifest.exists() else 0.0)
+    return _loaded(folder.resolve(), manifest.stat().st_mtime if manifest.exists() else 0.0)
 
 
 def folder_of(name: str | Path) -> Path:
@@ -128,9 +156,11 @@ def build(corpus: Path, folder: Path, *, replace: bool = False) -> Index:
 
     Raises:
         InvalidArgument: if the corpus cannot be read or is empty, or the folder is taken and `replace` is not given.
-        MissingDependency: as `Index`.
+        MissingDependency: as `load`.
     """
     bm25s, _ = _packages()
+    if folder == folder_of(BUNDLED):
+        raise InvalidArgument(f"{BUNDLED} is the name of the index that comes with gem; choose another one.")
     if folder.exists() and not replace:
         raise InvalidArgument(f"There is something at {folder} already; --replace puts the new index in its place.")
     if folder.exists() and any(folder.iterdir()) and not (folder / "manifest.json").exists():
@@ -161,18 +191,27 @@ def _write(bm25s: Any, corpus: Path, folder: Path) -> None:
             texts.append(f"{title}\n{text}")
     if not texts:
         raise InvalidArgument(f"{corpus} has no passages.")
+    _scored(bm25s, texts).save(folder, show_progress=False)
+    np.save(folder / "places.npy", np.array(places, dtype=np.int64))
+    manifest = _described(digest.hexdigest(), len(texts))
+    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
+
+
+def _scored(bm25s: Any, texts: Sequence[str]) -> Any:
     bm25 = bm25s.BM25(k1=K1, b=B, method="lucene")
     bm25.index(_tokenize(texts), show_progress=False)
-    bm25.save(folder, show_progress=False)
-    np.save(folder / "places.npy", np.array(places, dtype=np.int64))
-    manifest = {
+    return bm25
+
+
+def _described(corpus_sha256: str, passages: int) -> dict[str, Any]:
+    """The manifest of an index."""
+    return {
         "format": FORMAT,
-        "corpus_sha256": digest.hexdigest(),
-        "passages": len(texts),
+        "corpus_sha256": corpus_sha256,
+        "passages": passages,
         "method": {"name": "lucene", "k1": K1, "b": B, "language": LANGUAGE},
         "made_with": {package: version(package) for package in PACKAGES},
     }
-    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
 
 
 def _read(corpus: Path, digest: Any) -> Iterator[Passage]:
@@ -212,6 +251,7 @@ def _packages() -> tuple[Any, Any]:
         import Stemmer  # type: ignore[import-not-found]  # noqa: PLC0415
     except ImportError as error:
         raise MissingDependency("An index of passages", PACKAGES) from error
+    logging.getLogger("bm25s").setLevel(logging.WARNING)  # it asks for its debugging messages by itself
     return bm25s, Stemmer
 
 

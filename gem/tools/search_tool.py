@@ -6,7 +6,6 @@ It asks a server, as GEM's does, or an index on this machine (see `gem.tools.sea
 from __future__ import annotations
 
 import os
-import re
 from typing import Annotated, Any, ClassVar
 
 from gem.errors import InvalidArgument, MissingDependency, ToolError
@@ -17,6 +16,7 @@ from gem.tools.tool import BaseTool, Output
 TIMEOUT = 5.0
 """Seconds, as in GEM."""
 TOPK = 3
+AUTO = "auto"
 MOST = 100
 
 
@@ -41,10 +41,11 @@ class SearchTool(BaseTool):
             search_url: the address of a server.
             topk: passages in an answer.
             timeout: seconds for a server's answer.
-            index: the name or folder of an index, instead of a server.
+            index: the name or folder of an index, instead of a server; "wikigame" comes with the package.
 
         Without `search_url` and `index`, those in the environment variables `SEARCH_URL` and `GEM_SEARCH_INDEX` are
-        asked when an episode begins.
+        asked when an episode begins. With `index="auto"` too, and "wikigame" if neither is set: the built-in samples
+        of question sets ask about its pages.
 
         Raises:
             InvalidArgument: if an argument is impossible, or both a server and an index are named.
@@ -56,7 +57,7 @@ class SearchTool(BaseTool):
             raise InvalidArgument(f"topk is from 1 to {MOST}, and the timeout more than 0 s.")
         self.search_url = None if search_url is None else search_server.check_url(search_url)
         self.topk, self.timeout, self.index = topk, timeout, index
-        self.repeatable = index is not None
+        self.repeatable = index is not None and not (index == AUTO and os.environ.get("SEARCH_URL"))
 
     def reset(self) -> None:
         """As `BaseTool.reset`: there has to be something to search."""
@@ -91,10 +92,10 @@ class SearchTool(BaseTool):
 
     def _engine(self) -> tuple[str | None, str]:
         """The server's address, or the index."""
-        if self.index is not None:
-            return None, self.index
+        if self.index not in (None, AUTO):
+            return None, str(self.index)
         url = self.search_url or os.environ.get("SEARCH_URL")
-        index = os.environ.get("GEM_SEARCH_INDEX", "")
+        index = os.environ.get("GEM_SEARCH_INDEX") or (search_index.BUNDLED if self.index == AUTO else "")
         if not url and not index:
             raise ToolError(
                 "There is nothing to search: name an index or a search_url, or set GEM_SEARCH_INDEX or SEARCH_URL."
@@ -109,12 +110,8 @@ class SearchTool(BaseTool):
             raise ToolError(str(error)) from error
 
 
-_SPACES = re.compile(r"\s+")
-
-
 def _listed(passages: list[Passage]) -> str:
     """The passages as GEM writes them."""
     if not passages:
         return "Nothing was found."
-    lines = [f"Doc {i}(Title: {title}) {_SPACES.sub(' ', text)}\n" for i, (title, text, _) in enumerate(passages, 1)]
-    return "".join(lines)
+    return "".join(f"Doc {i}(Title: {title}) {text}\n" for i, (title, text, _) in enumerate(passages, 1))

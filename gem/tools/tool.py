@@ -14,7 +14,6 @@ An agent then writes `<count>some text</count>`, or calls the function `count` w
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -23,6 +22,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 from gem.core import Remembers
 from gem.errors import ToolError
 from gem.tools.schema import Function, check_call, function_of
+from gem.tools.tags import between
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,6 @@ class Output(NamedTuple):
     error: bool = False
     details: Mapping[str, Any] = {}
     """What else is worth a place in the record: the level of the sandbox, the hash of the corpus."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Tags:
-    """How a tool is asked for by tags of its own."""
-
-    pattern: re.Pattern[str]
-    parameter: str
 
 
 class BaseTool(Remembers):
@@ -129,8 +121,8 @@ class BaseTool(Remembers):
 
     def find(self, action: str) -> Call | None:
         """The first complete call in an action."""
-        match = self._tags.pattern.search(action)
-        return match and Call(self._function["function"]["name"], {self._tags.parameter: match[1].strip()}, match.end())
+        found = between(action, f"<{self.name}>", f"</{self.name}>")
+        return found and Call(self.name, {self._parameter: found.text.strip()}, found.end)
 
     def told(self, output: str) -> str:
         """The output as the agent reads it."""
@@ -140,7 +132,7 @@ class BaseTool(Remembers):
         """What an agent is told about the tool before an episode begins."""
         description = self._function["function"]["description"]
         return (
-            f"{description} To use it, write <{self.name}> {self._tags.parameter} </{self.name}>; "
+            f"{description} To use it, write <{self.name}> {self._parameter} </{self.name}>; "
             "what it gives comes back in <output> ... </output>."
         )
 
@@ -163,11 +155,10 @@ class BaseTool(Remembers):
         description = inspect.getdoc(type(self)) or self.name
         return function_of(self.name, description.partition("\n\n")[0].replace("\n", " "), self.run)
 
-    @cached_property
-    def _tags(self) -> _Tags:
-        name = re.escape(self.name)
-        parameter = next(iter(self._function["function"]["parameters"]["properties"]), "text")
-        return _Tags(re.compile(rf"<{name}>(.*?)</{name}>", re.DOTALL), parameter)
+    @property
+    def _parameter(self) -> str:
+        """What the text between the tags is."""
+        return next(iter(self._function["function"]["parameters"]["properties"]), "text")
 
 
 def is_opaque(tool: BaseTool) -> bool:

@@ -23,6 +23,8 @@ logger = logging.getLogger(__name__)
 
 Format = Literal["tags", "native"]
 
+MOST_CALLS = 16
+"""Calls in one action that are carried out."""
 MAX_OUTPUT = 16_000
 """Characters of a tool's output that are kept."""
 
@@ -153,9 +155,13 @@ class ToolEnvWrapper(EnvWrapper):
         self.tool_use_counter = self.tool_success_counter = 0
         observation, info = self.env.reset(seed=seed)
         self._over, self._suffix = False, info.get("suffix")
-        told = (tape and tape.instructions) or self._instructions(live=tape is None)
         info = {**info, **self._counters(), **before, "use_tool": False}
-        if any(tool.told_from_outside for tool in self.tools):
+        from_outside = any(tool.told_from_outside for tool in self.tools)
+        if tape and from_outside:
+            told = tape.instructions or prompts.NOT_RECORDED
+        else:
+            told = self._instructions(live=tape is None)
+        if from_outside:
             info["tool_instructions"] = told
         return f"{observation}\n{told}", info
 
@@ -206,7 +212,7 @@ class ToolEnvWrapper(EnvWrapper):
         calls = find_calls(action)
         if not calls:
             return None
-        left = len(calls) if self.tool_uses_left is None else self.tool_uses_left
+        left = MOST_CALLS if self.tool_uses_left is None else min(MOST_CALLS, self.tool_uses_left)
         used = [self._use(None, call, tape) for call in calls[:left]]
         outputs = [one.output for one in used] + [prompts.NOT_RUN] * len(calls[left:])
         told = "\n".join(f"<tool_response>\n{output}\n</tool_response>" for output in outputs)
@@ -225,34 +231,36 @@ class ToolEnvWrapper(EnvWrapper):
         """Carry out a call, or take what the tape has of it; without a tool, it is looked up by the function."""
         arguments = copy.deepcopy(dict(call.arguments))
         recorded = tape and tape.next(call.function, arguments)
-        if tape and recorded:
+        if tape and recorded and not call.fault:
             tool = tool or self._tool_of(call, (one for one in self.tools if one.repeatable))
             if not (tape.repeat and tool and tool.repeatable and recorded.tool):
                 return recorded
         start = time.perf_counter()
-        output, name = Output(call.fault, error=True), ""
-        if not call.fault:
-            try:
-                tool = tool or self._tool_of(call, self.tools)
-                unknown = "" if tool else prompts.unknown(call.function, self.tool_schemas)
-            except ToolError as error:  # a tool whose functions are to be asked for elsewhere
-                unknown = str(error)
-            output, name = (_called(tool, call), tool.name) if tool else (Output(unknown, error=True), "")
+        name, output = self._outcome(tool, call)
         if recorded and output.details != recorded.details:
             raise VersionChanged(f"The tool {name} answers from other data here than when the episode was played.")
         seconds = recorded.seconds if recorded else _since(start)
         return Used(name, call.function, arguments, self._kept(output.text), output.error, seconds, {**output.details})
+
+    def _outcome(self, tool: BaseTool | None, call: Call) -> tuple[str, Output]:
+        """The name of the tool that carried out a call, empty if none could, and what it gave."""
+        if call.fault:
+            return "", Output(call.fault, error=True)
+        try:
+            tool = tool or self._tool_of(call, self.tools)
+            said = "" if tool else prompts.unknown(call.function, self.tool_schemas)
+        except ToolError as error:  # of a tool that has to ask elsewhere which functions there are
+            said = str(error)
+        return (tool.name, _called(tool, call)) if tool else ("", Output(said, error=True))
 
     def _opaque(self, tool: BaseTool, action: str, tape: Tape | None) -> _Answer | None:
         """Use a tool of which only GEM's interface is known."""
         name = tool.label
         if tape is not None:
             recorded = tape.taken_by(name)
-            return (
-                None
-                if recorded is None
-                else _Answer(len(str(recorded.arguments.get("action", ""))), recorded.output, [recorded])
-            )
+            if recorded is None:
+                return None
+            return _Answer(len(str(recorded.arguments.get("action", ""))), recorded.output, [recorded])
         start = time.perf_counter()
         try:
             valid, error, told, parsed = tool.execute_action(action)

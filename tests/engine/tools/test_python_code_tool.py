@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(sandbox.level() == "disabled", reason="code cann
     ],
 )
 def test_the_first_complete_block_is_run_and_answered_as_gem_does(action: str, parsed: str) -> None:
-    assert PythonCodeTool().execute_action(action) == (True, False, "Code execution result: 42\n", parsed)
+    assert PythonCodeTool().execute_action(action) == (True, False, "Code execution result: 42\n\n", parsed)
 
 
 @pytest.mark.parametrize(
@@ -35,30 +35,32 @@ def test_anything_else_is_not_for_it(action: str) -> None:
 def test_all_blocks_of_an_action_can_be_one_program() -> None:
     action = "<python>x = 40</python> then <python>print(x + 2)</python> end"
     valid, error, told, parsed = PythonCodeTool(all_blocks=True).execute_action(action)
-    assert (valid, error, told) == (True, False, "Code execution result: 42\n")
+    assert (valid, error, told) == (True, False, "Code execution result: 42\n\n")
     assert parsed == "<python>x = 40</python> then <python>print(x + 2)</python>"
 
 
 def test_indentation_survives() -> None:
     told = PythonCodeTool().execute_action("<python>\nfor i in range(2):\n    print(i)\n</python>")[2]
-    assert told == "Code execution result: 0\n1\n"
+    assert told == "Code execution result: 0\n1\n\n"
 
 
 def test_an_error_comes_back_with_what_was_printed_before() -> None:
     valid, error, told, _ = PythonCodeTool().execute_action("<python>print('so far')\n1/0</python>")
     assert (valid, error) == (True, True)
-    assert told.startswith("Code execution result: so far\nTraceback")
+    assert told.startswith("Code execution result: so far\n\nTraceback")
     assert told.endswith("ZeroDivisionError: division by zero\n")
 
 
 def test_of_an_error_only_the_last_line_can_be_kept() -> None:
     told = PythonCodeTool(keep_error_last_line=True).execute_action("<python>print('so far')\n1/0</python>")[2]
-    assert told == "Code execution result: so far\nZeroDivisionError: division by zero\n"
+    assert told == "Code execution result: so far\n\nZeroDivisionError: division by zero\n"
 
 
 def test_code_that_forgot_its_imports_is_run_again_with_the_usual_ones() -> None:
     told = PythonCodeTool().execute_action("<python>print(isqrt(17), Counter('aab')['a'])</python>")[2]
-    assert told == "Code execution result: 4 2\n"
+    assert told == "Code execution result: 4 2\n\n"
+    told = PythonCodeTool().execute_action("<python>\nprint(isqrt(17))\n1/0</python>")[2]
+    assert told.startswith('Code execution result: 4\n\nTraceback (most recent call last):\n  File "main.py", line 2,')
 
 
 def test_a_program_that_takes_too_long_is_ended_and_the_agent_told() -> None:

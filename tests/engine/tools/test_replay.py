@@ -97,6 +97,16 @@ def test_a_changed_record_is_found_out(field: str, value: object) -> None:
     assert difference.turn == 1
 
 
+def test_a_forged_answer_to_a_call_that_cannot_be_read_is_found_out() -> None:
+    wrappers = [{"name": "tools", "tools": ["counter"], "format": "native"}]
+    [record] = rollout(Script("<tool_call>{</tool_call>", "end"), [Slot(0, GUESS, seed=7, wrappers=wrappers)])
+    assert verify(record.identity, record.turns) is None
+    turn = record.turns[0]
+    info = json.loads(json.dumps(turn.info).replace("not JSON", "right"))
+    forged = TurnRecord(turn.action, turn.observation.replace("not JSON", "right"), turn.reward, info, turn.seat)
+    assert verify(record.identity, [forged, *record.turns[1:]]) is not None
+
+
 def test_a_forged_output_of_a_repeatable_tool_is_found_out() -> None:
     record = played()
     info = json.loads(json.dumps(record.turns[2].info).replace("cba", "abc"))
@@ -142,7 +152,8 @@ def test_instructions_from_outside_are_in_the_record() -> None:
     first = next(frames(record.identity, [], record.infos))
     assert first.observation == record.first_observation
     found = verify(record.identity, record.turns, first_observation=record.first_observation, first_info={})
-    assert found is not None  # without the record, the instructions are those of now
+    assert found is not None
+    assert NOT_RECORDED in next(frames(record.identity, [])).observation  # and nobody outside was asked
 
 
 def test_a_file_of_episodes_with_tools_is_replayed(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ pytest.importorskip("Stemmer")
 PASSAGES = [
     {"title": "Tokyo", "text": "Tokyo is the capital of Japan."},
     {"title": "Kyoto", "text": "Kyoto was the capital of Japan for a thousand years."},
-    {"id": "3", "contents": '"Bern"\nBern is the seat of the Swiss government.\nIt lies on the Aare.'},
+    {"id": "3", "contents": "Bern\nBern is the seat of the Swiss government.\nIt lies on the Aare."},
     {"text": "A passage about running runners who ran."},
     {"title": "Twin", "text": "identical words here"},
     {"title": "Twin again", "text": "identical words here"},
@@ -151,10 +151,18 @@ def test_a_name_is_a_name(name: str) -> None:
 def test_a_missing_or_older_index_says_what_to_do(folder: Path) -> None:
     with pytest.raises(InvalidArgument, match="gemweb index build"):
         search_index.open_index("none")
-    index = built(folder)
-    (index.folder / "manifest.json").write_text('{"format": 0}')
+    built(folder)
+    (search_index.folder_of("towns") / "manifest.json").write_text('{"format": 0}')
     with pytest.raises(InvalidArgument, match="build it again"):
-        search_index.Index(index.folder)
+        search_index.open_index("towns")
+
+
+def test_the_pages_of_wikigame_can_be_searched_as_they_come() -> None:
+    index = search_index.open_index(search_index.BUNDLED)
+    assert index is search_index.open_index("wikigame")
+    assert index.search("capital of Egypt", 3)[0].title in ("Cairo", "Egypt")
+    with pytest.raises(InvalidArgument, match="comes with gem"):
+        search_index.build(Path("x"), search_index.folder_of("wikigame"))
 
 
 # ------------------------------------------------------------------ as a tool
@@ -167,7 +175,7 @@ def test_the_tool_answers_in_gems_form(folder: Path) -> None:
     )
     assert (valid, error, parsed) == (True, False, "I ask <search> Swiss seat </search>")
     assert told == (
-        "\n\n<information>Doc 1(Title: Bern) Bern is the seat of the Swiss government. It lies on the Aare.\n"
+        "\n\n<information>Doc 1(Title: Bern) Bern is the seat of the Swiss government.\nIt lies on the Aare.\n"
         "</information>\n\n"
     )
 
@@ -207,7 +215,7 @@ def test_a_recorded_search_is_repeated_by_the_index_it_was_made_in(folder: Path)
 
 def test_the_command_builds_lists_and_searches(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["index", "list"]) == 0
-    assert "There is no index" in capsys.readouterr().out
+    assert "wikigame" in capsys.readouterr().out
     assert main(["index", "build", str(corpus(folder))]) == 0
     assert "6 passages" in capsys.readouterr().out
     assert main(["index", "list"]) == 0

@@ -68,8 +68,8 @@ def test_it_speaks_gems_protocol(server: Server) -> None:
     assert server.requests == [{"query": "capital of Japan", "topk": 2, "return_scores": True}]
     assert (valid, error, parsed) == (True, False, "I look. <search> capital of Japan </search>")
     assert told == (
-        "\n\n<information>Doc 1(Title: Tokyo) Tokyo is the capital of Japan.\n"
-        "Doc 2(Title: Kyoto) Kyoto is old.\n</information>\n\n"
+        "\n\n<information>Doc 1(Title: Tokyo) Tokyo is the capital\nof Japan.\n"
+        'Doc 2(Title: "Kyoto") Kyoto is old.\n</information>\n\n'
     )
 
 
