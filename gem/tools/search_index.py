@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import re
 import shutil
@@ -250,6 +251,7 @@ def _packages() -> tuple[Any, Any]:
         import Stemmer  # type: ignore[import-not-found]  # noqa: PLC0415
     except ImportError as error:
         raise MissingDependency("An index of passages", PACKAGES) from error
+    logging.getLogger("bm25s").setLevel(logging.WARNING)  # it asks for its debugging messages by itself
     return bm25s, Stemmer
 
 

@@ -167,6 +167,13 @@ for (const name of ["pointerup", "pointercancel", "pointermove"]) {
 
 // ---------------------------------------------------------------- keyboard
 
+document.addEventListener("focusin", ({ target }) => {
+  if (target !== field() || !target.hasAttribute("data-lines") || target.dataset.begun) return;
+  target.dataset.begun = ""; // the program begins between the fences; later the caret stays where it was
+  const gap = target.value.indexOf("\n\n") + 1;
+  if (gap) setTimeout(() => target.setSelectionRange(gap, gap), 0);
+});
+
 document.addEventListener("keydown", (event) => {
   const lines = event.target === field() && field().hasAttribute("data-lines"); // a program: Enter begins a line
   if (lines && event.key === "Enter" && (event.ctrlKey || event.metaKey)) sendTyped();
