@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gem.ansi import plain
+
 LINES = 20
 CHARACTERS = 4000
 """An output longer than one of these is folded behind its beginning."""
-
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)", re.DOTALL)
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +52,12 @@ def tool_calls(info: Mapping[str, Any]) -> list[ToolCall]:
 
 
 def _read(one: Mapping[str, Any]) -> ToolCall:
-    output = visible(str(one.get("output", "")))
+    output = plain(str(one.get("output", "")))
     shown = _beginning(output)
     seconds, details = one.get("seconds"), one.get("details")
     return ToolCall(
-        name=visible(str(one.get("function") or one.get("tool") or "unknown")),
-        given=visible(_given(one.get("arguments"))),
+        name=plain(str(one.get("function") or one.get("tool") or "unknown")),
+        given=plain(_given(one.get("arguments"))),
         output=output[:shown].rstrip("\n"),
         folded=output[shown:].strip("\n"),
         error=bool(one.get("error")),
@@ -86,8 +84,3 @@ def _beginning(text: str) -> int:
 
 def _lines(text: str) -> int:
     return text.rstrip("\n").count("\n") + 1 if text else 0
-
-
-def visible(text: str) -> str:
-    """A text without colours, cursor movements and marks that turn the direction of what follows."""
-    return _UNSEEN.sub("", _ESCAPES.sub("", text))
