@@ -193,7 +193,7 @@ class _Lane:
         past = self.past.get(seat)
         if past is None:
             past = self.past[seat] = []
-        self.request = Request(self.env, reading, own, len(self.record.turns) + 1, seat, past)
+        self.request = Request(self.env, reading, own, len(self.record.turns) + 1, seat, past=past)
 
     def _prepare(self, setting: _Setting) -> None:
         make = partial(wrapped, *setting)
