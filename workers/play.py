@@ -136,7 +136,7 @@ class Player:
         while (seat := start.env.to_act[0]) in agents:
             reading, own = perceived(seat, observation, info)
             past = start.past.setdefault(seat, [])
-            decision = await self._decide(agents[seat], Request(start.env, reading, own, number, seat, past))
+            decision = await self._decide(agents[seat], Request(start.env, reading, own, number, seat, past=past))
             taken = await self._take(start, number, decision)
             if taken is None or taken.over:
                 return
