@@ -52,14 +52,15 @@ def serve(control: socket.socket, settings: Settings, proc: int) -> None:
         if "preload" in message or not message:
             _end(waiting)
         if not message:
-            _empty(settings)
+            _leave(settings)
             return
         if "preload" in message:
             _preload(message["preload"])
             control.send(json.dumps({"preloaded": message["preload"]}).encode())
             continue
         report = _run(control, waiting, message, fds, plan)
-        control.send(json.dumps(report).encode())
+        with contextlib.suppress(BrokenPipeError):  # the host has gone: the next thing it does not say ends us
+            control.send(json.dumps(report).encode())
         _empty(settings)
 
 
@@ -215,6 +216,15 @@ def _empty(settings: Settings) -> None:
     if settings.level == "full":
         return
     _remove_in(settings.work)
+
+
+def _leave(settings: Settings) -> None:
+    """Remove the working directory, which a host that was killed cannot do any more."""
+    _empty(settings)
+    if settings.level != "full":
+        os.chdir("/")
+        with contextlib.suppress(OSError):
+            os.rmdir(settings.work)
 
 
 def _remove_in(folder: str) -> None:

@@ -95,8 +95,11 @@ time.sleep(300)
 """
 
 
-def test_no_process_is_left_when_its_host_is_killed(level: Level) -> None:
-    host = subprocess.Popen([sys.executable, "-c", HOST, level], stdout=subprocess.PIPE, cwd=Path.cwd())
+def test_nothing_is_left_when_its_host_is_killed(level: Level, tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    tmp_path.chmod(0o1777)
+    command = [sys.executable, "-c", HOST, level]
+    host = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=Path.cwd(), env=environment)
     assert host.stdout is not None
     assert host.stdout.readline() == b"ready\n"
     family = below(host.pid)
@@ -104,6 +107,7 @@ def test_no_process_is_left_when_its_host_is_killed(level: Level) -> None:
     os.kill(host.pid, signal.SIGKILL)
     host.wait()
     assert until(lambda: not any(process.is_running() for process in family))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_threads_share_the_sandboxes(fresh: Pool) -> None:
