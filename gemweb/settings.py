@@ -269,5 +269,6 @@ LOGGING = {
     "loggers": {
         "django.server": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
+        "gem.datasets": {"level": "ERROR"},  # pages say what plays on a sample
     },
 }

@@ -25,6 +25,16 @@ class AgentQuerySet(models.QuerySet["Agent"]):
         present = self.exclude(kind=Agent.Kind.HUMAN).filter(retired=False)
         return present.filter(models.Q(owner=None) | theirs)
 
+    def offered_to(self, user: Viewer, *chosen: str) -> AgentQuerySet:
+        """Those that a form shows `user`: of trained policies the newest of each training of their own.
+
+        Others that `user` may select, such as single checkpoints, are there if their slugs are `chosen` already.
+        """
+        mine = models.Q(owner=user) if user.is_authenticated else models.Q(pk__in=[])
+        untrained = ~models.Q(kind=Agent.Kind.CHECKPOINT)
+        shown = models.Q(listed=True) & (untrained | (mine & models.Q(weights__isnull=False)))
+        return self.selectable_by(user).filter(shown | models.Q(slug__in=chosen))
+
     def named_to(self, user: Viewer) -> AgentQuerySet:
         """Those whose names lists and searches may offer: not the private ones of others."""
         mine = models.Q(owner=user) if user.is_authenticated else models.Q(pk__in=[])

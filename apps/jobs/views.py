@@ -99,7 +99,8 @@ def estimate(request: HttpRequest) -> HttpResponse:
 
 def _form_page(request: HttpRequest, form: EvaluationForm, values: Any) -> dict[str, Any]:
     estimated = form if form.is_bound else EvaluationForm({**_defaults(), **form.initial})
-    agents = Agent.objects.selectable_by(request.user).select_related("endpoint", "owner")
+    chosen = [str(form[name].value() or "") for name in ("agent", "opponent") if name in form.fields]
+    agents = Agent.objects.offered_to(request.user, *chosen).select_related("endpoint", "owner")
     form.offer(agents)
     return {
         "form": form,

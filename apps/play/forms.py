@@ -11,7 +11,7 @@ from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.episodes.models import ORDINALS
 from gem import registry
-from gem.agents import AGENT_KINDS, has_expert
+from gem.agents import has_expert
 from gem.core import MAX_SEED
 from gem.errors import MissingDependency, UnknownEnvironment
 
@@ -106,7 +106,7 @@ class SeatsForm(forms.Form):
             return 1
 
     def _agents(self, user: Viewer) -> list[tuple[str, str]]:
-        agents = Agent.objects.selectable_by(user).filter(kind__in=AGENT_KINDS)
+        agents = Agent.objects.offered_to(user, str(self["opponent"].value() or ""))
         return [(agent.slug, agent.name) for agent in agents]
 
 
@@ -191,7 +191,7 @@ class WatchForm(SeatsForm):
         for name in ("agent", "opponent"):
             field = self.fields[name]
             assert isinstance(field, forms.ModelChoiceField)
-            field.queryset = Agent.objects.selectable_by(user).filter(kind__in=AGENT_KINDS)
+            field.queryset = Agent.objects.offered_to(user, str(self[name].value() or ""))
         if self.seat_count > 1:
             self.fields["agent"].label = "First seat"
 

@@ -16,14 +16,14 @@ from django.db.models.functions import Least, Now
 
 import gem
 from apps.accounts.models import User, Viewer
-from apps.agents.models import Agent
+from apps.agents.models import Agent, Weights
 from apps.episodes import operations
 from apps.episodes.errors import EpisodeOver, NotFound, Refusal
 from apps.episodes.models import Batch, Episode
 from apps.episodes.seen import own_seat
 from apps.live import wake
 from apps.play.models import Show
-from gem.agents import AGENT_KINDS, has_expert
+from gem.agents import has_expert
 
 HOSTS = "play"
 """The name under which the hosts (`workers.play`) are woken."""
@@ -142,7 +142,7 @@ def answer(episode: Episode) -> None:
 
 def stand_in(env_id: str, agent: Agent) -> Agent:
     """Who acts in the place of `agent` when nobody can ask it: for a person the expert, or else the random agent."""
-    if agent.kind in AGENT_KINDS:
+    if agent.kind != Agent.Kind.HUMAN:
         return agent
     kind = Agent.Kind.EXPERT if has_expert(env_id) else Agent.Kind.RANDOM
     return Agent.objects.get(kind=kind, owner=None)
@@ -239,8 +239,10 @@ def check_agent(env_id: str, agent: Agent) -> None:
     Raises:
         CannotPlay: with a sentence for the person.
     """
-    if agent.kind not in AGENT_KINDS:
-        raise CannotPlay(f"{agent.name} cannot play live. Choose {' or '.join(AGENT_KINDS)}.")
+    if agent.kind == Agent.Kind.HUMAN:
+        raise CannotPlay("A person cannot be let play. Choose an agent.")
+    if agent.kind == Agent.Kind.CHECKPOINT and not Weights.objects.filter(agent=agent).exists():
+        raise CannotPlay(f"{agent.name} has no checkpoint yet. Wait for its training to write the first one.")
     if agent.kind == Agent.Kind.EXPERT and not has_expert(env_id):
         raise CannotPlay(f"There is no expert for {env_id} yet. Choose the random agent, or another environment.")
 

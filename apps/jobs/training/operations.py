@@ -109,6 +109,7 @@ def _apprentice(owner: User, spec: TrainingSpec, job_id: str, name: str) -> Agen
         kind=Agent.Kind.CHECKPOINT,
         about=f"Trained on {spec.env_id} with {spec.algorithm}.",
         owner=owner,
+        shared=True,  # it costs its owner nothing to let it play
         colour=Agent.objects.filter(owner=owner).count() % COLOURS + 1,
     )
 

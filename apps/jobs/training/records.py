@@ -116,6 +116,7 @@ def record_checkpoint(claim: Claim, place: Path) -> None:
             "owner": job.owner,
             "colour": job.agent.colour,
             "listed": False,
+            "shared": True,
         },
     )
     for each in (agent, job.agent):

@@ -255,3 +255,28 @@ def test_arms_differ_in_more_than_the_seed_and_an_order_needs_intervals_apart(ad
     assert compare.verdict(found).startswith("ReBN solved more than REINFORCE at the end")
     one = compare.arms(list(Job.objects.filter(spec__seed=0)))
     assert "one seed shows no spread" in compare.verdict(one)
+
+
+def test_forms_offer_the_newest_policy_and_a_checkpoint_that_was_chosen(as_ada: Client, ada: User) -> None:
+    trained(operations.submit(ada, small(recipe="guess-easy")))
+    checkpoint = Checkpoint.objects.select_related("agent", "job__agent").get()
+    for page in ("/play/watch/new/", "/jobs/new/"):
+        plain = as_ada.get(page).content.decode()
+        assert checkpoint.job.agent.slug in plain
+        assert checkpoint.agent.slug not in plain, "single checkpoints are found through their training"
+        chosen = as_ada.get(f"{page}?agent={checkpoint.agent.slug}").content.decode()
+        assert checkpoint.agent.slug in chosen
+    answer = as_ada.post("/play/watch/new/", {"env_id": ENV_ID, "agent": checkpoint.agent.slug, "pace": "1"})
+    assert answer.status_code == 302
+
+
+def test_what_others_trained_is_not_offered_but_may_be_watched(as_ada: Client, ada: User) -> None:
+    eve = User.objects.create_user("eve")
+    trained(operations.submit(eve, small()))
+    agent = Job.objects.get(owner=eve).agent
+    assert agent.slug not in as_ada.get("/play/watch/new/").content.decode()
+    answer = as_ada.post("/play/watch/new/", {"env_id": ENV_ID, "agent": agent.slug, "pace": "1"})
+    assert answer.status_code == 302
+    as_ada.logout()
+    answer = as_ada.post("/play/watch/new/", {"env_id": ENV_ID, "agent": agent.slug, "pace": "1"})
+    assert answer.status_code == 422, "without an account the built-in agents play"
