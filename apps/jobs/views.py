@@ -106,7 +106,7 @@ def _form_page(request: HttpRequest, form: EvaluationForm, values: Any) -> dict[
         "form": form,
         "agents": agents,
         "benchmarks": [benchmarks.load(name) for name in benchmarks.names()],
-        "entries": all_entries(),
+        "entries": sorted(all_entries(), key=lambda entry: entry.place),
         **_estimate(request, estimated),
     }
 

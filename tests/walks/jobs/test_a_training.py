@@ -1,0 +1,54 @@
+"""Somebody trains a policy, watches it learn, looks at an update, and lets it play."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.walks.conftest import check_looks
+
+pytest.importorskip("torch", reason="trainings need torch, which `make test` installs")
+
+FINISH_MS = 120_000
+
+
+def test_a_policy_learns_on_an_open_page_and_plays(logged_in: Page, expected: list[str]) -> None:
+    expected += ["htmx:sendAbort", "htmx:afterRequest"]  # a page is left before its fragments are there
+    page = logged_in
+    page.set_default_timeout(FINISH_MS)
+    page.goto("/jobs/train/")
+    expect(page.get_by_role("radio", name=re.compile("guess-easy"))).to_be_checked()
+    check_looks(page)
+    page.get_by_label("Updates").fill("6")
+    page.get_by_label("Episodes of an update").fill("32")
+    page.get_by_label("Name").fill("apprentice")
+    page.get_by_role("button", name="Train").click()
+
+    expect(page.get_by_role("heading", name="apprentice")).to_be_visible()
+    page.evaluate("window.stays = true")
+    expect(page.locator("#state")).to_contain_text("done", timeout=FINISH_MS)
+    expect(page.locator("#facts")).to_contain_text("6 of 6")
+    expect(page.locator("[data-curve=success]")).to_have_attribute("aria-label", re.compile(r"apprentice \d"))
+    expect(page.locator("[data-curve=success] canvas")).to_be_visible()
+    assert page.evaluate("window.stays") is True, "the page was not loaded again"
+    expect(page.locator("#checkpoints")).to_contain_text("apprentice 6")
+
+    page.get_by_role("button", name="Turns", exact=True).click()
+    expect(page).to_have_url(re.compile("x=turns"))
+    page.locator("#look-at").fill("1")
+    expect(page.get_by_role("heading", name="Episodes of update 1")).to_be_visible()
+    page.get_by_role("button", name="seed 2").click()
+    expect(page.get_by_role("heading", name="Seed 2 then and now")).to_be_visible()
+    check_looks(page)
+
+    page.get_by_role("link", name="Watch it play").click()
+    expect(page.get_by_label("Agent")).to_have_value(re.compile("^training-"))
+    page.get_by_role("button", name="Watch").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("apprentice")
+    expect(page.locator("#turns li").first).to_be_visible(timeout=FINISH_MS)
+
+
+def test_the_comparison_of_nothing_says_what_to_do(page: Page) -> None:
+    page.goto("/jobs/compare/")
+    expect(page.get_by_role("heading", name="Nothing chosen")).to_be_visible()
+    check_looks(page)
