@@ -5,7 +5,8 @@
 
 Observations and actions are text. `terminated` is the problem's own end, `truncated` the turn limit, never both.
 At the end of an episode `info["success"]` says whether the problem was solved. `info["suffix"]`, where present,
-is what an agent should read after the observation (the board, the prompt for the next action).
+is what an agent should read after the observation (the board, the prompt for the next action). `info["images"]`,
+where present, is a list of pictures that belong to the observation, each a `data:` address of a PNG, JPEG, GIF or WebP.
 `info["error"]` names a fault of the agent's in its last action: "format" (not understood) or "rule" (not allowed).
 
 An environment with several seats is played with the same calls: `to_act` says whose action `step` takes next. Its
@@ -35,7 +36,7 @@ AgentFault = Literal["format", "rule"]
 MAX_SEED = 2**63 - 1
 
 
-class _Remembers:
+class Remembers:
     """Keeps the constructor's arguments, so that another one can be made alike whatever its class does with them.
 
     A base of its own: the signature of an environment's class is that of its `__init__`.
@@ -49,7 +50,7 @@ class _Remembers:
         return made
 
 
-class Env(_Remembers, ABC):
+class Env(Remembers, ABC):
     """One environment with one episode at a time.
 
     Same id, keyword arguments, seed and actions give the same turns, in any process, whatever other environments
@@ -101,6 +102,16 @@ class Env(_Remembers, ABC):
 
         Raises:
             EpisodeOver: before the first `reset` or after the end of the episode.
+        """
+
+    def feed(self, recorded: Info, *, repeat: bool = False) -> None:
+        """Let the next `reset` or `step` take what came from outside from the info that was recorded of it.
+
+        Does nothing where everything follows from the seed and the actions. What is not in the record is not asked
+        for again.
+
+        Args:
+            repeat: ask again for what has to come out the same, so that a difference shows.
         """
 
     @abstractmethod
@@ -202,6 +213,10 @@ class EnvWrapper(Env):
     def step(self, action: str) -> Step:
         """As `Env.step`."""
         return self.env.step(action)
+
+    def feed(self, recorded: Info, *, repeat: bool = False) -> None:
+        """As `Env.feed`."""
+        self.env.feed(recorded, repeat=repeat)
 
     def get_state(self) -> State:
         """The state inside and this wrapper's own."""

@@ -11,7 +11,7 @@ episode of a batch.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Literal, NamedTuple
 
@@ -19,6 +19,7 @@ from gem.errors import InvalidArgument
 
 Algorithm = Literal["reinforce", "rebn", "grpo", "ppo"]
 ALGORITHMS: tuple[Algorithm, ...] = ("reinforce", "rebn", "grpo", "ppo")
+NAMES: Mapping[Algorithm, str] = {"reinforce": "REINFORCE", "rebn": "ReBN", "grpo": "GRPO", "ppo": "PPO"}
 
 Turns = list[list[float]]
 """One number for each turn of each episode."""

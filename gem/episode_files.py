@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -43,12 +43,16 @@ class StoredEpisode:
     """Who sat in the other seats, empty if nobody else did."""
 
 
-def line(record: EpisodeRecord, agent: str, opponent: str = "") -> str:
-    """The episode as one line of a file, end of line included; `opponent` sat in all seats but the record's."""
+def line(record: EpisodeRecord, agent: str, opponent: str = "", set_up: Mapping[str, Any] | None = None) -> str:
+    """The episode as one line of a file, end of line included.
+
+    `opponent` sat in all seats but the record's; `set_up` says how the agent was, where its name does not.
+    """
     data = {
         **asdict(record.identity),
         "agent": agent,
         "opponent": opponent,
+        **({} if set_up is None else {"agent_set_up": dict(set_up)}),
         "seat": record.seat,
         "index": record.index,
         "engine_version": gem.__version__,
@@ -57,6 +61,7 @@ def line(record: EpisodeRecord, agent: str, opponent: str = "") -> str:
         "truncated": record.truncated,
         "success": record.success,
         "failure": record.failure,
+        "failed_by": record.failed_by,
         "total_reward": record.total_reward,
         "total_rewards": record.total_rewards,
         "turn_count": record.turn_count,
@@ -120,6 +125,7 @@ def verify(stored: StoredEpisode) -> Difference | None:
         record.identity,
         record.turns,
         first_observation=record.first_observation,
+        first_info=record.first_info,
         terminated=record.terminated,
         truncated=record.truncated,
     )
@@ -142,6 +148,7 @@ class _Turn(BaseModel):
     reward: float
     info: dict[str, Any]
     seat: int | None = Field(default=None, ge=0)
+    extra: dict[str, Any] | None = None
 
 
 class _Episode(BaseModel):
@@ -168,6 +175,7 @@ class _Episode(BaseModel):
     truncated: bool
     success: bool | None = None
     failure: str = ""
+    failed_by: Literal["", "environment", "agent"] = ""
     turn_count: int | None = None
     max_turns: int = 0
 
@@ -192,11 +200,15 @@ def _stored(path: Path, place: str, data: dict[str, Any]) -> StoredEpisode:
         identity=identity,
         first_observation=episode.first_observation,
         first_info=episode.first_info,
-        turns=[TurnRecord(one.action, one.observation, one.reward, one.info, one.seat) for one in episode.turns],
+        turns=[
+            TurnRecord(one.action, one.observation, one.reward, one.info, one.seat, one.extra or {})
+            for one in episode.turns
+        ],
         terminated=episode.terminated,
         truncated=episode.truncated,
         success=episode.success,
         failure=episode.failure,
+        failed_by=episode.failed_by or ("environment" if episode.failure else ""),
         max_turns=episode.max_turns,
         seat=episode.seat,
     )

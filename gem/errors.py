@@ -45,6 +45,14 @@ class InvalidArgument(UsageError, ValueError):
     """A keyword argument, seed or configuration that the environment does not take."""
 
 
+class DataUnavailable(UsageError):
+    """Problems cannot be had: a file, a dataset of the hub or a reader is missing; the message says what to do."""
+
+
+class InvalidData(UsageError, ValueError):
+    """A file or row is not what it should be; the message says which one and what is wrong with it."""
+
+
 class EpisodeOver(UsageError, RuntimeError):
     """`step` was called after the end of the episode, or before the first `reset`."""
 
@@ -55,3 +63,19 @@ class VersionChanged(UsageError):
 
 class EnvironmentFailure(GemError):
     """The environment itself broke: the episode is recorded as failed and the batch goes on."""
+
+
+class ToolError(GemError):
+    """A tool could not do what it was asked; the agent reads the message and goes on."""
+
+
+class SandboxUnavailable(UsageError, RuntimeError):
+    """This machine cannot confine untrusted code, so it is not run; the message says why and what to do."""
+
+
+class AgentFailure(GemError):
+    """An agent could not decide, because what it asks did not answer: its episode is not counted."""
+
+
+class AgentStopped(GemError):
+    """An agent is of no further use, or its owner wants everything to stop when it fails."""

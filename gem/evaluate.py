@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gem.errors import InvalidArgument
@@ -74,6 +74,19 @@ def pool(intervals: Sequence[Interval]) -> Interval:
     return Interval(mean, mean - below, mean + above)
 
 
+def pass_at(k: int, n: int, successes: int) -> float:
+    """The chance that at least one of `k` tries at a problem succeeds, estimated from `n` of them without bias.
+
+    That is 1 - C(n - successes, k) / C(n, k) (M. Chen et al., Evaluating Large Language Models Trained on Code, 2021).
+
+    Raises:
+        InvalidArgument: if there are fewer than `k` tries.
+    """
+    if not 1 <= k <= n:
+        raise InvalidArgument(f"pass@{k} needs at least {max(k, 1)} tries at a problem; there are {n}.")
+    return 1.0 - math.comb(n - successes, k) / math.comb(n, k)
+
+
 class Outcome(NamedTuple):
     """What counts of an episode in a summary."""
 
@@ -84,6 +97,12 @@ class Outcome(NamedTuple):
     turns: int
     failed: bool
     """The environment broke: the episode is counted, and nothing else of it."""
+    unanswered: bool = False
+    """The agent gave no answer: likewise."""
+    problem: tuple[int, int] = (0, 0)
+    """Seed and seat: episodes that share them are tries at the same problem."""
+    tokens_in: int = 0
+    tokens_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,22 +117,48 @@ class Summary:
     mean_return: Interval | None
     success: Interval | None
     mean_turns: float | None
+    unanswered: int = 0
+    """Episodes in which the agent gave no answer."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    """Of all episodes, those that do not count included: they were spent."""
+    passes: Mapping[int, Interval] = field(default_factory=dict)
+    """Where every problem was tried `n` times: pass@k for 1, 2, 4 ... and `n`, with intervals over problems."""
 
 
 def summarize(outcomes: Iterable[Outcome]) -> Summary:
     """The summary of some episodes, the same in whatever order they ended."""
     rows = sorted(outcomes)
-    counted = [row for row in rows if not row.failed]
+    counted = [row for row in rows if not (row.failed or row.unanswered)]
     n = len(counted)
     returns = tuple(row.total_reward for row in counted)
     return Summary(
         n=n,
-        failed=len(rows) - n,
+        failed=sum(row.failed for row in rows),
         returns=returns,
         mean_return=interval(returns) if n else None,
         success=wilson(sum(row.success for row in counted), n) if n else None,
         mean_turns=sum(row.turns for row in counted) / n if n else None,
+        unanswered=sum(row.unanswered for row in rows),
+        tokens_in=sum(row.tokens_in for row in rows),
+        tokens_out=sum(row.tokens_out for row in rows),
+        passes=passes(counted),
     )
+
+
+def passes(outcomes: Sequence[Outcome]) -> dict[int, Interval]:
+    """pass@k over problems that were tried several times; empty if one was tried once.
+
+    k is 1, 2, 4 and so on, and the number of tries that every problem has.
+    """
+    tries: dict[tuple[int, int], list[bool]] = {}
+    for outcome in outcomes:
+        tries.setdefault(outcome.problem, []).append(outcome.success)
+    least = min((len(each) for each in tries.values()), default=0)
+    if least < 2:
+        return {}
+    ks = sorted({*(2**power for power in range(least.bit_length())), least})
+    return {k: interval([pass_at(k, len(each), sum(each)) for each in tries.values()]) for k in ks}
 
 
 def normalize(value: float, low: float, high: float) -> float:
@@ -146,3 +191,23 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
     below = int(position)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
+
+
+STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+"""97.5th percentiles of Student's distribution with 1, 2, 3 ... degrees of freedom."""
+
+
+def student(values: Sequence[float]) -> Interval:
+    """The mean of a few values and its 95 % interval by Student's distribution.
+
+    Raises:
+        InvalidArgument: if there are fewer than two.
+    """
+    n = len(values)
+    if n < 2:
+        raise InvalidArgument("An interval over seeds needs at least two.")
+    mean = math.fsum(values) / n
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
+    quantile = STUDENT[n - 2] if n - 2 < len(STUDENT) else 1.96
+    half = quantile * deviation / math.sqrt(n)
+    return Interval(mean, mean - half, mean + half)

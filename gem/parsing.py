@@ -1,8 +1,11 @@
-r"""What an agent's text says: the answer in its last `\boxed{...}`."""
+r"""What an agent's text says: the answer in its last `\boxed{...}`, or between its last `<answer>` and `</answer>`."""
 
 from __future__ import annotations
 
+import re
+
 BOX = "\\boxed"
+_CODE_BLOCK = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
 
 
 def extract_last_boxed_answer(text: str) -> str | None:
@@ -20,3 +23,20 @@ def extract_last_boxed_answer(text: str) -> str | None:
             if depth == 0:
                 return text[opening + 1 : place]
     return None
+
+
+def extract_last_tagged_answer(text: str) -> str | None:
+    """What stands between the last `<answer>` and the `</answer>` after it, without spaces around; None without."""
+    end = text.rfind("</answer>")
+    start = text.rfind("<answer>", 0, end) if end >= 0 else -1
+    return text[start + len("<answer>") : end].strip() if start >= 0 else None
+
+
+def extract_last_code_block(text: str) -> str | None:
+    """What stands in the last Markdown code block (between ``` and ```), None without one."""
+    blocks = _CODE_BLOCK.findall(text)
+    return blocks[-1].strip("\n") if blocks else None
+
+
+extract_code_from_model = extract_last_code_block
+"""GEM's name for it."""

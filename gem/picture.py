@@ -113,16 +113,27 @@ def _towers(view: Mapping[str, Any]) -> Iterator[Line]:
 
 
 def _links(view: Mapping[str, Any]) -> Iterator[Line]:
-    yield [Span(view["title"], "title"), Span(f"   goal: {view['goal']}", "target")]
-    yield [Span(view["text"])]
-    yield [Span("Links: ", "dim"), *_listed(view["links"])]
-    yield [Span("Way: " + " > ".join(view["trail"]), "dim")]
+    goal = view.get("goal")
+    if view.get("task"):
+        yield [Span(view["task"], "target")]
+    yield [Span(view["title"], "title"), *([Span(f"   goal: {goal}", "target")] if goal else [])]
+    yield from ([Span(line)] for line in view["text"].splitlines())
+    noted = [link for link in view["links"] if link.get("note")]
+    yield from (
+        [Span(link["text"], "dim" if link.get("seen") else "mark"), Span(f"  {link['note']}")] for link in noted
+    )
+    yield [Span("Links: ", "dim"), *_listed(link for link in view["links"] if not link.get("note"))]
+    if view["trail"]:
+        yield [Span("Way: " + " > ".join(view["trail"]), "dim")]
 
 
 def _listed(links: Iterable[Mapping[str, Any]]) -> Iterator[Span]:
     for i, link in enumerate(links):
         yield Span(", " if i else "")
-        yield Span(link["text"], "dim" if link.get("seen") else "mark")
+        if link.get("chosen"):
+            yield Span(f"[{link['text']}]", "found")
+        else:
+            yield Span(link["text"], "dim" if link.get("seen") else "mark")
 
 
 def _chat(view: Mapping[str, Any]) -> Iterator[Line]:
@@ -132,10 +143,46 @@ def _chat(view: Mapping[str, Any]) -> Iterator[Line]:
         yield from ([Span(f"  {line}")] for line in rest)
 
 
+def _terminal(view: Mapping[str, Any]) -> Iterator[Line]:
+    yield [Span(view["task"], "target")]
+    for exchange in view["exchanges"]:
+        yield [Span(f"{exchange['prompt']} ", "dim"), Span(exchange["command"], "title")]
+        text = "".join(run["text"] for run in exchange["output"])
+        yield from ([Span(line)] for line in text.splitlines())
+    if view.get("prompt"):
+        yield [Span(view["prompt"], "dim")]
+
+
 def _text(view: Mapping[str, Any]) -> Iterator[Line]:
     for line in str(view.get("text") or view.get("name", "")).splitlines():
         yield [Span(line)]
 
 
-PAINTERS = {"grid": _grid, "letters": _letters, "towers": _towers, "links": _links, "chat": _chat, "text": _text}
+def _image(view: Mapping[str, Any]) -> Iterator[Line]:
+    for one in view["pictures"]:
+        yield [Span(f"[{one['label']}]", "dim")]
+    yield from _text(view)
+
+
+def _code(view: Mapping[str, Any]) -> Iterator[Line]:
+    yield from _text(view)
+    for line in view["code"].splitlines():
+        yield [Span("    " + line, "found")]
+    for test in view["tests"]:
+        yield [Span(test["label"], {"passed": "found", "failed": "bad"}.get(test["status"], "dim"))]
+    if "verdict" in view:
+        yield from ([Span(line, "title")] for line in view["verdict"].splitlines())
+
+
+PAINTERS = {
+    "grid": _grid,
+    "letters": _letters,
+    "towers": _towers,
+    "links": _links,
+    "chat": _chat,
+    "code": _code,
+    "image": _image,
+    "terminal": _terminal,
+    "text": _text,
+}
 """Kind of view to what draws it."""

@@ -7,11 +7,14 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gem.arguments import check_arguments
 from gem.core import Env
-from gem.errors import InvalidArgument, MissingDependency, UnknownEnvironment
+from gem.errors import InvalidArgument, MissingDependency, SandboxUnavailable, UnknownEnvironment
+
+if TYPE_CHECKING:
+    from gem.tools.kinds import Described
 
 Replay = Literal["exact", "taped", "none"]
 Cost = Literal["fast", "slow"]
@@ -19,6 +22,10 @@ Turns = Literal["single", "multi"]
 
 SEATING = ("opponent", "seat")
 """The arguments of `make` that fill the other seats."""
+TOOL_USES = 10
+"""How often tools may be used in an episode if nothing else is said, as in GEM."""
+TOOLING = ("tools", "tool_format", "max_tool_uses")
+"""The arguments of `make` that put tools around an environment (see `gem.tools`)."""
 ENTRY_POINTS = "gem.environments"
 """Packages register their own environments by naming a module in this entry point group."""
 
@@ -37,18 +44,22 @@ class EnvSpec:
     replay: Replay = "exact"
     """`exact`: follows from seed and actions. `taped`: outside outputs are stored. `none`: only shown."""
     cost: Cost = "fast"
-    """`fast` environments may be stepped in the web process."""
+    """`fast` environments may be stepped in the web process. `slow` ones take seconds for a step (a process, a
+    network), so only workers step them; making one, `reset`, `set_state` and `view` are quick all the same."""
     winnable: bool = True
     """Whether an episode can be solved within its turn limit."""
     turns: Turns = "multi"
-    """`single`: every episode is one question and one answer."""
+    """`single`: every episode is one question and one answer, besides the use of tools."""
     tools: tuple[str, ...] = ()
-    """Names of the tools that an agent may call: python, search."""
+    """Names of the tools that an agent may use: python, search."""
     seats: int = 1
     """How many places an episode has that someone acts from; where there are several, the arguments `opponent` and
     `seat` leave one."""
     requires: tuple[str, ...] = ()
     """Packages beyond the engine's own, as one writes them to pip: reasoning-gym."""
+    obstacle: str = ""
+    """`module:function` that says why it cannot be played on this machine, with nothing if it can: a sandbox that the
+    kernel does not offer."""
     board: str = ""
     """The kind of its view where it is known beforehand; empty: make one and look."""
     summary: str = ""
@@ -58,20 +69,28 @@ class EnvSpec:
         """Those of `requires` that are not installed now; nothing is imported to find out."""
         return [name for name in self.requires if not _is_installed(name)]
 
+    def hindrance(self) -> str:
+        """Why it cannot be played on this machine though every package is there; empty if it can."""
+        if not self.obstacle:
+            return ""
+        module, _, name = self.obstacle.partition(":")
+        return str(getattr(importlib.import_module(module), name)())
+
     @property
     def category(self) -> str:
-        """The part before the colon: game, math, code ..."""
-        return self.id.partition(":")[0]
+        """The part before the colon: game, math, code ...; `custom` where there is none."""
+        return self.id.partition(":")[0] if ":" in self.id else "custom"
 
     @property
     def family(self) -> str:
         """The name that all difficulties share: `Sokoban`."""
-        return self.id.partition(":")[2].partition("-v")[0]
+        return self.id.rpartition(":")[2].partition("-v")[0]
 
     @property
     def difficulty(self) -> str:
-        """The part after the version, empty for the default: `easy`, `hard`, `random`."""
-        return self.id.rpartition("-v")[2].partition("-")[2]
+        """The part after the version, empty for the default and without a version: `easy`, `hard`, `random`."""
+        _, version, rest = self.id.rpartition("-v")
+        return rest.partition("-")[2] if version else ""
 
     def load(self) -> Callable[..., Env]:
         """The class (or factory) that makes the environment; imports its module."""
@@ -144,22 +163,30 @@ def register(
     cost: Cost = "fast",
     winnable: bool = True,
     turns: Turns = "multi",
-    tools: Sequence[str] = (),
+    tools: Sequence[Described] = (),
     seats: int = 1,
     requires: Sequence[str] = (),
+    obstacle: str = "",
     board: str = "",
     summary: str = "",
     **kwargs: Any,
 ) -> None:
     """Make `gem.make(env_id)` call `entry_point(**kwargs)`; the other arguments are described in `EnvSpec`.
 
+    With `tools`, `make` puts them around the environment, with `tool_format` and `max_tool_uses` if those are among
+    `kwargs`. What tools give comes from outside, so the environment is then `taped`, and `slow`.
+
     Raises:
-        InvalidArgument: if the id is taken or has no category (`game:Name-v0`).
+        InvalidArgument: if the id is taken.
     """
-    if ":" not in env_id:
-        raise InvalidArgument(f"An environment id needs a category: 'game:{env_id}', not {env_id!r}.")
     if env_id in ENV_REGISTRY:
         raise InvalidArgument(f"{env_id!r} is already registered; choose another id or raise its version.")
+    names: tuple[str, ...] = ()
+    if tools:
+        from gem.tools.kinds import names_of  # noqa: PLC0415 (only where there are tools)
+
+        names, kwargs = names_of(tools), {"tools": list(tools), **kwargs}
+        replay, cost = ("taped" if replay == "exact" else replay), "slow"
     ENV_REGISTRY[env_id] = EnvSpec(
         env_id,
         entry_point,
@@ -169,9 +196,10 @@ def register(
         cost,
         winnable,
         turns,
-        tuple(tools),
+        names,
         seats,
         tuple(requires),
+        obstacle,
         board,
         summary,
     )
@@ -202,26 +230,34 @@ def make(env_id: str, **kwargs: Any) -> Env:
     """Make the environment registered as `env_id`; `kwargs` override its registered arguments.
 
     Where there are several seats, `opponent="expert"` puts that agent into all but one of them, and `seat` says which
-    one is left (see `gem.wrappers.Opponent`).
+    one is left (see `gem.wrappers.Opponent`). `tools=["python"]` lets agents use tools between their actions;
+    `tool_format` and `max_tool_uses` are those of `gem.tools.ToolEnvWrapper`.
 
     Raises:
         UnknownEnvironment: if no such id is registered.
         MissingDependency: if a package that it needs is not installed; the message says how to install it.
+        SandboxUnavailable: if it runs programs and this machine cannot confine them.
         InvalidArgument: if an argument is unknown (the nearest is named) or has an impossible value.
     """
     env_spec = spec(env_id)
     missing = env_spec.missing()
     if missing:
         raise MissingDependency(env_id, missing)
+    hindrance = env_spec.hindrance()
+    if hindrance:
+        raise SandboxUnavailable(f"{env_id} cannot be played here. {hindrance}")
     factory = env_spec.load()
     given = {**env_spec.kwargs, **kwargs}
-    known = SEATING if env_spec.seats > 1 or "opponent" in env_spec.kwargs else ()
-    seating = {name: given.pop(name) for name in known if name in given}
+    several = env_spec.seats > 1 or "opponent" in env_spec.kwargs
+    seating = {name: given.pop(name) for name in SEATING if several and name in given}
+    tooling = {name: given.pop(name) for name in TOOLING if name in given}
+    known = (*(SEATING if several else ()), *TOOLING)
     check_arguments(factory, [name for name in kwargs if name in given], env_id, known)
     env = factory(**given)
     env.unwrapped.spec = env_spec
     env.unwrapped.env_kwargs = {name: value for name, value in kwargs.items() if name != "seed"}
-    return _opposed(env, **seating) if seating else env
+    env = _opposed(env, **seating) if seating else env
+    return _equipped(env, **tooling) if tooling else env
 
 
 def _opposed(env: Env, opponent: str | None = None, seat: int | None = None) -> Env:
@@ -233,6 +269,24 @@ def _opposed(env: Env, opponent: str | None = None, seat: int | None = None) -> 
     if seat is not None:
         raise InvalidArgument("A seat is chosen together with an opponent: opponent='expert', seat=0.")
     return env
+
+
+def _equipped(
+    env: Env,
+    tools: Sequence[Described] = (),
+    tool_format: Literal["tags", "native"] = "tags",
+    max_tool_uses: int | None = TOOL_USES,
+) -> Env:
+    """The environment with tools around it, if any are named."""
+    from gem.tools.tool_env_wrapper import ToolEnvWrapper  # noqa: PLC0415 (which derives from an environment)
+
+    if not tools:
+        return env
+    equipped = ToolEnvWrapper(env, tools, max_tool_uses=max_tool_uses, format=tool_format, of_make=True)
+    inside = env.unwrapped.env_kwargs
+    if "tools" in inside:  # tools that were made before are written down by name
+        inside["tools"] = equipped.described_tools
+    return equipped
 
 
 def print_envs() -> None:

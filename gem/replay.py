@@ -3,6 +3,9 @@
 env = restore(identity, actions)            # go on after the last action
 for frame in frames(identity, actions): ... # look at every turn
 verify(identity, turns) is None             # the record holds
+
+What came from outside (the outputs of tools) is in the recorded infos and is taken from there: nothing outside is asked
+again, except that `verify` asks those tools again that always give the same.
 """
 
 from __future__ import annotations
@@ -10,14 +13,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import chain, repeat
+from typing import Any, Literal
 
 from gem import registry
 from gem.core import Env, Info
 from gem.errors import EpisodeOver, VersionChanged
 from gem.seats import rewards
 from gem.views import View
-from gem.wrappers.wrapper_factory import wrap
+from gem.wrappers.wrapper_factory import TOOL_WRAPPERS, wrap
+
+OF_THE_MACHINE = frozenset({"sandbox", "test_results"})
+"""Entries of infos that may differ from machine to machine: how a program was confined, and the texts of its errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,12 @@ class Identity:
     wrappers: Sequence[Mapping[str, Any]] = ()
     """Plain data, innermost first: `{"name": "time_limit", "max_turns": 20}`."""
 
+    @property
+    def taped(self) -> bool:
+        """Whether turns may also follow from what came from outside, which their recorded infos have."""
+        wrapped_in_tools = any(wrapper.get("name") in TOOL_WRAPPERS for wrapper in self.wrappers)
+        return wrapped_in_tools or "tools" in self.env_kwargs or registry.spec(self.env_id).replay != "exact"
+
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
@@ -43,6 +56,8 @@ class TurnRecord:
     info: Info
     seat: int | None = None
     """Who acted; None where the record does not say."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """What the agent gave besides the action: its `note`, and what is in `Decision.extra`."""
 
 
 @dataclass(slots=True)
@@ -60,7 +75,9 @@ class EpisodeRecord:
     success: bool | None = None
     """Whether it was one for `seat`; None if the environment failed."""
     failure: str = ""
-    """What the environment raised, empty if nothing; the agent is not to blame for it."""
+    """Why it broke off, empty if it did not: the episode is not counted."""
+    failed_by: Literal["", "environment", "agent"] = ""
+    """Whose failure it was: the environment raised something, or the agent's server gave no answer."""
     max_turns: int = 0
     seat: int = 0
     """Where the agent sat whose episode it is, if there were several seats."""
@@ -80,6 +97,17 @@ class EpisodeRecord:
     def turn_count(self) -> int:
         """How many turns were taken."""
         return len(self.turns)
+
+    @property
+    def infos(self) -> list[Info]:
+        """All infos, that of the reset first."""
+        return [self.first_info, *(turn.info for turn in self.turns)]
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """How many tokens went in and came out, as far as the agents counted them."""
+        extras = [turn.extra for turn in self.turns if turn.extra]
+        return sum(one.get("tokens_in", 0) for one in extras), sum(one.get("tokens_out", 0) for one in extras)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,31 +171,43 @@ def wrapped(env_id: str, env_kwargs: Mapping[str, Any], wrappers: Sequence[Mappi
     return wrap(registry.make(env_id, **env_kwargs), wrappers)
 
 
-def restore(identity: Identity, actions: Iterable[str]) -> Env:
+def restore(identity: Identity, actions: Iterable[str], infos: Sequence[Info] = ()) -> Env:
     """The environment after `actions`, ready for the next one.
+
+    Args:
+        infos: as they were recorded, that of the reset first; needed where something came from outside.
 
     Raises:
         VersionChanged: as `make_env`.
         EpisodeOver: if there are actions after the end.
     """
     env = make_env(identity)
+    tape = chain(infos, repeat({}))
+    env.feed(next(tape))
     env.reset(seed=identity.seed)
     for action in actions:
+        env.feed(next(tape))
         env.step(action)
     return env
 
 
-def frames(identity: Identity, actions: Iterable[str], *, seat: int = 0) -> Iterator[Frame]:
+def frames(identity: Identity, actions: Iterable[str], infos: Sequence[Info] = (), *, seat: int = 0) -> Iterator[Frame]:
     """Every turn as it looked from `seat` (or `gem.seats.SPECTATOR`), the reset first.
+
+    Args:
+        infos: as in `restore`.
 
     Raises:
         VersionChanged: as `make_env`.
         EpisodeOver: if there are actions after the end.
     """
     env = make_env(identity)
+    tape = chain(infos, repeat({}))
+    env.feed(next(tape))
     observation, info = env.reset(seed=identity.seed)
     yield Frame(0, observation, 0.0, info, env.view(seat), terminated=False, truncated=False)
     for turn, action in enumerate(actions, start=1):
+        env.feed(next(tape))
         observation, reward, terminated, truncated, info = env.step(action)
         yield Frame(turn, observation, reward, info, env.view(seat), terminated, truncated)
 
@@ -177,6 +217,7 @@ def verify(
     turns: Sequence[TurnRecord],
     *,
     first_observation: str | None = None,
+    first_info: Info | None = None,
     terminated: bool | None = None,
     truncated: bool | None = None,
 ) -> Difference | None:
@@ -186,6 +227,7 @@ def verify(
 
     Args:
         first_observation: compared with the observation of the reset, if given.
+        first_info: that of the reset; needed where the instructions came from outside.
         terminated: whether the last turn ended the episode, if that is to be compared.
         truncated: whether the turn limit ended it, if that is to be compared.
     """
@@ -193,6 +235,7 @@ def verify(
     if installed != identity.env_version:
         return Difference(0, "env_version", identity.env_version, installed)
     env = make_env(identity)
+    env.feed(first_info or {}, repeat=True)
     observation, _ = env.reset(seed=identity.seed)
     if first_observation is not None and observation != first_observation:
         return Difference(0, "observation", first_observation, observation)
@@ -200,6 +243,7 @@ def verify(
     for number, turn in enumerate(turns, start=1):
         if turn.seat is not None and env.to_act and turn.seat != env.to_act[0]:
             return Difference(number, "seat", turn.seat, env.to_act[0])
+        env.feed(turn.info, repeat=True)
         try:
             observation, reward, *over, info = env.step(turn.action)
         except EpisodeOver:
@@ -220,6 +264,6 @@ def _compare(number: int, turn: TurnRecord, observation: str, reward: float, inf
     if turn.reward != reward:
         return Difference(number, "reward", turn.reward, reward)
     for key, value in json.loads(json.dumps(info)).items():  # as the record's went through JSON
-        if turn.info.get(key) != value:
+        if key not in OF_THE_MACHINE and turn.info.get(key) != value:
             return Difference(number, f"info[{key!r}]", turn.info.get(key), value)
     return None

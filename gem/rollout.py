@@ -7,15 +7,17 @@ for record in rollout(make_agent("random"), slots):
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from gem import registry
-from gem.agents.agent import Agent, Decision, Request
+from gem.agents.agent import Decision, Exchange, Player, Request
+from gem.agents.asking import Asking
 from gem.core import Env, Info, Step
-from gem.errors import InvalidArgument
+from gem.errors import AgentFailure, InvalidArgument
 from gem.replay import EpisodeRecord, Identity, TurnRecord, wrapped
 from gem.seats import perceived, success
 from gem.vector.base import AutoresetMode
@@ -38,62 +40,72 @@ class Slot:
 
 
 def rollout(
-    agent: Agent, slots: Iterable[Slot], *, num_envs: int = 16, opponent: Agent | None = None
-) -> Iterator[EpisodeRecord]:
+    agent: Player, slots: Iterable[Slot], *, num_envs: int = 16, opponent: Player | None = None
+) -> Generator[EpisodeRecord, None, None]:
     """Play every slot with `agent`, `num_envs` at a time, and yield each record when its episode ends.
 
     Where there are several seats, `agent` acts from `Slot.seat` and `opponent` from the others; without an opponent
     the agent acts from all of them, and reads in each what that seat may read.
 
-    An environment that raises gives a record with `failure`; the others go on. `slots` is read as places become
-    free, so it may be endless. A slot's record does not depend on `num_envs`. An agent's note on a decision is kept
-    in the turn's `info["note"]`.
+    An environment that raises gives a record with `failure`; the others go on. So does an agent that raises
+    `AgentFailure`. An agent with `decide` (see `AsyncAgent`) is asked for all episodes at the same time, and none of
+    them waits for another. `slots` is read as places become free, so it may be endless. A slot's record does not
+    depend on `num_envs`. Closing the generator cancels what agents are still asked. An agent's note on a
+    decision, and what else it reports, is in the turn's `extra`.
 
     Raises:
         InvalidArgument: if `num_envs` is below 1, or a slot has arguments that its environment does not take, or
             a seat that it does not have.
         UnknownEnvironment: if a slot names an environment that is not registered.
+        AgentStopped: if an agent is of no further use.
     """
     if num_envs < 1:
         raise InvalidArgument(f"num_envs must be at least 1, not {num_envs}.")
     waiting = iter(slots)
     vector = SyncVectorEnv([], AutoresetMode.DISABLED)
-    lanes = [_Lane(vector) for _ in range(num_envs)]
     try:
-        lanes, failed = _begin(lanes, waiting)
-        yield from failed
-        while lanes:
-            decisions = _decide(lanes, agent, opponent)
-            actions: list[str | None] = [None] * vector.num_envs
-            for lane, decision in zip(lanes, decisions, strict=True):
-                actions[lane.place] = decision.action
-            steps = vector.step_each(actions)
-            free = []
-            for lane, decision in zip(lanes, decisions, strict=True):
-                if lane.take(decision, steps[lane.place]):
-                    free.append(lane)
-                    yield lane.record
-            if free:
-                _, failed = _begin(free, waiting)
-                yield from failed
-                lanes = [lane for lane in lanes if lane.busy]
+        with Asking() as asking:
+            yield from _play(asking, vector, waiting, [_Lane(vector) for _ in range(num_envs)], agent, opponent)
     finally:
         vector.close()
 
 
-def _decide(lanes: Sequence[_Lane], agent: Agent, opponent: Agent | None) -> list[Decision]:
-    """One decision for each lane, of whoever sits where a turn is to be taken; each agent is asked once."""
-    if opponent is None:
-        return agent.act([lane.request for lane in lanes])
-    sides: list[list[_Lane]] = [[], []]
-    for lane in lanes:
-        sides[lane.request.seat != lane.record.seat].append(lane)
-    found: dict[int, Decision] = {}
-    for player, those in zip((agent, opponent), sides, strict=True):
-        if those:
-            decisions = player.act([lane.request for lane in those])
-            found |= {lane.place: decision for lane, decision in zip(those, decisions, strict=True)}
-    return [found[lane.place] for lane in lanes]
+def _play(
+    asking: Asking,
+    vector: SyncVectorEnv,
+    waiting: Iterator[Slot],
+    free: list[_Lane],
+    agent: Player,
+    opponent: Player | None,
+) -> Iterator[EpisodeRecord]:
+    """Ask for the lanes that wait, step those that were answered, and give free ones their next slot."""
+    lanes: dict[int, _Lane] = {}
+    begun, failed = _begin(free, waiting)
+    yield from failed
+    lanes |= {lane.place: lane for lane in begun}
+    asked = begun
+    while lanes:
+        for lane in asked:
+            away = opponent is not None and lane.request.seat != lane.record.seat
+            asking.ask(lane.place, opponent if away and opponent is not None else agent, lane.request)
+        answers = sorted(asking.answers(), key=itemgetter(0))
+        actions: list[str | None] = [None] * vector.num_envs
+        for place, answer in answers:
+            if isinstance(answer, Decision):
+                actions[place] = answer.action
+        steps = vector.step_each(actions)
+        asked, free = [], []
+        for place, answer in answers:
+            lane = lanes[place]
+            over = lane.take(answer, steps[place]) if isinstance(answer, Decision) else lane.break_off(answer)
+            (free if over else asked).append(lane)
+            if over:
+                yield lane.record
+        if free:
+            begun, failed = _begin(free, waiting)
+            yield from failed
+            lanes = {place: lane for place, lane in lanes.items() if lane.busy}
+            asked = sorted(asked + begun, key=lambda lane: lane.place)
 
 
 def _begin(lanes: Sequence[_Lane], waiting: Iterator[Slot]) -> tuple[list[_Lane], list[EpisodeRecord]]:
@@ -122,6 +134,8 @@ class _Lane:
     env: Env = field(init=False)
     record: EpisodeRecord = field(init=False)
     request: Request = field(init=False)
+    past: dict[int, list[Exchange]] = field(default_factory=dict)
+    """What each seat read and did so far."""
 
     def begin(self, slot: Slot) -> bool:
         """Reset for `slot`, making another environment if it needs one; False if that failed."""
@@ -133,7 +147,9 @@ class _Lane:
         version = registry.spec(slot.env_id).version
         if not self.busy:
             identity = Identity(slot.env_id, version, slot.seed, slot.env_kwargs, "", slot.wrappers)
-            self.record = EpisodeRecord(slot.index, identity, "", {}, failure=info["failure"], seat=slot.seat)
+            self.record = EpisodeRecord(
+                slot.index, identity, "", {}, failure=info["failure"], failed_by="environment", seat=slot.seat
+            )
             return False
         self.env = self.vector.env(self.place)
         identity = Identity(slot.env_id, version, slot.seed, slot.env_kwargs, self.env.data_hash, slot.wrappers)
@@ -142,6 +158,7 @@ class _Lane:
         )
         if not 0 <= slot.seat < self.env.seats:
             raise InvalidArgument(f"{slot.env_id} has the seats 0 to {self.env.seats - 1}; there is no {slot.seat}.")
+        self.past = {}
         self._ask(observation, info)
         return True
 
@@ -150,11 +167,13 @@ class _Lane:
         observation, reward, terminated, truncated, info = step
         record = self.record
         if "failure" in info:
-            record.failure = info["failure"]
+            record.failure, record.failed_by = info["failure"], "environment"
             return True
-        if decision.note:
-            info = {**info, "note": decision.note}
-        record.turns.append(TurnRecord(decision.action, observation, reward, info, self.request.seat))
+        request = self.request
+        action = decision.action
+        kept = decision.kept if decision.note or decision.extra else {}
+        record.turns.append(TurnRecord(action, observation, reward, info, request.seat, kept))
+        self.past[request.seat].append(Exchange(request.observation, request.info, action))
         if terminated or truncated:
             record.terminated, record.truncated = terminated, truncated
             record.success = success(record.seat, info)
@@ -162,11 +181,20 @@ class _Lane:
         self._ask(observation, info)
         return False
 
+    def break_off(self, failure: AgentFailure) -> bool:
+        """Record that the agent could not decide; the episode is over."""
+        self.record.failure, self.record.failed_by = str(failure), "agent"
+        return True
+
     def _ask(self, observation: str, info: Info) -> None:
         """Let the seat that is to act decide next, from what it may read."""
         seat = self.env.to_act[0]
         reading, own = perceived(seat, observation, info)
-        self.request = Request(self.env, reading, own, len(self.record.turns) + 1, seat, self.record.index)
+        past = self.past.get(seat)
+        if past is None:
+            past = self.past[seat] = []
+        number = len(self.record.turns) + 1
+        self.request = Request(self.env, reading, own, number, seat, past=past, episode=self.record.index)
 
     def _prepare(self, setting: _Setting) -> None:
         make = partial(wrapped, *setting)

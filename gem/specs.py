@@ -15,6 +15,8 @@ MAX_EPISODES_PER_ENV = 10_000
 MAX_SEED = 2**53
 MAX_NUM_ENVS = 256
 MAX_TURNS = 1000
+MAX_REPEATS = 64
+MAX_TOKENS = 10**12
 
 
 class Part(NamedTuple):
@@ -53,10 +55,14 @@ class EvaluationSpec(BaseModel):
     episodes_per_env: int = 100
     seed: int = 0
     """The first seed; each environment is played with this one and those that follow it."""
+    repeats: int = 1
+    """How often each seed is played: several tries at the same problem."""
     num_envs: int = 16
     """How many episodes are played at the same time."""
     max_turns: int | None = None
     """A turn limit below the environments' own."""
+    token_budget: int | None = None
+    """Tokens, in and out together, after which nothing more is played; what is finished stays."""
     opponent: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")] | None = None
     """The short name of the agent in the other seats, where there are several."""
     benchmark: str | None = None
@@ -121,6 +127,16 @@ class EvaluationSpec(BaseModel):
     def _num_envs_in_range(cls, value: int) -> int:
         return _within(value, 1, MAX_NUM_ENVS, "The number of parallel environments")
 
+    @field_validator("repeats")
+    @classmethod
+    def _repeats_in_range(cls, value: int) -> int:
+        return _within(value, 1, MAX_REPEATS, "The number of tries at each seed")
+
+    @field_validator("token_budget")
+    @classmethod
+    def _budget_in_range(cls, value: int | None) -> int | None:
+        return None if value is None else _within(value, 1, MAX_TOKENS, "The token budget")
+
     @field_validator("max_turns")
     @classmethod
     def _max_turns_in_range(cls, value: int | None) -> int | None:
@@ -145,10 +161,12 @@ class EvaluationSpec(BaseModel):
 
     @property
     def parts(self) -> list[Part]:
-        """What is to be played, environment by environment."""
+        """What is to be played, environment by environment; each of them once for every repeat."""
         if self.benchmark and self.is_present:
-            return [Part(e.env_id, e.first_seed, e.episodes) for e in benchmarks.load(self.benchmark).entries]
-        return [Part(env_id, self.seed, self.episodes_per_env) for env_id in self.env_ids]
+            once = [Part(e.env_id, e.first_seed, e.episodes) for e in benchmarks.load(self.benchmark).entries]
+        else:
+            once = [Part(env_id, self.seed, self.episodes_per_env) for env_id in self.env_ids]
+        return [part for part in once for _ in range(self.repeats)]
 
     @property
     def for_several(self) -> list[str]:

@@ -170,6 +170,12 @@ class Link(TypedDict):
     """The action that following it sends; absent once the episode is over."""
     seen: NotRequired[bool]
     """It leads to a page that was visited before."""
+    chosen: NotRequired[bool]
+    """It is a choice that has been made."""
+    group: NotRequired[str]
+    """What it is one choice of: links of one group stand together, under this heading."""
+    note: NotRequired[str]
+    """What stands beside it."""
 
 
 class LinksView(TypedDict):
@@ -182,9 +188,15 @@ class LinksView(TypedDict):
     text: str
     links: list[Link]
     trail: list[str]
-    """The pages visited so far, this one last."""
-    goal: str
+    """The pages visited so far, this one last; empty where the way does not matter."""
+    goal: NotRequired[str]
     """Where the way should lead."""
+    task: NotRequired[str]
+    """What is asked for, in words."""
+    say: NotRequired[tuple[str, str]]
+    """What a typed text is put between to be an action; absent where nothing is typed."""
+    ask: NotRequired[str]
+    """What the field for it asks for: "Words to search for"."""
     facts: NotRequired[list[tuple[str, str]]]
     legend: NotRequired[list[tuple[str, str]]]
 
@@ -210,11 +222,55 @@ class ChatView(TypedDict):
     """The oldest first."""
     say: NotRequired[tuple[str, str]]
     """What a typed text is put between to be said; absent where nothing can be said."""
+    ask: NotRequired[str]
+    """What the field for it asks for: "A message to the customer"."""
     keys: NotRequired[list[list[Key]]]
     """Rows of buttons that act at once; absent once the episode is over."""
     compose: NotRequired[Compose]
     notes: NotRequired[list[tuple[str, list[str]]]]
     """Headed lists beside the conversation: the policy, the tools, the own values."""
+    facts: NotRequired[list[tuple[str, str]]]
+    legend: NotRequired[list[tuple[str, str]]]
+
+
+class Run(TypedDict):
+    """A piece of what a program wrote, in one style."""
+
+    text: str
+    style: NotRequired[str]
+    """Words of `gem.ansi.STYLES` with spaces between."""
+
+
+class Exchange(TypedDict):
+    """A command and what it wrote."""
+
+    prompt: str
+    command: str
+    output: list[Run]
+    failed: NotRequired[bool]
+    """It ended with an exit code other than 0."""
+    last: NotRequired[bool]
+    """It was the last action."""
+
+
+class TerminalView(TypedDict):
+    """The screen of a shell, the oldest command first, and the prompt for the next one."""
+
+    kind: Literal["terminal"]
+    name: str
+    task: str
+    """What is to be done, in words."""
+    exchanges: list[Exchange]
+    prompt: NotRequired[str]
+    """Absent once the episode is over."""
+    say: NotRequired[tuple[str, str]]
+    """What a typed text is put between to be an action."""
+    ask: NotRequired[str]
+    """What the field for it asks for: "A command"."""
+    keys: NotRequired[list[list[Key]]]
+    """Rows of buttons that act at once; absent once the episode is over."""
+    notes: NotRequired[list[tuple[str, list[str]]]]
+    """Headed lists beside the screen: which checks hold."""
     facts: NotRequired[list[tuple[str, str]]]
     legend: NotRequired[list[tuple[str, str]]]
 
@@ -229,7 +285,60 @@ class TextView(TypedDict):
     legend: NotRequired[list[tuple[str, str]]]
 
 
-View = GridView | LettersView | TowersView | LinksView | ChatView | TextView
+class Picture(TypedDict):
+    """One picture."""
+
+    src: str
+    """A `data:` address of a PNG, JPEG, GIF or WebP (see `gem.images`)."""
+    label: str
+    """What it is, for a screen reader."""
+
+
+class ImageView(TypedDict):
+    """Pictures and a text that belong together."""
+
+    kind: Literal["image"]
+    name: str
+    pictures: list[Picture]
+    text: str
+    facts: NotRequired[list[tuple[str, str]]]
+    legend: NotRequired[list[tuple[str, str]]]
+
+
+class CodeTest(TypedDict):
+    """How a program did in one test."""
+
+    label: str
+    """For a screen reader and as a heading: "Test 3: wrong answer"."""
+    status: Literal["passed", "failed", "left"]
+    """`left`: it was not run."""
+    words: str
+    """The status in words: "out of time"."""
+    given: str
+    """Its input, or the call."""
+    wanted: str
+    got: str
+    said: str
+    """What the program wrote to its standard error, or why the test failed."""
+
+
+class CodeView(TypedDict):
+    """A programming problem, the program, and how it did in each test."""
+
+    kind: Literal["code"]
+    name: str
+    text: str
+    """The problem."""
+    code: str
+    """The program; empty before there is one."""
+    tests: list[CodeTest]
+    verdict: NotRequired[str]
+    """What came of it, in words; absent before."""
+    facts: NotRequired[list[tuple[str, str]]]
+    legend: NotRequired[list[tuple[str, str]]]
+
+
+View = GridView | LettersView | TowersView | LinksView | ChatView | CodeView | ImageView | TerminalView | TextView
 
 _ACTS = {"act", "alt", "part", "compose"}
 
@@ -238,7 +347,9 @@ def without_acts(view: View) -> View:
     """The same picture with nothing left to act on: what there is to see once an episode is over."""
     bare: Any = _without_acts(view)
     bare.pop("say", None)
-    if bare["kind"] in ("grid", "chat"):
+    bare.pop("ask", None)
+    bare.pop("prompt", None)
+    if bare["kind"] in ("grid", "chat", "terminal"):
         bare.pop("keys", None)  # those of other kinds show what is known
     picture: View = bare
     return picture

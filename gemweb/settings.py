@@ -3,6 +3,7 @@
 `make up` sets all of it for one machine. `docs/deploy.md` lists the variables for more.
 """
 
+import os
 from pathlib import Path
 
 import environ
@@ -20,6 +21,9 @@ DEBUG = env.bool("DEBUG", default=False)
 LOCAL_MODE = env.bool("LOCAL_MODE", default=False)  # one person, on loopback: `make up`
 BIND = env.str("BIND", default="127.0.0.1")
 STATE_DIR = Path(env.str("STATE_DIR", default=str(BASE_DIR / ".state")))
+
+# The engine's own setting. No page and no job waits for a download, and none reads files outside the data folder.
+os.environ["GEM_DATA_FROM"] = env.str("GEM_DATA_FROM", default="folder")
 
 SECRET_KEY = env.str("SECRET_KEY", default="")
 if not SECRET_KEY:
@@ -120,6 +124,11 @@ JOBS_RUNNING_PER_USER = env.int("JOBS_RUNNING_PER_USER", default=2)
 JOBS_QUEUED_PER_USER = env.int("JOBS_QUEUED_PER_USER", default=20)
 EPISODES_PER_JOB = env.int("EPISODES_PER_JOB", default=100_000)
 
+RUNS_DIR = Path(env.str("RUNS_DIR", default=str(STATE_DIR / "runs")))
+"""Where trainings write their curves and checkpoints; web and workers need the same one."""
+TRAININGS_PER_USER = env.int("TRAININGS_PER_USER", default=30)
+"""Trainings of one person that may be waiting or running."""
+
 # ---------------------------------------------------------------- sockets and shows
 
 SOCKETS_PER_USER = env.int("SOCKETS_PER_USER", default=40)
@@ -130,6 +139,23 @@ SHOWS_PER_PERSON = env.int("SHOWS_PER_PERSON", default=8)
 """Live episodes of agents that one person may have under way."""
 TURN_SECONDS = env.float("TURN_SECONDS", default=30.0)
 """How long an agent may think about one turn of a live episode."""
+
+# ---------------------------------------------------------------- endpoint agents
+
+PRIVATE_ENDPOINTS = env.list("PRIVATE_ENDPOINTS", default=["127.0.0.0/8:*", "[::1/128]:*"] if LOCAL_MODE else [])
+"""Networks and ports that endpoint agents may ask although their addresses are not public: `10.1.0.0/16:8000`."""
+ENDPOINT_KEYS_FILE = Path(env.str("ENDPOINT_KEYS_FILE", default=str(STATE_DIR / "endpoint_keys")))
+"""Holds what the keys of endpoint agents are sealed with, newest first; made on first use. Every process needs it."""
+ENDPOINT_CONCURRENCY = env.int("ENDPOINT_CONCURRENCY", default=64)
+"""Requests that one endpoint agent may have under way from one process."""
+ENDPOINT_PATIENCE = env.float("ENDPOINT_PATIENCE", default=900.0)
+"""Seconds that an endpoint agent may take for one turn, all tries together."""
+ENDPOINT_TRIALS_PER_MINUTE = env.int("ENDPOINT_TRIALS_PER_MINUTE", default=10)
+"""How often one person may try an endpoint in a minute."""
+ENDPOINTS_PER_USER = env.int("ENDPOINTS_PER_USER", default=50)
+"""Endpoint agents of one person."""
+
+# ---------------------------------------------------------------- starts
 
 STARTS_PER_MINUTE = env.int("STARTS_PER_MINUTE", default=20)
 """Episodes that a visitor may start in a minute; four times as many with an account, or from one address."""

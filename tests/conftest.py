@@ -9,6 +9,8 @@ import pytest
 from tests import services
 from tests.browser import FLAGS, MISSING, find_browser
 
+os.environ["GEM_DATA_FROM"] = "sample"  # the same problems on every machine, and no network
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start Postgres and Valkey unless the environment names them or only the engine is tested.

@@ -211,7 +211,7 @@ def session_environment() -> dict[str, str]:
 
 
 def needs_services(arguments: list[str], base: Path) -> bool:
-    """Whether any collected path lies outside the engine's own tests."""
-    engine = (ROOT / "tests" / "engine").resolve()
+    """Whether any collected path lies outside the tests of the engine and of the examples, which know no web."""
+    alone = {(ROOT / "tests" / name).resolve() for name in ("engine", "examples")}
     paths = [(base / argument.partition("::")[0]).resolve() for argument in arguments]
-    return not paths or any(path != engine and engine not in path.parents for path in paths)
+    return not paths or any(alone.isdisjoint((path, *path.parents)) for path in paths)

@@ -13,15 +13,15 @@ from celery import current_app
 from celery.signals import worker_process_init, worker_shutting_down
 from django.conf import settings
 
+from apps.agents.players import player
 from apps.jobs import leases
 from apps.jobs.failpoints import failpoint
 from apps.jobs.leases import Claim, Spent
 from apps.leaderboard.operations import record_scores
 from apps.queue import beat, enqueue
-from gem.agents import make_agent
 from gem.replay import EpisodeRecord
 from gem.rollout import rollout
-from workers.lease import Lease, Watched
+from workers.lease import Lease, WatchedAsync, watched
 
 CHUNK_SECONDS = 0.5
 """A job's page shows episodes about that soon after they end."""
@@ -56,29 +56,32 @@ def play(claim: Claim, lease: Lease) -> bool:
     Raises:
         LeaseLost, Stopping: as `Lease.check`; what was recorded stays.
     """
-    agent = Watched(make_agent(claim.agent_kind), lease)
-    opponent = make_agent(claim.opponent_kind) if claim.opponent_kind else None
+    agent = watched(player(claim.agent, claim.set_up), lease)
+    opponent = watched(player(claim.opponent), lease) if claim.opponent else None
+    slow = isinstance(agent, WatchedAsync) or isinstance(opponent, WatchedAsync)
     ended = False
     started = monotonic()
     episodes = rollout(agent, claim.slots(), num_envs=claim.spec.num_envs, opponent=opponent)
-    for records in _chunks(episodes):
+    for records in _chunks(episodes, 0.0 if slow else CHUNK_SECONDS):
         lease.check()
         failpoint("played")
         ended = leases.record_episodes(claim, records, Spent(monotonic() - started, agent.seconds))
         failpoint("recorded")
+        if not ended and leases.stop_over_budget(claim):
+            return False
         agent.seconds, started = 0.0, monotonic()
     return ended
 
 
-def _chunks(records: Iterator[EpisodeRecord]) -> Iterator[list[EpisodeRecord]]:
-    """Records in lists of about half a second each."""
+def _chunks(records: Iterator[EpisodeRecord], seconds: float) -> Iterator[list[EpisodeRecord]]:
+    """Records in lists of about so many seconds each; those of slow agents one by one, as they end."""
     chunk: list[EpisodeRecord] = []
-    due = monotonic() + CHUNK_SECONDS
+    due = monotonic() + seconds
     for record in records:
         chunk.append(record)
         if len(chunk) >= CHUNK_EPISODES or monotonic() >= due:
             yield chunk
-            chunk, due = [], monotonic() + CHUNK_SECONDS
+            chunk, due = [], monotonic() + seconds
     if chunk:
         yield chunk
 
@@ -96,11 +99,12 @@ def _begin_to_stop(**_: Any) -> None:
 @worker_process_init.connect
 def _show_life(**_: Any) -> None:
     """Let the health page know of every process that can play; the scheduler, which cannot, begins here too."""
-    if "evaluate" in current_app.amqp.queues.consume_from:
-        threading.Thread(target=_beat, name="beat", daemon=True).start()
+    for queue in ("evaluate", "train"):
+        if queue in current_app.amqp.queues.consume_from:
+            threading.Thread(target=_beat, args=(queue,), name="beat", daemon=True).start()
 
 
-def _beat() -> None:
+def _beat(queue: str) -> None:
     while not stopping():
-        beat("evaluate")
+        beat(queue)
         threading.Event().wait(settings.HEARTBEAT_SECONDS)

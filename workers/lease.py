@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from time import monotonic
@@ -14,7 +15,8 @@ from django.db import OperationalError, connection
 from apps.jobs import leases
 from apps.jobs.errors import LeaseLost
 from apps.jobs.leases import Claim
-from gem.agents import Agent, Decision, Request
+from gem.agents import Agent, AsyncAgent, Decision, Player, Request
+from gem.errors import AgentStopped
 
 LOOK_SECONDS = 1.0
 """How often a worker looks whether its shard was cancelled."""
@@ -47,6 +49,9 @@ class Lease:
         self._over.set()
         self._thread.join()
         if error is None or isinstance(error, LeaseLost):
+            return True
+        if isinstance(error, AgentStopped):
+            leases.fail_job(self.claim, str(error))
             return True
         if isinstance(error, Stopping | SystemExit | KeyboardInterrupt):
             leases.release(self.claim)
@@ -82,6 +87,11 @@ class Lease:
             connection.close()
 
 
+def watched(agent: Player, lease: Lease) -> Watched | WatchedAsync:
+    """The agent, stopping as soon as its lease is lost; `seconds` counts how long it took to decide."""
+    return WatchedAsync(agent, lease) if isinstance(agent, AsyncAgent) else Watched(agent, lease)
+
+
 class Watched:
     """An agent that stops as soon as its lease is lost, and counts the seconds it takes to decide."""
 
@@ -102,3 +112,47 @@ class Watched:
         decisions = self._agent.act(requests)
         self.seconds += monotonic() - started
         return decisions
+
+
+class WatchedAsync:
+    """The same for an agent that is asked for many episodes at a time: `seconds` counts when any was awaited."""
+
+    def __init__(self, agent: AsyncAgent, lease: Lease) -> None:
+        self.name = agent.name
+        self.seconds = 0.0
+        self._agent = agent
+        self._lease = lease
+        self._awaited = 0
+        self._since = 0.0
+
+    async def decide(self, request: Request) -> Decision:
+        """As `AsyncAgent.decide`.
+
+        Raises:
+            LeaseLost, Stopping: as `Lease.check`.
+        """
+        self._lease.check()
+        decision = asyncio.ensure_future(self._agent.decide(request))
+        self._begin()
+        try:
+            while not decision.done():
+                await asyncio.wait([decision], timeout=LOOK_SECONDS)
+                self._lease.check()
+            return decision.result()
+        finally:
+            self._end()
+            decision.cancel()
+
+    async def close(self) -> None:
+        """As `AsyncAgent.close`."""
+        await self._agent.close()
+
+    def _begin(self) -> None:
+        if not self._awaited:
+            self._since = monotonic()
+        self._awaited += 1
+
+    def _end(self) -> None:
+        self._awaited -= 1
+        if not self._awaited:
+            self.seconds += monotonic() - self._since

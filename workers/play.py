@@ -12,9 +12,10 @@ import os
 import signal
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 import django
 
@@ -25,15 +26,23 @@ if __name__ == "__main__":
 from django.conf import settings
 from django.db import Error as DatabaseError
 
+from apps.agents import players
+from apps.agents.models import Agent
 from apps.episodes.errors import EpisodeOver, Refusal
+from apps.episodes.models import Episode
+from apps.episodes.operations import step
 from apps.live.door import channel_of
 from apps.live.ear import listen
 from apps.live.threads import DatabaseThreads
-from apps.play import hosting, showcase, shows
+from apps.play import hosting, pending, showcase, shows
 from apps.play.shows import HOSTS
 from apps.queue import beat
-from gem.agents import Agent, Decision, Request, make_agent
-from gem.errors import EnvironmentFailure
+from gem.agents import AsyncAgent, Decision, Exchange, Request
+from gem.agents import Player as AnyAgent
+from gem.agents.endpoint.server import Hosts
+from gem.core import Step
+from gem.errors import AgentFailure, AgentStopped, EnvironmentFailure, GemError
+from gem.http import Client
 from gem.seats import perceived
 
 logger = logging.getLogger(__name__)
@@ -41,6 +50,8 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SHOWS_AT_MOST = 500
+ERRANDS_AT_MOST = 8
+"""Pending turns at a time; each may be a process with a gigabyte of its own."""
 SWEEP_SECONDS = 1.0
 THINKING_AT_ONCE = 64
 HANGING_AT_MOST = 6
@@ -111,35 +122,40 @@ class Player:
             except DatabaseError as error:
                 logger.warning("Show %s waits for Postgres: %s", self.episode_id, error)
                 await asyncio.sleep(RETRY_SECONDS)
-            except (Broken, EnvironmentFailure, Refusal) as error:
-                if await self._fail(str(error)):
+            except AgentFailure as error:
+                if await self._end(hosting.rest, f"{error} The turn was not played, and nothing is lost."):
                     return
-            except Exception as error:  # whatever breaks ends this show and no other
-                logger.exception("Show %s cannot go on", self.episode_id)
-                if await self._fail(f"This episode cannot go on: {type(error).__name__}: {error}"):
+            except Exception as error:  # noqa: BLE001 (whatever breaks ends this show and no other)
+                if await self._end(*self._ending(error)):
                     return
 
     async def _play_on(self) -> None:
         start = await self._host.in_thread(hosting.begin_again, self.episode_id)
-        agents = {seat: make_agent(kind) for seat, kind in start.agent_kinds.items()}
+        agents = await self._host.in_thread(self._host.askable, start.agents)
         number, observation, info = start.episode.turn_count + 1, start.observation, start.info
         while (seat := start.env.to_act[0]) in agents:
             reading, own = perceived(seat, observation, info)
-            decision = await self._decide(agents[seat], Request(start.env, reading, own, number, seat))
+            past = start.past.setdefault(seat, [])
+            decision = await self._decide(agents[seat], Request(start.env, reading, own, number, seat, past=past))
             taken = await self._take(start, number, decision)
             if taken is None or taken.over:
                 return
+            past.append(Exchange(reading, own, decision.action))
             number, observation, info = taken.turn.number + 1, taken.turn.observation, taken.turn.info
 
-    async def _decide(self, agent: Agent, request: Request) -> Decision:
+    async def _decide(self, agent: AnyAgent, request: Request) -> Decision:
         limit = settings.TURN_SECONDS
         try:
+            if isinstance(agent, AsyncAgent):  # it waits for a server, has limits of its own, and blocks nobody
+                return await agent.decide(request)
             return await self._host.thinkers.run(lambda: agent.act([request])[0], limit)
         except TimeoutError as error:
             raise Broken(
                 f"The agent {agent.name} thought about turn {request.turn} for more than {limit:g} s. "
                 "The episode ends here; its turns stay."
             ) from error
+        except GemError:
+            raise
         except Exception as error:  # an agent may break in any way; its page says so
             logger.exception("The agent %s broke in show %s", agent.name, self.episode_id)
             raise Broken(
@@ -151,13 +167,33 @@ class Player:
         """Record the turn when it is due; None if no turn is wanted any longer."""
         while True:
             await self._until_due()
+            answer: Step | None = None
+            if start.episode.slow:
+                due = await self._host.in_thread(hosting.is_due, self.episode_id, self._host.token)
+                if due is False:
+                    return None
+                if due is not True:
+                    self._due = asyncio.get_running_loop().time() + due
+                    continue
+                answer = await self._step(start, number, decision)
             taken = await self._host.in_thread(
-                hosting.take_turn, self.episode_id, self._host.token, start.env, number, decision
+                hosting.take_turn, self.episode_id, self._host.token, start.env, number, decision, answer
             )
             wait = taken.wait if isinstance(taken, hosting.Taken) else taken
             self._due = asyncio.get_running_loop().time() + (wait or 0.0)
             if not isinstance(taken, float):
                 return taken
+
+    async def _step(self, start: hosting.Start, number: int, decision: Decision) -> Step:
+        """The answer of a slow environment, which is stepped outside any transaction."""
+        limit = settings.TURN_SECONDS
+        try:
+            return await self._host.thinkers.run(lambda: step(start.episode, start.env, decision.action), limit)
+        except TimeoutError as error:
+            raise Broken(
+                f"{start.episode.env_id} took more than {limit:g} s for turn {number}. The episode ends here; its "
+                "turns stay."
+            ) from error
 
     async def _until_due(self) -> None:
         while (left := self._due - asyncio.get_running_loop().time()) > 0:
@@ -167,10 +203,19 @@ class Player:
             except TimeoutError:
                 return
 
-    async def _fail(self, sentence: str) -> bool:
-        """End the episode with `sentence`; False if Postgres is away."""
+    def _ending(self, error: Exception) -> tuple[Callable[[str, uuid.UUID, str], None], str]:
+        """How the episode ends after this error, and the sentence for its page."""
+        if isinstance(error, AgentStopped):
+            return partial(hosting.fail, by=Episode.FailedBy.AGENT), str(error)
+        if isinstance(error, Broken | EnvironmentFailure | Refusal):
+            return hosting.fail, str(error)
+        logger.error("Show %s cannot go on", self.episode_id, exc_info=error)
+        return hosting.fail, f"This episode cannot go on: {type(error).__name__}: {error}"
+
+    async def _end(self, how: Callable[[str, uuid.UUID, str], None], sentence: str) -> bool:
+        """End or pause the episode with `sentence`; False if Postgres is away."""
         try:
-            await self._host.in_thread(hosting.fail, self.episode_id, self._host.token, sentence)
+            await self._host.in_thread(how, self.episode_id, self._host.token, sentence)
         except (hosting.LeaseLost, EpisodeOver):
             return True
         except DatabaseError as error:
@@ -180,14 +225,56 @@ class Player:
         return True
 
 
+class Errand:
+    """One turn of a person in a slow environment: step it, record what it answers or why it could not be played."""
+
+    def __init__(self, host: Host, episode_id: str) -> None:
+        self._host = host
+        self._episode_id = episode_id
+        self.task = asyncio.create_task(self._run(), name=f"turn of {episode_id}")
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self._play()
+                return
+            except (hosting.LeaseLost, EpisodeOver) as lost:
+                logger.info("A turn of %s is not played here any longer: %s", self._episode_id, lost)
+                return
+            except DatabaseError as error:
+                logger.warning("A turn of %s waits for Postgres: %s", self._episode_id, error)
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def _play(self) -> None:
+        token, limit = self._host.token, settings.TURN_SECONDS
+        try:
+            task = await self._host.in_thread(pending.begin, self._episode_id, token)
+            answer = await self._host.thinkers.run(lambda: step(task.episode, task.env, task.action), limit)
+            await self._host.in_thread(pending.finish, task, token, answer)
+        except (hosting.LeaseLost, EpisodeOver, DatabaseError):
+            raise
+        except TimeoutError:
+            await self._refuse(f"The environment did not answer for {limit:g} s.")
+        except (EnvironmentFailure, Refusal) as error:
+            await self._refuse(str(error))
+        except Exception as error:  # whatever breaks must be said on the page, and must not end other turns
+            logger.exception("A turn of %s cannot be played", self._episode_id)
+            await self._refuse(f"{type(error).__name__}: {error}.")
+
+    async def _refuse(self, sentence: str) -> None:
+        await self._host.in_thread(pending.refuse, self._episode_id, self._host.token, sentence)
+
+
 class Host:
-    """The shows of this process, under one lease token."""
+    """The shows and the pending turns of this process, under one lease token."""
 
     def __init__(self) -> None:
         self.token = uuid.uuid4()
         self.thinkers = Thinkers()
         self.in_thread = DatabaseThreads(6, "play").run
+        self._hosts = Hosts(Client(players.guard()))
         self._players: dict[str, Player] = {}
+        self._errands: dict[str, Errand] = {}
         self._woken = asyncio.Event()
         self._stopped = asyncio.Event()
 
@@ -200,11 +287,17 @@ class Host:
         stopped: asyncio.Task[object] = asyncio.create_task(self._stopped.wait())
         await asyncio.wait([*duties, stopped], return_when=asyncio.FIRST_COMPLETED)
         ended = [duty for duty in duties if duty.done()]
-        for task in (*duties, *(player.task for player in self._players.values())):
+        theirs = [player.task for player in self._players.values()]
+        theirs += [errand.task for errand in self._errands.values()]
+        for task in (*duties, *theirs):
             task.cancel()
         await self._release_all()
         for duty in ended:
             duty.result()  # a duty never ends by itself: raise what ended it
+
+    def askable(self, agents: Mapping[int, tuple[Agent, dict[str, Any] | None]]) -> dict[int, AnyAgent]:
+        """Somebody to ask for each seat; endpoint agents share this process's connections and limits."""
+        return {seat: players.player(row, set_up, hosts=self._hosts) for seat, (row, set_up) in agents.items()}
 
     def stop(self) -> None:
         """Let go of all shows and end."""
@@ -237,11 +330,13 @@ class Host:
             await asyncio.sleep(settings.HEARTBEAT_SECONDS)
             try:
                 await self.in_thread(hosting.renew, self.token)
+                await self.in_thread(pending.renew, self.token)
             except DatabaseError as error:
                 logger.warning("The leases could not be renewed: %s", error)
 
     async def _sweep(self) -> None:
         """Compare the rows with the players: begin, follow, let go."""
+        await self._take_errands()
         self._players = {key: player for key, player in self._players.items() if not player.task.done()}
         watched = await self.in_thread(showcase.is_watched)
         if watched:
@@ -262,6 +357,13 @@ class Host:
             else:
                 self._players[episode_id] = Player(self, plan)
 
+    async def _take_errands(self) -> None:
+        """Begin to play the turns that people wait for."""
+        self._errands = {key: errand for key, errand in self._errands.items() if not errand.task.done()}
+        room = ERRANDS_AT_MOST - len(self._errands)
+        claimed = await self.in_thread(pending.claim, self.token, room) if room > 0 else []
+        self._errands |= {episode_id: Errand(self, episode_id) for episode_id in claimed}
+
     async def _go_on(self) -> None:
         """Begin the next episode of the showcase when it is time."""
         try:
@@ -274,6 +376,7 @@ class Host:
     async def _release_all(self) -> None:
         try:
             await asyncio.wait_for(self.in_thread(hosting.release, self.token), STOP_SECONDS)
+            await asyncio.wait_for(self.in_thread(pending.release, self.token), STOP_SECONDS)
         except (TimeoutError, DatabaseError) as error:
             logger.warning("The leases could not be returned; they run out by themselves: %s", error)
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
 from django.conf import settings
 from django.db import models
+from django.urls import reverse
 
 from apps.accounts.models import Viewer
 
@@ -12,9 +17,27 @@ class AgentQuerySet(models.QuerySet["Agent"]):
     """Reads of agents."""
 
     def selectable_by(self, user: Viewer) -> AgentQuerySet:
-        """The agents that `user` may put into a seat: the built-in ones and their own."""
-        mine = models.Q(owner=user) if user.is_authenticated else models.Q()
-        return self.exclude(kind=Agent.Kind.HUMAN).filter(models.Q(owner=None) | mine)
+        """The agents that `user` may put into a seat: the built-in ones, their own, and those that others share.
+
+        A shared agent costs its owner something, so it takes an account.
+        """
+        theirs = models.Q(owner=user) | models.Q(shared=True) if user.is_authenticated else models.Q(pk__in=[])
+        present = self.exclude(kind=Agent.Kind.HUMAN).filter(retired=False)
+        return present.filter(models.Q(owner=None) | theirs)
+
+    def named_to(self, user: Viewer) -> AgentQuerySet:
+        """Those whose names lists and searches may offer: not the private ones of others."""
+        mine = models.Q(owner=user) if user.is_authenticated else models.Q(pk__in=[])
+        return self.filter(models.Q(owner=None) | models.Q(shared=True) | mine, retired=False)
+
+    def endpoints(self) -> AgentQuerySet:
+        """Endpoint agents that are there, with how they are set up."""
+        return self.filter(kind=Agent.Kind.ENDPOINT, retired=False).select_related("endpoint", "owner")
+
+    def endpoints_seen_by(self, user: Viewer) -> AgentQuerySet:
+        """The endpoint agents whose page `user` may open: their own and shared ones; for the others it is not there."""
+        mine = models.Q(owner=user) if user.is_authenticated else models.Q(pk__in=[])
+        return self.endpoints().filter(models.Q(shared=True) | mine)
 
 
 class Agent(models.Model):
@@ -34,6 +57,12 @@ class Agent(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="agents")
     colour = models.PositiveSmallIntegerField()
     """1 to 8: the agent's colour on every page and chart (`data-c`)."""
+    shared = models.BooleanField(default=False, db_default=False)
+    """Everybody with an account may let it play; otherwise its owner alone."""
+    retired = models.BooleanField(default=False, db_default=False)
+    """Deleted by its owner: its name stays on what it has played."""
+    listed = models.BooleanField(default=True, db_default=True)
+    """Offered in forms. The single checkpoints of a training are not: they are found through it."""
     created = models.DateTimeField(auto_now_add=True)
 
     objects = AgentQuerySet.as_manager()
@@ -44,7 +73,67 @@ class Agent(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def get_absolute_url(self) -> str:
+        """The agent's page."""
+        return reverse("agents:agent", args=[self.slug])
+
+    @property
+    def set_up(self) -> dict[str, Any] | None:
+        """How it is set up now, for the record of what it plays: without address and key. None for other kinds."""
+        if self.kind != self.Kind.ENDPOINT:
+            return None
+        found = Endpoint.objects.filter(agent=self).first()
+        return None if found is None else {"version": found.version, **found.asked}
+
     @property
     def cut(self) -> str:
         """The icon of its kind: the cut of the stone."""
         return f"cut-{self.kind}"
+
+
+class Endpoint(models.Model):
+    """How an endpoint agent is set up. The key is written and sent, and never shown."""
+
+    agent = models.OneToOneField(Agent, models.CASCADE, primary_key=True, related_name="endpoint")
+    spec = models.JSONField()
+    """A `gem.agents.endpoint.EndpointSpec` as JSON."""
+    version = models.PositiveIntegerField(default=1)
+    """Raised with every change of what the model is asked."""
+    sealed_key = models.TextField(blank=True)
+    """The key as `apps.agents.seal` wrote it; it belongs to the address's scheme, host and port."""
+    changed = models.DateTimeField(auto_now=True)
+
+    def __str__(self) -> str:
+        return f"endpoint of {self.agent}"
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The specification without its address."""
+        return {name: value for name, value in self.spec.items() if name != "url"}
+
+    @property
+    def host(self) -> str:
+        """The server's name, without scheme and path."""
+        return urlsplit(str(self.spec["url"])).netloc
+
+
+class Weights(models.Model):
+    """What a checkpoint agent plays with: a folder that was looked at before it was taken."""
+
+    agent = models.OneToOneField(Agent, models.CASCADE, primary_key=True, related_name="weights")
+    folder = models.CharField(max_length=200)
+    """Below `settings.RUNS_DIR`."""
+    card = models.JSONField(default=dict)
+    """Its `card.json`: what it was trained on, how, how far, and how it is to be played."""
+    size = models.PositiveBigIntegerField(default=0)
+    """Bytes of the weights."""
+    sha256 = models.CharField(max_length=64, blank=True)
+    """Of the weights."""
+
+    def __str__(self) -> str:
+        return f"weights of {self.agent}"
+
+    @property
+    def path(self) -> Path:
+        """The folder, which `make_agent("policy", path=...)` loads."""
+        return Path(settings.RUNS_DIR) / self.folder

@@ -19,7 +19,7 @@ from gem import registry
 from gem.agents import has_expert
 from gem.benchmarks import Baseline, Checked, baseline, checked
 from gem.evaluate import Interval, wilson
-from gem.registry import EnvSpec
+from gem.registry import TOOL_USES, EnvSpec
 
 logger = logging.getLogger(__name__)
 
@@ -124,6 +124,16 @@ class Entry:
     @property
     def turns(self) -> str:
         """The turn limit in words."""
+        return f"{self._own_turns}, and {self.tool_uses} of tools" if self.spec.tools else self._own_turns
+
+    @property
+    def tool_uses(self) -> str:
+        """How often tools may be used in an episode, in words."""
+        uses = self.spec.kwargs.get("max_tool_uses", TOOL_USES)
+        return "any number" if uses in (None, -1) else str(uses)
+
+    @property
+    def _own_turns(self) -> str:
         if self.turn_limit is None:
             return "drawn at reset"
         if self.turn_limit == 0:

@@ -41,11 +41,12 @@ MISSING_SECONDS = 5
 WORDS: dict[str, tuple[str, Tone, str]] = {
     "ready": ("Works here", "win", "check"),
     "missing": ("Lacks a package", "warn", "warn"),
+    "unavailable": ("Not available here", "warn", "warn"),
     "broken": ("Broken here", "loss", "warn"),
     "busy": ("Being tried", "", "eye"),
     "elsewhere": ("Runs in workers", "", "job"),
 }
-State = Literal["ready", "missing", "broken", "busy", "elsewhere"]
+State = Literal["ready", "missing", "unavailable", "broken", "busy", "elsewhere"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +102,12 @@ def look(env_id: str, wait: float = 0.0) -> Look:
         UnknownEnvironment: if no such id is registered.
     """
     spec = gem.spec(env_id)
-    lacking = missing(spec)
+    lacking = _missing(spec.requires, _now())
     if lacking:
         needs = "the package" if len(lacking) == 1 else "the packages"
         return Look("missing", f"It needs {needs} {', '.join(lacking)}: pip install {' '.join(lacking)}")
+    if spec.hindrance():
+        return Look("unavailable", spec.hindrance())
     if spec.cost == "slow":
         return Look("elsewhere", "It runs in worker processes, so it was not tried here.")
     with _lock:
@@ -119,8 +122,12 @@ def look(env_id: str, wait: float = 0.0) -> Look:
 
 
 def missing(spec: EnvSpec) -> list[str]:
-    """Packages that an environment needs and that are not installed, as of some seconds ago at most."""
-    return _missing(spec.requires, int(time.monotonic()) // MISSING_SECONDS) if spec.requires else []
+    """What an environment needs and is not here: packages, as of some seconds ago at most, or a sandbox."""
+    return _missing(spec.requires, _now()) + (["a sandbox"] if spec.hindrance() else [])
+
+
+def _now() -> int:
+    return int(time.monotonic()) // MISSING_SECONDS
 
 
 @lru_cache(256)
@@ -144,5 +151,5 @@ def _look(env_id: str) -> Sample:
     limit = [{"name": "time_limit", "max_turns": TURNS}]
     record = next(iter(rollout(agent, [Slot(0, env_id, SEED, wrappers=limit)], num_envs=1)))
     actions = [turn.action for turn in record.turns]
-    seen = list(frames(record.identity, actions[: math.ceil(PROGRESS * len(actions))]))
+    seen = list(frames(record.identity, actions[: math.ceil(PROGRESS * len(actions))], record.infos))
     return Sample(observation, str(info.get("suffix", "")), actions[0] if actions else "", seen[-1].view)

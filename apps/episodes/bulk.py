@@ -22,8 +22,8 @@ _PYTHON = platform.python_version()
 
 _EPISODES = (
     "COPY episodes_episode (id, batch_id, slot, env_id, env_version, env_kwargs, data_hash, wrappers, seed,"
-    " engine_version, python_version, status, terminated, truncated, success, failure, first_observation, first_info,"
-    " turn_count, max_turns, seq, listed, seat_count, scored_seat, created, ended) FROM STDIN"
+    " engine_version, python_version, status, terminated, truncated, success, failure, failed_by, first_observation,"
+    " first_info, turn_count, max_turns, seq, listed, seat_count, scored_seat, created, ended) FROM STDIN"
 )
 _SEATS = "COPY episodes_seat (episode_id, number, agent_id, visitor, total_reward, success) FROM STDIN"
 _TURNS = "COPY episodes_turn (episode_id, number, seat, action, observation, reward, info, extra, created) FROM STDIN"
@@ -67,7 +67,7 @@ def _episode(key: str, batch_id: str, record: EpisodeRecord, stamp: str) -> str:
         f"{key}\t{batch_id}\t{record.index}\t{_text(identity.env_id)}\t{identity.env_version}"
         f"\t{_json(identity.env_kwargs)}\t{identity.data_hash}\t{_json(identity.wrappers)}\t{identity.seed}"
         f"\t{gem.__version__}\t{_PYTHON}\t{status.value}\t{record.terminated}\t{record.truncated}\t{success}"
-        f"\t{_text(record.failure)}\t{_text(record.first_observation)}\t{_json(record.first_info)}"
+        f"\t{_text(record.failure)}\t{record.failed_by}\t{_text(record.first_observation)}\t{_json(record.first_info)}"
         f"\t{record.turn_count}\t{record.max_turns}\t0\tt\t{_seat_count(record)}\t{record.seat}\t{stamp}\t{stamp}\n"
     )
 
@@ -89,13 +89,10 @@ def _seats(key: str, record: EpisodeRecord, agent_id: int, opponent_id: int | No
 
 def _turns(key: str, record: EpisodeRecord, stamp: str) -> Iterator[str]:
     for number, turn in enumerate(record.turns, start=1):
-        info, extra = turn.info, r"\N"
-        if "note" in info:  # the agent's, not the environment's
-            info = {name: value for name, value in info.items() if name != "note"}
-            extra = _json({"note": turn.info["note"]})
+        extra = _json(turn.extra) if turn.extra else r"\N"
         yield (
             f"{key}\t{number}\t{turn.seat or 0}\t{_text(turn.action)}\t{_text(turn.observation)}\t{turn.reward!r}"
-            f"\t{_json(info)}\t{extra}\t{stamp}\n"
+            f"\t{_json(turn.info)}\t{extra}\t{stamp}\n"
         )
 
 

@@ -30,7 +30,7 @@ class FilterForm(forms.Form):
 
     env_id = forms.ChoiceField(label="Environment", required=False)
     agent = forms.ModelChoiceField(
-        Agent.objects.all(), label="Agent", required=False, to_field_name="slug", empty_label="any"
+        Agent.objects.none(), label="Agent", required=False, to_field_name="slug", empty_label="any"
     )
     outcome = forms.ChoiceField(
         label="Outcome",
@@ -49,8 +49,11 @@ class FilterForm(forms.Form):
     )
     mine = forms.BooleanField(label="Only mine", required=False)
 
-    def __init__(self, *args: object, **kwargs: object) -> None:
+    def __init__(self, user: Viewer, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        agent = self.fields["agent"]
+        assert isinstance(agent, forms.ModelChoiceField)
+        agent.queryset = Agent.objects.named_to(user)
         field = self.fields["env_id"]
         assert isinstance(field, forms.ChoiceField)
         field.choices = [("", "any"), *((spec.id, spec.id) for spec in registry.specs())]

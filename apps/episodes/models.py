@@ -15,6 +15,7 @@ from django.urls import reverse
 import gem
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
+from gem.errors import UnknownEnvironment
 
 if TYPE_CHECKING:
     from gem.registry import EnvSpec
@@ -84,8 +85,12 @@ class Episode(models.Model):
     class Status(models.TextChoices):
         RUNNING = "running"
         ENDED = "ended"
-        FAILED = "failed"  # the environment broke; not counted against the agent
+        FAILED = "failed"  # it broke off; not counted
         ABANDONED = "abandoned"
+
+    class FailedBy(models.TextChoices):
+        ENVIRONMENT = "environment"
+        AGENT = "agent"
 
     class Outcome(models.TextChoices):
         WON = "won", "solved"
@@ -115,7 +120,9 @@ class Episode(models.Model):
     truncated = models.BooleanField(default=False)
     success = models.BooleanField(null=True, blank=True)
     failure = models.TextField(blank=True)
-    """What the environment said when it broke."""
+    """Why it broke off: what the environment said when it broke, or why the agent gave no answer."""
+    failed_by = models.CharField(max_length=12, choices=FailedBy.choices, blank=True, default="", db_default="")
+    """Whose failure it was; empty if there was none."""
     first_observation = models.TextField(blank=True)
     first_info = models.JSONField(default=dict, blank=True)
     turn_count = models.PositiveIntegerField(default=0)
@@ -182,6 +189,14 @@ class Episode(models.Model):
         return self.status != self.Status.RUNNING
 
     @property
+    def slow(self) -> bool:
+        """Whether a turn may take seconds: then only workers play it, and every turn keeps the state after it."""
+        try:
+            return self.spec.cost == "slow"
+        except UnknownEnvironment:
+            return False
+
+    @property
     def sealed(self) -> bool:
         """Whether the seats still have secrets from one another and from those who watch.
 
@@ -227,6 +242,8 @@ class Seat(models.Model):
     total_reward = models.FloatField(default=0.0)
     success = models.BooleanField(null=True, blank=True)
     """Whether the episode was a success for this seat; empty while it runs."""
+    set_up = models.JSONField(null=True, blank=True)
+    """How the agent was set up when it began (`Agent.set_up`). Episodes of a job have that on the job."""
     held = models.TextField(blank=True, default="", db_default="")
     """Where all act at the same time: its action for this round, until those are there that the record has before."""
 
@@ -255,6 +272,14 @@ class Seat(models.Model):
         return bool(visitor) and self.visitor == visitor
 
 
+class TurnManager(models.Manager["Turn"]):
+    """Reads of turns; their states, which only slow environments have, are read where they are asked for."""
+
+    def get_queryset(self) -> models.QuerySet[Turn]:
+        """Without the states."""
+        return super().get_queryset().defer("state")
+
+
 class Turn(models.Model):
     """One exchange: the action taken and what the environment answered."""
 
@@ -271,7 +296,12 @@ class Turn(models.Model):
     """What is known besides the environment's answer: the agent's `note`, what was `replaced` in the action."""
     seq = models.PositiveIntegerField(null=True, blank=True)
     """The episode's `seq` with this turn; empty where all turns were recorded at once."""
+    state = models.JSONField(null=True, blank=True)
+    """The environment's state after the turn, where playing it again would take long (`Episode.slow`). It may hold
+    what is hidden, so no page and no download shows it."""
     created = models.DateTimeField(auto_now_add=True)
+
+    objects = TurnManager()
 
     class Meta:
         ordering = ["number"]
@@ -291,3 +321,31 @@ class Turn(models.Model):
     def replaced(self) -> str:
         """What was done to characters of the action that cannot be stored."""
         return str((self.extra or {}).get("replaced", ""))
+
+
+class PendingTurn(models.Model):
+    """A turn that was accepted and that a worker has yet to play, because its environment is slow.
+
+    The worker owns it while its lease lasts; after that another one plays it from the same state. With a `problem` it
+    was not played and is not tried again: its player may send it, or another one, once more.
+    """
+
+    episode = models.OneToOneField(Episode, models.CASCADE, primary_key=True, related_name="pending")
+    number = models.PositiveIntegerField()
+    """The turn that it will be."""
+    seat = models.PositiveSmallIntegerField(default=0)
+    action = models.TextField()
+    replaced = models.TextField(blank=True)
+    """What was done to characters of the action that cannot be stored."""
+    problem = models.TextField(blank=True)
+    """Why it was not played, in a sentence; empty while it is under way."""
+    created = models.DateTimeField(auto_now_add=True)
+    lease_token = models.UUIDField(null=True, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    attempt = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        indexes = [models.Index(fields=["lease_until"])]
+
+    def __str__(self) -> str:
+        return f"turn {self.number} of {self.episode_id}, pending"

@@ -21,11 +21,12 @@ import gem
 from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.episodes.errors import ActionTooLong, EpisodeOver, NotFound, Outdated, Sealed
-from apps.episodes.models import Batch, Episode, Seat, Turn
+from apps.episodes.models import Batch, Episode, PendingTurn, Seat, Turn
+from apps.episodes.past import STAYS, restore_at
 from apps.episodes.text import MAX_ACTION_BYTES, shortened, storable, storable_json, what_was_replaced
 from apps.live import publish
 from gem import replay
-from gem.core import check_seed
+from gem.core import Step, check_seed
 from gem.errors import EnvironmentFailure, InvalidArgument, UnknownEnvironment, VersionChanged
 from gem.seats import rewards, success
 from gem.wrappers.wrapper_factory import wrap
@@ -92,7 +93,9 @@ def begin(
     episode.state = _cached(env)
     episode.save(force_insert=True)
     Seat.objects.bulk_create(
-        Seat(episode=episode, number=number, agent=who.agent, user=who.user, visitor=who.visitor)
+        Seat(
+            episode=episode, number=number, agent=who.agent, user=who.user, visitor=who.visitor, set_up=who.agent.set_up
+        )
         for number, who in enumerate(seats)
     )
     env.close()
@@ -140,9 +143,9 @@ def _branch(episode: Episode, turn: int, seats: Sequence[Occupant]) -> Episode:
     if turn == episode.turn_count and episode.status == Episode.Status.ENDED:
         raise EpisodeOver("Nothing can follow its last turn. Fork from an earlier one.")
     try:
-        env = replay.restore(replay.Identity(**episode.identity()), actions(episode)[:turn])
+        env = restore_at(episode, turn)
     except (VersionChanged, UnknownEnvironment) as error:
-        raise Outdated(f"{error} What was played stays here to read; a new episode plays by the new rules.") from error
+        raise Outdated(f"{error} {STAYS}") from error
     branch = Episode(
         parent=episode,
         parent_turn=turn,
@@ -160,14 +163,20 @@ def _branch(episode: Episode, turn: int, seats: Sequence[Occupant]) -> Episode:
         listed=episode.listed,
     )
     branch.save(force_insert=True)
-    past = list(episode.turns.filter(number__lte=turn).order_by("number"))
+    past = list(episode.turns.filter(number__lte=turn).defer(None).order_by("number"))
     for kept in past:
         kept.episode, kept.seq = branch, kept.number
     Turn.objects.bulk_create(past)
     for number, who in enumerate(seats):
         total = sum((rewards(kept.reward, kept.info)[number] for kept in past), 0.0)
         Seat.objects.create(
-            episode=branch, number=number, agent=who.agent, user=who.user, visitor=who.visitor, total_reward=total
+            episode=branch,
+            number=number,
+            agent=who.agent,
+            user=who.user,
+            visitor=who.visitor,
+            total_reward=total,
+            set_up=who.agent.set_up,
         )
     return branch
 
@@ -184,29 +193,6 @@ def lock(episode_id: str) -> Episode:
     return episode
 
 
-def restore(episode: Episode) -> gem.Env:
-    """The environment as it is after the last turn: from the cached state, or by playing all actions again.
-
-    Raises:
-        Outdated: if the environment has another version now than when the episode began, or is gone.
-    """
-    identity = replay.Identity(**episode.identity())
-    cached = episode.state
-    try:
-        if cached is None or cached["engine"] != gem.__version__:
-            return replay.restore(identity, actions(episode))
-        env = replay.make_env(identity)
-    except (VersionChanged, UnknownEnvironment) as error:
-        raise Outdated(f"{error} What was played stays here to read; a new episode plays by the new rules.") from error
-    env.set_state(cached["env"])
-    return env
-
-
-def actions(episode: Episode) -> list[str]:
-    """What was played so far, in order."""
-    return list(episode.turns.order_by("number").values_list("action", flat=True))
-
-
 def check_action(action: str) -> None:
     """Refuse a text that no episode keeps.
 
@@ -221,10 +207,18 @@ def check_action(action: str) -> None:
         )
 
 
-def record_turn(episode: Episode, env: gem.Env, action: str, *, extra_info: Mapping[str, Any] | None = None) -> Turn:
+def record_turn(
+    episode: Episode,
+    env: gem.Env,
+    action: str,
+    *,
+    extra_info: Mapping[str, Any] | None = None,
+    answer: Step | None = None,
+) -> Turn:
     """Step `env` (which `restore` returned) and append the turn; the caller's transaction holds the row locked.
 
-    `extra_info` is kept beside the environment's answer (an agent's `note`), never mixed into it.
+    `extra_info` is kept beside the environment's answer (an agent's `note`), never mixed into it. `answer` is what
+    `step` has returned already: a slow environment is stepped before the transaction begins.
 
     Raises:
         EpisodeOver: if no turn can follow.
@@ -240,7 +234,7 @@ def record_turn(episode: Episode, env: gem.Env, action: str, *, extra_info: Mapp
         extra["replaced"] = replaced
         action = storable(action)
     seat = episode.acting
-    observation, reward, terminated, truncated, info = _step(episode, env, action)
+    observation, reward, terminated, truncated, info = answer or step(episode, env, action)
     episode.turn_count += 1
     episode.seq += 1
     episode.terminated, episode.truncated = terminated, truncated
@@ -254,6 +248,7 @@ def record_turn(episode: Episode, env: gem.Env, action: str, *, extra_info: Mapp
         info=storable_json(info),
         extra=extra or None,
         seq=episode.seq,
+        state=_cached(env) if episode.slow else None,
     )
     turn.save(force_insert=True)
     _credit(episode, reward, info, over=terminated or truncated)
@@ -296,14 +291,14 @@ def abandon(episode: Episode) -> Episode:
     return _stop(episode, Episode.Status.ABANDONED, "")
 
 
-def fail(episode: Episode, sentence: str) -> Episode:
-    """End the episode because the environment broke; this never counts against the agent.
+def fail(episode: Episode, sentence: str, *, by: Episode.FailedBy = Episode.FailedBy.ENVIRONMENT) -> Episode:
+    """End the episode because its environment broke, or its agent gave no answer; this never counts.
 
     Raises:
         EpisodeOver: if it has ended already.
     """
     logger.warning("Episode %s of %s failed: %s", episode.id, episode.env_id, sentence)
-    return _stop(episode, Episode.Status.FAILED, shortened(storable(sentence), 2000))
+    return _stop(episode, Episode.Status.FAILED, shortened(storable(sentence), 2000), by)
 
 
 def touch(episode: Episode) -> Episode:
@@ -329,14 +324,20 @@ def verify(episode: Episode) -> replay.Difference | None:
         replay.Identity(**episode.identity()),
         records(episode),
         first_observation=episode.first_observation,
+        first_info=episode.first_info,
         terminated=episode.terminated if ended else None,
         truncated=episode.truncated if ended else None,
     )
 
 
-def _step(episode: Episode, env: gem.Env, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+def step(episode: Episode, env: gem.Env, action: str) -> Step:
+    """Let `env` take the turn; nothing is written.
+
+    Raises:
+        EnvironmentFailure: the environment broke.
+    """
     try:
-        observation, reward, terminated, truncated, info = env.step(action)
+        observation, reward, terminated, truncated, info = env.step(storable(action))
     except Exception as error:  # an environment may break in any way; the episode says so
         raise EnvironmentFailure(
             f"{episode.env_id} broke at turn {episode.turn_count + 1}: {type(error).__name__}: {error}"
@@ -361,14 +362,14 @@ def _cached(env: gem.Env) -> dict[str, Any]:
 
 
 @transaction.atomic
-def _stop(episode: Episode, status: Episode.Status, failure: str) -> Episode:
+def _stop(episode: Episode, status: Episode.Status, failure: str, failed_by: str = "") -> Episode:
     locked = lock(episode.id)
     if locked.over:
         raise EpisodeOver("It had ended before. The replay has every turn of it.")
-    locked.failure = failure
+    locked.failure, locked.failed_by = failure, failed_by
     locked.seq += 1
     _end(locked, status)
-    locked.save(update_fields=["status", "failure", "seq", "ended", "state"])
+    locked.save(update_fields=["status", "failure", "failed_by", "seq", "ended", "state"])
     publish(f"episode:{locked.id}", locked.seq)
     return locked
 
@@ -377,6 +378,7 @@ def _end(episode: Episode, status: Episode.Status) -> None:
     episode.status = status
     episode.ended = timezone.now()
     episode.state = None
+    PendingTurn.objects.filter(episode=episode).delete()
     episode.seats.exclude(held="").update(held="")
 
 

@@ -10,21 +10,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import BigIntegerField, FloatField, Sum
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast
+
 from apps.agents.models import Agent
 from apps.episodes.errors import Outdated
-from apps.episodes.models import Episode, Seat, Turn
-from apps.episodes.operations import actions, restore
+from apps.episodes.models import Episode, PendingTurn, Seat, Turn
+from apps.episodes.past import actions, infos, restore, restore_kept
 from apps.episodes.seen import conceal, open_info, public_viewpoint
 from gem import replay
 from gem.agents import has_expert
 from gem.errors import GemError, UnknownEnvironment
 from gem.seats import SPECTATOR, perceived, rewards
-from gem.views import TextView, View, without_acts
+from gem.views import ChatView, Message, TextView, View, without_acts
 
 logger = logging.getLogger(__name__)
 
 HISTORY = 60
 """Turns that a live page lists; the replay has all."""
+RECITED = 20
+"""Turns that are told where a board cannot be drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,19 @@ class Snapshot:
     """Whether the seats still have secrets from one another."""
     to_act: tuple[int, ...]
     """The seats that are awaited: several where all act at the same time."""
+    pending: PendingTurn | None = None
+    """A turn that was accepted and that a worker has yet to play, or could not play."""
+
+    @property
+    def underway(self) -> bool:
+        """Whether a worker plays a turn, or will in a moment."""
+        return self.pending is not None and not self.pending.problem
+
+    @property
+    def failed(self) -> PendingTurn | None:
+        """The turn that could not be played, if its player sees this."""
+        theirs = self.pending is not None and self.pending.seat == self.viewpoint
+        return self.pending if theirs and not self.underway else None
 
     @property
     def seat(self) -> Seat:
@@ -151,6 +170,19 @@ class Snapshot:
         return bool(show and show.paused)
 
     @property
+    def trouble(self) -> str:
+        """Why it paused by itself, in a sentence; empty if it did not."""
+        show = getattr(self.episode, "show", None)
+        return show.trouble if show and not self.episode.over else ""
+
+    @property
+    def spent(self) -> Spent | None:
+        """What the endpoint agents in it spent so far; None if there are none, or while that is not to be known."""
+        if self.sealed or all(seat.agent.kind != Agent.Kind.ENDPOINT for seat in self.seats):
+            return None
+        return spent(self.episode)
+
+    @property
     def pace(self) -> float | None:
         """Seconds from one of the agent's turns to the next, while it plays live."""
         show = getattr(self.episode, "show", None)
@@ -177,6 +209,24 @@ class Snapshot:
     def omitted(self) -> int:
         """How many early turns are not in `turns`."""
         return max(0, self.episode.turn_count - len(self.turns))
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Tokens and seconds of all turns together."""
+
+    tokens: int
+    seconds: float
+
+
+def spent(episode: Episode) -> Spent:
+    """What the turns of an episode took, as far as their agents counted it."""
+    sums = episode.turns.order_by().aggregate(
+        tokens_in=Sum(Cast(KT("extra__tokens_in"), BigIntegerField())),
+        tokens_out=Sum(Cast(KT("extra__tokens_out"), BigIntegerField())),
+        seconds=Sum(Cast(KT("extra__seconds"), FloatField())),
+    )
+    return Spent((sums["tokens_in"] or 0) + (sums["tokens_out"] or 0), sums["seconds"] or 0.0)
 
 
 def is_contest(seats: Sequence[Seat]) -> bool:
@@ -238,6 +288,7 @@ def snapshot(episode: Episode, viewpoint: int) -> Snapshot:
         viewpoint=viewpoint,
         sealed=sealed,
         to_act=tuple(number for number in to_act if not seats[number].held),
+        pending=PendingTurn.objects.filter(episode=episode).first() if episode.slow else None,
     )
 
 
@@ -251,7 +302,8 @@ def _now(episode: Episode, viewpoint: int) -> tuple[View, tuple[int, ...]]:
     try:
         env = restore(episode)
     except Outdated as error:
-        return _words(episode, str(error)), () if episode.over else (episode.acting,)
+        told = _record_in_words(episode, episode.turn_count) if episode.slow else None
+        return told or _words(episode, str(error)), () if episode.over else (episode.acting,)
     return env.view(viewpoint), () if episode.over else env.to_act
 
 
@@ -261,14 +313,39 @@ def moments(episode: Episode, first: int, last: int, viewpoint: int) -> list[Mom
     sealed = episode.sealed
     total = None if viewpoint == SPECTATOR else 0.0
     found = []
-    for number, view in enumerate(_views(episode, last, viewpoint)):
+    long = episode.slow and episode.spec.replay != "taped"  # what is taped is read, not played again
+    views = _kept_views(episode, first, last, viewpoint) if long else _views(episode, last, viewpoint)
+    for number, view in enumerate(views):
         turn = turns.get(number)
         if turn and total is not None:
             total += rewards(turn.reward, turn.info)[viewpoint]
-        if number >= first:
+        if number >= first and view is not None:
             seen = conceal(turn, viewpoint, sealed=sealed) if turn else None
             found.append(Moment(number, view, seen, total, episode.turn_count))
     return found
+
+
+def _kept_views(episode: Episode, first: int, last: int, viewpoint: int) -> Iterator[View | None]:
+    """The same of a slow environment, from the states that its turns kept; None before `first`."""
+    kept = dict(episode.turns.filter(number__range=(first, last)).values_list("number", "state"))
+    yield from [None] * first
+    for number in range(first, last + 1):
+        try:
+            yield restore_kept(episode, number, kept.get(number)).view(viewpoint)
+        except (GemError, Outdated) as error:
+            yield _record_in_words(episode, number) or _words(episode, str(error))
+
+
+def _record_in_words(episode: Episode, number: int) -> ChatView | None:
+    """What was said up to a turn whose state nobody kept, such as those of jobs; None for the reset."""
+    latest = list(episode.turns.filter(number__lte=number).order_by("-number")[:RECITED])[::-1]
+    messages = []
+    for turn in latest:
+        messages += [
+            Message(who=f"Turn {turn.number}", side="own", text=turn.action),
+            Message(who="What came back", side="tool", text=turn.observation),
+        ]
+    return ChatView(kind="chat", name=f"{episode.env_id} in words", messages=messages) if messages else None
 
 
 def _views(episode: Episode, last: int, viewpoint: int) -> Iterator[View]:
@@ -276,7 +353,7 @@ def _views(episode: Episode, last: int, viewpoint: int) -> Iterator[View]:
     drawn = 0
     try:
         identity = replay.Identity(**episode.identity())
-        for frame in replay.frames(identity, actions(episode)[:last], seat=viewpoint):
+        for frame in replay.frames(identity, actions(episode)[:last], infos(episode), seat=viewpoint):
             drawn = frame.turn + 1
             yield frame.view
     except GemError as error:

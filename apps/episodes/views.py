@@ -24,6 +24,10 @@ from gem.seats import rewards
 
 CHUNK = 50
 """Turns in one piece of a replay."""
+TOO_SLOW = (
+    "Playing this environment again takes long, so a page does not do it. `gemweb replay FILE` does, with the JSONL "
+    "that this page offers."
+)
 STRIP = 400
 """Turns that a reward strip can show apart."""
 PAGE = 50
@@ -120,8 +124,11 @@ def verify(request: HttpRequest, episode_id: str) -> HttpResponse:
     try:
         if found.sealed:
             raise Sealed("Whether every turn comes out as recorded can be checked when the episode is over.")
-        difference = operations.verify(found)
-        verdict = {"holds": difference is None, "sentence": difference.sentence if difference else ""}
+        if found.slow:
+            verdict: dict[str, bool | str | None] = {"holds": None, "sentence": TOO_SLOW}
+        else:
+            difference = operations.verify(found)
+            verdict = {"holds": difference is None, "sentence": difference.sentence if difference else ""}
     except (GemError, Sealed) as error:
         verdict = {"holds": False, "sentence": str(error)}
     if "HX-Request" in request.headers:
@@ -172,7 +179,7 @@ def episode_jsonl(request: HttpRequest, episode_id: str) -> HttpResponse:
 @require_safe
 def list_episodes(request: HttpRequest) -> HttpResponse:
     """Episodes, newest first, filtered by environment, agent, outcome, seed and whose they are."""
-    form = FilterForm(request.GET)
+    form = FilterForm(request.user, request.GET)
     shown = form.episodes(request.user, visitors.known(request))
     page = form.page
     rows = list(shown.with_seats().order_by("-created", "id")[(page - 1) * PAGE : page * PAGE + 1])
@@ -255,6 +262,7 @@ def _episode_data(found: Episode, seat: int, *, sealed: bool) -> dict[str, Any]:
         "truncated": found.truncated,
         "success": found.success,
         "failure": found.failure,
+        "failed_by": found.failed_by,
         "turn_count": found.turn_count,
         "max_turns": found.max_turns,
         "first_observation": found.first_observation,

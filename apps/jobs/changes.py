@@ -54,7 +54,11 @@ def change(
     publish(f"job:{job_id}", seq)
 
 
+TASKS = {Job.Kind.EVALUATION.value: "evaluate.shards", Job.Kind.TRAINING.value: "train.run"}
+
+
 def wake(job_id: str, messages: int = 1) -> None:
-    """Tell workers that the job has something to play."""
+    """Tell workers that the job has something to do."""
+    task = TASKS[Job.objects.values_list("kind", flat=True).get(pk=job_id)]
     for _ in range(min(messages, WAKE_UPS)):
-        enqueue("evaluate.shards", job_id)
+        enqueue(task, job_id)

@@ -19,6 +19,8 @@ SHARD_SECONDS = 2.0
 SHARD_EPISODES = 250
 """The size of a shard of an environment that this agent has not played yet."""
 MOST_SHARD_EPISODES = 500
+SHARD_ROUNDS = 4
+"""How many episodes after one another each place of an endpoint agent's shard plays, about: most of them are busy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,8 @@ class Pace:
     turns: float
     variance: float
     """Of the return."""
+    tokens: float = 0.0
+    """In and out, of one episode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,8 @@ class Estimate:
     evidence: int
     """Earlier episodes of this agent on these environments; 0 means that nothing is known."""
     turns: int
+    tokens: int
+    """In and out; 0 where the agent counts none."""
     seconds: float
     """From its start to its end, with the workers there are."""
     wait: float
@@ -62,6 +68,7 @@ def estimate(agent: Agent, spec: EvaluationSpec) -> Estimate:
         episodes=spec.episodes_total,
         evidence=sum(pace.episodes for pace in known.values()),
         turns=round(sum(part.episodes * _known(known, part).turns for part in parts)),
+        tokens=round(sum(part.episodes * _known(known, part).tokens for part in parts)),
         seconds=_seconds(known, parts, workers),
         wait=wait,
         ahead=remaining,
@@ -95,6 +102,8 @@ def shard_sizes(agent: Agent, spec: EvaluationSpec) -> dict[str, int]:
     for env_id in spec.env_ids:
         seconds = known[env_id].seconds if env_id in known else 0.0
         size = round(SHARD_SECONDS / seconds) if seconds > 0 else SHARD_EPISODES
+        if agent.kind == Agent.Kind.ENDPOINT:
+            size = SHARD_ROUNDS * spec.num_envs  # a slow one: others get a turn between shards
         sizes[env_id] = min(max(size, spec.num_envs, 10), MOST_SHARD_EPISODES)
     return sizes
 
@@ -108,6 +117,7 @@ def paces(agent: Agent, env_ids: Iterable[str]) -> dict[str, Pace]:
             episodes=Sum(F("done") - F("errors")),
             total_seconds=Sum("seconds"),
             total_turns=Sum("turns"),
+            tokens=Sum(F("tokens_in") + F("tokens_out")),
             total=Sum("return_sum"),
             squares=Sum("return_squares"),
         )
@@ -119,6 +129,7 @@ def paces(agent: Agent, env_ids: Iterable[str]) -> dict[str, Pace]:
             row["total_seconds"] / row["episodes"],
             row["total_turns"] / row["episodes"],
             max(0.0, row["squares"] / row["episodes"] - (row["total"] / row["episodes"]) ** 2),
+            row["tokens"] / row["episodes"],
         )
         for row in rows
     }

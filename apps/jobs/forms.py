@@ -14,7 +14,19 @@ from apps.agents.models import Agent
 from gem.errors import UsageError
 from gem.specs import EvaluationSpec
 
-FIELDS = ("agent", "benchmark", "env_id", "episodes_per_env", "seed", "num_envs", "max_turns", "opponent", "name")
+FIELDS = (
+    "agent",
+    "benchmark",
+    "env_id",
+    "episodes_per_env",
+    "seed",
+    "repeats",
+    "num_envs",
+    "max_turns",
+    "token_budget",
+    "opponent",
+    "name",
+)
 NUMBER = "{what} is a whole number, for example {example}."
 
 
@@ -49,7 +61,9 @@ class EvaluationForm(forms.Form):
     env_id = EnvironmentsField(required=False)
     episodes_per_env = _number("Episodes per environment", "The number of episodes", 100, 100)
     seed = _number("First seed", "A seed", 42, 0)
+    repeats = _number("Tries at each seed", "The number of tries", 4, 1, required=False)
     num_envs = _number("Episodes at a time", "The number of parallel environments", 16, 16)
+    token_budget = _number("Most tokens", "The token budget", 1_000_000, required=False)
     opponent = forms.CharField(label="Opponent", max_length=80, required=False, widget=forms.Select())
     max_turns = _number("Turn limit", "The turn limit", 20, required=False)
     name = forms.CharField(
@@ -70,6 +84,7 @@ class EvaluationForm(forms.Form):
         wanted = {
             "agent": values["agent"],
             "num_envs": values["num_envs"],
+            "token_budget": values["token_budget"],
             **(
                 {"benchmark": values["benchmark"]}
                 if values["benchmark"]
@@ -77,6 +92,7 @@ class EvaluationForm(forms.Form):
                     "env_ids": values["env_id"],
                     "episodes_per_env": values["episodes_per_env"],
                     "seed": values["seed"],
+                    "repeats": values["repeats"] or 1,
                     "max_turns": values["max_turns"],
                     "opponent": values["opponent"] or None,
                 }
@@ -124,7 +140,16 @@ def _exists(env_id: str) -> bool:
 def _field_of(place: Iterable[int | str], wanted: dict[str, Any]) -> str:
     """The form's field for a place in the spec; what concerns all of it stands by what is played."""
     first = next(iter(place), "")
-    if first == "env_ids" or first not in {"agent", "opponent", "num_envs", "episodes_per_env", "seed", "max_turns"}:
+    if first == "env_ids" or first not in {
+        "agent",
+        "opponent",
+        "num_envs",
+        "episodes_per_env",
+        "seed",
+        "repeats",
+        "token_budget",
+        "max_turns",
+    }:
         return "benchmark" if "benchmark" in wanted else "env_id"
     return str(first)
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from time import monotonic
+from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, QuerySet, Sum
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -36,7 +38,7 @@ from gem.specs import EvaluationSpec, Part
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Claim:
     """A shard that a worker owns while its lease lasts."""
 
@@ -44,18 +46,26 @@ class Claim:
     token: uuid.UUID
     job_id: str
     batch_id: str
-    agent_id: int
-    agent_kind: str
-    opponent_id: int | None
-    opponent_kind: str
-    """The agent in the other seats; empty where there is one seat."""
+    agent: Agent
+    set_up: dict[str, Any] | None
+    """How the agent was set up when the job was submitted."""
+    opponent: Agent | None
+    """The agent in the other seats; None where there is one seat."""
     number: int
     env_id: str
     first_slot: int
     first_seed: int
     count: int
     attempt: int
-    spec: EvaluationSpec
+    request: Mapping[str, Any]
+    """`Job.spec`."""
+    begins_after: int
+    """Of a training, the update that it goes on from if it is a fork."""
+
+    @cached_property
+    def spec(self) -> EvaluationSpec:
+        """What an evaluation is asked to play."""
+        return EvaluationSpec.model_validate(self.request)
 
     def slots(self) -> list[Slot]:
         """Those of its slots that no earlier attempt recorded."""
@@ -87,43 +97,45 @@ WITH owner AS (
            count(DISTINCT job.id) FILTER (WHERE job.state = 'running') AS jobs,
            count(shard.id) AS shards
     FROM jobs_job job LEFT JOIN jobs_shard shard ON shard.job_id = job.id AND shard.state = 'running'
-    WHERE job.state IN ('queued', 'running')
+    WHERE job.state IN ('queued', 'running') AND job.kind = %(kind)s
     GROUP BY 1
 )
 SELECT job.id, job.state, job.owner_id
 FROM jobs_job job JOIN owner ON owner.id = coalesce(job.owner_id, 0)
-WHERE job.state IN ('queued', 'running')
+WHERE job.state IN ('queued', 'running') AND job.kind = %(kind)s
   AND EXISTS (SELECT FROM jobs_shard shard WHERE shard.job_id = job.id AND shard.state = 'queued')
-  AND (job.state = 'running' OR job.owner_id IS NULL OR owner.jobs < %s)
+  AND (job.state = 'running' OR job.owner_id IS NULL OR owner.jobs < %(running)s)
 ORDER BY owner.shards, owner.served NULLS FIRST, job.state DESC, job.created, job.id
 LIMIT 20
 """
 """Jobs with work to give, those of the owner who has least of it running and waited longest first."""
 
 
-def claim() -> Claim | None:
-    """Take the next shard, owner by owner; None if there is nothing to do."""
+def claim(kind: Job.Kind = Job.Kind.EVALUATION) -> Claim | None:
+    """Take the next shard of a job of this kind, owner by owner; None if there is nothing to do."""
     with connection.cursor() as cursor:
-        cursor.execute(_IN_TURN, [settings.JOBS_RUNNING_PER_USER])
+        cursor.execute(_IN_TURN, {"kind": kind.value, "running": settings.JOBS_RUNNING_PER_USER})
         jobs = cursor.fetchall()
-    claims = (_claim_from(job_id, None if state == Job.State.RUNNING else owner_id) for job_id, state, owner_id in jobs)
+    claims = (
+        _claim_from(job_id, None if state == Job.State.RUNNING else owner_id, kind) for job_id, state, owner_id in jobs
+    )
     return next((claimed for claimed in claims if claimed is not None), None)
 
 
 @transaction.atomic
-def _claim_from(job_id: str, starts_for: int | None) -> Claim | None:
+def _claim_from(job_id: str, starts_for: int | None, kind: Job.Kind) -> Claim | None:
     """A shard of this job, unless others hold them all, or its owner (if it would start) has enough running."""
-    if starts_for is not None and not _may_start(starts_for):
+    if starts_for is not None and not _may_start(starts_for, kind):
         return None
     queued = Shard.objects.filter(job=job_id, state=Shard.State.QUEUED)
     shard = queued.select_for_update(skip_locked=True).order_by("number").first()
     return None if shard is None else _lease(shard)
 
 
-def _may_start(owner_id: int) -> bool:
-    """Whether the owner may have another job running; workers that ask at the same time wait for each other."""
+def _may_start(owner_id: int, kind: Job.Kind) -> bool:
+    """Whether the owner may have another job of this kind running; workers that ask at once wait for each other."""
     User.objects.select_for_update(no_key=True).get(pk=owner_id)
-    running = Job.objects.filter(owner=owner_id, state=Job.State.RUNNING).count()
+    running = Job.objects.filter(owner=owner_id, state=Job.State.RUNNING, kind=kind).count()
     return running < int(settings.JOBS_RUNNING_PER_USER)
 
 
@@ -135,41 +147,44 @@ def _lease(shard: Shard) -> Claim:
     )
     Job.objects.filter(pk=shard.job_id, state=Job.State.QUEUED).update(state=Job.State.RUNNING, started=Now())
     Job.objects.filter(pk=shard.job_id).update(served=Now())
-    again = f", attempt {attempt}" if attempt > 1 else ""
-    left = shard.count - shard.done
-    change(
-        shard.job_id, JobEvent.Kind.CLAIMED, f"shard {shard.number} claimed: {left:,} episodes of {shard.env_id}{again}"
-    )
     job = Job.objects.select_related("agent").get(pk=shard.job_id)
-    spec = EvaluationSpec.model_validate(job.spec)
-    opponent = Agent.objects.get(slug=spec.opponent) if spec.opponent else None
+    change(shard.job_id, JobEvent.Kind.CLAIMED, _claimed(job, shard) + (f", attempt {attempt}" if attempt > 1 else ""))
+    slug = job.spec.get("opponent")
+    opponent = Agent.objects.get(slug=slug) if slug else None
     return Claim(
         shard_id=shard.pk,
         token=token,
         job_id=job.pk,
         batch_id=job.batch_id,
-        agent_id=job.agent_id,
-        agent_kind=job.agent.kind,
-        opponent_id=opponent.pk if opponent else None,
-        opponent_kind=opponent.kind if opponent else "",
+        agent=job.agent,
+        set_up=job.set_up,
+        opponent=opponent,
         number=shard.number,
         env_id=shard.env_id,
         first_slot=shard.first_slot,
         first_seed=shard.first_seed,
         count=shard.count,
         attempt=attempt,
-        spec=spec,
+        request=job.spec,
+        begins_after=job.parent_update,
     )
+
+
+def _claimed(job: Job, shard: Shard) -> str:
+    left = shard.count - shard.done
+    if job.kind == Job.Kind.TRAINING:
+        return f"a worker trains, {left:,} updates to go"
+    return f"shard {shard.number} claimed: {left:,} episodes of {shard.env_id}"
 
 
 def heartbeat(claim: Claim) -> bool:
     """Keep the lease; False if it is lost."""
-    return bool(_owned(claim).update(lease_until=_lease_end()))
+    return bool(owned(claim).update(lease_until=_lease_end()))
 
 
 def holds(claim: Claim) -> bool:
     """Whether the lease is still this worker's: a look, where `heartbeat` is a write."""
-    return _owned(claim).exists()
+    return owned(claim).exists()
 
 
 @transaction.atomic
@@ -180,11 +195,12 @@ def record_episodes(claim: Claim, records: Sequence[EpisodeRecord], spent: Spent
         LeaseLost: if the shard is no longer this worker's; nothing is written.
     """
     spent = spent or Spent()
-    shard = _owned(claim).select_for_update().first()
+    shard = owned(claim).select_for_update().first()
     if shard is None:
         raise LeaseLost(f"shard {claim.number} of job {claim.job_id} is no longer ours")
     started = monotonic()
-    copy_episodes(claim.batch_id, claim.agent_id, records, timezone.now(), opponent_id=claim.opponent_id)
+    opponent_id = claim.opponent.pk if claim.opponent else None
+    copy_episodes(claim.batch_id, claim.agent.pk, records, timezone.now(), opponent_id=opponent_id)
     storing = monotonic() - started
     failpoint("copied")
     _add_up(shard, records, spent.busy + storing)
@@ -207,6 +223,9 @@ def _add_up(shard: Shard, records: Sequence[EpisodeRecord], seconds: float) -> N
     returns = [record.total_reward for record in counted]
     shard.done += len(records)
     shard.errors += len(records) - len(counted)
+    shard.unanswered += sum(record.failed_by == "agent" for record in records)
+    shard.tokens_in += sum(record.tokens[0] for record in records)
+    shard.tokens_out += sum(record.tokens[1] for record in records)
     shard.won += sum(bool(record.success) for record in counted)
     shard.limited += sum(record.truncated and not record.success for record in counted)
     shard.turns += sum(record.turn_count for record in counted)
@@ -226,7 +245,8 @@ def _log_recorded(shard: Shard, records: Sequence[EpisodeRecord]) -> None:
     if broken:
         first = broken[0]
         failure = storable(shortened(first.failure, 300))
-        text = f"{shard.env_id} seed {first.identity.seed}: environment error, not counted: {failure}"
+        whose = "no answer from the agent" if first.failed_by == "agent" else "environment error"
+        text = f"{shard.env_id} seed {first.identity.seed}: {whose}, not counted: {failure}"
         if len(broken) > 1:
             text += f" (and {len(broken) - 1} more)"
     elif shard.state == Shard.State.DONE:
@@ -248,7 +268,7 @@ def _end_if_done(job_id: str) -> bool:
 @transaction.atomic
 def release(claim: Claim) -> None:
     """Give the shard back, because this worker stops; it costs no attempt."""
-    given = _owned(claim).update(
+    given = owned(claim).update(
         state=Shard.State.QUEUED, lease_token=None, lease_until=None, attempt=F("attempt") - 1, sent=Now()
     )
     if given:
@@ -260,9 +280,45 @@ def release(claim: Claim) -> None:
 def fail_shard(claim: Claim, reason: str) -> None:
     """Try the shard again, or end the job as failed after the last attempt; nothing if the lease is lost."""
     lock_shards(claim.job_id)
-    shard = _owned(claim).first()
+    shard = owned(claim).first()
     if shard is not None:
         _fail_attempt(shard, reason)
+
+
+@transaction.atomic
+def fail_job(claim: Claim, reason: str) -> None:
+    """End the job as failed: its agent is of no further use, and another attempt would meet the same."""
+    lock_shards(claim.job_id)
+    shard = owned(claim).first()
+    if shard is None:
+        return
+    reason = storable(shortened(reason, 2000))
+    Shard.objects.filter(pk=shard.pk).update(
+        state=Shard.State.FAILED, lease_token=None, lease_until=None, reason=reason
+    )
+    if end(claim.job_id, Job.State.FAILED, reason, reason, JobEvent.Tone.LOSS):
+        drop_open_shards(claim.job_id)
+
+
+def stop_over_budget(claim: Claim) -> bool:
+    """End the job if its tokens have reached its budget; whether they have. What is finished stays.
+
+    To be called outside of any transaction: it locks all shards of the job, in the order that everybody locks them in.
+    """
+    budget = claim.spec.token_budget
+    if budget is None or _tokens(claim.job_id) < budget:
+        return False
+    reason = f"The budget of {budget:,} tokens is used up. What was finished before stays."
+    with transaction.atomic():
+        lock_shards(claim.job_id)
+        if end(claim.job_id, Job.State.CANCELLED, reason, reason, JobEvent.Tone.WARN):
+            drop_open_shards(claim.job_id)
+    return True
+
+
+def _tokens(job_id: str) -> int:
+    sums = Shard.objects.filter(job=job_id).aggregate(tokens=Sum(F("tokens_in") + F("tokens_out")))
+    return int(sums["tokens"] or 0)
 
 
 def _fail_attempt(shard: Shard, reason: str) -> None:
@@ -286,7 +342,8 @@ def _fail_attempt(shard: Shard, reason: str) -> None:
         drop_open_shards(shard.job_id)
 
 
-def _owned(claim: Claim) -> QuerySet[Shard]:
+def owned(claim: Claim) -> QuerySet[Shard]:
+    """The shard while the claim holds: every write of a worker goes through it."""
     return Shard.objects.filter(pk=claim.shard_id, lease_token=claim.token, state=Shard.State.RUNNING)
 
 

@@ -1,4 +1,4 @@
-"""Jobs: requests to evaluate (later: to train), and the shards that workers claim."""
+"""Jobs: requests to evaluate or to train, the shards that workers claim, and what a training leaves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
-from apps.episodes.models import ID_LENGTH, Batch, make_id
+from apps.episodes.models import ID_LENGTH, Batch, Episode, make_id
 
 
 class JobQuerySet(models.QuerySet["Job"]):
@@ -21,6 +21,14 @@ class JobQuerySet(models.QuerySet["Job"]):
     def active(self) -> JobQuerySet:
         """Queued or running."""
         return self.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING])
+
+    def trainings(self) -> JobQuerySet:
+        """Those that train a policy."""
+        return self.filter(kind=Job.Kind.TRAINING)
+
+    def evaluations(self) -> JobQuerySet:
+        """Those that evaluate an agent."""
+        return self.filter(kind=Job.Kind.EVALUATION)
 
     def of(self, user: Viewer) -> JobQuerySet:
         """Those that `user` submitted."""
@@ -36,10 +44,12 @@ class Job(models.Model):
 
     class Kind(models.TextChoices):
         EVALUATION = "evaluation"
+        TRAINING = "training"
 
     class State(models.TextChoices):
         QUEUED = "queued"
         RUNNING = "running"
+        PAUSED = "paused"
         DONE = "done"
         CANCELLED = "cancelled"
         FAILED = "failed"
@@ -48,9 +58,16 @@ class Job(models.Model):
     kind = models.CharField(max_length=12, choices=Kind.choices, default=Kind.EVALUATION)
     name = models.CharField(max_length=120, blank=True)
     spec = models.JSONField()
-    """A `gem.specs.EvaluationSpec` as JSON: form, API and worker validate with the same model."""
+    """An `EvaluationSpec` or a `TrainingSpec` as JSON: form, API and worker validate with the same model."""
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="jobs")
     agent = models.ForeignKey(Agent, models.PROTECT, related_name="jobs")
+    """Who plays; of a training, whom it makes: this agent has the newest weights."""
+    set_up = models.JSONField(null=True, blank=True)
+    """How its agent was set up when it was submitted (`Agent.set_up`): the prompt and the sampling."""
+    parent = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="forks")
+    """The training that this one goes on from, with other settings."""
+    parent_update = models.PositiveIntegerField(default=0)
+    """The update after which it does."""
     batch = models.OneToOneField(Batch, models.CASCADE, related_name="job")
     state = models.CharField(max_length=12, choices=State.choices, default=State.QUEUED)
     reason = models.TextField(blank=True)
@@ -67,6 +84,8 @@ class Job(models.Model):
     """The part of `seconds_busy` in which the agent decided."""
     seconds_storing = models.FloatField(default=0.0)
     """The part of `seconds_busy` in which episodes were written down."""
+    latest = models.JSONField(default=dict)
+    """Of a training, the success and the return of its last update."""
     served = models.DateTimeField(null=True, blank=True)
     """When a worker last claimed a shard of it: owners who waited longest come first."""
     created = models.DateTimeField(auto_now_add=True)
@@ -96,6 +115,8 @@ class Job(models.Model):
         """What it is, in words: its name, or who plays what."""
         if self.name:
             return self.name
+        if self.kind == self.Kind.TRAINING:
+            return self.agent.name
         env_ids = self.spec.get("env_ids", [])
         what = self.spec.get("benchmark") or (
             env_ids[0].partition(":")[2] if len(env_ids) == 1 else f"{len(env_ids)} environments"
@@ -114,7 +135,7 @@ class Job(models.Model):
 
 
 class Shard(models.Model):
-    """A part of a job that one worker plays: consecutive slots of one environment.
+    """A part of a job that one worker plays: consecutive slots of one environment. A training is one shard.
 
     Every write of a worker is fenced by `lease_token`: who lost the lease writes nothing.
     """
@@ -122,6 +143,7 @@ class Shard(models.Model):
     class State(models.TextChoices):
         QUEUED = "queued"
         RUNNING = "running"
+        PAUSED = "paused"
         DONE = "done"
         CANCELLED = "cancelled"
         FAILED = "failed"
@@ -139,7 +161,12 @@ class Shard(models.Model):
     limited = models.PositiveIntegerField(default=0)
     """Ended by the turn limit, not solved."""
     errors = models.PositiveIntegerField(default=0)
-    """Episodes in which the environment broke: not counted in the sums."""
+    """Episodes that broke off, by the environment's or the agent's side: not counted in the sums."""
+    unanswered = models.PositiveIntegerField(default=0, db_default=0)
+    """Those of the `errors` in which the agent gave no answer."""
+    tokens_in = models.PositiveBigIntegerField(default=0, db_default=0)
+    tokens_out = models.PositiveBigIntegerField(default=0, db_default=0)
+    """Of all its episodes, those that do not count included."""
     turns = models.PositiveBigIntegerField(default=0)
     return_sum = models.FloatField(default=0.0)
     return_squares = models.FloatField(default=0.0)
@@ -169,6 +196,8 @@ class JobEvent(models.Model):
         SUBMITTED = "submitted"
         CLAIMED = "claimed"
         EPISODES = "episodes"
+        UPDATES = "updates"
+        CHECKPOINT = "checkpoint"
         REQUEUED = "requeued"
         ENDED = "ended"
 
@@ -192,3 +221,56 @@ class JobEvent(models.Model):
 
     def __str__(self) -> str:
         return self.text
+
+
+class Point(models.Model):
+    """What a training says of one update: a point on each of its curves."""
+
+    pk = models.CompositePrimaryKey("job_id", "update")
+    job = models.ForeignKey(Job, models.CASCADE, related_name="points", db_index=False)
+    update = models.PositiveIntegerField()
+    data: models.Field[Any, dict[str, float]] = models.JSONField()
+    """The metrics by name, as `gem.training` writes them; docs/training.md says what each is."""
+
+    class Meta:
+        ordering = ["update"]
+
+    def __str__(self) -> str:
+        return f"update {self.update} of {self.job_id}"
+
+
+class Checkpoint(models.Model):
+    """The policy after an update of a training, as an agent of its own."""
+
+    job = models.ForeignKey(Job, models.CASCADE, related_name="checkpoints")
+    update = models.PositiveIntegerField()
+    agent = models.OneToOneField(Agent, models.PROTECT, related_name="checkpoint")
+    success = models.FloatField(null=True, blank=True)
+    """Share of episodes solved in that update, as far as it is known."""
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["update"]
+        constraints = [models.UniqueConstraint(fields=["job", "update"], name="one_checkpoint_per_update")]
+
+    def __str__(self) -> str:
+        return f"checkpoint {self.update} of {self.job_id}"
+
+
+class Sample(models.Model):
+    """An episode of a training, kept to be looked at."""
+
+    episode = models.OneToOneField(Episode, models.CASCADE, primary_key=True, related_name="sample")
+    job = models.ForeignKey(Job, models.CASCADE, related_name="samples")
+    update = models.PositiveIntegerField()
+    group = models.PositiveIntegerField()
+    """Episodes of a group begin alike: one seed, several tries."""
+    exam = models.BooleanField(default=False)
+    """Played with the weights of a checkpoint on a seed that every checkpoint plays, and not learned from."""
+
+    class Meta:
+        ordering = ["update", "group", "episode__slot"]
+        indexes = [models.Index(fields=["job", "update"])]
+
+    def __str__(self) -> str:
+        return f"sample of update {self.update} of {self.job_id}"

@@ -103,6 +103,7 @@ def _create(owner: User | None, agent: Agent, spec: EvaluationSpec, name: str, k
         spec=spec.model_dump(mode="json"),
         owner=owner,
         agent=agent,
+        set_up=agent.set_up,
         batch=Batch.objects.create(kind=Batch.Kind.JOB),
         idempotency_key=key,
         episodes_total=spec.episodes_total,

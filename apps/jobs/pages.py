@@ -40,7 +40,8 @@ def evaluation(
 ) -> dict[str, Any]:
     """Everything a job's page shows to everybody; the cells of its grid only if asked (`only` some of them)."""
     shards = list(job.shards.all())
-    shown = results.lines(shards, pages)
+    repeats = int(job.spec.get("repeats", 1))
+    shown = results.lines(shards, pages, repeats)
     if cells:
         results.fill(job, shards, shown, only)
     tally = Tally.of(shards)
@@ -48,6 +49,7 @@ def evaluation(
     return {
         "job": job,
         "tally": tally,
+        "cost": _cost(job, tally),
         "lines": shown,
         "partly": only is not None,
         "elapsed": elapsed(job),
@@ -58,10 +60,19 @@ def evaluation(
         "last": results.finished(job)[:LAST_FINISHED],
         "errors": results.finished(job).filter(status="failed")[:ERRORS_SHOWN] if tally.errors else [],
         "histogram": _histogram(job) if tally.n else None,
+        "passes": results.passes(job) if repeats > 1 and job.over else {},
         "splits": splits(job),
         "low": min([0.0, *(line.tally.low for line in shown if line.tally.low is not None)]),
         "high": max([1.0, *(line.tally.high for line in shown if line.tally.high is not None)]),
     }
+
+
+def _cost(job: Job, tally: Tally) -> float | None:
+    """What the tokens cost so far, at the prices that the agent had when the job was submitted."""
+    prices = (job.set_up or {}).get("prices")
+    if not prices:
+        return None
+    return float(tally.tokens_in * prices["tokens_in"] + tally.tokens_out * prices["tokens_out"]) / 1e6
 
 
 def set_up(job: Job) -> dict[str, Any]:
@@ -74,16 +85,34 @@ def set_up(job: Job) -> dict[str, Any]:
             "benchmark": spec.benchmark,
             "benchmark_version": spec.benchmark_version,
             "num_envs": spec.num_envs,
+            "repeats": spec.repeats,
+            "token_budget": spec.token_budget,
         }
     return {
         "spec": spec,
         "seeds": (spec.parts[0].first_seed, spec.parts[0].place(spec.parts[0].episodes - 1)[0]),
         "opponent": Agent.objects.filter(slug=spec.opponent).first() if spec.opponent else None,
         "spec_json": json.dumps(plain, indent=2),
-        "script": SCRIPT.format(spec=json.dumps(plain, indent=4)),
+        "script": _commands(spec) if job.set_up else SCRIPT.format(spec=json.dumps(plain, indent=4)),
+        "agent_json": json.dumps({name: value for name, value in (job.set_up or {}).items() if name != "version"}),
         "again": again(spec),
         "log": job.events.order_by("-seq")[:LOG_LINES],
     }
+
+
+def _commands(spec: EvaluationSpec) -> str:
+    """The command that plays the same with an endpoint of one's own; its specification is in agent.json."""
+    words = ["gemweb eval --agent endpoint --agent-spec agent.json", "--url http://127.0.0.1:8000/v1"]
+    if spec.benchmark:
+        words.append(f"--benchmark {spec.benchmark}")
+    else:
+        words += [f"--env {env_id}" for env_id in spec.env_ids]
+        words.append(f"--episodes {spec.episodes_per_env} --seed {spec.seed}")
+        words += [f"--max-turns {spec.max_turns}"] if spec.max_turns else []
+        words += [f"--opponent {spec.opponent}"] if spec.opponent else []
+    words += [f"--repeats {spec.repeats}"] if spec.repeats > 1 else []
+    words += [f"--token-budget {spec.token_budget}"] if spec.token_budget else []
+    return " \\\n    ".join([*words, f"--num-envs {spec.num_envs} --out episodes.jsonl"])
 
 
 SCRIPT = """\
@@ -110,8 +139,10 @@ def again(spec: EvaluationSpec) -> str:
     if not spec.benchmark:
         pairs += [("env_id", env_id) for env_id in spec.env_ids]
         pairs += [("episodes_per_env", spec.episodes_per_env), ("seed", spec.seed)]
+        pairs += [("repeats", spec.repeats)] if spec.repeats > 1 else []
         pairs += [("max_turns", spec.max_turns)] if spec.max_turns else []
         pairs += [("opponent", spec.opponent)] if spec.opponent else []
+    pairs += [("token_budget", spec.token_budget)] if spec.token_budget else []
     pairs.append(("num_envs", spec.num_envs))
     return urlencode(pairs)
 
@@ -149,7 +180,7 @@ class Item:
 
 def items(jobs: Iterable[Job]) -> list[Item]:
     """Jobs (fetched `for_page`) with their sums."""
-    return [Item(job, Tally.of(job.shards.all())) for job in jobs]
+    return [Item(job, Tally.of(job.shards.all()) if job.kind == Job.Kind.EVALUATION else Tally()) for job in jobs]
 
 
 def _histogram(job: Job) -> results.Histogram | None:

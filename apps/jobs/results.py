@@ -10,7 +10,8 @@ from django.db.models import Case, Count, F, Q, QuerySet, Value, When
 
 from apps.episodes.models import ORDINALS, Episode, Seat
 from apps.jobs.models import Job, Shard
-from gem.evaluate import Z95, Interval, wilson
+from gem.evaluate import Z95, Interval, Outcome, wilson
+from gem.evaluate import passes as pass_at_each
 from gem.specs import Part
 
 CELLS = 480
@@ -31,6 +32,9 @@ class Tally:
     won: int = 0
     limited: int = 0
     errors: int = 0
+    unanswered: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
     turns: int = 0
     returns: float = 0.0
     squares: float = 0.0
@@ -45,6 +49,9 @@ class Tally:
             won=sum(shard.won for shard in rows),
             limited=sum(shard.limited for shard in rows),
             errors=sum(shard.errors for shard in rows),
+            unanswered=sum(shard.unanswered for shard in rows),
+            tokens_in=sum(shard.tokens_in for shard in rows),
+            tokens_out=sum(shard.tokens_out for shard in rows),
             turns=sum(shard.turns for shard in rows),
             returns=math.fsum(shard.return_sum for shard in rows),
             squares=math.fsum(shard.return_squares for shard in rows),
@@ -59,6 +66,21 @@ class Tally:
     def lost(self) -> int:
         """Ended by the environment's rules, not solved."""
         return self.n - self.won - self.limited
+
+    @property
+    def tokens(self) -> int:
+        """In and out together."""
+        return self.tokens_in + self.tokens_out
+
+    @property
+    def tokens_each(self) -> float | None:
+        """Tokens for each finished episode."""
+        return self.tokens / self.done if self.done else None
+
+    @property
+    def broken(self) -> int:
+        """Episodes in which the environment broke."""
+        return self.errors - self.unanswered
 
     @property
     def mean(self) -> float | None:
@@ -120,7 +142,7 @@ WORDS = {
     "won": "solved",
     "lost": "not solved",
     "limit": "turn limit",
-    "error": "environment error, not counted",
+    "error": "broke off, not counted",
     "running": "running",
     "queued": "queued",
 }
@@ -155,6 +177,8 @@ class Line:
     size: int
     """Episodes on one page of the grid."""
     page: int = 1
+    repeats: int = 1
+    """How often each seed is played, one pass after the other."""
     cells: list[Cell] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
 
@@ -181,12 +205,12 @@ class Line:
 
     def place(self, slot: int) -> tuple[int, int | None]:
         """Seed and seat of the episode in this slot; no seat where there is only one."""
-        part = Part(self.env_id, self.first_seed, self.tally.total)
-        seed, seat = part.place(slot - self.first_slot)
+        part = Part(self.env_id, self.first_seed, self.tally.total // self.repeats)
+        seed, seat = part.place((slot - self.first_slot) % part.episodes)
         return seed, seat if part.seats > 1 else None
 
 
-def lines(shards: Sequence[Shard], pages: Mapping[str, int] | None = None) -> list[Line]:
+def lines(shards: Sequence[Shard], pages: Mapping[str, int] | None = None, repeats: int = 1) -> list[Line]:
     """The environments of a job in its order, without cells; `pages` says which page of the grid of each is shown."""
     by_env: dict[str, list[Shard]] = {}
     for shard in shards:
@@ -196,7 +220,7 @@ def lines(shards: Sequence[Shard], pages: Mapping[str, int] | None = None) -> li
     for env_id, own in by_env.items():
         line = Line(env_id, own[0].first_slot, own[0].first_seed, Tally.of(own), size)
         page = min(max(1, (pages or {}).get(env_id, 1)), line.pages)
-        found.append(Line(env_id, line.first_slot, line.first_seed, line.tally, size, page))
+        found.append(Line(env_id, line.first_slot, line.first_seed, line.tally, size, page, repeats))
     return found
 
 
@@ -271,6 +295,23 @@ def _segments(job: Job, line: Line) -> list[Segment]:
         width = 100 * (last - first + 1) / line.tally.total
         found.append(Segment(100 * first / line.tally.total, width, share, words, first // line.size + 1))
     return found
+
+
+# ------------------------------------------------------------------ tries at the same problem
+
+
+def passes(job: Job) -> dict[str, dict[int, Interval]]:
+    """pass@k of each environment, over the seeds that were tried several times."""
+    rows = (
+        Episode.objects.filter(batch=job.batch_id)
+        .exclude(status=Episode.Status.FAILED)
+        .values_list("env_id", "slot", "seed", "scored_seat", "success")
+    )
+    outcomes: dict[str, list[Outcome]] = {}
+    for env_id, slot, seed, seat, success in rows:
+        outcome = Outcome(slot or 0, 0.0, bool(success), 0, failed=False, problem=(seed, seat))
+        outcomes.setdefault(env_id, []).append(outcome)
+    return {env_id: found for env_id, those in outcomes.items() if (found := pass_at_each(those))}
 
 
 # ------------------------------------------------------------------ returns

@@ -7,6 +7,7 @@ from django.template.loader import render_to_string
 from apps.accounts.models import Viewer
 from apps.jobs import pages
 from apps.jobs.models import Job, JobEvent
+from apps.jobs.training import topics as training
 from apps.live.topics import Event
 
 AUDIENCES = {"first", "other"}
@@ -32,6 +33,8 @@ class JobTopic:
         job = Job.objects.for_page().filter(pk=key).first()
         if job is None or job.seq <= after:
             return []
+        if job.kind == Job.Kind.TRAINING:
+            return training.events(job, after)
         happened = list(JobEvent.objects.filter(job=job, seq__gt=after, seq__lte=job.seq))
         taken_back = any(event.kind in UNSETTLING for event in happened)
         changed = None if taken_back else {slot for event in happened for slot in event.slots}

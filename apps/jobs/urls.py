@@ -4,6 +4,7 @@ from django.urls import path, register_converter
 
 from apps.episodes.models import ALPHABET, ID_LENGTH
 from apps.jobs import views
+from apps.jobs.training import views as training
 
 
 class JobId:
@@ -28,7 +29,13 @@ urlpatterns = [
     path("recent/", views.recent, name="recent"),
     path("new/", views.submit, name="submit"),
     path("new/estimate/", views.estimate, name="estimate"),
+    path("train/", training.train, name="train"),
+    path("compare/", training.compare, name="compare"),
     path("<job_id:job_id>/", views.job, name="job"),
+    path("<job_id:job_id>/curves.json", training.curves, name="curves"),
+    path("<job_id:job_id>/updates/<int:number>/", training.update, name="update"),
+    path("<job_id:job_id>/checkpoints/<int:number>.zip", training.checkpoint, name="checkpoint"),
+    path("<job_id:job_id>/change/", training.change, name="change"),
     path("<job_id:job_id>/episodes/", views.episodes, name="episodes"),
     path("<job_id:job_id>/spec.json", views.spec, name="spec"),
     path("<job_id:job_id>/cancel/", views.cancel, name="cancel"),

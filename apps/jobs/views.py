@@ -21,6 +21,7 @@ from apps.jobs import estimates, operations, pages, results
 from apps.jobs.errors import NoExpert, NotYours, Refusal, TooManyEpisodes, UnknownAgent
 from apps.jobs.forms import FIELDS, EvaluationForm, prefilled
 from apps.jobs.models import Job
+from apps.jobs.training import views as training
 from gem import benchmarks
 
 JOBS_ON_A_PAGE = 25
@@ -98,7 +99,7 @@ def estimate(request: HttpRequest) -> HttpResponse:
 
 def _form_page(request: HttpRequest, form: EvaluationForm, values: Any) -> dict[str, Any]:
     estimated = form if form.is_bound else EvaluationForm({**_defaults(), **form.initial})
-    agents = Agent.objects.selectable_by(request.user)
+    agents = Agent.objects.selectable_by(request.user).select_related("endpoint", "owner")
     form.offer(agents)
     return {
         "form": form,
@@ -139,6 +140,8 @@ def _field_of(refusal: Refusal) -> str | None:
 def job(request: HttpRequest, job_id: str) -> HttpResponse:
     """A job as it is now; what happens next comes through the socket."""
     found = _job(job_id)
+    if found.kind == Job.Kind.TRAINING:
+        return training.page(request, found)
     chosen = _pages(request)
     shown = pages.evaluation(found, pages=chosen)
     context = {
@@ -147,6 +150,7 @@ def job(request: HttpRequest, job_id: str) -> HttpResponse:
         "audience": "other" if any(page != 1 for page in chosen.values()) else "first",
         "key": uuid.uuid4().hex,
         "may_change": found.may_be_changed_by(request.user),
+        "may_see_set_up": Agent.objects.endpoints_seen_by(request.user).filter(pk=found.agent_id).exists(),
     }
     return render(request, "jobs/evaluation.html", context)
 

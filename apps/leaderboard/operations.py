@@ -29,10 +29,16 @@ class Results:
 
 @transaction.atomic
 def record_scores(job_id: str) -> int:
-    """Write the scores of a finished benchmark job; the number written, 0 if there were any already."""
+    """Write the scores of a finished benchmark job; the number written, 0 if there were any already.
+
+    A job in which the agent left episodes unanswered, or tried seeds several times, is not ranked: nobody may choose
+    which episodes count.
+    """
     job = Job.objects.select_for_update().get(pk=job_id)
     spec = EvaluationSpec.model_validate(job.spec)
     if job.state != Job.State.DONE or not spec.benchmark or job.scores.exists():
+        return 0
+    if spec.repeats > 1 or job.shards.filter(unanswered__gt=0).exists():
         return 0
     benchmark = benchmarks.load(spec.benchmark)
     if spec.benchmark_version != benchmark.version:  # its scale is gone with the earlier version

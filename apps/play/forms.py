@@ -23,7 +23,7 @@ def environments() -> list[tuple[str, list[tuple[str, str]]]]:
     """Every environment that people may start from the web and that can be made here, games grouped by family."""
     families: dict[str, list[tuple[str, str]]] = {}
     for spec in registry.specs():
-        if spec.cost == "fast" and not spec.missing():
+        if not spec.missing() and not spec.hindrance():
             group = spec.family if spec.category == "game" else spec.category
             families.setdefault(group, []).append((spec.id, spec.id))
     return list(families.items())
@@ -43,11 +43,11 @@ class EnvironmentField(forms.CharField):
             spec = registry.spec(env_id)
         except UnknownEnvironment as error:
             raise forms.ValidationError(str(error)) from error
-        if spec.cost != "fast":
-            raise forms.ValidationError(f"{env_id} is too slow to be played in the browser yet.")
         missing = spec.missing()
         if missing:
             raise forms.ValidationError(str(MissingDependency(env_id, missing)))
+        if spec.hindrance():
+            raise forms.ValidationError(f"{env_id} cannot be played here. {spec.hindrance()}")
         return env_id
 
 

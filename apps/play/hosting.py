@@ -20,12 +20,18 @@ from django.db.models.functions import Greatest, Now
 
 import gem
 from apps.agents.models import Agent
-from apps.episodes import operations
+from apps.episodes import operations, past
 from apps.episodes.models import Episode, Seat, Turn
+from apps.episodes.text import storable
 from apps.play.models import Show
-from gem.agents import Decision
+from gem.agents import Decision, Exchange
+from gem.core import Step
+from gem.seats import perceived
 
 logger = logging.getLogger(__name__)
+
+REMEMBERING = {Agent.Kind.ENDPOINT, Agent.Kind.CHECKPOINT}
+"""Kinds of agents that read the whole episode again when they go on with it in another process."""
 
 EARLY_SECONDS = 0.02
 """A turn that comes so little before its time is on time."""
@@ -69,8 +75,10 @@ class Start:
 
     episode: Episode
     env: gem.Env
-    agent_kinds: dict[int, str]
-    """The kind of agent in each seat; a person's seat is not among them."""
+    agents: dict[int, tuple[Agent, dict[str, Any] | None]]
+    """The agent in each seat and how it was set up; a person's seat is not among them."""
+    past: dict[int, list[Exchange]]
+    """What each seat read and did so far."""
     observation: str
     info: dict[str, object]
 
@@ -129,16 +137,34 @@ def begin_again(episode_id: str) -> Start:
     last = episode.turns.order_by("number").last()
     return Start(
         episode=episode,
-        env=operations.restore(episode),
-        agent_kinds={seat.number: seat.agent.kind for seat in seats},
+        env=past.restore(episode),
+        agents={seat.number: (seat.agent, seat.set_up) for seat in seats},
+        past=_past(episode) if any(seat.agent.kind in REMEMBERING for seat in seats) else {},
         observation=last.observation if last else episode.first_observation,
         info=last.info if last else episode.first_info,
     )
 
 
 @transaction.atomic
-def take_turn(episode_id: str, token: UUID, env: gem.Env, number: int, decision: Decision) -> Taken | float | None:
+def is_due(episode_id: str, token: UUID) -> bool | float:
+    """Whether the next turn is wanted now, or the seconds still to wait: asked before a slow environment is stepped.
+
+    Raises:
+        LeaseLost: the show belongs to another host.
+    """
+    show, wait = _own(episode_id, token)
+    if show.paused and not show.turns_due:
+        return False
+    return wait if wait > EARLY_SECONDS else True
+
+
+@transaction.atomic
+def take_turn(
+    episode_id: str, token: UUID, env: gem.Env, number: int, decision: Decision, answer: Step | None = None
+) -> Taken | float | None:
     """Record turn `number` if it is wanted now: the turn, the seconds still to wait, or None if it is not wanted.
+
+    With an `answer` the environment has been stepped already, and the turn is recorded in any case.
 
     Raises:
         LeaseLost: the show or the turn belongs to another host.
@@ -148,15 +174,15 @@ def take_turn(episode_id: str, token: UUID, env: gem.Env, number: int, decision:
     show, wait = _own(episode_id, token)
     if episode.turn_count + 1 != number:
         raise LeaseLost(f"Turn {number} of {episode_id} is not to be played any longer.")
-    if show.paused and not show.turns_due:
+    if answer is None and show.paused and not show.turns_due:
         return None
-    if wait > EARLY_SECONDS:
+    if answer is None and wait > EARLY_SECONDS:
         return wait
-    turn = operations.record_turn(episode, env, decision.action, extra_info=_extra(decision))
+    turn = operations.record_turn(episode, env, decision.action, extra_info=decision.kept, answer=answer)
     turn = operations.play_held(episode, env) or turn
     Show.objects.filter(pk=episode_id).update(
         attempt=0,
-        turns_due=F("turns_due") - 1 if show.paused else 0,
+        turns_due=Greatest(F("turns_due") - 1, 0) if show.paused else 0,
         next_turn_at=Greatest(F("next_turn_at") + timedelta(seconds=show.pace), Now()),
         **({"lease_token": None, "lease_until": None} if episode.over else {}),
     )
@@ -164,7 +190,22 @@ def take_turn(episode_id: str, token: UUID, env: gem.Env, number: int, decision:
 
 
 @transaction.atomic
-def fail(episode_id: str, token: UUID, sentence: str) -> None:
+def rest(episode_id: str, token: UUID, sentence: str) -> None:
+    """Pause the show because its agent gave no answer, and say so; whoever steers it may have it asked again.
+
+    Raises:
+        LeaseLost: the show belongs to another host.
+    """
+    episode = operations.lock(episode_id)
+    _own(episode_id, token)
+    Show.objects.filter(pk=episode_id).update(
+        paused=True, turns_due=0, attempt=0, trouble=storable(sentence)[:2000], lease_token=None, lease_until=None
+    )
+    operations.touch(episode)
+
+
+@transaction.atomic
+def fail(episode_id: str, token: UUID, sentence: str, *, by: Episode.FailedBy = Episode.FailedBy.ENVIRONMENT) -> None:
     """End the episode because its agent or environment broke.
 
     Raises:
@@ -172,7 +213,7 @@ def fail(episode_id: str, token: UUID, sentence: str) -> None:
     """
     episode = operations.lock(episode_id)
     _own(episode_id, token)
-    operations.fail(episode, sentence)
+    operations.fail(episode, sentence, by=by)
     Show.objects.filter(pk=episode_id).update(lease_token=None, lease_until=None)
 
 
@@ -205,8 +246,15 @@ def _seconds(wait: timedelta | None) -> float:
     return 0.0 if wait is None else wait.total_seconds()
 
 
-def _extra(decision: Decision) -> dict[str, str] | None:
-    return {"note": decision.note} if decision.note else None
+def _past(episode: Episode) -> dict[int, list[Exchange]]:
+    """The episode as its seats went through it, for agents that read it again at every turn."""
+    past: dict[int, list[Exchange]] = {}
+    observation, info = episode.first_observation, episode.first_info
+    for turn in episode.turns.order_by("number"):
+        reading, own = perceived(turn.seat, observation, info)
+        past.setdefault(turn.seat, []).append(Exchange(reading, own, turn.action))
+        observation, info = turn.observation, turn.info
+    return past
 
 
 def _owned(token: UUID) -> models.QuerySet[Show]:

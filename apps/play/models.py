@@ -21,6 +21,8 @@ class Show(models.Model):
     paused = models.BooleanField(default=False)
     turns_due = models.PositiveIntegerField(default=0)
     """Turns to take although it is paused: "one turn" was pressed so often."""
+    trouble = models.TextField(blank=True, default="", db_default="")
+    """Why it pauses by itself: the agent gave no answer. Resuming asks again."""
     next_turn_at = models.DateTimeField(null=True, blank=True)
     showcase = models.BooleanField(default=False)
     """Plays only while somebody watches; only the last few are kept."""

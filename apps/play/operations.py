@@ -9,12 +9,13 @@ from django.db import transaction
 import gem
 from apps.accounts.models import User, Viewer
 from apps.agents.models import Agent
-from apps.episodes import operations
+from apps.episodes import operations, past
 from apps.episodes.errors import EpisodeOver, NotYourTurn, OtherSeatActs, Refusal, SeatTaken, TurnTaken, Unreadable
 from apps.episodes.models import Episode, Seat
 from apps.episodes.operations import Occupant
-from apps.play import shows
+from apps.play import pending, shows
 from gem.errors import EnvironmentFailure, InvalidArgument
+from gem.typed import as_action
 
 
 def begin(env_id: str, *, seed: int | None, listed: bool, user: Viewer, visitor: str) -> Episode:
@@ -91,8 +92,10 @@ def take_turn(
 
     Where all seats act at the same time, the action of a later seat is held until the earlier ones have acted.
 
-    In a conversation a text that names no action is said. `as_written` sends a text that the environment cannot read,
-    which its rules punish.
+    A slow environment's turn is accepted, and a worker plays it (`apps.play.pending`).
+
+    A text that names no action is put into what the view's `say` names: it is said, searched for, or run. `as_written`
+    sends a text that the environment cannot read, which its rules punish.
 
     Raises:
         NotFound, NotYourTurn, OtherSeatActs, EpisodeOver, TurnTaken, ActionTooLong, Unreadable, Outdated: nothing
@@ -105,16 +108,18 @@ def take_turn(
             own = _own_seat(episode, user, visitor)
             if episode.over:
                 raise EpisodeOver("Your turn was not played. The board shows how it ended.")
-            env = operations.restore(episode)
+            env = past.restore(episode)
             if own.number not in env.to_act or own.held:
                 raise OtherSeatActs(_waiting(episode, own))
             if episode.seq != expected_seq:
                 raise TurnTaken(_meanwhile(episode, expected_seq))
             if not as_written:
-                action = _spoken(env, own.number, action)
+                action = as_action(env, action, own.number)
                 _check_readable(env, action)
             if episode.acting != own.number:
                 return operations.hold(episode, own, action)
+            if episode.slow:
+                return pending.accept(episode, own, action)
             operations.record_turn(episode, env, action)
             operations.play_held(episode, env)
             shows.answer(episode)
@@ -167,6 +172,7 @@ def undo(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
     seats = list(episode.seats.select_related("agent", "user").order_by("number"))
     if any(seat.agent.kind == Agent.Kind.HUMAN for seat in seats if seat.number != own.number):
         raise Refusal("A turn that another person has seen cannot be taken back. Against an agent it can.")
+    pending.refuse_while_underway(episode)
     last = episode.turns.filter(seat=own.number).order_by("-number").values_list("number", flat=True).first()
     if last is None:
         raise EpisodeOver("There is no turn to take back.")
@@ -219,19 +225,6 @@ def _meanwhile(episode: Episode, expected_seq: int) -> str:
     )
 
 
-def _spoken(env: gem.Env, seat: int, text: str) -> str:
-    """In a conversation, the action that says a text which names none; elsewhere the text as it is."""
-    pattern = getattr(env.unwrapped, "pattern", None)
-    if pattern is None or pattern.search(text) or "\\boxed" in text:
-        return text
-    view = env.view(seat)
-    if view["kind"] != "chat" or "say" not in view:
-        return text
-    before, after = view["say"]
-    said = text.strip().translate({ord("{"): "(", ord("}"): ")"})  # an action ends at its brace
-    return f"{before}{said}{after}"
-
-
 def _check_readable(env: gem.Env, action: str) -> None:
     """Ask before a slip ends the episode: an action that cannot be read costs the game.
 
@@ -239,7 +232,7 @@ def _check_readable(env: gem.Env, action: str) -> None:
         Unreadable: with the same text in a box, if the environment could read that.
     """
     pattern = getattr(env.unwrapped, "pattern", None)
-    if pattern is None or pattern.search(action):
+    if pattern is None or pattern.search(action) or _is_for_a_tool(env, action):
         return
     boxed = f"\\boxed{{{action.strip()}}}"
     suggestion = boxed if pattern.search(boxed) else ""
@@ -247,3 +240,8 @@ def _check_readable(env: gem.Env, action: str) -> None:
         "The environment finds no action in this text, and its rules end the episode for that. Nothing was played.",
         suggestion,
     )
+
+
+def _is_for_a_tool(env: gem.Env, action: str) -> bool:
+    asks = getattr(env, "asks_for_tool", None)
+    return asks is not None and bool(asks(action))

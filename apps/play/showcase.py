@@ -34,7 +34,7 @@ def rotation() -> list[str]:
     families: defaultdict[str, list[str]] = defaultdict(list)
     for spec in registry.specs():
         short = (spec.kwargs.get("max_turns") or 0) <= TURNS_AT_MOST
-        if short and spec.winnable and spec.replay == "exact" and has_expert(spec.id):
+        if short and spec.turns == "multi" and spec.winnable and spec.replay == "exact" and has_expert(spec.id):
             families[spec.family].append(spec.id)
     return [env_id for ids in zip_longest(*families.values()) for env_id in ids if env_id is not None]
 

@@ -20,6 +20,7 @@ from apps.agents.models import Agent
 from apps.episodes import operations
 from apps.episodes.errors import EpisodeOver, NotFound, Refusal
 from apps.episodes.models import Batch, Episode
+from apps.episodes.seen import own_seat
 from apps.live import wake
 from apps.play.models import Show
 from gem.agents import AGENT_KINDS, has_expert
@@ -157,6 +158,14 @@ def may_control(episode: Episode, user: Viewer, visitor: str) -> bool:
     return bool(visitor) and show.visitor == visitor
 
 
+def may_ask_again(episode: Episode, user: Viewer, visitor: str) -> bool:
+    """Whether this person may resume the show: who steers it, or plays against the agent that gave no answer."""
+    if may_control(episode, user, visitor):
+        return True
+    rests = Show.objects.filter(episode=episode).exclude(trouble="").exists()
+    return rests and own_seat(episode, user, visitor) is not None
+
+
 def pause(episode_id: str) -> None:
     """Take no further turn until `resume` or `one_turn`.
 
@@ -168,14 +177,14 @@ def pause(episode_id: str) -> None:
 
 
 def resume(episode_id: str) -> None:
-    """Go on at the show's pace, beginning now. Raises as `pause`."""
-    _change(episode_id, paused=False, turns_due=0, next_turn_at=Now())
+    """Go on at the show's pace, beginning now; an agent that gave no answer is asked again. Raises as `pause`."""
+    _change(episode_id, paused=False, turns_due=0, trouble="", next_turn_at=Now())
 
 
 def one_turn(episode_id: str) -> None:
     """Take one turn now and no other one: a running show pauses. Raises as `pause`."""
     due = Least(models.F("turns_due") + 1, TURNS_DUE_AT_MOST)
-    _change(episode_id, paused=True, turns_due=due, next_turn_at=Now())
+    _change(episode_id, paused=True, turns_due=due, trouble="", next_turn_at=Now())
 
 
 def set_pace(episode_id: str, seconds: float) -> None:

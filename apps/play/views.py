@@ -21,7 +21,7 @@ from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.episodes.errors import ActionTooLong, NotFound, OtherSeatActs, Refusal, TooFast, Unreadable
 from apps.episodes.models import Episode
-from apps.episodes.operations import restore
+from apps.episodes.past import restore
 from apps.episodes.seen import own_seat, public_viewpoint
 from apps.episodes.snapshot import Snapshot, public_snapshot, snapshot
 from apps.episodes.text import MAX_ACTION_BYTES
@@ -184,6 +184,8 @@ def take_turn(request: HttpRequest, episode_id: str) -> HttpResponse:
     # A page whose socket is open is drawn by the event that everybody gets; drawing it here as well delays them all.
     drawn_by_socket = "Live-Page" in request.headers
     response = HttpResponse(status=204) if drawn_by_socket else _fragments(request, episode, expected_seq)
+    if episode.slow and not episode.over:
+        response.status_code = 202  # a worker plays it; the socket brings what comes of it
     response["Episode-Seq"] = str(episode.seq)
     return response
 
@@ -305,7 +307,8 @@ def control(request: HttpRequest, episode_id: str, verb: str) -> HttpResponse:
         raise Http404(f"There is nothing called {verb} to do with an episode.")
     episode = find(episode_id)
     try:
-        if not shows.may_control(episode, request.user, visitors.known(request)):
+        may = shows.may_ask_again if verb == "resume" else shows.may_control
+        if not may(episode, request.user, visitors.known(request)):
             return HttpResponse("Only who started this episode can steer it.", status=403)
         VERBS[verb](episode_id, request)
     except Refusal as refusal:

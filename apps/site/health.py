@@ -15,12 +15,14 @@ from django.db.migrations.executor import MigrationExecutor
 
 import gem
 from apps import queue
+from gem.sandbox import ladder
 
 State = Literal["ok", "warn", "fail"]
 
 QUEUES = {
     "play": ("Play workers", "python -m workers.play", "Agents do not move in live episodes."),
     "evaluate": ("Evaluation workers", "celery -A gemweb worker -Q evaluate", "Jobs stay in the queue."),
+    "train": ("Training workers", "celery -A gemweb worker -Q train -c 1 -n train@%h", "Trainings stay in the queue."),
     "reap": (
         "Scheduler",
         "celery -A gemweb worker -Q reap -P solo -n scheduler@%h --beat",
@@ -41,6 +43,8 @@ class Check:
     """What was found."""
     do: str = ""
     """What to do about it; empty if all is well."""
+    word: str = "not known"
+    """The state in words, where it is a warning."""
     details: tuple[str, ...] = ()
     """For those who run the site: hosts and processes."""
 
@@ -66,7 +70,7 @@ def report() -> Report:
     """Look at every part now; a part that does not answer takes at most a few seconds."""
     database = check_database()
     migrations = (check_migrations(),) if database.state == "ok" else ()
-    return Report((database, *migrations, check_broker(), *check_workers(), check_versions()))
+    return Report((database, *migrations, check_broker(), *check_workers(), check_sandbox(), check_versions()))
 
 
 def check_database() -> Check:
@@ -77,7 +81,7 @@ def check_database() -> Check:
             version, size = cursor.fetchone()
     except DatabaseError as error:
         do = "Start Postgres, or correct DATABASE_URL. Nothing is lost: pages work again as soon as it answers."
-        return Check("database", "Database", "fail", "Postgres does not answer.", do, (str(error).strip(),))
+        return Check("database", "Database", "fail", "Postgres does not answer.", do, details=(str(error).strip(),))
     return Check("database", "Database", "ok", f"Postgres {version.split()[0]}", details=(f"{size / 1e6:,.0f} MB",))
 
 
@@ -89,7 +93,7 @@ def check_migrations() -> Check:
         return Check("migrations", "Tables", "ok", "as this version expects")
     names = tuple(f"{migration.app_label}.{migration.name}" for migration, _ in pending)
     do = "Run `python manage.py migrate`, then restart web and workers."
-    return Check("migrations", "Tables", "fail", f"{len(pending)} migrations are not applied.", do, names)
+    return Check("migrations", "Tables", "fail", f"{len(pending)} migrations are not applied.", do, details=names)
 
 
 def check_broker() -> Check:
@@ -99,7 +103,7 @@ def check_broker() -> Check:
         waiting = {name: _broker().llen(name) for name in QUEUES}
     except redis.RedisError as error:
         do = "Start Valkey, or correct VALKEY_URL. Jobs and episodes are safe in Postgres and go on when it answers."
-        return Check("broker", "Broker", "fail", "Valkey does not answer.", do, (str(error),))
+        return Check("broker", "Broker", "fail", "Valkey does not answer.", do, details=(str(error),))
     name = "Valkey" if "valkey_version" in info else "Redis"
     version = info.get("valkey_version", info.get("redis_version", "of unknown version"))
     details = tuple(f"{count} messages for {name}" for name, count in waiting.items() if count)
@@ -126,6 +130,19 @@ def _check_queue(name: str, workers: list[queue.Worker]) -> Check:
     count = "1 process" if len(workers) == 1 else f"{len(workers)} processes"
     details = tuple(f"{worker.host}, process {worker.pid}, {worker.age:.0f} s ago" for worker in workers)
     return Check(name, title, "ok", f"{count}, last heartbeat {youngest:.0f} s ago", details=details)
+
+
+def check_sandbox() -> Check:
+    """Untrusted programs can be run here; asking takes no time, the levels are tried in the background."""
+    title = "Sandbox"
+    found = ladder.choice_if_known()
+    if found is None:
+        return Check("sandbox", title, "warn", "The levels are being tried.", "Look again in a moment.")
+    details = tuple(f"{probe.level}: {probe.said}" for probe in found.probes)
+    if found.level == "disabled":
+        do = "Everything else works. docs/sandbox.md says what a machine needs; `gemweb sandbox` what was tried here."
+        return Check("sandbox", title, "warn", "Untrusted programs are not run.", do, "off", details)
+    return Check("sandbox", title, "ok", f"Untrusted programs run at the level {found.level}.", details=details)
 
 
 def check_versions() -> Check:

@@ -51,7 +51,7 @@ def search(query: str, viewer: Viewer) -> Found:
     environments = sorted(words.apply(all_entries()), key=lambda entry: query.lower() not in entry.id.lower())
     if any(entry.id == query for entry in environments):
         environments = [entry for entry in environments if entry.id == query]
-    agents = Agent.objects.filter(Q(name__icontains=query) | Q(slug__icontains=query))
+    agents = Agent.objects.named_to(viewer).filter(Q(name__icontains=query) | Q(slug__icontains=query))
     return Found(environments[:LIMIT], list(agents[:LIMIT]), _episodes(query, viewer), _jobs(query))
 
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from gem.core import Env
+
+
+class Exchange(NamedTuple):
+    """An earlier turn of the seat: what it read, and what it did then."""
+
+    observation: str
+    info: Mapping[str, Any]
+    action: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +28,8 @@ class Request:
     turn: int
     """The number of the turn to take, 1 for the first."""
     seat: int = 0
+    past: Sequence[Exchange] = ()
+    """The earlier turns of this seat, the first one first; empty where whoever asks does not keep them."""
     episode: int = -1
     """The episode's place in its batch, where there is a batch."""
 
@@ -30,6 +40,14 @@ class Decision(NamedTuple):
     action: str
     note: str = ""
     """The reason in words, shown while watching and as the hint."""
+    extra: Mapping[str, Any] | None = None
+    """What else is known of it, as plain JSON: the tokens and seconds it took (see `gem.agents.endpoint`)."""
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """What a record keeps of it beside the action: the note and all of `extra`."""
+        kept = {"note": self.note} if self.note else {}
+        return {**kept, **self.extra} if self.extra else kept
 
 
 class Agent(Protocol):
@@ -44,3 +62,27 @@ class Agent(Protocol):
     def act(self, requests: Sequence[Request]) -> list[Decision]:
         """One decision for each request, in the same order."""
         ...
+
+
+@runtime_checkable
+class AsyncAgent(Protocol):
+    """Decides on one request at a time and waits for something meanwhile: many can be asked at once."""
+
+    name: str
+
+    async def decide(self, request: Request) -> Decision:
+        """What to do.
+
+        Raises:
+            AgentFailure: if it cannot decide; the episode is not counted and the others go on.
+            AgentStopped: if it is of no use to ask again; all that is played with it ends.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections that belong to this event loop; it may be asked again in another one."""
+        ...
+
+
+Player: TypeAlias = Agent | AsyncAgent
+"""Whoever can be asked for a decision."""

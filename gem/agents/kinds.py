@@ -13,6 +13,26 @@ from gem.agents.random_agent import RandomAgent
 from gem.errors import InvalidArgument, MissingDependency
 
 
+def _endpoint(**settings: Any) -> Agent:
+    """Made when it is asked for: it needs packages that the engine does without, and takes long to import.
+
+    Args:
+        settings: the fields of an `EndpointSpec`, and `key`.
+    """
+    try:
+        from gem.agents.endpoint import EndpointAgent, EndpointSpec  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise MissingDependency("The agent 'endpoint'", [str(error.name)]) from error
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    key = settings.pop("key", None)
+    try:
+        return EndpointAgent(EndpointSpec.model_validate(settings), key)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InvalidArgument(f"{'.'.join(map(str, first['loc']))}: {first['msg']}.".replace("..", ".")) from error
+
+
 def _policy(**settings: Any) -> Agent:
     """A `gem.training.agent.PolicyAgent`; it is named as text, so that whoever imports agents does not import torch."""
     try:
@@ -23,7 +43,12 @@ def _policy(**settings: Any) -> Agent:
     return agent
 
 
-AGENT_KINDS: Mapping[str, Callable[..., Agent]] = {"random": RandomAgent, "expert": ExpertAgent, "policy": _policy}
+AGENT_KINDS: Mapping[str, Callable[..., Agent]] = {
+    "random": RandomAgent,
+    "expert": ExpertAgent,
+    "endpoint": _endpoint,
+    "policy": _policy,
+}
 
 
 def make_agent(kind: str, **settings: Any) -> Agent:

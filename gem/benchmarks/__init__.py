@@ -86,6 +86,8 @@ class Baseline:
     """The 95 % interval of the mean return."""
     success_rate: float
     mean_turns: float
+    data: str = ""
+    """Where the problems came from, of an environment over a dataset: "built-in sample gsm8k"."""
 
 
 @dataclass(frozen=True, slots=True)

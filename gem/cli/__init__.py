@@ -15,7 +15,17 @@ from types import ModuleType
 from typing import NoReturn
 
 import gem
-from gem.cli import bench, check, envs, eval, play, replay  # noqa: A004 (named as what people type)
+from gem.cli import (
+    bench,
+    check,
+    data,
+    envs,
+    eval,  # noqa: A004 (named as what people type)
+    index,
+    play,
+    replay,
+    sandbox,
+)
 from gem.errors import GemError, UsageError
 
 INTERRUPTED = 130
@@ -26,7 +36,10 @@ COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
     "play": (play, "Play an environment in the terminal."),
     "eval": (eval, "Let an agent play many episodes and print its scores."),
     "replay": (replay, "Re-execute the episodes of a file and compare every turn."),
+    "data": (data, "Say what problems the environments have here, or fetch them."),
     "bench": (bench, "Measure how fast an environment is on this machine."),
+    "index": (index, "Make, list and try the indexes that the search tool reads."),
+    "sandbox": (sandbox, "Say how untrusted programs are confined on this machine."),
     "check": (check, "Check whether an environment keeps the contract."),
 }
 """What people type, the module that does it, and what it does in a sentence."""

@@ -8,15 +8,16 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import gem
-from gem.cli.words import table
+from gem.cli import endpoint, report
+from gem.cli.report import Who
 from gem.errors import UsageError
 
 if TYPE_CHECKING:
-    from gem.benchmarks import Benchmark
-    from gem.evaluate import Interval, Outcome, Summary
+    from gem.agents import Player
+    from gem.evaluate import Outcome
     from gem.replay import EpisodeRecord
     from gem.rollout import Slot
     from gem.specs import EvaluationSpec
@@ -24,36 +25,51 @@ if TYPE_CHECKING:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
-    parser.add_argument("--agent", required=True, help="random or expert")
+    parser.add_argument("--agent", required=True, help="random, expert or endpoint")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--benchmark", help="play this benchmark: games")
     what.add_argument("--env", action="append", metavar="ID", help="play this environment; may be given several times")
     parser.add_argument("--episodes", type=int, help="for each environment (100)")
     parser.add_argument("--seed", type=int, help="of the first episode; the others follow it (0)")
+    parser.add_argument("--repeats", type=int, help="tries at each seed, for pass@k (1)")
+    parser.add_argument("--token-budget", type=int, help="stop after so many tokens, in and out together")
     parser.add_argument("--num-envs", type=int, default=16, help="episodes played at the same time (16)")
     parser.add_argument("--max-turns", type=int, help="a turn limit below the environments' own")
     parser.add_argument("--opponent", help="random or expert, where there are several seats; the seats are swapped")
     parser.add_argument("--out", type=Path, metavar="FILE.jsonl", help="add every episode to this file; go on from it")
+    endpoint.arguments(parser)
 
 
 def run(
+    *,
     agent: str,
     benchmark: str | None,
     env: list[str] | None,
     episodes: int | None,
     seed: int | None,
+    repeats: int | None,
+    token_budget: int | None,
     num_envs: int,
     max_turns: int | None,
     opponent: str | None,
     out: Path | None,
+    **options: Any,
 ) -> int:
     """Play what is asked for, except what `out` holds already, and print the scores."""
     from gem.agents import has_expert, make_agent  # noqa: PLC0415
     from gem.rollout import rollout  # noqa: PLC0415
 
-    given = {"benchmark": benchmark, "env_ids": env, "episodes_per_env": episodes, "seed": seed}
-    spec = _spec(agent=agent, num_envs=num_envs, max_turns=max_turns, opponent=opponent, **given)
-    player, other = make_agent(agent), None if opponent is None else make_agent(opponent)
+    given = {"benchmark": benchmark, "env_ids": env, "episodes_per_env": episodes, "seed": seed, "repeats": repeats}
+    given |= {"max_turns": max_turns, "opponent": opponent, "token_budget": token_budget}
+    spec = _spec(agent=agent, num_envs=num_envs, **given)
+    player: Player
+    if agent == "endpoint":
+        player = asked = endpoint.make(options, num_envs)
+        who = Who(endpoint.label(asked), opponent, asked.spec)
+    else:
+        endpoint.refuse(options)
+        player, who = make_agent(agent), Who(agent, opponent)
+    other = None if opponent is None else make_agent(opponent)
     for env_id in spec.env_ids:
         if "expert" in (agent, opponent) and not has_expert(env_id):
             raise UsageError(f"There is no expert for {env_id}.")
@@ -62,17 +78,23 @@ def run(
     with contextlib.ExitStack() as stack:
         file: TextIO | None = None
         if out is not None:
-            slots, file = _go_on(out, spec, slots, outcomes)
+            slots, file = _go_on(out, who, slots, outcomes)
             stack.enter_context(file)
         done = spec.episodes_total - len(slots)
+        spent = sum(one.tokens_in + one.tokens_out for those in outcomes.values() for one in those)
         if done:
             print(f"{done:,} of {spec.episodes_total:,} episodes are in {out} already.", file=sys.stderr)
         records = rollout(player, slots, num_envs=spec.num_envs, opponent=other)
+        stack.callback(records.close)
         for record in _progress(records, done, spec.episodes_total):
             if file is not None:
-                _write(file, record, spec)
+                _write(file, record, who)
             outcomes[record.identity.env_id].append(_outcome(record))
-    _print_scores(spec, outcomes)
+            spent += sum(record.tokens)
+            if spec.token_budget is not None and spent >= spec.token_budget:
+                print(f"The budget of {spec.token_budget:,} tokens is used up.", file=sys.stderr)
+                break
+    report.print_scores(spec, who, outcomes)
     return 0
 
 
@@ -100,9 +122,7 @@ def _slots(spec: EvaluationSpec) -> list[Slot]:
     return [Slot(index, env_id, seed, {}, wrappers, seat) for index, (env_id, seed, seat) in enumerate(places)]
 
 
-def _go_on(
-    out: Path, spec: EvaluationSpec, slots: list[Slot], outcomes: dict[str, list[Outcome]]
-) -> tuple[list[Slot], TextIO]:
+def _go_on(out: Path, who: Who, slots: list[Slot], outcomes: dict[str, list[Outcome]]) -> tuple[list[Slot], TextIO]:
     """The slots that `out` does not hold yet, and the file to add them to; the outcomes of the others are noted.
 
     Raises:
@@ -110,44 +130,42 @@ def _go_on(
     """
     from gem import episode_files  # noqa: PLC0415
 
-    missing = {(slot.env_id, slot.seed, slot.seat): slot for slot in slots}
+    missing: dict[tuple[str, int, int], list[Slot]] = {}
+    for slot in slots:
+        missing.setdefault((slot.env_id, slot.seed, slot.seat), []).append(slot)
     try:
         if out.exists() and out.stat().st_size:
             episode_files.mend(out)
         if out.exists() and out.stat().st_size:
             for stored in episode_files.read(out):
                 record = stored.record
-                slot = missing.get((record.identity.env_id, record.identity.seed, record.seat))
-                same = (stored.agent, stored.opponent) == (spec.agent, _opponent(spec, record))
-                if slot is not None and same and _is_of(record, slot):
-                    del missing[slot.env_id, slot.seed, slot.seat]
+                tries = missing.get((record.identity.env_id, record.identity.seed, record.seat))
+                same = (stored.agent, stored.opponent) == (who.agent, who.beside(record))
+                if tries and same and _is_of(record, tries[0]):
+                    slot = tries.pop(0)
                     outcomes[slot.env_id].append(_outcome(record)._replace(place=slot.index))
-        return list(missing.values()), out.open("a", encoding="utf-8")
+        left = sorted((slot for tries in missing.values() for slot in tries), key=lambda slot: slot.index)
+        return left, out.open("a", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{out} cannot be written: {error.strerror}.") from error
 
 
 def _is_of(record: EpisodeRecord, slot: Slot) -> bool:
-    """Whether the record is what playing the slot would give."""
+    """Whether the record is what playing the slot would give; where the agent gave no answer, it is played again."""
     identity = record.identity
     return (
         identity.env_version == gem.spec(slot.env_id).version
         and identity.env_kwargs == slot.env_kwargs
         and list(identity.wrappers) == list(slot.wrappers)
-        and (record.terminated or record.truncated or bool(record.failure))
+        and (record.terminated or record.truncated or record.failed_by == "environment")
     )
 
 
-def _opponent(spec: EvaluationSpec, record: EpisodeRecord) -> str:
-    """Who sat in the other seats of this episode; nobody if there are none."""
-    return spec.opponent or "" if gem.spec(record.identity.env_id).seats > 1 else ""
-
-
-def _write(file: TextIO, record: EpisodeRecord, spec: EvaluationSpec) -> None:
+def _write(file: TextIO, record: EpisodeRecord, who: Who) -> None:
     from gem import episode_files  # noqa: PLC0415
 
     try:
-        file.write(episode_files.line(record, spec.agent, _opponent(spec, record)))
+        file.write(episode_files.line(record, who.agent, who.beside(record), who.set_up))
         file.flush()
     except OSError as error:
         raise UsageError(f"{file.name} cannot be written: {error.strerror}.") from error
@@ -156,52 +174,18 @@ def _write(file: TextIO, record: EpisodeRecord, spec: EvaluationSpec) -> None:
 def _outcome(record: EpisodeRecord) -> Outcome:
     from gem.evaluate import Outcome  # noqa: PLC0415
 
-    failed = bool(record.failure)
-    return Outcome(record.index, record.total_reward, bool(record.success), record.turn_count, failed)
-
-
-def _print_scores(spec: EvaluationSpec, outcomes: dict[str, list[Outcome]]) -> None:
-    from gem import benchmarks  # noqa: PLC0415
-    from gem.evaluate import pool, summarize  # noqa: PLC0415
-
-    benchmark = benchmarks.load(spec.benchmark) if spec.benchmark else None
-    headings = ["environment", "episodes", "mean return", "solved", "mean turns"]
-    rows, scores = [], []
-    for env_id, those in outcomes.items():
-        summary = summarize(those)
-        rows.append([env_id, *_columns(summary)])
-        if benchmark is not None:
-            score = _score(benchmark, env_id, summary)
-            rows[-1].append("" if score is None else _interval(score))
-            scores += [] if score is None else [score]
-    against = f" against {spec.opponent}, from each seat alike" if spec.opponent else ""
-    print(f"{spec.agent}{against}, {spec.episodes_total:,} episodes")
-    table(headings + (["score"] if benchmark else []), rows)
-    if benchmark is not None and len(scores) == len(outcomes):
-        print(f"Score on {benchmark.name} (0: random, 1: best possible): {_interval(pool(scores))}")
-    print("In brackets: 95 % intervals.")
-    failed = sum(one.failed for those in outcomes.values() for one in those)
-    if failed:
-        print(f"In {failed:,} episodes the environment broke; they do not count.")
-
-
-def _columns(summary: Summary) -> list[str]:
-    if summary.mean_return is None or summary.success is None or summary.mean_turns is None:
-        return ["0", "", "", ""]
-    mean, low, high = summary.success
-    solved = f"{mean:.1%} [{low:.1%}, {high:.1%}]"
-    return [f"{summary.n:,}", _interval(summary.mean_return), solved, f"{summary.mean_turns:.1f}"]
-
-
-def _score(benchmark: Benchmark, env_id: str, summary: Summary) -> Interval | None:
-    from gem.evaluate import interval  # noqa: PLC0415
-
-    entry = benchmark.entry(env_id)
-    return interval([entry.normalize(value) for value in summary.returns]) if summary.n else None
-
-
-def _interval(value: Interval) -> str:
-    return f"{value.mean:.3f} [{value.low:.3f}, {value.high:.3f}]"
+    tokens_in, tokens_out = record.tokens
+    return Outcome(
+        record.index,
+        record.total_reward,
+        bool(record.success),
+        record.turn_count,
+        failed=record.failed_by == "environment",
+        unanswered=record.failed_by == "agent",
+        problem=(record.identity.seed, record.seat),
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+    )
 
 
 def _progress(records: Iterator[EpisodeRecord], done: int, total: int) -> Iterator[EpisodeRecord]:

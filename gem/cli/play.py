@@ -12,10 +12,13 @@ from gem.cli.screen import open_screen
 from gem.cli.words import count
 from gem.errors import EnvironmentFailure, GemError, UsageError
 from gem.seats import SPECTATOR, perceived, rewards, success
+from gem.typed import as_action
 
 if TYPE_CHECKING:
     from gem.core import Info, Step
 
+FORMS = (("\\boxed{", "}"), ("<answer>", "</answer>"))
+"""What environments want around an action."""
 HELP = "? shows the rules, hint asks the expert, quit leaves."
 
 
@@ -34,7 +37,7 @@ def run(env_id: str, seed: int | None, seat: int | None, opponent: str | None, p
     observation, info = _begin(env, seed)
     screen = open_screen(plain=plain)
     print(f"{env_id}, seed {env.seed}. {HELP}\n")
-    boxed = "\\boxed{" in env.sample_random_action()
+    before, after = _around(env)
     rules = perceived(env.to_act[0], observation, info)[0]
     turn, totals = 0, [0.0] * env.seats
     while True:
@@ -47,8 +50,9 @@ def run(env_id: str, seed: int | None, seat: int | None, opponent: str | None, p
         if action is None:
             print(f"You left after {count(turn, 'turn')} with a return of {_returns(totals)}.")
             return 0
-        if boxed and "\\boxed{" not in action:
-            action = f"\\boxed{{{action}}}"
+        action = as_action(env, action, acting)
+        if before not in action and "\\boxed{" not in action and not _is_for_a_tool(env, action):
+            action = f"{before}{action}{after}"
         observation, reward, terminated, truncated, info = _step(env, action, turn + 1)
         turn += 1
         totals = [total + one for total, one in zip(totals, rewards(reward, info), strict=True)]
@@ -114,6 +118,12 @@ def _step(env: gem.Env, action: str, turn: int) -> Step:
         raise EnvironmentFailure(f"The environment broke at turn {turn}, which is not your fault: {said}") from error
 
 
+def _around(env: gem.Env) -> tuple[str, str]:
+    """What stands before and after an action, so that one need not type it."""
+    example = env.sample_random_action()
+    return next((pair for pair in FORMS if pair[0] in example), ("", ""))
+
+
 def _ask(env: gem.Env, turn: int, rules: str, observation: str, info: Info) -> str | None:
     """The next action that is typed; None if the player leaves."""
     of = f" of {env.max_turns}" if env.max_turns else ""
@@ -131,6 +141,11 @@ def _ask(env: gem.Env, turn: int, rules: str, observation: str, info: Info) -> s
             print(_hint(env, turn, observation, info))
         elif typed:
             return typed
+
+
+def _is_for_a_tool(env: gem.Env, action: str) -> bool:
+    asks = getattr(env, "asks_for_tool", None)
+    return asks is not None and bool(asks(action))
 
 
 def _documentation(env: gem.Env) -> str:

@@ -14,7 +14,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
+import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 75
 """EX_TEMPFAIL: whoever started this may start it again."""
+PARENT_SECONDS = 0.5
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -40,6 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 print(f"{recipe.name:<20} {recipe.summary}")
             return 0
         spec = _spec(arguments)
+        if arguments.with_parent:
+            threading.Thread(target=_stop_with, args=(os.getppid(),), daemon=True).start()
         from gem.training.trainer import TrainingFailed, train  # noqa: PLC0415 (torch takes seconds)
 
         try:
@@ -67,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change the specification")
     parser.add_argument("--list", action="store_true", help="show the recipes")
     parser.add_argument("--quiet", action="store_true", help="print no line for each update")
+    parser.add_argument("--with-parent", action="store_true", help="stop, as on SIGTERM, when its parent has gone")
     return parser
 
 
@@ -93,6 +100,13 @@ def _spec(arguments: argparse.Namespace) -> TrainingSpec:
     if arguments.set:
         raise UsageError("A training goes on as it began: --set belongs to its first start.")
     return stored
+
+
+def _stop_with(parent: int) -> None:
+    """Send this process a SIGTERM once its parent is another one: whoever started it was killed."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_SECONDS)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _show(metrics: Mapping[str, float]) -> None:

@@ -18,8 +18,10 @@ from gem.training.spec import Stage, TrainingSpec
 FIRST_SEED = 2**40
 """Training draws its seeds from here up: evaluations and benchmarks use small ones, which it never meets."""
 LAST_SEED = 2**53
-EPISODE_KEY, RESPONSE_KEY = 1, 2
+EPISODE_KEY, RESPONSE_KEY, EXAM_KEY = 1, 2, 3
 """What a stream of chance is for."""
+EXAM = -1
+"""Stands for the update where the policy is only looked at."""
 
 
 @dataclass(slots=True)
@@ -93,6 +95,15 @@ class Collector:
         failures = [record for record in records if record.failure]
         return Batch(episodes, failures, self._generation, spent - self._generation)
 
+    def exam(self, stage: Stage, episodes: int) -> list[PlayedEpisode]:
+        """Episodes of the seeds 0, 1, ..., the same ones with the same chances for every policy."""
+        self._update = EXAM
+        self._player.forget()
+        count = min(episodes, len(self.share))
+        slots = [Slot(i, stage.env_id, i, stage.env_kwargs, self.spec.wrappers) for i in range(count)]
+        records = sorted(rollout(_Timed(self), slots, num_envs=max(count, 1)), key=lambda record: record.index)
+        return [PlayedEpisode(record, [], record.index) for record in records]
+
     def act(self, requests: Sequence[Request]) -> list[Decision]:
         """The player's decisions, with the time they took."""
         began = time.perf_counter()
@@ -105,6 +116,8 @@ class Collector:
         return FIRST_SEED + int(draw * (LAST_SEED - FIRST_SEED))
 
     def _draws(self, request: Request) -> Mixer:
+        if self._update == EXAM:
+            return Mixer(self.spec.seed, EXAM_KEY, request.episode, request.turn)
         return Mixer(self.spec.seed, RESPONSE_KEY, self._update, request.episode, request.turn)
 
 

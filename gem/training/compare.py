@@ -10,21 +10,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gem.credit import ALGORITHMS, Algorithm
+from gem.credit import ALGORITHMS, NAMES, Algorithm
 from gem.errors import InvalidArgument
-from gem.evaluate import Interval
+from gem.evaluate import Interval, student
 from gem.training import recipes
 from gem.training.run_folder import RunFolder, write_whole
 from gem.training.spec import TrainingSpec, read_spec
 
-NAMES: Mapping[Algorithm, str] = {"reinforce": "REINFORCE", "rebn": "ReBN", "grpo": "GRPO", "ppo": "PPO"}
-STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
-"""97.5th percentiles of Student's distribution with 1, 2, 3 ... degrees of freedom."""
 EPISODES = 256
 """Of an evaluation."""
 HEADINGS = ["", "seeds", "solved", "95 % interval", "each seed", "return", "turns", "CPU s"]
@@ -107,22 +104,6 @@ def _run(spec: TrainingSpec, place: Path) -> dict[str, Any]:
         "turns": summary.mean_turns,
         "cpu_seconds": RunFolder(place).metrics()[-1]["cpu_seconds"],
     }
-
-
-def student(values: Sequence[float]) -> Interval:
-    """The mean of a few values and its 95 % interval by Student's distribution.
-
-    Raises:
-        InvalidArgument: if there are fewer than two.
-    """
-    n = len(values)
-    if n < 2:
-        raise InvalidArgument("An interval over seeds needs at least two.")
-    mean = math.fsum(values) / n
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
-    quantile = STUDENT[n - 2] if n - 2 < len(STUDENT) else 1.96
-    half = quantile * deviation / math.sqrt(n)
-    return Interval(mean, mean - half, mean + half)
 
 
 def table(runs: Sequence[Run]) -> list[list[str]]:

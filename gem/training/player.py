@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
-from gem.agents.agent import Decision, Request
+from gem.agents.agent import Decision, Exchange, Request
 from gem.draw import Source
 from gem.training.prompts import Prompts, board, reading
 from gem.training.sampler import Sampler
@@ -127,17 +127,15 @@ class Player:
             if not self._free:
                 self._free.append(self.memories.popitem(last=False)[1].slot)
             memory = Memory(self._free.pop(), turns=request.turn - 1)
-            self._recall(memory, request)
+            if self.input_mode == "transcript":
+                self._recall(memory, request.past)
         self.memories[key] = memory
         return memory
 
-    def _recall(self, memory: Memory, request: Request) -> None:
+    def _recall(self, memory: Memory, past: Sequence[Exchange]) -> None:
         """Read again what was said and done before, where whoever asks has kept it."""
-        past: Sequence[Any] = getattr(request, "past", ())
-        if self.input_mode == "markov":
-            return
         for turn, earlier in enumerate(past):
-            text = reading(earlier.observation, earlier.info)
+            text = reading(earlier.observation, dict(earlier.info))
             (tokens,) = self.prompts.later([text]) if turn else self.prompts.first([text])
             self._read(memory, tokens)
             memory.sequences[-1].tokens += self.prompts.response(earlier.action)

@@ -4,6 +4,7 @@
     state.json                running, paused, finished, cancelled, interrupted or failed, and why
     metrics.jsonl             one object for each update
     episodes/000120.jsonl     some episodes of an update, as `gem.episode_files` writes them
+    exams/000120.jsonl        seeds 0, 1, ... played with the weights after an update that has a checkpoint
     checkpoints/000120/       weights and what goes on from them
     pause, cancel             files that somebody puts there
 
@@ -45,7 +46,7 @@ class RunFolder:
         Raises:
             UsageError: if another training is in it.
         """
-        for folder in (self.path, self.checkpoints, self.path / "episodes"):
+        for folder in (self.path, self.checkpoints, self.path / "episodes", self.path / "exams"):
             folder.mkdir(parents=True, exist_ok=True)
         stored = self.spec()
         if stored is None:
@@ -116,13 +117,15 @@ class RunFolder:
         """Remove what was written about later updates, which will be made again."""
         kept = [row for row in self.metrics() if row["update"] <= update]
         write_whole(self._metrics, "".join(json.dumps(row) + "\n" for row in kept))
-        for path in (self.path / "episodes").glob("*.jsonl"):
+        for path in self.path.glob("e*s/*.jsonl"):
             if path.stem.isdecimal() and int(path.stem) > update:
                 path.unlink()
 
-    def write_episodes(self, update: int, episodes: Iterable[PlayedEpisode], agent: str, name: str = "") -> Path:
+    def write_episodes(
+        self, update: int, episodes: Iterable[PlayedEpisode], agent: str, name: str = "", folder: str = "episodes"
+    ) -> Path:
         """Write episodes of an update; episodes of one group have one seed, and their `group` says which."""
-        path = self.path / "episodes" / f"{name or number(update)}.jsonl"
+        path = self.path / folder / f"{name or number(update)}.jsonl"
         with whole_file(path) as file:
             for episode in episodes:
                 record = episode.record

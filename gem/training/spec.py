@@ -91,6 +91,7 @@ class TrainingSpec(BaseModel):
     keep_checkpoints: int = Field(default=3, ge=1, le=1000, description="The newest ones that stay.")
     sample_every: int = Field(default=5, ge=1, le=100_000, description="Episodes are written every so many updates.")
     sample_episodes: int = Field(default=8, ge=0, le=65536, description="How many of them.")
+    exam_episodes: int = Field(default=5, ge=0, le=1024, description="Seeds 0, 1, ... played at every checkpoint.")
 
     @field_validator("env_id")
     @classmethod

@@ -267,6 +267,9 @@ class _Training:
         update = self.progress.update
         if not (self.folder.checkpoints / f"{update:06d}" / checkpoint.TRAINER).exists():
             card, progress = self._card(), asdict(self.progress)
+            if self.spec.exam_episodes:
+                exam = self.collector.exam(self.spec.stages[-1], self.spec.exam_episodes)
+                self.folder.write_episodes(update, exam, self._name, folder="exams")
             checkpoint.save(self.folder.checkpoints, update, self.learner, card, progress, self.spec.keep_checkpoints)
         self._saved = time.monotonic()
 

@@ -21,6 +21,12 @@ class ChatTokenizer(Protocol):
         ...
 
 
+def as_message(text: str, info: Info) -> str:
+    """A message to an agent: `text` with what `info` puts before it (`prefix`) and after it (`suffix`)."""
+    parts = (info.get("prefix", ""), text, info.get("suffix", ""))
+    return "\n".join(str(part).rstrip("\n") for part in parts if part)
+
+
 @dataclass(slots=True)
 class _History:
     """What one seat has read."""
@@ -113,7 +119,7 @@ class ObservationWrapper(EnvWrapper):
         parts = [history.instructions]
         if self.apply_chat_template_on_reset:
             if not history.turns:
-                return self._templated([("user", self._ended(history.instructions, info))])
+                return self._templated([("user", as_message(history.instructions, info))])
             parts = [self._templated([("user", history.instructions)])]
         for action, observation, _ in history.turns:
             if self.include_action:
@@ -127,19 +133,13 @@ class ObservationWrapper(EnvWrapper):
         for action, observation, use_tool in history.turns:
             messages += [("assistant", action), ("tool" if use_tool else "user", observation)]
         role, last = messages.pop()
-        return self._templated([*messages, (role, self._ended(last, info))])
+        return self._templated([*messages, (role, as_message(last, info))])
 
     def _templated(self, messages: Sequence[tuple[str, str]]) -> str:
         assert self.tokenizer is not None
         chat = [{"role": role, "content": content} for role, content in messages]
         prompt: str = self.tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
         return prompt
-
-    @staticmethod
-    def _ended(text: str, info: Info) -> str:
-        """A message with what belongs before and after it now."""
-        parts = (info.get("prefix", ""), text, info.get("suffix", ""))
-        return "\n".join(str(part).rstrip("\n") for part in parts if part)
 
     def _arguments(self) -> dict[str, Any]:
         return {

@@ -9,6 +9,7 @@ from typing import Any
 
 from gem.core import Env
 from gem.errors import InvalidArgument
+from gem.tools.tool_env_wrapper import ToolEnvWrapper
 from gem.wrappers.compact_observation import CompactObservation
 from gem.wrappers.episode_tracking_wrapper import EpisodeTrackingWrapper
 from gem.wrappers.normalize_action import NormalizeAction
@@ -23,8 +24,24 @@ NO_CHAT: dict[str, Any] = {"include_chat_template": False, "apply_chat_template_
 TOKENIZER_REQUIRED = ("concat_chat", "concat_chat_on_reset")
 """Wrappers that need a tokenizer, which has the chat template."""
 
+PAID: dict[str, Any] = {"tool_reward": 0.05, "tool_success_reward": 0.25, "max_tool_uses": 5}
+PAID_SEARCH: dict[str, Any] = {"tool_reward": 0.3, "tool_success_reward": 0.0, "max_tool_uses": 5}
+UNPAID: dict[str, Any] = {"tool_reward": 0.0, "tool_success_reward": 0.0, "max_tool_uses": 5}
+"""GEM's rewards for using tools, and none."""
+_PYTHON, _SEARCH, _MCP = [{"name": "python"}], [{"name": "search"}], [{"name": "mcp"}]
+
 WRAPPER_FACTORY: dict[str, WrapperFn] = {
     "opponent": Opponent,
+    "python_tool": partial(ToolEnvWrapper, tools=_PYTHON, **PAID),
+    "python_tool_no_int_reward": partial(ToolEnvWrapper, tools=_PYTHON, **UNPAID),
+    "python_tool_no_int_reward_last_line_error": partial(
+        ToolEnvWrapper, tools=[{"name": "python", "keep_error_last_line": True}], **UNPAID
+    ),
+    "search_tool": partial(ToolEnvWrapper, tools=_SEARCH, **PAID_SEARCH),
+    "search_tool_no_int_reward": partial(ToolEnvWrapper, tools=_SEARCH, **UNPAID),
+    "mcp_tool": partial(ToolEnvWrapper, tools=_MCP, **PAID),
+    "mcp_tool_no_int_reward": partial(ToolEnvWrapper, tools=_MCP, **UNPAID),
+    "tools": ToolEnvWrapper,
     "time_limit": TimeLimit,
     "normalize_action": NormalizeAction,
     "compact": CompactObservation,
@@ -38,6 +55,11 @@ WRAPPER_FACTORY: dict[str, WrapperFn] = {
     "record": RecordEpisodes,
 }
 """Name to a function that wraps an environment. The order is the one in which they belong, innermost first."""
+
+TOOL_WRAPPERS = frozenset(
+    name for name, made in WRAPPER_FACTORY.items() if ToolEnvWrapper in (made, getattr(made, "func", None))
+)
+"""Wrappers that put tools around an environment."""
 
 
 def get_wrapper_fns(wrappers: str | Sequence[str], tokenizer: ChatTokenizer | None = None) -> list[WrapperFn]:

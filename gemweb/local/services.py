@@ -10,7 +10,7 @@ from gemweb.local.config import LOOPBACK, ROOT, Config
 from gemweb.local.process import Service
 from gemweb.local.state import secret
 
-QUEUES = "evaluate,train,verify"
+QUEUES = "evaluate,verify"
 
 
 def environment(config: Config, database_url: str, valkey_url: str) -> dict[str, str]:
@@ -57,11 +57,14 @@ def workers(env: Mapping[str, str]) -> list[Service]:
     slots = env.get("WORKER_SLOTS") or str(min(max(os.cpu_count() or 2, 2), 8))
     celery = ["-q", "-A", "gemweb", "worker", "-l", "WARNING", "--without-gossip", "--without-mingle"]
     worker = ["-Q", QUEUES, "-c", slots]
+    # A training takes a core for minutes; it must not take the place of an evaluation of seconds.
+    trainer = ["-Q", "train", "-c", env.get("TRAINING_SLOTS") or "1", "-n", "train@%h"]
     # The reaper has a process of its own: however busy the others are with slow agents, lost work is found.
     scheduler = ["-Q", "reap", "-P", "solo", "-n", "scheduler@%h", "--beat", "-s", f"{env['STATE_DIR']}/beat"]
     return [
         Service("play", _python("workers.play"), env=env, cwd=ROOT),
         Service("worker", _python("celery", *celery, *worker, flags=QUIET), env=env, cwd=ROOT),
+        Service("train", _python("celery", *celery, *trainer, flags=QUIET), env=env, cwd=ROOT),
         Service("scheduler", _python("celery", *celery, *scheduler, flags=QUIET), env=env, cwd=ROOT),
     ]
 

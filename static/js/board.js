@@ -26,9 +26,12 @@ let extra = null;
 let awaited = null; // the seq of a turn that was played, until the socket has drawn it
 let overdue = null;
 
+/** Whether a worker plays the last turn: a slow environment answers later, and by the socket only. */
+const running = () => Boolean(document.getElementById("board")?.hasAttribute("data-pending"));
+
 /** Send `action` now, or after the turn that is under way: quick keys are not lost. */
 function send(action) {
-  if (busy) {
+  if (busy || running()) {
     if (queue.length < QUEUED_AT_MOST) queue.push(action);
     return;
   }
@@ -37,7 +40,7 @@ function send(action) {
 }
 
 function sendTyped() {
-  if (!busy) form().requestSubmit();
+  if (!busy && !running()) form().requestSubmit();
 }
 
 /** Whether actions go through the field; elsewhere (home) a cell is an ordinary submit button. */
@@ -53,12 +56,13 @@ document.addEventListener("htmx:configRequest", (event) => {
 
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.detail.elt === form()) busy = true;
+  else if (event.detail.elt.matches("[data-hint-button]") && (busy || running())) event.preventDefault();
 });
 
 document.addEventListener("htmx:afterRequest", (event) => {
   if (event.detail.elt.id !== "say") return;
   const { requestConfig, xhr } = event.detail;
-  if (xhr.status !== 200 && xhr.status !== 204) { // refused, though htmx shows the answer: the text stays
+  if (![200, 202, 204].includes(xhr.status)) { // refused, though htmx shows the answer: the text stays
     queue.length = 0;
     busy = false;
     return;
@@ -76,11 +80,13 @@ document.addEventListener("htmx:afterRequest", (event) => {
 
 /** Send the next action as soon as the last one is on the board. */
 function goOn() {
-  if (awaited === null || shown() < awaited) return;
-  awaited = null;
-  clearTimeout(overdue);
-  busy = false;
-  if (queue.length) setTimeout(() => sends() && send(queue.shift()), 0);
+  if (awaited !== null && shown() >= awaited) {
+    awaited = null;
+    clearTimeout(overdue);
+    busy = false;
+  }
+  if (document.querySelector("#notice [data-problem]")) queue.length = 0; // they were meant for what did not happen
+  if (queue.length) setTimeout(() => !busy && !running() && sends() && queue.length && send(queue.shift()), 0);
 }
 
 const composing = composer({ panel, field, send, ready: sends });
@@ -94,7 +100,9 @@ const shown = () => Number(document.getElementById("board")?.dataset.seq);
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { requestConfig, xhr } = event.detail;
   const seq = SEQ.exec(xhr.responseText);
-  if (requestConfig.elt.id === "say" && xhr.status === 200 && seq && Number(seq[1]) <= shown()) {
+  // advice about a board that the socket has yet to bring: the board would look drawn, and its event superfluous
+  if (requestConfig.elt.matches("[data-hint-button]") && seq && Number(seq[1]) !== shown()) event.detail.shouldSwap = false;
+  if (requestConfig.elt.id === "say" && [200, 202].includes(xhr.status) && seq && Number(seq[1]) <= shown()) {
     event.detail.shouldSwap = false;
   }
 });
@@ -159,8 +167,17 @@ for (const name of ["pointerup", "pointercancel", "pointermove"]) {
 
 // ---------------------------------------------------------------- keyboard
 
+document.addEventListener("focusin", ({ target }) => {
+  if (target !== field() || !target.hasAttribute("data-lines") || target.dataset.begun) return;
+  target.dataset.begun = ""; // the program begins between the fences; later the caret stays where it was
+  const gap = target.value.indexOf("\n\n") + 1;
+  if (gap) setTimeout(() => target.setSelectionRange(gap, gap), 0);
+});
+
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  const lines = event.target === field() && field().hasAttribute("data-lines"); // a program: Enter begins a line
+  if (lines && event.key === "Enter" && (event.ctrlKey || event.metaKey)) sendTyped();
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || lines) return;
   if (event.target === field()) {
     if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();

@@ -35,14 +35,14 @@ def test_the_expert_solves_most_episodes_and_explains_every_action(env_id: str, 
     records = list(rollout(EXPERT, [Slot(seed, env_id, seed) for seed in range(60)]))
     assert sum(bool(record.success) for record in records) >= at_least * 60
     for record in records:
-        assert all("error" not in turn.info and turn.info["note"].endswith(".") for turn in record.turns)
+        assert all("error" not in turn.info and turn.extra["note"].endswith(".") for turn in record.turns)
 
 
 def test_minesweeper_is_lost_only_where_nothing_was_certain() -> None:
     slots = [Slot(seed, "game:Minesweeper-v0-hard", seed) for seed in range(60)]
     lost = [record for record in rollout(EXPERT, slots) if not record.success]
     assert lost
-    assert all("Nothing is certain" in record.turns[-1].info["note"] for record in lost)
+    assert all("Nothing is certain" in record.turns[-1].extra["note"] for record in lost)
 
 
 def test_other_mines_under_the_same_board_give_the_same_decision() -> None:

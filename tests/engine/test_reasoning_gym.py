@@ -15,6 +15,7 @@ from gem.envs.reasoning.answers import harmless
 from gem.envs.reasoning.dataset import ReasoningGymEnv
 from gem.envs.reasoning.datasets import DATASETS
 from gem.errors import EnvironmentFailure, InvalidArgument, MissingDependency
+from gem.processes import Helper
 from tests.engine import golden
 from tests.engine.episodes import digest, random_episode
 
@@ -165,10 +166,7 @@ def test_a_helper_that_dies_is_replaced_and_one_that_cannot_start_is_reported(mo
 
 
 def test_an_answer_that_takes_too_long_earns_nothing(monkeypatch) -> None:
-    other = source.Source()
-    monkeypatch.setattr(source, "_START", source._START.replace(
-        "serve()", "import gem.envs.reasoning.helper as h; h.VERBS['score'] = lambda _: sum(1 for _ in iter(int, 1)); "
-        "h.CPU_SECONDS['score'] = 0.2; h.serve()", 1).replace("; serve()", ""))  # fmt: skip
+    other = Helper("tests.engine.slow_reasoning", "The slow process")
     monkeypatch.setattr(source, "_source", other)
     env = make("letter_counting")
     env.reset(seed=0)

@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
 from websockets.exceptions import ConnectionClosed
@@ -57,10 +57,10 @@ class Fleet:
         wait_for(lambda: _answers(port) or running.ended(), f"the web process: {running.last_words()}")
         return Web(running, port)
 
-    def host(self, **more: str) -> Running:
-        """A host of live episodes."""
-        found = [service for service in services.workers(self.env | more) if service.name == "play"]
-        return self._start(found[0])
+    def host(self, module: str = "workers.play", **more: str) -> Running:
+        """A host of live episodes, or `module`, which runs one."""
+        found = next(service for service in services.workers(self.env | more) if service.name == "play")
+        return self._start(replace(found, command=[*found.command[:-1], module]))
 
     def stop(self) -> None:
         """End what is left."""

@@ -92,12 +92,13 @@ def test_a_show_is_paused_stepped_resumed_and_stopped_at_once(fleet: Fleet, long
 
 def test_a_broken_agent_ends_its_own_show_only(fleet: Fleet, long_shows: list[Episode], agents: Agents) -> None:
     broken = shows.start(ENV_ID, agents["random"], seed=9, pace=0.1, visitor="z")
-    broken.seats.update(agent=agents["human"])  # nobody can make this agent
+    nobody = Agent.objects.create(slug="lost", name="lost", kind=Agent.Kind.CHECKPOINT, colour=1)
+    broken.seats.update(agent=nobody)  # nobody can make this agent
     fleet.host()
     wait_for(lambda: ended([broken]), "the broken show to end")
     broken.refresh_from_db()
     assert broken.status == Episode.Status.FAILED
-    assert "human" in broken.failure
+    assert "checkpoint" in broken.failure
     wait_for(lambda: len(turns_of(long_shows[0])) > 2, "the others to go on")
 
 

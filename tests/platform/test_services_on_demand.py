@@ -16,11 +16,12 @@ from tests.services import ROOT, needs_services, start_services
         (["tests"], True),
         (["tests/engine"], False),
         (["tests/engine/test_core.py::test_one"], False),
+        (["tests/engine", "tests/examples/test_trl.py"], False),
         (["tests/engine", "tests/apps"], True),
         (["tests/enginery"], True),
     ],
 )
-def test_only_the_engine_goes_without(arguments: list[str], needed: bool) -> None:
+def test_only_the_engine_and_the_examples_go_without(arguments: list[str], needed: bool) -> None:
     assert needs_services(arguments, ROOT) is needed
 
 

@@ -11,13 +11,15 @@ from django import template
 from django.templatetags.static import static
 from django.utils.safestring import SafeString, mark_safe
 
-from apps.episodes.models import ORDINALS, Episode
+from apps.episodes.models import ORDINALS, Episode, Turn
 from apps.episodes.snapshot import Snapshot, is_contest
-from gem.views import Cell, View
+from apps.episodes.tool_calls import ToolCall, tool_calls
+from gem.views import Cell, CodeTest, View
 
 register = template.Library()
 
 _BOXED = re.compile(r"\\boxed\{(.*?)\}", re.DOTALL)
+_TAGGED = re.compile(r"<bash>(.*?)</bash>|<(finish)>", re.DOTALL)
 _KEYS = {"ArrowUp": "↑", "ArrowDown": "↓", "ArrowLeft": "←", "ArrowRight": "→", " ": "space"}
 
 STATES = {
@@ -34,7 +36,7 @@ STATES = {
 @register.filter
 def bare(action: str) -> str:
     r"""The action inside its box, `reveal 7 2` of `\boxed{reveal 7 2}`; other text as it is, on one line."""
-    boxes = _BOXED.findall(action)
+    boxes = _BOXED.findall(action) or ["".join(tagged) for tagged in _TAGGED.findall(action)]
     return " ".join((boxes[-1] if boxes else action).split())
 
 
@@ -50,6 +52,12 @@ def ends(hint: str | None, part: str) -> bool:
     return bare(hint or "").endswith(f" {part}")
 
 
+@register.filter(name="tool_calls")
+def calls_of(turn: Turn | None) -> list[ToolCall]:
+    """What a turn asked of tools; nothing of the reset, nor of what is not to be seen."""
+    return tool_calls(turn.info) if turn and not turn.concealed else []
+
+
 @register.filter
 def seat_ordinal(number: int) -> str:
     """What pages call the seat with this number: `first` for 0."""
@@ -57,9 +65,35 @@ def seat_ordinal(number: int) -> str:
 
 
 @register.filter
+def unsaid(action: str, view: View) -> str:
+    """The text that a person typed, of an action that the view's `say` made of it."""
+    say = view.get("say")
+    return action.removeprefix(say[0]).removesuffix(say[1]) if isinstance(say, tuple | list) else action
+
+
+@register.filter
+def taken(turn: Turn) -> str:
+    """What an endpoint agent's turn took: `412 in, 96 out, 1.9 s`."""
+    extra = turn.extra or {}
+    parts = [f"{extra.get(name, 0):,} {word}" for name, word in (("tokens_in", "in"), ("tokens_out", "out"))]
+    if not (extra.get("tokens_in") or extra.get("tokens_out")):
+        parts = []  # the server does not count
+    parts.append(f"{extra.get('seconds', 0.0):,.1f} s")
+    if extra.get("requests", 1) > 1:
+        parts.append(f"{extra['requests']} requests")
+    return ", ".join(parts)
+
+
+@register.filter
 def keycap(key: str) -> str:
     """What is printed on a key: `↑` for `ArrowUp`."""
     return _KEYS.get(key, key.upper() if len(key) == 1 else key)
+
+
+@register.filter
+def first_failed(tests: Sequence[CodeTest]) -> int:
+    """Which test of a program failed first, from 0; -1 if none did."""
+    return next((place for place, test in enumerate(tests) if test["status"] == "failed"), -1)
 
 
 @register.filter
@@ -72,6 +106,8 @@ def board_template(view: View) -> str:
 def outcome(episode: Episode) -> dict[str, str]:
     """How an episode ended, as a glyph and words: `{% outcome episode %}`."""
     tone, glyph, words = STATES[Episode.Outcome(episode.outcome)]
+    if episode.failed_by == Episode.FailedBy.AGENT:
+        words = "No answer from the agent, not counted"
     if episode.seat_count > 1 and episode.status == Episode.Status.ENDED:
         tone, glyph, words = _result(episode)
     return {"tone": tone, "glyph": glyph, "words": words}

@@ -18,18 +18,24 @@ from gem.agents.experts.game_2048 import expectimax
 from gem.agents.experts.guess_the_number import halve
 from gem.agents.experts.hangman import guess_letter_or_word
 from gem.agents.experts.kuhn_poker import play_equilibrium
+from gem.agents.experts.logic import derive_statement
 from gem.agents.experts.mastermind import guess_code
 from gem.agents.experts.minesweeper import deduce
 from gem.agents.experts.negotiation import concede_slowly
 from gem.agents.experts.prisoners_dilemma import repay
+from gem.agents.experts.questions import look_up
 from gem.agents.experts.retail import serve
 from gem.agents.experts.sokoban import plan_ahead
 from gem.agents.experts.sudoku import complete
 from gem.agents.experts.tic_tac_toe import search_all
+from gem.agents.experts.tools import search_question
 from gem.agents.experts.tower_of_hanoi import move_shortest
+from gem.agents.experts.web_shop import shop_around
 from gem.agents.experts.wiki_game import search_links
 from gem.agents.experts.word_search import read_lines
 from gem.agents.experts.wordle import guess_word
+from gem.envs.problems import LOGIC_DEPTHS, QA
+from gem.envs.with_tools import SEARCH
 from gem.errors import InvalidArgument
 
 Solver = Callable[[Any], Decision]
@@ -54,8 +60,14 @@ EXPERTS: Mapping[str, Solver] = {
     "game:WikiGame": search_links,
     "game:WordSearch": read_lines,
     "game:Wordle": guess_word,
+    **{f"logic:RuleTaker-d{depth}": derive_statement for depth in LOGIC_DEPTHS},
+    **dict.fromkeys(QA, look_up),
+    "shop:WebShop": shop_around,
+    **{f"{env_id}-search": look_up for env_id in SEARCH},
 }
 """Category and family to solver. A new one adds a line here."""
+FIRST: Mapping[str, Callable[[Request], Decision | None]] = {f"{env_id}-search": search_question for env_id in SEARCH}
+"""What is asked of tools before the solver acts, by category and family."""
 
 
 def has_expert(env_id: str) -> bool:
@@ -86,7 +98,8 @@ class ExpertAgent:
         if solve is None:
             name = type(env).__name__ if env.spec is None else env.spec.id
             raise InvalidArgument(f"There is no expert for {name}.")
-        return solve(env)
+        ask = None if env.spec is None else FIRST.get(_key(env.spec))
+        return (ask and ask(request)) or solve(env)
 
 
 def _key(spec: registry.EnvSpec) -> str:

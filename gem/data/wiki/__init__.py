@@ -7,7 +7,7 @@ reads the pages of a kiwix server.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -71,6 +71,10 @@ class BundledGraph:
     def page(self, key: str) -> Page:
         """As `LinkGraph.page`."""
         return self._pages[key]
+
+    def pages(self) -> Iterator[Page]:
+        """All pages, in the order of their keys."""
+        return (self._pages[key] for key in self._keys)
 
     def draw(self, rng: Source, nearest: int, farthest: int) -> tuple[str, str]:
         """As `LinkGraph.draw`: a start, then a target, each as likely as the others that are so far away."""

@@ -38,6 +38,7 @@ from gem.envs.reasoning import PACKAGE, source
 from gem.envs.reasoning.datasets import DATASETS
 from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument, MissingDependency
 from gem.parsing import extract_last_boxed_answer
+from gem.processes import TooMuchComputing
 from gem.views import TextView, View
 
 PROMPT = "Think it through, and write your final answer in \\boxed{}."
@@ -99,7 +100,7 @@ class ReasoningGymEnv(Env):
         answer = extract_last_boxed_answer(action)
         try:
             reward = float(self._ask("score", seed=self.seed, answer=answer)["score"])
-        except source.TooMuchComputing:
+        except TooMuchComputing:
             reward = 0.0  # an answer that cannot be judged is not correct
         self.over = True
         solved = reward >= 1

@@ -190,3 +190,18 @@ def test_a_badge_says_what_it_means_to_everybody(client: Client) -> None:
     for key in ("seed", "state", "health"):
         assert f'tabindex="0" aria-describedby="means-{key}"' in page
         assert f'role="tooltip" id="means-{key}"' in page
+
+
+def test_an_environment_that_this_machine_cannot_run_is_marked_and_not_begun(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gem.sandbox.shell._obstacle", "There are no namespaces.")
+    env_id = "terminal:Shell-v0-easy"
+    page = client.get(f"/environments/{env_id}/").content.decode()
+    assert "It cannot be played here: There are no namespaces." in page
+    assert 'name="env_id"' not in page
+    form = client.get("/play/new/").content.decode()
+    assert env_id not in form
+    answer = client.post("/play/new/", {"env_id": env_id})
+    assert answer.status_code == 422
+    assert "cannot be played here. There are no namespaces." in answer.content.decode()

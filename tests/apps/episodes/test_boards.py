@@ -10,7 +10,7 @@ from django.utils.html import escape
 import gem
 from apps.episodes.templatetags.episodes import board_template
 from gem import registry
-from gem.views import Cell, ChatView, GridView, Key, Message, TextView
+from gem.views import Cell, ChatView, CodeTest, CodeView, GridView, ImageView, Key, Message, Picture, TextView
 from tests.engine.ids import played
 
 NASTY = "\"><script>alert('x')</script>&amp;"
@@ -25,6 +25,14 @@ def test_nothing_in_a_view_becomes_markup() -> None:
         assert "<script" not in html
     html = render_to_string("boards/text.html", {"view": TextView(kind="text", name=NASTY, text=NASTY)})
     assert "<script" not in html
+    pictures = [Picture(src=NASTY, label=NASTY)]
+    image = ImageView(kind="image", name=NASTY, text=NASTY, pictures=pictures)
+    test = CodeTest(label=NASTY, status="failed", words=NASTY, given=NASTY, wanted=NASTY, got=NASTY, said=NASTY)
+    code = CodeView(kind="code", name=NASTY, text=NASTY, code=NASTY, tests=[test], verdict=NASTY)
+    for picture in (True, False):
+        html = render_to_string("boards/image.html", {"view": image, "picture": picture})
+        html += render_to_string("boards/code.html", {"view": code, "picture": picture})
+        assert "<script" not in html
 
 
 def board(env_id: str, *, acting: bool) -> tuple[gem.views.View, str]:
@@ -45,7 +53,7 @@ def test_an_acting_board_can_be_played_by_keyboard(env_id: str) -> None:
     """
     view, html = board(env_id, acting=True)
     KINDS[view["kind"]](view, html)
-    if view["kind"] == "text":
+    if view["kind"] in ("text", "image", "code"):
         return
     if "compose" in view:
         assert html.count('role="status" data-prompt') == 1
@@ -95,6 +103,41 @@ def check_text(view: Any, html: str) -> None:
     assert escape(view["text"]) in html
 
 
+def check_image(view: Any, html: str) -> None:
+    check_text(view, html)
+    for picture in view["pictures"]:
+        assert picture["src"].startswith("data:image/png;base64,")
+        assert html.count(f'<img src="{picture["src"]}" alt="{picture["label"]}">') == 1
+
+
+def check_code(view: Any, html: str) -> None:
+    check_text(view, html)
+    assert view["tests"] == []
+    assert "<details" not in html
+
+
+def test_a_program_is_shown_with_its_tests_and_the_first_failure_is_open() -> None:
+    tests = [
+        CodeTest(label=f"Test {n}: {words}", status=status, words=words, given="1 < 2", wanted="3", got="", said="")
+        for n, (status, words) in enumerate((("passed", "passed"), ("failed", "wrong answer"), ("failed", "error")), 1)
+    ]
+    view = CodeView(
+        kind="code", name="Sum", text="Add", code="print(1)\nprint(2)", tests=tests, verdict="1 of 3 passed"
+    )
+    html = render_to_string("boards/code.html", {"view": view})
+    assert re.findall(r"<details[^>]*>", html) == [
+        '<details class="tool" data-status="passed">',
+        '<details class="tool" data-status="failed" open>',
+        '<details class="tool" data-status="failed">',
+    ]
+    assert "1 &lt; 2" in html
+    assert "print(1)\nprint(2)</pre>" in html
+    assert "nothing</pre>" in html
+    picture = render_to_string("boards/code.html", {"view": view, "picture": True})
+    assert picture.count("data-status=") == 3
+    assert 'role="img" aria-label="Sum"' in picture
+
+
 def check_chat(view: Any, html: str) -> None:
     assert html.count('tabindex="0"') == 2, "long talks and notes scroll, so they are in the tab order and have names"
     assert '<ol class="messages" tabindex="0" aria-label="Messages"' in html
@@ -104,6 +147,8 @@ def check_chat(view: Any, html: str) -> None:
 
 
 KINDS = {
+    "code": check_code,
+    "image": check_image,
     "text": check_text,
     "grid": check_grid,
     "letters": check_letters,

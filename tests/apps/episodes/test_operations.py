@@ -7,7 +7,7 @@ import pytest
 from django.db import transaction
 
 import gem
-from apps.episodes import operations
+from apps.episodes import operations, past
 from apps.episodes.errors import ActionTooLong, EpisodeOver, NotFound, Outdated
 from apps.episodes.models import Episode, Turn
 from apps.episodes.operations import Occupant
@@ -29,7 +29,7 @@ def begin(env_id: str = GUESS, seed: int | None = 7, **more: Any) -> Episode:
 def play(episode: Episode, *actions: str, **more: Any) -> list[Turn]:
     with transaction.atomic():
         locked = operations.lock(episode.id)
-        env = operations.restore(locked)
+        env = past.restore(locked)
         turns = [operations.record_turn(locked, env, action, **more) for action in actions]
     episode.refresh_from_db()
     return turns
@@ -77,7 +77,7 @@ def test_a_turn_moves_everything_forward_by_one() -> None:
 
 def test_the_end_is_recorded_with_its_outcome_and_the_state_is_dropped() -> None:
     episode = begin()
-    env = operations.restore(episode)
+    env = past.restore(episode)
     secret = env.get_state()["secret"]
     play(episode, f"\\boxed{{{secret}}}")
     assert (episode.outcome, episode.success, episode.terminated) == (Episode.Outcome.WON, True, True)
@@ -102,17 +102,17 @@ def test_no_turn_follows_the_end() -> None:
 def test_without_the_cached_state_it_goes_on_by_playing_again() -> None:
     episode = begin()
     play(episode, "\\boxed{25}", "\\boxed{30}")
-    cached = operations.restore(episode).get_state()
+    cached = past.restore(episode).get_state()
     for state in (None, {"engine": "0.0.0", "env": {"of": "another engine"}}):
         episode.state = state
-        assert operations.restore(episode).get_state() == cached
+        assert past.restore(episode).get_state() == cached
 
 
 def test_another_version_of_the_environment_is_not_played_on() -> None:
     episode = begin()
     episode.env_version = 99
     with pytest.raises(Outdated, match="version 99"):
-        operations.restore(episode)
+        past.restore(episode)
 
 
 def test_an_action_is_measured_in_bytes() -> None:
@@ -147,7 +147,7 @@ def test_an_environment_that_breaks_writes_nothing_and_can_then_fail() -> None:
     for wrapper, said in ((Broken, "ZeroDivisionError: by chance"), (Endless, "gave nan as the reward")):
         with pytest.raises(EnvironmentFailure, match=said), transaction.atomic():
             locked = operations.lock(episode.id)
-            operations.record_turn(locked, wrapper(operations.restore(locked)), "\\boxed{1}")
+            operations.record_turn(locked, wrapper(past.restore(locked)), "\\boxed{1}")
     assert episode.turns.count() == 0
     failed = operations.fail(episode, "It broke.\0")
     assert (failed.outcome, failed.failure, failed.success) == (Episode.Outcome.ERROR, "It broke.␀", None)
@@ -192,6 +192,6 @@ def test_a_lock_on_nothing_says_so() -> None:
 @pytest.mark.parametrize("env_id", [env_id for env_id in played() if registry.spec(env_id).cost == "fast"])
 def test_every_environment_begins_restores_and_stays_json(env_id: str) -> None:
     episode = begin(env_id)
-    play(episode, operations.restore(episode).sample_random_action())
+    play(episode, past.restore(episode).sample_random_action())
     assert json.loads(json.dumps(episode.state)) == episode.state
     assert operations.verify(episode) is None

@@ -44,7 +44,7 @@ def test_what_is_written_replays_exactly(agent: Agent, env_id: str, kind: str) -
 
 def test_any_text_can_be_written(agent: Agent) -> None:
     nasty = "a\tb\nc\r\\d\\N \0 \ud800 é 🐙 \\boxed{1}"
-    turn = TurnRecord(nasty, nasty, -0.5, {"suffix": nasty, "note": nasty, "deep": [{"\0": nasty}]})
+    turn = TurnRecord(nasty, nasty, -0.5, {"suffix": nasty, "deep": [{"\0": nasty}]}, extra={"note": nasty})
     record = EpisodeRecord(
         0, Identity(EASY, 1, 2**53), nasty, {"suffix": nasty}, [turn], terminated=True, success=False
     )

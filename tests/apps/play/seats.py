@@ -28,10 +28,10 @@ def act_for_agents(episode: Episode) -> None:
     while episode.id in hosting.claim(token, 1, showcase=True):
         start = hosting.begin_again(episode.id)
         seat = start.env.to_act[0]
-        while seat in start.agent_kinds:
+        while seat in start.agents:
             reading, own = perceived(seat, start.observation, start.info)
             request = Request(start.env, reading, own, 1, seat)
-            (decision,) = make_agent(start.agent_kinds[seat]).act([request])
+            (decision,) = make_agent(start.agents[seat][0].kind).act([request])
             Show.objects.filter(pk=episode.pk).update(next_turn_at=Now())
             number = Episode.objects.get(pk=episode.pk).turn_count + 1
             hosting.take_turn(episode.id, token, start.env, number, decision)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.episodes import operations
+from apps.episodes import operations, past
 from apps.episodes.errors import Sealed
 from apps.episodes.models import Episode
 from apps.play import hosting
@@ -172,7 +172,7 @@ def test_a_hint_is_for_ones_own_turn(person: Person) -> None:
 def test_an_episode_is_played_to_its_end_and_verified(person: Person) -> None:
     episode = person.begin(TICTACTOE, 5, opponent="expert", seat="0")
     while not episode.over:
-        person.send(episode, operations.restore(episode).sample_random_action())
+        person.send(episode, past.restore(episode).sample_random_action())
         act_for_agents(episode)
         episode.refresh_from_db()
     assert operations.verify(episode) is None

@@ -14,11 +14,15 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from apps.accounts.models import User
+from apps.agents import operations as agents
 from apps.agents.models import Agent
 from apps.jobs import operations as jobs
+from apps.jobs.training import operations as trainings
 from apps.play import operations as play
 from apps.play import shows
+from gem.agents.endpoint import EndpointSpec
 from gem.specs import EvaluationSpec
+from gem.training.spec import read_spec
 
 pytestmark = pytest.mark.django_db
 
@@ -57,6 +61,12 @@ TABLE: dict[str, Address] = {
     "accounts:logout": Address("302", post=True),
     "accounts:signup": Address("200 302 302 302"),
     "accounts:login_link": Address("200", names=("token",)),
+    "agents:list": Address("200"),
+    "agents:new": Address("302 200 200 200"),
+    "agents:agent": Address("404 404 200 404", names=("agent",)),
+    "agents:edit": Address("404 404 200 404", names=("agent",)),
+    "agents:delete": Address("404 404 302 404", names=("agent",), post=True),
+    "agents:trial": Address("302 422 422 422", post=True),
     "catalog:list": Address("200"),
     "catalog:environment": Address("200", names=("env_id",)),
     "catalog:picture": Address("200", names=("env_id",)),
@@ -95,6 +105,12 @@ TABLE: dict[str, Address] = {
     "jobs:spec": Address("200", names=("job",)),
     "jobs:cancel": Address("302 403 302 302", names=("job",), post=True),
     "jobs:resubmit": Address("302", names=("job",), post=True),
+    "jobs:train": Address("302 422 422 422", post=True),
+    "jobs:compare": Address("200"),
+    "jobs:curves": Address("200", names=("training",)),
+    "jobs:update": Address("200", names=("training", "one")),
+    "jobs:checkpoint": Address("404", names=("training", "one")),
+    "jobs:change": Address("302 403 302 302", names=("training",), post=True, sent={"do": "pause"}),
     "leaderboard:benchmark": Address("200"),
     "leaderboard:top": Address("200"),
     "leaderboard:agents": Address("200", sent={"env_id": ENV_ID}),
@@ -115,14 +131,18 @@ def people() -> dict[str, User | None]:
 
 @pytest.fixture
 def objects(people: dict[str, User | None]) -> dict[str, Any]:
-    """What addresses name; episode, show and job belong to the owner."""
+    """What addresses name; agent, episode, show and job belong to the owner."""
     owner = people["the owner"]
     assert owner is not None
     episode = play.begin(ENV_ID, seed=1, listed=False, user=owner, visitor="")
     play.take_turn(episode.id, "\\boxed{1}", expected_seq=0, user=owner, visitor="")
     show = shows.start(ENV_ID, Agent.objects.get(slug="random"), seed=1, user=owner)
     job = jobs.submit(owner, EvaluationSpec(agent="random", env_ids=(ENV_ID,), episodes_per_env=2))
+    agent = agents.create(owner, "mine", EndpointSpec(url="http://127.0.0.1:1/v1", model="m"))
+    training = trainings.submit(owner, read_spec({"env_id": ENV_ID}))
     return {
+        "agent": agent.slug,
+        "training": training.id,
         "episode": episode.id,
         "show": show.id,
         "job": job.id,

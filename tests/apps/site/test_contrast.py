@@ -26,6 +26,7 @@ TEXT = {
     "surface": "win",
     "paper": "ink",
     "on-tone": "cell-hit cell-near cell-miss",
+    **{f"ansi-{number}": "sunk" for number in range(16)},
 }
 MARKS = {
     "edge": "surface paper",

@@ -1,6 +1,7 @@
 """The health page: what it says when all is well, and when a part is gone."""
 
 import json
+import threading
 
 import pytest
 from django.test import Client
@@ -9,6 +10,7 @@ from pytest_django import Settings
 from apps import queue
 from apps.accounts.models import User
 from apps.site import health
+from gem.sandbox import ladder
 
 pytestmark = pytest.mark.django_db
 
@@ -60,3 +62,33 @@ def test_hosts_and_processes_are_for_staff(client: Client) -> None:
     assert f"{host}, process" not in client.get("/health/").content.decode()
     client.force_login(User.objects.create_user("boss", is_staff=True))
     assert f"{host}, process" in client.get("/health/").content.decode()
+
+
+def sandbox(monkeypatch: pytest.MonkeyPatch, choice: ladder.Choice | None) -> health.Check:
+    monkeypatch.setattr(ladder, "_choice", choice)
+    return next(check for check in health.report().checks if check.name == "sandbox")
+
+
+def test_the_level_of_the_sandbox_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = sandbox(monkeypatch, ladder.Choice("landlock", (ladder.Probe("full", False, "no"),), ""))
+    assert (found.state, found.said) == ("ok", "Untrusted programs run at the level landlock.")
+    assert found.details == ("full: no",)
+
+
+def test_a_site_without_a_sandbox_works_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = sandbox(monkeypatch, ladder.Choice("disabled", (), "why"))
+    assert (found.state, found.word) == ("warn", "off")
+    assert "gemweb sandbox" in found.do
+
+
+def test_the_page_does_not_wait_for_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = threading.Event()
+    monkeypatch.setattr(ladder, "_trying", None)
+    monkeypatch.setattr(ladder, "choose", lambda: go_on.wait(60) and ladder.Choice("full", (), ""))
+    found = sandbox(monkeypatch, None)
+    assert (found.state, found.said) == ("warn", "The levels are being tried.")
+    go_on.set()
+    trying = ladder._trying
+    assert trying is not None
+    trying.join()
+    assert next(check.state for check in health.report().checks if check.name == "sandbox") == "ok"

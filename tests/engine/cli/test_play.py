@@ -39,6 +39,14 @@ def test_an_action_in_its_box_is_taken_as_it_is(run: Run, typed) -> None:
     assert "Solved after 1 turn" in run("play", ENV_ID, "--seed", 4).out
 
 
+@pytest.mark.parametrize("form", ["{}", "<answer>{}</answer>", "\\boxed{{{}}}"])
+def test_a_bare_answer_is_put_between_its_tags(form: str, run: Run, typed) -> None:
+    env = gem.make("qa:NaturalQuestions")
+    env.reset(seed=3)
+    typed(form.format(env.problem["answer"][0]))
+    assert "Solved after 1 turn, with a return of 1." in run("play", "qa:NaturalQuestions", "--seed", 3).out
+
+
 def test_the_observation_is_followed_by_the_suffix_and_the_turn(run: Run, typed) -> None:
     typed("quit")
     out = run("play", ENV_ID, "--seed", 3).out

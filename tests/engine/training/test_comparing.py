@@ -6,7 +6,8 @@ import pytest
 
 from gem.cli import main
 from gem.errors import InvalidArgument
-from gem.training.compare import Run, plan, student, table, verdict
+from gem.evaluate import student
+from gem.training.compare import Run, plan, table, verdict
 
 
 def run(algorithm: str, discount: float, seed: int, success: float) -> Run:

@@ -1,0 +1,219 @@
+"""The form of an endpoint agent: it only turns text into values, the specification decides."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django import forms
+from pydantic import SecretStr, ValidationError
+
+from apps.agents.models import Endpoint
+from gem.agents.endpoint import EndpointSpec
+
+AREA = forms.Textarea(attrs={"rows": 4, "spellcheck": "false"})
+PRICES = ("price_in", "price_out")
+_FIELDS = EndpointSpec.model_fields
+
+
+def _text(label: str, help_text: str = "", *, most: int = 20_000, required: bool = False) -> forms.CharField:
+    return forms.CharField(label=label, help_text=help_text, max_length=most, required=required)
+
+
+def _number(label: str, help_text: str = "", *, whole: bool = True, required: bool = False) -> forms.Field:
+    kind = forms.IntegerField if whole else forms.FloatField
+    example = "20" if whole else "0.6"
+    return kind(
+        label=label,
+        help_text=help_text,
+        required=required,
+        widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off", "maxlength": 20}),
+        error_messages={"invalid": f"This is a {'whole ' if whole else ''}number, for example {example}."},
+    )
+
+
+class EndpointForm(forms.Form):
+    """An endpoint agent. After validation, `spec` is how it is set up and `key` what was entered."""
+
+    name = forms.CharField(
+        max_length=80,
+        help_text="What pages call it.",
+        error_messages={"required": "Give it a name, for example qwen3-4b."},
+    )
+    url = forms.CharField(
+        label="Address",
+        max_length=500,
+        help_text="The part before /chat/completions, such as http://127.0.0.1:8001/v1.",
+        widget=forms.TextInput(attrs={"inputmode": "url", "autocomplete": "off", "spellcheck": "false"}),
+        error_messages={"required": "Write the address of the server, for example http://127.0.0.1:8001/v1."},
+    )
+    model = forms.CharField(
+        max_length=200,
+        help_text="Its name on that server.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        error_messages={"required": "Write the model's name as the server knows it."},
+    )
+    key = forms.CharField(
+        label="Key",
+        max_length=2000,
+        required=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+    )
+    forget_key = forms.BooleanField(label="Delete the stored key", required=False)
+    shared = forms.BooleanField(
+        label="Shared",
+        required=False,
+        help_text="Everybody with an account may let it play, on your key. Only you can change it.",
+    )
+
+    system = forms.CharField(label="System message", max_length=20_000, required=False, widget=AREA)
+    template = forms.CharField(
+        label="Each turn",
+        max_length=20_000,
+        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
+        help_text="{observation} is what the environment shows; {turn}, {max_turns} and {env_id} are filled in too.",
+        error_messages={"required": "Write at least {observation}."},
+    )
+    history = _number("Earlier turns", "How many it reads again. Empty: all. The rules are always there.")
+    style = forms.ChoiceField(
+        label="Answers",
+        choices=[("text", "text: the answer is the action"), ("tools", "native tool calls")],
+        help_text="With text, tools are called by their tags.",
+    )
+    images = forms.BooleanField(
+        label="Send pictures", required=False, help_text="Where the environment offers them, and the model can see."
+    )
+
+    temperature = _number("Temperature", "0 to 2", whole=False)
+    top_p = _number("Top p", "Above 0, up to 1", whole=False)
+    max_tokens = _number("Most tokens in a turn", "Reasoning included.")
+    max_tokens_field = forms.ChoiceField(
+        label="The server calls that",
+        choices=[("max_tokens", "max_tokens"), ("max_completion_tokens", "max_completion_tokens")],
+        required=False,
+    )
+    seed = _number("Sampling seed", "Passed on to the server.")
+    stop = forms.CharField(
+        label="Stop at",
+        max_length=500,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
+        help_text="Up to four texts, one on each line.",
+    )
+    more = forms.CharField(
+        label="Further fields",
+        max_length=8192,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
+        help_text='JSON that is added to each request, such as {"reasoning_effort": "low"}.',
+    )
+
+    timeout = _number("Seconds for a request", whole=False, required=True)
+    on_failure = forms.ChoiceField(
+        label="If no answer comes",
+        choices=[
+            ("retry", "ask again until the time is over, then set it aside"),
+            ("forfeit", "after so many tries, send an empty action"),
+            ("stop", "after so many tries, stop everything"),
+        ],
+    )
+    tries = _number("Tries", "Requests for a turn; not where it asks again until the time is over.", required=True)
+    patience = _number("Seconds for a turn", "All tries and the pauses between them.", whole=False, required=True)
+    concurrency = _number("Requests at a time", "From each worker.", required=True)
+    stream = forms.BooleanField(label="Have answers sent token by token", required=False)
+    price_in = _number("Price of a million tokens in", "Optional, in your currency.", whole=False)
+    price_out = _number("Price of a million tokens out", whole=False)
+
+    spec: EndpointSpec | None = None
+
+    def __init__(self, *args: Any, stored: Endpoint | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.stored = stored
+        has_key = stored is not None and bool(stored.sealed_key)
+        self.fields["key"].help_text = (
+            f"A key for {stored.host} is stored. Empty keeps it; it is never shown, and gone when the server changes."
+            if has_key and stored is not None
+            else "Empty if the server wants none. It is stored encrypted and never shown again."
+        )
+        if not has_key:
+            del self.fields["forget_key"]
+
+    @property
+    def key_entered(self) -> SecretStr:
+        """What was entered as the key, maybe nothing."""
+        return SecretStr(str(self.cleaned_data.get("key", "")).strip())
+
+    def clean_more(self) -> dict[str, Any]:
+        """The further fields as an object."""
+        text = self.cleaned_data["more"].strip()
+        try:
+            found = json.loads(text) if text else {}
+        except (ValueError, RecursionError) as error:
+            raise forms.ValidationError(f"This is not JSON: {error}.") from error
+        if not isinstance(found, dict):
+            raise forms.ValidationError('This has to be an object, such as {"top_k": 20}.')
+        return found
+
+    def clean(self) -> dict[str, Any]:
+        """Hand the values to the specification; what it refuses is an error of the field that it names."""
+        values = super().clean() or {}
+        if self.errors.keys() - {"name"}:
+            return values
+        try:
+            self.spec = EndpointSpec.model_validate(_wanted(values))
+        except ValidationError as errors:
+            for error in errors.errors():
+                self.add_error(_field_of(error["loc"]), _sentence(error))
+        return values
+
+    @property
+    def problems(self) -> int:
+        """How many fields have something to correct."""
+        return len(self.errors)
+
+
+def initial(stored: Endpoint | None = None) -> dict[str, Any]:
+    """The form's first values: the defaults, or how an agent is set up."""
+    if stored is None:
+        defaults = {name: field.get_default(call_default_factory=True) for name, field in _FIELDS.items()}
+        return {**_shown(defaults), "url": "", "model": ""}
+    values = _shown(EndpointSpec.model_validate(stored.spec).model_dump(mode="json"))
+    return {**values, "name": stored.agent.name, "shared": stored.agent.shared}
+
+
+def _shown(values: dict[str, Any]) -> dict[str, Any]:
+    prices = values.pop("prices", None) or {}
+    whole = {name: int(value) for name, value in values.items() if isinstance(value, float) and value.is_integer()}
+    return {
+        **values,
+        **whole,
+        "stop": "\n".join(values["stop"]),
+        "more": json.dumps(values["more"]) if values["more"] else "",
+        "price_in": prices.get("tokens_in"),
+        "price_out": prices.get("tokens_out"),
+    }
+
+
+def _wanted(values: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a specification from those of the form; an empty one is left to the server."""
+    wanted = {name: values[name] for name in _FIELDS if name in values and values[name] is not None}
+    wanted["stop"] = [line.replace("\\n", "\n") for line in values["stop"].splitlines() if line]
+    wanted["max_tokens_field"] = values["max_tokens_field"] or "max_tokens"
+    wanted["system"], wanted["template"] = (values[name].replace("\r\n", "\n") for name in ("system", "template"))
+    if any(values[name] is not None for name in PRICES):
+        wanted["prices"] = {"tokens_in": values["price_in"] or 0.0, "tokens_out": values["price_out"] or 0.0}
+    return wanted
+
+
+def _field_of(place: tuple[int | str, ...]) -> str | None:
+    name = str(place[0]) if place else ""
+    if name == "prices":
+        return "price_in" if place[-1] == "tokens_in" else "price_out"
+    return name if name in EndpointForm.base_fields else None
+
+
+def _sentence(error: Any) -> str:
+    words = str(error["msg"])
+    if error["type"] == "refused":
+        return words
+    return words.replace("Input should be", "This has to be").replace("should have", "has to have").rstrip(".") + "."

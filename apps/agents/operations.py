@@ -1,0 +1,85 @@
+"""Every write to an endpoint agent: make one, change it, delete it."""
+
+from __future__ import annotations
+
+import secrets
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import ProtectedError
+from django.utils.text import slugify
+from pydantic import SecretStr
+
+from apps.accounts.models import User
+from apps.agents.models import Agent, Endpoint
+from apps.agents.seal import seal
+from gem.agents.endpoint import EndpointSpec
+from gem.http import origin
+
+COLOURS = (1, 4, 5, 6, 7)
+"""In turn; the others belong to the agents that everybody has."""
+SLUG_LENGTH = 40
+
+
+class TooManyAgents(Exception):
+    """The person has as many endpoint agents as one person may have; the message says so."""
+
+
+@transaction.atomic
+def create(owner: User, name: str, spec: EndpointSpec, key: SecretStr | None = None, *, shared: bool = False) -> Agent:
+    """Store an endpoint agent of `owner`.
+
+    Raises:
+        TooManyAgents: above `ENDPOINTS_PER_USER`.
+    """
+    User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # two at once count each other
+    number = Agent.objects.endpoints().filter(owner=owner).count()
+    if number >= settings.ENDPOINTS_PER_USER:
+        raise TooManyAgents(f"You have {number} agents, as many as one person may have. Delete one first.")
+    colour = COLOURS[Agent.objects.count() % len(COLOURS)]
+    kind = Agent.Kind.ENDPOINT
+    agent = Agent.objects.create(slug=_slug(name), name=name, kind=kind, owner=owner, colour=colour, shared=shared)
+    Endpoint.objects.create(agent=agent, spec=spec.model_dump(mode="json"), sealed_key=seal(key or SecretStr("")))
+    return agent
+
+
+@transaction.atomic
+def change(agent: Agent, name: str, spec: EndpointSpec, key: SecretStr | None = None, *, shared: bool = False) -> Agent:
+    """Store how the agent is from now on; what it plays already goes on as it began.
+
+    Without a `key` the stored one stays, unless the address leads to another server: a key belongs to one.
+    """
+    endpoint = Endpoint.objects.select_for_update().get(agent=agent)
+    before = EndpointSpec.model_validate(endpoint.spec)
+    if key is not None and key.get_secret_value():
+        endpoint.sealed_key = seal(key)
+    elif origin(before.url) != origin(spec.url):
+        endpoint.sealed_key = ""
+    endpoint.version += before.digest != spec.digest
+    endpoint.spec = spec.model_dump(mode="json")
+    endpoint.save()
+    agent.name, agent.shared = name, shared
+    agent.save(update_fields=["name", "shared"])
+    return agent
+
+
+def forget_key(agent: Agent) -> None:
+    """Delete the stored key."""
+    Endpoint.objects.filter(agent=agent).update(sealed_key="")
+
+
+def delete(agent: Agent) -> None:
+    """Delete the agent, its key and how it was set up; where it has played, its name stays on the record."""
+    try:
+        with transaction.atomic():
+            agent.delete()
+    except ProtectedError:
+        with transaction.atomic():
+            Endpoint.objects.filter(agent=agent).delete()
+            Agent.objects.filter(pk=agent.pk).update(retired=True, shared=False)
+
+
+def _slug(name: str) -> str:
+    """A short name that nobody has: no other's is told by asking for it."""
+    base = slugify(name)[:SLUG_LENGTH].strip("-") or "endpoint"
+    return f"{base}-{secrets.token_hex(3)}"

@@ -1,0 +1,15 @@
+"""Addresses of endpoint agents."""
+
+from django.urls import path
+
+from apps.agents import views
+
+app_name = "agents"
+urlpatterns = [
+    path("", views.list, name="list"),
+    path("new/", views.new, name="new"),
+    path("try/", views.trial, name="trial"),
+    path("<slug:slug>/", views.agent, name="agent"),
+    path("<slug:slug>/edit/", views.edit, name="edit"),
+    path("<slug:slug>/delete/", views.delete, name="delete"),
+]

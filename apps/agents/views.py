@@ -1,0 +1,167 @@
+"""Pages of endpoint agents: the list, one agent, the form, the button that tries it, and deleting."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib import messages
+from django.db import connection
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render, resolve_url
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from pydantic import SecretStr
+
+from apps.accounts.buckets import take
+from apps.accounts.models import User
+from apps.agents import operations, players
+from apps.agents.forms import EndpointForm, initial
+from apps.agents.models import Agent
+from apps.agents.operations import TooManyAgents
+from apps.agents.seal import CannotUnseal, unseal
+from gem.agents.endpoint import EndpointSpec, Trial, try_out
+from gem.http import origin
+
+TRIAL_SECONDS = 30.0
+
+
+@never_cache
+@require_safe
+def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
+    """One's own agents, those that others share, and the built-in ones."""
+    seen = Agent.objects.endpoints_seen_by(request.user)
+    context = {
+        "own": seen.filter(owner=request.user) if request.user.is_authenticated else [],
+        "shared": seen.exclude(owner=request.user) if request.user.is_authenticated else seen,
+        "built_in": Agent.objects.filter(owner=None),
+    }
+    return render(request, "agents/list.html", context)
+
+
+@never_cache
+@require_safe
+def agent(request: HttpRequest, slug: str) -> HttpResponse:
+    """How an agent is set up. Its address and key are nobody's business but its owner's, and the key not even that."""
+    found = Agent.objects.endpoints_seen_by(request.user).filter(slug=slug).first()
+    if found is None:
+        raise Http404("There is no such agent, or it is somebody's own.")
+    spec = EndpointSpec.model_validate(found.endpoint.spec)
+    return render(request, "agents/agent.html", {"agent": found, "spec": spec, "is_mine": found.owner == request.user})
+
+
+@sensitive_post_parameters("key")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    """The form for another agent."""
+    if not isinstance(request.user, User):
+        return _log_in_first(resolve_url("agents:new"))
+    if request.method != "POST":
+        return _form_page(request, EndpointForm(initial=initial()))
+    form = EndpointForm(request.POST)
+    if not form.is_valid() or form.spec is None:
+        return _form_page(request, form, status=422)
+    values = form.cleaned_data
+    try:
+        made = operations.create(request.user, values["name"], form.spec, form.key_entered, shared=values["shared"])
+    except TooManyAgents as refusal:
+        form.add_error(None, str(refusal))
+        return _form_page(request, form, status=422)
+    messages.success(request, f"{made.name} is stored. It can be chosen wherever an agent plays.")
+    return redirect(made)
+
+
+@sensitive_post_parameters("key")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: HttpRequest, slug: str) -> HttpResponse:
+    """The form with the agent as it is; for everybody but its owner it is not there."""
+    found = _own(request, slug)
+    if request.method != "POST":
+        return _form_page(request, EndpointForm(initial=initial(found.endpoint), stored=found.endpoint), found)
+    form = EndpointForm(request.POST, stored=found.endpoint)
+    if not form.is_valid() or form.spec is None:
+        return _form_page(request, form, found, status=422)
+    had_key = bool(found.endpoint.sealed_key)
+    values = form.cleaned_data
+    operations.change(found, values["name"], form.spec, form.key_entered, shared=values["shared"])
+    if values.get("forget_key"):
+        operations.forget_key(found)
+    found.endpoint.refresh_from_db()
+    if had_key and not found.endpoint.sealed_key:
+        messages.info(request, "The stored key was deleted.")
+    messages.success(request, f"{found.name} is stored.")
+    return redirect(found)
+
+
+@require_POST
+def delete(request: HttpRequest, slug: str) -> HttpResponse:
+    """Delete the agent; its name stays on what it has played."""
+    found = _own(request, slug)
+    operations.delete(found)
+    messages.success(request, f"{found.name} was deleted, and its key with it.")
+    return redirect("agents:list")
+
+
+@sensitive_post_parameters("key")
+@require_POST
+def trial(request: HttpRequest) -> HttpResponse:
+    """Send one message to the server as the form stands, and say what came back; nothing is stored."""
+    if not isinstance(request.user, User):
+        return _log_in_first(resolve_url("agents:new"))
+    slug = request.POST.get("agent", "")
+    stored = _own(request, slug).endpoint if slug else None
+    form = EndpointForm(request.POST.dict() | {"name": "trial"}, stored=stored)
+    if not form.is_valid() or form.spec is None:
+        sentences = [f"{form[name].label}: {error}" if name in form.fields else error
+                     for name, errors in form.errors.items() for error in errors]  # fmt: skip
+        return render(request, "agents/trial.html", {"wrong": sentences}, status=422)
+    size = settings.ENDPOINT_TRIALS_PER_MINUTE
+    wait = take(f"trial:user:{request.user.pk}", size, size / 60)
+    if wait > 0:
+        sentence = f"You have tried {size} times within a minute. Try again in {max(1, round(wait))} s."
+        return render(request, "agents/trial.html", {"wrong": [sentence]}, status=429)
+    try:
+        key = _key(form)
+    except CannotUnseal as error:
+        return render(request, "agents/trial.html", {"wrong": [str(error)]}, status=422)
+    return render(request, "agents/trial.html", {"trial": _try(form.spec, key), "url": form.spec.url})
+
+
+def _try(spec: EndpointSpec, key: SecretStr | None) -> Trial:
+    if not connection.in_atomic_block:
+        connection.close()  # a slow server must not keep a connection of the pool
+    spec = players.within_limits(spec)
+    # In a loop of this thread: the web process's own has better things to do than to read a stranger's megabytes.
+    return asyncio.run(try_out(spec, key, guard=players.guard(), seconds=TRIAL_SECONDS))
+
+
+def _key(form: EndpointForm) -> SecretStr | None:
+    """The key that was entered, or else the stored one if the form still names its server."""
+    entered = form.key_entered
+    if entered.get_secret_value() or form.stored is None or form.spec is None:
+        return entered
+    same = origin(str(form.stored.spec["url"])) == origin(form.spec.url)
+    return unseal(form.stored.sealed_key) if same and not form.cleaned_data.get("forget_key") else None
+
+
+def _own(request: HttpRequest, slug: str) -> Agent:
+    found = Agent.objects.endpoints().filter(slug=slug, owner_id=request.user.pk).first() if request.user.pk else None
+    if found is None:
+        raise Http404("There is no such agent, or it is somebody's own.")
+    return found
+
+
+def _form_page(
+    request: HttpRequest, form: EndpointForm, found: Agent | None = None, *, status: int = 200
+) -> HttpResponse:
+    context: dict[str, Any] = {"form": form, "agent": found}
+    return render(request, "agents/edit.html", context, status=status)
+
+
+def _log_in_first(back: str) -> HttpResponse:
+    return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': back})}")

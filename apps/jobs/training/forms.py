@@ -1,0 +1,136 @@
+"""The form that becomes a `TrainingSpec`: a recipe, and in expert mode whatever the specification has."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django import forms
+
+from gem.errors import InvalidArgument
+from gem.training import recipes
+from gem.training.spec import TrainingSpec, read_spec
+
+PLAIN = ("algorithm", "discount", "learning_rate", "episodes", "updates", "seed")
+"""Fields of the specification that have a field of their own in the form."""
+FINE = ("env_id", "input_mode", "epochs", "entropy_bonus", "kl_coefficient", "clip_range", "schedule", "max_tokens")
+"""The same, for experts."""
+LABELS = {
+    "env_id": "Environment",
+    "algorithm": "Algorithm",
+    "discount": "Discount \u03b3",
+    "learning_rate": "Learning rate",
+    "episodes": "Episodes of an update",
+    "updates": "Updates",
+    "seed": "Seed",
+    "input_mode": "What it reads",
+    "epochs": "Epochs",
+    "entropy_bonus": "Entropy bonus",
+    "kl_coefficient": "KL penalty",
+    "clip_range": "Clip range",
+    "schedule": "Schedule",
+    "max_tokens": "Longest response",
+}
+CHOICES = {
+    "algorithm": [("reinforce", "REINFORCE"), ("rebn", "REINFORCE with ReBN"), ("grpo", "GRPO"), ("ppo", "PPO")],
+    "input_mode": [("transcript", "the whole episode"), ("markov", "the board of the turn")],
+    "schedule": [("constant", "constant"), ("linear", "linear"), ("cosine", "cosine")],
+}
+SEEDS = [(1, "one"), (3, "three, side by side"), (5, "five, side by side")]
+
+
+class TrainingForm(forms.Form):
+    """What is trained, on what, and how. After validation, `spec` is the request; other seeds follow from `seeds`."""
+
+    recipe = forms.CharField(max_length=80, required=False)
+    name = forms.CharField(max_length=120, required=False, strip=True)
+    more = forms.CharField(
+        label="Other settings",
+        required=False,
+        max_length=20_000,
+        widget=forms.Textarea(attrs={"rows": 3, "class": "input", "spellcheck": "false"}),
+    )
+    parent = forms.CharField(max_length=80, required=False, widget=forms.HiddenInput)
+    parent_update = forms.IntegerField(required=False, min_value=0, widget=forms.HiddenInput)
+    idempotency_key = forms.CharField(max_length=70, required=False, widget=forms.HiddenInput)
+
+    spec: TrainingSpec | None = None
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        for name in (*PLAIN, *FINE):
+            self.fields[name] = _field(name)
+
+    def clean(self) -> dict[str, Any]:
+        """Hand the values to the specification; what it refuses is an error of the field that it names."""
+        values = super().clean() or {}
+        if self.errors:
+            return values
+        try:
+            wanted = {**self._base(values), **self._more(values)}
+        except ValueError as error:
+            self.add_error("more", str(error))
+            return values
+        for name in (*PLAIN, *FINE):
+            if values.get(name, "") != "":
+                wanted[name] = _value(values[name])
+        try:
+            self.spec = read_spec(wanted)
+        except InvalidArgument as error:
+            field, _, rest = str(error).partition(": ")
+            self.add_error(field if field in self.fields else None, rest if field in self.fields else str(error))
+        return values
+
+    def _base(self, values: dict[str, Any]) -> dict[str, Any]:
+        if not values["recipe"]:
+            return {}
+        try:
+            return recipes.data(values["recipe"])
+        except InvalidArgument as error:
+            raise ValueError(str(error)) from error
+
+    def _more(self, values: dict[str, Any]) -> dict[str, Any]:
+        if not values["more"].strip():
+            return {}
+        try:
+            found = json.loads(values["more"])
+        except ValueError as error:
+            raise ValueError(f'Write other settings as JSON, for example {{"minibatches": 2}}: {error}.') from error
+        if not isinstance(found, dict):
+            raise ValueError('Write other settings as a JSON object, for example {"minibatches": 2}.')
+        return found
+
+
+def initial(data: dict[str, Any]) -> dict[str, Any]:
+    """A form's first values from a specification as plain data."""
+    spec = read_spec(data)
+    plain = spec.model_dump(mode="json", exclude_defaults=True)
+    own = {name: getattr(spec, name) for name in (*PLAIN, *FINE)}
+    rest = {name: value for name, value in plain.items() if name not in {*PLAIN, *FINE, "recipe"}}
+    return {**own, "recipe": spec.recipe, "more": json.dumps(rest, indent=1) if rest else ""}
+
+
+def _field(name: str) -> forms.Field:
+    hint = TrainingSpec.model_fields[name].description or ""
+    if name in CHOICES:
+        return forms.ChoiceField(
+            label=LABELS[name],
+            choices=CHOICES[name],
+            required=False,
+            help_text=hint,
+            widget=forms.Select(attrs={"class": "input"}),
+        )
+    attributes = {"autocomplete": "off", "spellcheck": "false"}
+    if name == "env_id":
+        attributes["list"] = "environments"
+    return forms.CharField(
+        label=LABELS[name], required=False, max_length=120, help_text=hint, widget=forms.TextInput(attrs=attributes)
+    )
+
+
+def _value(text: str) -> Any:
+    """A number where it is one, else the text: the specification says what is wanted."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text.strip()

@@ -1,0 +1,174 @@
+"""What the worker of a training writes: points, sampled episodes, checkpoints, its end. Each write is fenced."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from apps.agents.models import Agent, Weights
+from apps.episodes.bulk import copy_episodes
+from apps.episodes.models import Episode
+from apps.jobs.changes import change, end
+from apps.jobs.errors import LeaseLost
+from apps.jobs.leases import Claim, owned
+from apps.jobs.models import Checkpoint, Job, JobEvent, Point, Sample, Shard
+from gem.replay import EpisodeRecord
+from gem.training.folder_check import WEIGHTS, check_folder
+
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An episode that a training wrote down to be looked at."""
+
+    update: int
+    group: int
+    record: EpisodeRecord
+    exam: bool = False
+    """Not learned from: see `Sample.exam`."""
+
+
+def folder_of(job_id: str) -> Path:
+    """Where a training writes."""
+    return Path(settings.RUNS_DIR) / job_id
+
+
+@transaction.atomic
+def record_points(claim: Claim, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write the points of updates; one that was made again after a restart takes the place of the first.
+
+    Raises:
+        LeaseLost: if the training is no longer this worker's; nothing is written.
+    """
+    shard = _held(claim)
+    points = [Point(job_id=claim.job_id, update=row["update"], data=dict(row)) for row in rows]
+    Point.objects.bulk_create(points, update_conflicts=True, unique_fields=["job", "update"], update_fields=["data"])
+    last = rows[-1]
+    shard.done = last["update"]
+    shard.turns = last["turns"]
+    shard.seconds = last["seconds"]
+    shard.save(update_fields=["done", "turns", "seconds"])
+    latest = {name: last[name] for name in ("update", "success", "return")}
+    Job.objects.filter(pk=claim.job_id).update(
+        episodes_done=last["episodes"], turns_done=last["turns"], seconds_busy=last["seconds"], latest=latest
+    )
+    text = f"update {last['update']:,}: success {last['success']:.1%}, return {last['return']:.3f}"
+    change(claim.job_id, JobEvent.Kind.UPDATES, text)
+
+
+@transaction.atomic
+def record_samples(claim: Claim, kept: Sequence[Kept]) -> None:
+    """Write sampled episodes of one update; they replace those of the same update from before a restart.
+
+    Raises:
+        LeaseLost: if the training is no longer this worker's; nothing is written.
+    """
+    _held(claim)
+    first = kept[0]
+    Episode.objects.filter(sample__job=claim.job_id, sample__update=first.update, sample__exam=first.exam).delete()
+    highest = Episode.objects.filter(batch=claim.batch_id).aggregate(highest=Max("slot"))["highest"]
+    slot = 0 if highest is None else highest + 1
+    records = [replace(one.record, index=slot + place) for place, one in enumerate(kept)]
+    copy_episodes(claim.batch_id, claim.agent.pk, records, timezone.now())
+    ids = dict(Episode.objects.filter(batch=claim.batch_id, slot__gte=slot).values_list("slot", "pk"))
+    Sample.objects.bulk_create(
+        Sample(
+            episode_id=ids[slot + place],
+            job_id=claim.job_id,
+            update=one.update,
+            group=one.group,
+            exam=one.exam,
+        )
+        for place, one in enumerate(kept)
+    )
+
+
+@transaction.atomic
+def record_checkpoint(claim: Claim, place: Path) -> None:
+    """Make an agent of a checkpoint, and let the training's own agent play with it.
+
+    Raises:
+        LeaseLost: if the training is no longer this worker's; nothing is written.
+        InvalidArgument: if the folder is no policy's.
+    """
+    _held(claim)
+    card = check_folder(place)
+    job = Job.objects.select_related("agent").get(pk=claim.job_id)
+    folder = str(place.relative_to(settings.RUNS_DIR))
+    told = {"folder": folder, "size": (place / WEIGHTS).stat().st_size, "sha256": sha256(place / WEIGHTS)}
+    told["card"] = {**card.model_dump(mode="json"), "job": job.pk}
+    point = Point.objects.filter(job=job, update=card.update).first()
+    agent, _ = Agent.objects.update_or_create(
+        slug=f"checkpoint-{job.pk}-{card.update}",
+        defaults={
+            "name": f"{job.agent.name[:70]} {card.update}",
+            "kind": Agent.Kind.CHECKPOINT,
+            "about": f"{job.agent.name} after update {card.update}.",
+            "owner": job.owner,
+            "colour": job.agent.colour,
+            "listed": False,
+        },
+    )
+    for each in (agent, job.agent):
+        Weights.objects.update_or_create(agent=each, defaults=told)
+    success = point.data.get("success") if point else None
+    Checkpoint.objects.update_or_create(job=job, update=card.update, defaults={"agent": agent, "success": success})
+    change(job.pk, JobEvent.Kind.CHECKPOINT, f"checkpoint after update {card.update:,}")
+
+
+@transaction.atomic
+def finish(claim: Claim) -> None:
+    """The last update is made: end the job.
+
+    Raises:
+        LeaseLost: if the training is no longer this worker's; nothing is written.
+    """
+    shard = _held(claim)
+    shard.state = Shard.State.DONE
+    shard.lease_token = shard.lease_until = None
+    shard.save(update_fields=["state", "lease_token", "lease_until"])
+    end(claim.job_id, Job.State.DONE, "", "all updates are done")
+
+
+@transaction.atomic
+def fail(claim: Claim, reason: str) -> None:
+    """The training itself says that it cannot go on: trying again would end in the same way.
+
+    Raises:
+        LeaseLost: if the training is no longer this worker's; nothing is written.
+    """
+    shard = _held(claim)
+    shard.state, shard.reason = Shard.State.FAILED, reason
+    shard.lease_token = shard.lease_until = None
+    shard.save(update_fields=["state", "reason", "lease_token", "lease_until"])
+    end(claim.job_id, Job.State.FAILED, reason, reason, JobEvent.Tone.LOSS)
+
+
+def stored_updates(claim: Claim) -> set[int]:
+    """The updates whose samples are written."""
+    return set(Sample.objects.filter(job=claim.job_id).values_list("update", flat=True))
+
+
+def sha256(path: Path) -> str:
+    """Of a file, read in pieces."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(CHUNK):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _held(claim: Claim) -> Shard:
+    shard = owned(claim).select_for_update().first()
+    if shard is None:
+        raise LeaseLost(f"training {claim.job_id} is no longer ours")
+    return shard

@@ -1,0 +1,257 @@
+"""Pages of trainings: the form, one training with its curves, and several beside each other."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import uuid
+import zipfile
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render, resolve_url
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from apps.accounts.models import User
+from apps.catalog.entries import all_entries
+from apps.jobs.errors import NotYours, Refusal
+from apps.jobs.models import Checkpoint, Job
+from apps.jobs.training import compare as comparing
+from apps.jobs.training import operations, pages
+from apps.jobs.training.forms import FINE, PLAIN, SEEDS, TrainingForm, initial
+from gem.training import recipes
+from gem.training.recipes import Recipe
+from gem.training.spec import TrainingSpec
+
+FIRST_RECIPE = "guess-easy"
+MOST_COMPARED = 40
+ALGORITHMS = ("reinforce", "rebn", "grpo", "ppo")
+
+
+# ------------------------------------------------------------------ the form
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def train(request: HttpRequest) -> HttpResponse:
+    """The form for a training: recipes that were tried, and everything else in expert mode."""
+    if request.method == "GET":
+        parent = _parent(request)
+        name = request.GET.get("recipe", FIRST_RECIPE)
+        found = next((each for each in recipes.all_recipes() if each.name == name), None)
+        data = parent.job.spec if parent else found.training_spec.model_dump(mode="json") if found else {}
+        values = initial(data) if data else {}
+        if parent is not None:
+            values |= {"parent": parent.job_id, "parent_update": parent.update}
+        values["idempotency_key"] = uuid.uuid4().hex
+        return render(request, "jobs/training/train.html", _form_page(request, TrainingForm(initial=values), parent))
+    if not isinstance(request.user, User):
+        messages.info(request, "Log in to train. Choose the recipe again afterwards.")
+        back = f"{resolve_url('jobs:train')}?{urlencode({'recipe': request.POST.get('recipe', '')})}"
+        return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': back})}")
+    form = TrainingForm(request.POST)
+    parent = _parent(request)
+    if form.is_valid() and form.spec is not None:
+        try:
+            return redirect(_submit_all(request, request.user, form, form.spec, parent))
+        except Refusal as refusal:
+            form.add_error(None, str(refusal))
+    return render(request, "jobs/training/train.html", _form_page(request, form, parent), status=422)
+
+
+def _submit_all(
+    request: HttpRequest, owner: User, form: TrainingForm, spec: TrainingSpec, parent: Checkpoint | None
+) -> str:
+    """One training, or one for each seed and algorithm; the address of what shows them."""
+    seeds = int(request.POST.get("seeds", "1")) if request.POST.get("seeds") in {"1", "3", "5"} else 1
+    algorithms = ALGORITHMS if request.POST.get("all_algorithms") else (spec.algorithm,)
+    key = form.cleaned_data["idempotency_key"] or uuid.uuid4().hex
+    specs = [
+        operations.with_changes(spec, {"algorithm": algorithm, "seed": spec.seed + seed})
+        for algorithm in algorithms
+        for seed in range(seeds)
+    ]
+    operations.check_room(owner, len(specs))
+    jobs = [
+        operations.submit(
+            owner,
+            each,
+            name=form.cleaned_data["name"],
+            idempotency_key=key if len(specs) == 1 else f"{key}-{place}",
+            parent=parent,
+        )
+        for place, each in enumerate(specs)
+    ]
+    if len(jobs) == 1:
+        return jobs[0].get_absolute_url()
+    return f"{reverse('jobs:compare')}?{urlencode([('job', job.pk) for job in jobs])}"
+
+
+def _form_page(request: HttpRequest, form: TrainingForm, parent: Checkpoint | None) -> dict[str, Any]:
+    chosen = form["recipe"].value() or ""
+    all_recipes = recipes.all_recipes()
+    return {
+        "form": form,
+        "recipes": [each for each in all_recipes if _runs_here(each)],
+        "larger": [each for each in all_recipes if not _runs_here(each)],
+        "recipe": pages.recipe(chosen),
+        "plain": [form[name] for name in PLAIN],
+        "fine": [form[name] for name in FINE],
+        "fine_errors": any(form[name].errors for name in (*FINE, "more")),
+        "seeds": SEEDS,
+        "entries": [entry for entry in all_entries() if entry.spec.seats == 1],
+        "parent": parent,
+        "installing": installing(),
+    }
+
+
+def _runs_here(recipe: Recipe) -> bool:
+    return recipe.status.startswith("reproduced")
+
+
+def installing() -> str:
+    """Why nothing can be trained now, in a sentence; empty if it can."""
+    importlib.invalidate_caches()
+    if importlib.util.find_spec("torch") is not None:
+        return ""
+    try:
+        told = json.loads((Path(settings.STATE_DIR) / "training.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        told = {}
+    if told.get("state") == "failed":
+        return f"PyTorch could not be installed: {told.get('reason', '')} Trainings wait until it is there."
+    return "PyTorch is being installed in the background. Submit now: the training begins as soon as it is there."
+
+
+def _parent(request: HttpRequest) -> Checkpoint | None:
+    """The checkpoint to go on from, if one is named."""
+    asked = request.POST if request.method == "POST" else request.GET
+    update = asked.get("parent_update", "")
+    if not asked.get("parent") or not (update.isascii() and update.isdecimal()):
+        return None
+    found = Checkpoint.objects.filter(job=asked["parent"], update=int(update[:9])).select_related("job").first()
+    if found is None:
+        raise Http404("There is no such checkpoint to go on from.")
+    return found
+
+
+# ------------------------------------------------------------------ one training
+
+
+def page(request: HttpRequest, job: Job) -> HttpResponse:
+    """A training as it is now; what happens next comes through the socket."""
+    update = _number(request.GET.get("update", ""))
+    shown = pages.training(job)
+    looked_at = shown["update"] if update is None else update
+    context = {
+        **shown,
+        **pages.set_up(job),
+        "looked_at": looked_at,
+        "chosen": update is not None,
+        "kept": pages.samples(job, looked_at),
+        "then": pages.then_and_now(job, looked_at, _number(request.GET.get("seed", "")) or 0),
+        "axes": {"update": "Update", "turns": "Turns", "seconds": "Time"},
+        "may_change": job.may_be_changed_by(request.user),
+    }
+    return render(request, "jobs/training/training.html", context)
+
+
+@never_cache
+@require_GET
+def curves(request: HttpRequest, job_id: str) -> HttpResponse:
+    """The points of the curves after an update, in columns."""
+    return JsonResponse(pages.curves(_training(job_id), _number(request.GET.get("after", "")) or 0))
+
+
+@never_cache
+@require_GET
+def update(request: HttpRequest, job_id: str, number: int) -> HttpResponse:
+    """What there is to see of an update: kept episodes in groups, and one seed then and now, as a fragment."""
+    job = _training(job_id)
+    seed = _number(request.GET.get("seed", "")) or 0
+    context = {
+        "job": job,
+        "kept": pages.samples(job, number),
+        "then": pages.then_and_now(job, number, seed),
+        "looked_at": number,
+    }
+    return render(request, "jobs/training/update.html", context)
+
+
+@require_GET
+def checkpoint(request: HttpRequest, job_id: str, number: int) -> HttpResponse:
+    """A checkpoint to download: weights, configuration, tokenizer and card in one archive."""
+    found = Checkpoint.objects.filter(job=job_id, update=number).select_related("agent__weights").first()
+    if found is None or not found.agent.weights.path.is_dir():
+        raise Http404("There is no such checkpoint.")
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as bundle:
+        for path in sorted(found.agent.weights.path.iterdir()):
+            bundle.write(path, f"{found.agent.slug}/{path.name}")
+    response = HttpResponse(archive.getvalue(), content_type="application/zip")
+    response["Content-Disposition"] = f'attachment; filename="{found.agent.slug}.zip"'
+    return response
+
+
+@require_POST
+def change(request: HttpRequest, job_id: str) -> HttpResponse:
+    """Pause, resume or extend a training: the button that was pressed says which."""
+    job = _training(job_id)
+    if not isinstance(request.user, User):
+        return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': job.get_absolute_url()})}")
+    wish = request.POST.get("do", "")
+    try:
+        if wish == "pause":
+            operations.pause(job_id, request.user)
+        elif wish == "resume":
+            operations.resume(job_id, request.user)
+        elif wish == "extend":
+            operations.extend(job_id, request.user, _number(request.POST.get("updates", "")) or 0)
+        else:
+            raise operations.Unfit("Press pause, resume or extend.")
+    except NotYours as refusal:
+        raise PermissionDenied(str(refusal)) from refusal
+    except Refusal as refusal:
+        messages.error(request, str(refusal))
+    return redirect(job)
+
+
+# ------------------------------------------------------------------ several
+
+
+@never_cache
+@require_GET
+def compare(request: HttpRequest) -> HttpResponse:
+    """Trainings beside each other, those that differ in their seed only as one curve with a band."""
+    asked = request.GET.getlist("job")[:MOST_COMPARED]
+    jobs = list(Job.objects.trainings().filter(pk__in=asked).select_related("agent", "owner"))
+    found = comparing.arms(jobs) if jobs else []
+    context = {
+        "arms": found,
+        "verdict": comparing.verdict(found),
+        "jobs": jobs,
+        "running": any(not job.over for job in jobs),
+        "chart": comparing.curves(found, "success"),
+        "others": Job.objects.trainings().exclude(pk__in=asked).select_related("agent")[:20],
+        "query": urlencode([("job", job.pk) for job in jobs]),
+    }
+    return render(request, "jobs/training/compare.html", context)
+
+
+def _training(job_id: str) -> Job:
+    found = Job.objects.trainings().for_page().filter(pk=job_id).first()
+    if found is None:
+        raise Http404(f"There is no training {job_id}.")
+    return found
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None

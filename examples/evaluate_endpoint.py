@@ -1,0 +1,64 @@
+"""Evaluate a model behind an OpenAI-compatible server on some environments, and print what it reached.
+
+    python examples/evaluate_endpoint.py --url http://127.0.0.1:11434/v1 --model qwen3:4b --tries 4
+
+The same as `gemweb eval --agent endpoint`, with the parts in sight: slots, a rollout, a summary.
+
+Checked: run on CPU in tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from gem.agents.endpoint import EndpointAgent, EndpointSpec
+from gem.evaluate import Outcome, summarize
+from gem.rollout import Slot, rollout
+
+ENVIRONMENTS = ["game:GuessTheNumber-v0-easy", "game:Wordle-v0-easy", "game:Mastermind-v0-easy"]
+
+
+def main() -> None:
+    """Play and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--url", required=True, help="the part before /chat/completions")
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--key-env", help="the environment variable with the key")
+    parser.add_argument("--env", action="append", help="an environment; may be given several times")
+    parser.add_argument("--seeds", type=int, default=20, help="seeds of each environment")
+    parser.add_argument("--tries", type=int, default=1, help="episodes of each seed, for pass@k")
+    parser.add_argument("--at-once", type=int, default=8, help="episodes at the same time")
+    chosen = parser.parse_args()
+
+    spec = EndpointSpec(url=chosen.url, model=chosen.model, temperature=0.6, concurrency=chosen.at_once)
+    agent = EndpointAgent(spec, os.environ[chosen.key_env] if chosen.key_env else None)
+    for env_id in chosen.env or ENVIRONMENTS:
+        slots = [Slot(i, env_id, seed=i % chosen.seeds) for i in range(chosen.seeds * chosen.tries)]
+        outcomes = []
+        for record in rollout(agent, slots, num_envs=chosen.at_once):
+            tokens_in, tokens_out = record.tokens
+            outcomes.append(
+                Outcome(
+                    place=record.index,
+                    total_reward=record.total_reward,
+                    success=bool(record.success),
+                    turns=record.turn_count,
+                    failed=record.failed_by == "environment",
+                    unanswered=record.failed_by == "agent",
+                    problem=(record.identity.seed, record.seat),
+                    tokens_in=tokens_in,
+                    tokens_out=tokens_out,
+                )
+            )
+        summary = summarize(outcomes)
+        print(f"{env_id}: {summary.n} episodes, {summary.unanswered} without an answer")
+        if summary.success is not None:
+            print("  solved {:.1%} [{:.1%}, {:.1%}]".format(*summary.success))
+        for k, share in summary.passes.items():
+            print("  pass@{} {:.1%} [{:.1%}, {:.1%}]".format(k, *share))
+        print(f"  {summary.tokens_in:,} tokens in, {summary.tokens_out:,} out")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""`gemweb data`: which problems the environments over datasets have here, and fetching those of the hub."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+
+from gem.cli.words import count, table
+from gem.datasets import hub
+from gem.datasets.dataset import Dataset
+from gem.datasets.folder import data_folder, where
+from gem.datasets.loading import present_data
+from gem.datasets.names import NAMED
+from gem.datasets.samples import names, sample
+from gem.errors import UsageError
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    status = verbs.add_parser("status", help="what is here", description="Say what each environment plays on here.")
+    status.add_argument("word", nargs="?", default="", metavar="WORD", help="only ids that contain it")
+    fetch = verbs.add_parser("fetch", help="fetch from the hub", description="Fetch datasets into the data folder.")
+    fetch.add_argument("sources", nargs="+", metavar="ID", help="an environment, or hub:owner/name")
+    fetch.add_argument(
+        "--revision", default="", help="a commit, branch or tag (the one fetched before, else the newest)"
+    )
+    fetch.add_argument("--split", default="", help="of hub:owner/name, where it has several")
+
+
+def run(verb: str, **options: object) -> int:
+    """Do what is asked."""
+    return _status(**options) if verb == "status" else _fetch(**options)  # type: ignore[arg-type]
+
+
+def _status(word: str) -> int:
+    ids = [env_id for env_id in NAMED if word.lower() in env_id.lower()]
+    if not ids:
+        raise UsageError(f"No environment over a dataset has {word!r} in its id. gemweb data status lists all.")
+    rows = []
+    for env_id in ids:
+        data = _here(env_id)
+        cells = ["nothing", "", ""] if data is None else [data.source, f"{len(data):,}", data.sha256[:12]]
+        rows.append([env_id, *cells, NAMED[env_id].repository])
+    table(["environment", "plays on", "rows", "sha256", "on the hub"], rows)
+    print(f"\nThe data folder is {data_folder()}; data may come from: {where()} (GEM_DATA_FROM).")
+    return 0
+
+
+def _here(env_id: str) -> Dataset | None:
+    """What the environment would play on without the network."""
+    present = None if where() == "sample" else present_data(env_id)
+    if present is not None:
+        return present
+    return sample(NAMED[env_id].sample) if NAMED[env_id].sample in names() else None
+
+
+def _fetch(sources: list[str], revision: str, split: str) -> int:
+    for source in sources:
+        repository, part = _meant(source, split)
+        data = hub.fetch(repository, part, revision, tell=print)
+        print(f"{source}: {count(len(data), 'row')}, {data.source}, sha256 {data.sha256}")
+    return 0
+
+
+def _meant(source: str, split: str) -> tuple[str, str]:
+    """Repository and split of what somebody typed."""
+    if source.startswith("hub:"):
+        return source.removeprefix("hub:"), split
+    if source not in NAMED:
+        near = difflib.get_close_matches(source, NAMED, n=1)
+        hint = f"Did you mean {near[0]}?" if near else "gemweb data status lists them; others are named hub:owner/name."
+        raise UsageError(f"No environment over a dataset is called {source!r}. {hint}")
+    return NAMED[source].repository, split or NAMED[source].split

@@ -1,0 +1,35 @@
+"""Names and words that tasks are made of."""
+
+from __future__ import annotations
+
+from gem.draw import Source, between, choice
+
+PEOPLE = (
+    "Amara", "Bence", "Chidi", "Dana", "Elif", "Farid", "Greta", "Hana", "Ivo", "Jonas", "Kofi", "Lena", "Mateo",
+    "Nadia", "Oskar", "Priya", "Quinn", "Rosa", "Sven", "Tomas", "Uma", "Vera", "Wanda", "Yuki", "Zora",
+)  # fmt: skip
+NOUNS = (
+    "anchor", "basket", "candle", "dragon", "engine", "forest", "garden", "harbor", "island", "jacket", "kettle",
+    "ladder", "market", "needle", "orchard", "pepper", "quarry", "ribbon", "saddle", "tunnel", "violin", "window",
+)  # fmt: skip
+SERVICES = ("auth", "billing", "cache", "mailer", "search", "storage")
+LEVELS = ("INFO", "INFO", "INFO", "DEBUG", "WARN", "ERROR")
+MESSAGES = (
+    "request served", "connection reset by peer", "retrying in 5 s", "user logged in", "disk nearly full",
+    "cache miss", "timeout while reading", "job finished", "bad gateway",
+)  # fmt: skip
+
+
+def noun(rng: Source) -> str:
+    """A word that may name a file."""
+    return choice(rng, NOUNS)
+
+
+def clock(rng: Source, minute: int) -> str:
+    """A time of a day in May, a little after the minute."""
+    return f"2025-05-{1 + minute // 1440:02d} {minute // 60 % 24:02d}:{minute % 60:02d}:{between(rng, 0, 59):02d}"
+
+
+def address(rng: Source) -> str:
+    """An internet address of a documentation network."""
+    return f"203.0.113.{between(rng, 1, 40)}"

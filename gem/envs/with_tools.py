@@ -1,0 +1,35 @@
+"""Environments whose id stands for their tools; the same without tools are registered elsewhere.
+
+Any environment can be made with tools, `gem.make(id, tools=[...])`; these are the ones to choose by name on a page.
+"""
+
+from gem.envs.problems import LATER, MATH, QA
+from gem.registry import register
+
+PYTHON = ("math:GSM8K", "math:Math12K")
+SEARCH = ("qa:HotpotQA",)
+
+for env_id in PYTHON:
+    register(
+        f"{env_id}-python",
+        "gem.envs.problems.math:MathEnv",
+        dataset=env_id,
+        tools=["python"],
+        max_tool_uses=5,
+        turns="single",
+        board="text",
+        requires=["math-verify"],
+        summary=f"{MATH[env_id]} With Python to compute. {LATER.format(env_id)}",
+    )
+for env_id in SEARCH:
+    register(
+        f"{env_id}-search",
+        "gem.envs.problems.qa:QaEnv",
+        dataset=env_id,
+        tools=[{"name": "search", "index": "auto"}],
+        max_tool_uses=5,
+        turns="single",
+        board="text",
+        requires=["bm25s", "PyStemmer"],
+        summary=f"{QA[env_id]} With a search engine. {LATER.format(env_id)}",
+    )

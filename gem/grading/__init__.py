@@ -1,0 +1,1 @@
+"""Whether answers are correct: mathematics (`math`), short answers to questions (`answers`)."""

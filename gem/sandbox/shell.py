@@ -1,0 +1,240 @@
+"""A shell in a sandbox: one command at a time, each in a place of its own that is made from a small directory tree.
+
+    done = execute("ls -l", {"a.txt": file("hello")})
+    done.output, done.exit_code, done.tree
+
+Between two commands nothing runs. What goes on from one to the next is the tree, the directory and the exported
+variables, all of it plain data. Programs of the machine can be started; there is no network, no file of the host but
+its programs, and no other user than one without rights.
+
+Unlike `gem.sandbox.run` a shell needs to start programs, so it needs namespaces, and runs at the level `full` only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from gem.errors import EnvironmentFailure, SandboxUnavailable
+from gem.sandbox import layout
+from gem.sandbox.inside.tree import Tree
+
+HERE = str(Path(__file__).parent)
+COMMAND = "import sys; sys.path.insert(0, sys.argv.pop()); from inside.shell import main; main()"
+PROGRAMS = (
+    "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64",
+    "/usr/libexec", "/usr/share", "/etc/alternatives", "/etc/ld.so.cache", "/etc/perl",
+)  # fmt: skip
+"""What of the host can be seen; where they are links, the links are kept."""
+PYTHON = "/opt/gem/bin/python3"
+GRACE_SECONDS = 10.0
+"""How much longer than its limit a command may take before the sandbox itself is thought to be stuck."""
+EPOCH = 1_767_225_600
+"""What files of a fresh tree say they were changed: the beginning of 2026."""
+
+Ending = Literal["ended", "timeout", "memory", "output", "files"]
+Shell = str
+"""The directory in the first line, then the variables as `export -p` writes them; empty at the beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShellLimits:
+    """The most that one command may use."""
+
+    seconds: float = 20.0
+    memory_bytes: int = 512 << 20
+    """Of all processes together, and of the address space of each."""
+    processes: int = 64
+    output_bytes: int = 16 << 10
+    """What is kept of the output: the beginning and the end."""
+    disk_bytes: int = 32 << 20
+    """What may lie in the working directory while the command runs, and as much in /tmp."""
+    kept_bytes: int = 1 << 20
+    """What may lie in the working directory at its end."""
+    kept_entries: int = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of a command."""
+
+    status: Ending
+    """`ended`: by itself. `timeout`, `memory`, `output`: it was ended because it used too much. `files`: it left too
+    much in the working directory."""
+    output: str
+    """Standard output and standard error, as they came."""
+    exit_code: int | None
+    """None if it was ended."""
+    tree: Tree | None
+    """What the working directory holds now; None with `files`."""
+    shell: Shell = field(default="", repr=False)
+    said: str = ""
+    """With `files`: what was too much."""
+
+
+def file(text: str, mode: int = 0o644, when: int = EPOCH) -> list[Any]:
+    """An entry of a tree: a file with this content."""
+    return ["file", mode, text, when]
+
+
+def folder(mode: int = 0o755, when: int = EPOCH) -> list[Any]:
+    """An entry of a tree: a directory."""
+    return ["folder", mode, "", when]
+
+
+def execute(command: str, tree: Tree, *, shell: Shell = "", limits: ShellLimits | None = None) -> Done:
+    """Run a command of bash in a place that holds `tree` as its working directory, and see what it leaves.
+
+    It may be called from many threads and processes at once. Each call starts a process of its own; a process of ours
+    has as many at a time as there are cores, and the others wait.
+
+    Raises:
+        SandboxUnavailable: if this machine cannot confine programs.
+        EnvironmentFailure: if the sandbox itself broke; the command may be tried again.
+    """
+    reason = obstacle()
+    if reason:
+        raise SandboxUnavailable(reason)
+    with _slots:
+        return _execute(command, tree, shell, limits or ShellLimits())
+
+
+_slots = threading.BoundedSemaphore(max(2, os.cpu_count() or 2))
+_lock = threading.Lock()
+_obstacle: str | None = None
+
+
+def obstacle() -> str:
+    """Why no command can be run here, with what to do; empty if it can. Tried once by each process."""
+    global _obstacle  # noqa: PLW0603 (a once-only answer)
+    with _lock:
+        if _obstacle is None:
+            _obstacle = _probe()
+        return _obstacle
+
+
+CANARY = """
+for path in /etc/shadow /var/log /home {secret}; do test -r "$path" && echo "reads $path"; done
+(echo >/usr/bin/canary) 2>/dev/null && echo "writes to the host's programs"
+(exec 3<>/dev/tcp/127.0.0.1/22) 2>/dev/null && echo "has a network"
+test "$(id -u)" = 0 && echo "is root"
+unshare -Ur true 2>/dev/null && echo "makes namespaces"
+echo kept >mine; cat mine
+"""
+
+
+def _probe() -> str:
+    """Try to get out of a sandbox in the ways that it closes."""
+    if sys.platform != "linux":
+        return f"Commands of a shell are run on Linux only; this is {sys.platform}."
+    if not os.path.exists("/bin/bash"):
+        return "Commands need bash at /bin/bash, which is not there. Install it."
+    try:
+        with tempfile.NamedTemporaryFile(prefix="gem-canary-") as secret:
+            done = _execute(CANARY.replace("{secret}", secret.name), {}, "", ShellLimits())
+    except (EnvironmentFailure, LookupError, OSError) as error:
+        return (
+            f"This machine cannot confine the commands of a shell, so none is run ({error}). They need user "
+            "namespaces, or gemweb has to run as root: docs/terminal.md says what helps."
+        )
+    if done.output != "kept\n":
+        return f"The sandbox of this machine does not hold, so no command is run: it {done.output.strip()}."
+    return ""
+
+
+def _execute(command: str, tree: Tree, shell: Shell, limits: ShellLimits) -> Done:
+    user = layout.user()
+    owner = os.geteuid() if user is None else user
+    job = {
+        "command": command,
+        "tree": tree,
+        "shell": shell,
+        "user": user,
+        "readable": _readable(),
+        "links": [[PYTHON, os.path.realpath(sys.executable)]],
+        "files": _files(owner),
+        "variables": _variables(),
+        "seconds": limits.seconds,
+        "memory_bytes": limits.memory_bytes,
+        "processes": limits.processes,
+        "output_bytes": limits.output_bytes,
+        "disk_bytes": limits.disk_bytes,
+        "kept_bytes": limits.kept_bytes,
+        "kept_entries": limits.kept_entries,
+    }
+    answer = _ask(json.dumps(job).encode(), limits.seconds + GRACE_SECONDS)
+    return Done(answer["status"], answer["output"], answer["code"], answer["tree"], answer["shell"], answer["said"])
+
+
+def _ask(job: bytes, seconds: float) -> dict[str, Any]:
+    """Start the sandbox, hand it the job, and read its answer."""
+    process = subprocess.Popen(  # noqa: S603 (our own interpreter and program)
+        [sys.executable, "-S", "-s", "-P", "-B", "-X", "utf8", "-c", COMMAND, HERE],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+        cwd="/",
+        start_new_session=True,  # Ctrl-C is for us
+    )
+    try:
+        said, complaint = process.communicate(job, timeout=seconds)
+    except subprocess.TimeoutExpired as error:
+        raise EnvironmentFailure("the sandbox did not answer in time") from error
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+    if process.returncode != 0 or not said:
+        lines = complaint.decode(errors="replace").strip().splitlines()
+        raise EnvironmentFailure(lines[-1] if lines else "the sandbox ended without saying why")
+    answer: dict[str, Any] = json.loads(said)
+    return answer
+
+
+def _readable() -> list[str]:
+    """The system's programs, and the interpreter if it is installed elsewhere."""
+    wanted = [path for path in PROGRAMS if os.path.lexists(path)]
+    real = [os.path.realpath(path) for path in wanted]
+    libraries = [path for path in layout.loaded_libraries() if "site-packages" not in path]
+    for path in map(os.path.realpath, [sys.base_prefix, *libraries]):
+        if path != "/usr" and not any(path == one or path.startswith(f"{one}/") for one in real):
+            wanted.append(path)
+            real.append(path)
+    return wanted
+
+
+def _files(user: int) -> Mapping[str, str]:
+    """Small files that programs look for."""
+    people = f"root:x:0:0:root:/root:/bin/false\nagent:x:{user}:{user}:agent:/work:/bin/bash\n"
+    return {
+        "/etc/passwd": people,
+        "/etc/group": f"root:x:0:\nagent:x:{user}:\n",
+        "/etc/hosts": "127.0.0.1 localhost\n",
+        "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+    }
+
+
+def _variables() -> Mapping[str, str]:
+    return {
+        "HOME": "/work",
+        "USER": "agent",
+        "PATH": f"{os.path.dirname(PYTHON)}:/usr/bin:/bin:/usr/sbin:/sbin",
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        "TERM": "xterm-256color",
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }

@@ -1,0 +1,343 @@
+"""Connections to MCP servers. They live in one event loop, in a thread of its own; any thread may use them."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import json
+import os
+import threading
+import weakref
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from gem.errors import MissingDependency, ToolError
+from gem.tools.mcp_config import SERVERS_FILE, ServerConfig
+
+T = TypeVar("T")
+
+START_SECONDS = 30.0
+"""How long a server may take to start and say what it offers."""
+CLOSE_SECONDS = 8.0
+GRACE_SECONDS = 1.0
+"""How much longer than its own time a call is waited for, by whoever asked."""
+
+
+class Connection:
+    """One server, connected when it is first asked and again after it has died.
+
+    Any thread may ask; a call that was under way when the server died is not repeated, because it may have done
+    something.
+    """
+
+    def __init__(self, server: ServerConfig) -> None:
+        self.server = server
+        self._lock = threading.Lock()
+        self._session: _Session | None = None
+
+    def tools(self) -> list[dict[str, Any]]:
+        """What the server offers: `name`, `description` and `parameters` of each tool.
+
+        Raises:
+            ToolError: if it cannot be reached.
+        """
+        return self._connected().offered
+
+    def call(self, tool: str, arguments: Mapping[str, Any], seconds: float) -> tuple[str, bool]:
+        """What a tool of the server gives as text, and whether it is an error.
+
+        Raises:
+            ToolError: if there is no answer in time, or the server cannot be reached or dies.
+        """
+        session = self._connected()
+        try:
+            return _wait(session.call(tool, dict(arguments), seconds), seconds + GRACE_SECONDS)
+        except _Dead as error:
+            self._drop(session)
+            raise ToolError(
+                f"The server {self.server.name} ended while it was asked. It is started again for the next call."
+            ) from error
+        except TimeoutError as error:
+            if self.server.command and not self.server.shared:
+                self._drop(session)  # it would let the next call wait as well
+            raise ToolError(f"The server {self.server.name} did not answer within {seconds:g} s.") from error
+
+    def close(self) -> None:
+        """End the connection; the next call begins another one."""
+        with self._lock:
+            session, self._session = self._session, None
+        if session is not None:
+            session.close()
+
+    def _connected(self) -> _Session:
+        if not (self.server.command or self.server.url):
+            raise ToolError(f"The MCP server {self.server.name} is not in a file that {SERVERS_FILE} names.")
+        with self._lock:
+            if self._session is not None and self._session.alive:
+                return self._session
+            stale, self._session = self._session, None
+            if stale is not None:
+                stale.close()
+            session = _Session(self.server)
+            try:
+                _wait(session.opened(), START_SECONDS + GRACE_SECONDS)
+            except TimeoutError as error:
+                session.close()
+                raise ToolError(f"The server {self.server.name} did not start within {START_SECONDS:g} s.") from error
+            except _Dead as error:
+                session.close()
+                raise ToolError(f"The server {self.server.name} cannot be used: {error}.") from error
+            self._session = session
+            weakref.finalize(self, session.stop)  # for those whom nobody closes
+            return session
+
+    def _drop(self, session: _Session) -> None:
+        with self._lock:
+            if self._session is session:
+                self._session = None
+        session.stop()
+
+
+_shared: dict[ServerConfig, Connection] = {}
+_sharing = threading.Lock()
+
+
+def connect(server: ServerConfig) -> Connection:
+    """A connection to the server; the one of this process if it is shared."""
+    if not server.shared:
+        return Connection(server)
+    with _sharing:
+        return _shared.setdefault(server, Connection(server))
+
+
+# ------------------------------------------------------------------ in the loop
+
+
+class _Dead(Exception):
+    """The server is gone, or never came; the message says why."""
+
+
+class _Session:
+    """A session with a server, held open by one task of the loop."""
+
+    def __init__(self, server: ServerConfig) -> None:
+        self._server = server
+        self._ready: Future[None] = Future()
+        self._client: Any = None
+        self._stop: asyncio.Event | None = None
+        self.offered: list[dict[str, Any]] = []
+        self._closed = False
+        self._process = os.getpid()
+        self._held = _submit(self._hold())
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be asked; a forked process has no part in its parent's sessions."""
+        return not self._closed and self._process == os.getpid()
+
+    async def opened(self) -> None:
+        """Wait until the server has said what it offers."""
+        await asyncio.wrap_future(self._ready)
+
+    async def call(self, tool: str, arguments: dict[str, Any], seconds: float) -> tuple[str, bool]:
+        """As `Connection.call`."""
+        from mcp import MCPError  # noqa: PLC0415 (the loop runs only where it is installed)
+
+        try:
+            result = await asyncio.wait_for(self._client.call_tool(tool, arguments), seconds)
+        except MCPError as error:
+            if "closed" not in str(error).lower():
+                return str(error), True
+            self._closed = True
+            raise _Dead("the connection was closed") from error
+        except (TimeoutError, asyncio.CancelledError):
+            raise
+        except Exception as error:  # whatever a transport raises: the server cannot be talked to
+            self._closed = True
+            raise _Dead(_reason(error)) from error
+        return _text(result), bool(result.is_error)
+
+    def stop(self) -> None:
+        """Let go of the server, and do not wait for its end."""
+        self._closed = True
+        if self._process != os.getpid():
+            return
+        if self._stop is not None:
+            _loop().call_soon_threadsafe(self._stop.set)
+        else:
+            self._held.cancel()
+
+    def close(self) -> None:
+        """Let go of the server; a process that does not end by itself is killed."""
+        self.stop()
+        if self._process != os.getpid():
+            return
+        with contextlib.suppress(Exception):  # it is over either way
+            self._held.result(CLOSE_SECONDS)
+
+    async def _hold(self) -> None:
+        """Open the session, keep it until it is to stop, and close it: a task has to do all three."""
+        self._stop = asyncio.Event()
+        try:
+            async with _client(self._server, self._ended) as client:
+                self._client = client
+                self.offered = await asyncio.wait_for(_offered(client), START_SECONDS)
+                self._ready.set_result(None)
+                await self._stop.wait()
+        except Exception as error:  # noqa: BLE001 (whatever a server does to its session ends this session only)
+            if not self._ready.done():
+                dead = TimeoutError() if isinstance(error, TimeoutError) else _Dead(_reason(error))
+                self._ready.set_exception(dead)
+        finally:
+            self._closed = True
+
+    def _ended(self) -> None:
+        self._closed = True
+
+
+def _client(server: ServerConfig, ended: Callable[[], None]) -> Any:
+    """The maintained client, with the transport of the server; `ended` is called when a process of ours ends."""
+    try:
+        import mcp  # noqa: PLC0415 (not every engine uses it)
+        from mcp.client.stdio import stdio_client  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingDependency("An MCP server", ["mcp>=2"]) from error
+    if server.command:
+        parameters = mcp.StdioServerParameters(
+            command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd
+        )
+        transport: Any = _watched(stdio_client(parameters, errlog=_nowhere()), ended)
+    elif server.sse:
+        from mcp.client.sse import sse_client  # noqa: PLC0415
+
+        transport = sse_client(server.url, headers=dict(server.headers))
+    else:
+        import httpx2  # noqa: PLC0415 (comes with mcp)
+        from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415
+
+        http = httpx2.AsyncClient(headers=dict(server.headers), timeout=START_SECONDS, trust_env=False)
+        transport = streamable_http_client(server.url, http_client=http)
+    return mcp.Client(transport, read_timeout_seconds=None, cache=None)
+
+
+@contextlib.asynccontextmanager
+async def _watched(transport: Any, ended: Callable[[], None]) -> AsyncIterator[tuple[Any, Any]]:
+    """The same transport, which says when the server has nothing more to say: it is then started again in time."""
+    import anyio  # noqa: PLC0415 (comes with mcp)
+
+    async with transport as (read, write):
+        onward, received = anyio.create_memory_object_stream[Any](0)
+
+        async def pass_on() -> None:
+            with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+                async with onward:
+                    async for message in read:
+                        await onward.send(message)
+            ended()
+
+        async with anyio.create_task_group() as tasks, received:
+            tasks.start_soon(pass_on)
+            yield received, write
+            tasks.cancel_scope.cancel()
+
+
+async def _offered(client: Any) -> list[dict[str, Any]]:
+    offered: list[dict[str, Any]] = []
+    cursor = None
+    while True:
+        page = await client.list_tools(cursor=cursor)
+        offered += [
+            {"name": one.name, "description": one.description or "", "parameters": one.input_schema}
+            for one in page.tools
+        ]
+        cursor = page.next_cursor
+        if cursor is None:
+            return offered
+
+
+def _text(result: Any) -> str:
+    """The texts of an answer; what is no text is named."""
+    parts = [part.text if part.type == "text" else f"[{part.type}]" for part in result.content]
+    if not parts and result.structured_content is not None:
+        return json.dumps(result.structured_content, ensure_ascii=False)
+    return "\n".join(parts)
+
+
+def _reason(error: BaseException) -> str:
+    """The innermost of grouped errors, in words."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return str(error) or type(error).__name__
+
+
+# ------------------------------------------------------------------ the loop
+
+
+class _Runner:
+    """The event loop of this process and its thread."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, name="mcp", daemon=True)
+        self.thread.start()
+
+    def stop(self) -> None:
+        """End what still runs, then the loop."""
+        with contextlib.suppress(Exception):  # the process ends anyway
+            asyncio.run_coroutine_threadsafe(_cancel_all(), self.loop).result(CLOSE_SECONDS)
+        self.loop.call_soon_threadsafe(self.loop.stop)
+
+
+_runner: _Runner | None = None
+_starting = threading.Lock()
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    global _runner  # noqa: PLW0603 (one for each process)
+    with _starting:
+        if _runner is None:
+            _runner = _Runner()
+            atexit.register(_runner.stop)
+        return _runner.loop
+
+
+def _submit(work: Coroutine[Any, Any, T]) -> Future[T]:
+    return asyncio.run_coroutine_threadsafe(work, _loop())
+
+
+def _wait(work: Coroutine[Any, Any, T], seconds: float) -> T:
+    """What the coroutine gives, waited for in another thread than the loop's.
+
+    Raises:
+        TimeoutError: after so many seconds; it is then cancelled.
+    """
+    future = _submit(work)
+    try:
+        return future.result(seconds)
+    except TimeoutError:
+        future.cancel()
+        raise
+
+
+async def _cancel_all() -> None:
+    tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _nowhere() -> Any:
+    """Where servers write what they log."""
+    return open(os.devnull, "w")
+
+
+def _forget() -> None:
+    """A forked process has a loop of its own."""
+    global _runner  # noqa: PLW0603 (as above)
+    _runner = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

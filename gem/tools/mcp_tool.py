@@ -1,0 +1,199 @@
+"""Tools of MCP servers, started as commands or reached over HTTP (https://modelcontextprotocol.io)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from gem.errors import InvalidArgument, ToolError
+from gem.tools.calls import find_calls
+from gem.tools.mcp_config import SERVERS_FILE, ServerConfig, check_commands, read_config, registered_servers
+from gem.tools.mcp_servers import Connection, connect
+from gem.tools.schema import Function
+from gem.tools.tool import BaseTool, Call, Output
+
+TIMEOUT = 30.0
+"""Seconds for a call, as in GEM."""
+
+
+class MCPTool(BaseTool):
+    """All tools of one or several MCP servers.
+
+    Each tool has connections of its own, made when they are first needed and kept until `close`: what a server
+    remembers is not shared between environments, except for servers that are said to remember nothing (`"shared": true`
+    in their configuration). Where there are several servers, the name of each stands before its tools:
+    `time_convert_time`.
+
+    Args:
+        config: the URL of a server, or a configuration as MCP clients share it (see `gem.tools.mcp_config`).
+        auth: a bearer token, for a URL.
+        headers: further headers, for a URL.
+        execution_timeout: seconds for one call.
+        allow: commands that may be started, besides those in `GEM_MCP_COMMANDS`.
+        fresh: start the servers anew for every episode, where they remember things.
+        num_workers: accepted as GEM's scripts pass it; without effect.
+
+    Raises:
+        InvalidArgument: if the configuration cannot be read, names no server, or names a command that is not allowed.
+    """
+
+    name: ClassVar[str] = "mcp"
+    tool_type: ClassVar[str] = "mcp"
+    told_from_outside = True
+
+    def __init__(
+        self,
+        config: str | Mapping[str, Any] | Sequence[ServerConfig],
+        auth: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        execution_timeout: float = TIMEOUT,
+        allow: Sequence[str] = (),
+        fresh: bool = False,
+        num_workers: int = 1,
+    ) -> None:
+        super().__init__(num_workers)
+        if isinstance(config, str):
+            bearer = {"Authorization": f"Bearer {auth}"} if auth else {}
+            config = {"url": config, "headers": {**(headers or {}), **bearer}}
+        elif auth or headers:
+            raise InvalidArgument("auth and headers belong to a URL; a configuration has its own headers.")
+        if execution_timeout <= 0:
+            raise InvalidArgument(f"execution_timeout is more than 0 s, not {execution_timeout!r}.")
+        if isinstance(config, Mapping):
+            servers = read_config(config)
+            check_commands(servers, allow)
+        else:
+            servers = list(config)  # by name, from the file
+        self.execution_timeout, self.fresh = execution_timeout, fresh
+        self._connections = {server.name: connect(server) for server in servers}
+        self._places: dict[str, tuple[Connection, str]] | None = None
+        self._offered: list[Function] = []
+        self._used = False
+
+    @classmethod
+    def from_url(
+        cls, url: str, auth: str | None = None, headers: Mapping[str, str] | None = None, **kwargs: Any
+    ) -> Self:
+        """The tools of a server over HTTP, as GEM has it."""
+        return cls(url, auth, headers, **kwargs)
+
+    @classmethod
+    def from_config_file(cls, config_path: str | Path, **kwargs: Any) -> Self:
+        """The tools of the servers in a file.
+
+        Raises:
+            InvalidArgument: if it cannot be read.
+        """
+        try:
+            return cls(json.loads(Path(config_path).read_text()), **kwargs)
+        except (OSError, ValueError) as error:
+            raise InvalidArgument(f"{config_path} is no configuration of MCP servers: {error}.") from error
+
+    @classmethod
+    def from_local_command(cls, server_params: Mapping[str, Any], name: str = "default", **kwargs: Any) -> Self:
+        """The tools of a server that a command starts: `{"command": ..., "args": [...]}`."""
+        return cls({"mcpServers": {name: dict(server_params)}}, **kwargs)
+
+    @classmethod
+    def from_multi_server(cls, servers: Mapping[str, str], **kwargs: Any) -> Self:
+        """The tools of several servers over HTTP: name to URL."""
+        return cls({"mcpServers": {name: {"url": url} for name, url in servers.items()}}, **kwargs)
+
+    # ------------------------------------------------------------------ as a tool
+
+    def reset(self) -> None:
+        """As `BaseTool.reset`; the servers are started anew if that was asked for."""
+        if self.fresh and self._used:
+            self.close()
+        self._used = False
+        self._listed()
+
+    def functions(self) -> list[Function]:
+        """As `BaseTool.functions`: what the servers offer, by name.
+
+        Raises:
+            ToolError: if a server cannot be reached.
+        """
+        self._listed()
+        return self._offered
+
+    def get_available_tools(self) -> list[dict[str, Any]]:
+        """The same as GEM gives it: `name`, `description` and `parameters` of each."""
+        return [dict(one["function"]) for one in self.functions()]
+
+    def call(self, function: str, arguments: Mapping[str, Any]) -> Output:
+        """As `BaseTool.call`."""
+        try:
+            places = self._listed()
+            if function not in places:
+                raise ToolError(f"There is no tool {function!r:.80}; there is {', '.join(sorted(places))}.")
+            self._used = True
+            connection, name = places[function]
+            return Output(*connection.call(name, arguments, self.execution_timeout))
+        except ToolError as error:
+            return Output(str(error), error=True)
+
+    def find(self, action: str) -> Call | None:
+        """As `BaseTool.find`: the first `<tool_call>`."""
+        return next(iter(find_calls(action)), None)
+
+    def told(self, output: str) -> str:
+        """As `BaseTool.told`, in GEM's form."""
+        return f"\n<tool_response>\n{output}\n</tool_response>\n"
+
+    def instruction_string(self) -> str:
+        """As `BaseTool.instruction_string`."""
+        functions = "\n".join(json.dumps(one, ensure_ascii=False) for one in self.functions())
+        return (
+            "Tools by name: write\n<tool_call>\n<tool_name>the name</tool_name>\n<arguments>\n"
+            '{"argument": "value"}\n</arguments>\n</tool_call>\nwith the arguments as JSON; the output comes back '
+            f"between <tool_response> and </tool_response>. There are, one a line:\n<tools>\n{functions}\n</tools>"
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """As `BaseTool.settings`: the servers' names alone, for commands and headers belong to this machine."""
+        given: dict[str, Any] = {"servers": list(self._connections)} if self._connections else {}
+        if self.execution_timeout != TIMEOUT:
+            given["execution_timeout"] = self.execution_timeout
+        return given | ({"fresh": True} if self.fresh else {})
+
+    def close(self) -> None:
+        """As `BaseTool.close`."""
+        for connection in self._connections.values():
+            if not connection.server.shared:
+                connection.close()
+
+    def _listed(self) -> dict[str, tuple[Connection, str]]:
+        """Where each function is; the servers are asked once."""
+        if self._places is None:
+            places: dict[str, tuple[Connection, str]] = {}
+            offered: list[Function] = []
+            for server, connection in self._connections.items():
+                for one in connection.tools():
+                    name = f"{server}_{one['name']}" if len(self._connections) > 1 else one["name"]
+                    places[name] = connection, one["name"]
+                    described = {"name": name, "description": one["description"], "parameters": one["parameters"]}
+                    offered.append(Function(type="function", function=described))  # type: ignore[typeddict-item]
+            if not self._connections:
+                raise ToolError(f"No MCP server is registered: {SERVERS_FILE} names a file with them.")
+            if not places:
+                raise ToolError(f"The MCP servers {', '.join(self._connections)} offer no tools.")
+            self._offered = sorted(offered, key=lambda one: one["function"]["name"])
+            self._places = places
+        return self._places
+
+
+def registered(servers: Sequence[str] = (), execution_timeout: float = TIMEOUT, fresh: bool = False) -> MCPTool:
+    """The tools of servers in the file that `GEM_MCP_SERVERS` names; of all of them if none is named.
+
+    This is what records and specifications can ask for: names, and never a command or an address. A name that is not
+    in the file is an error only when the server is used, so that records can be looked at where it is not known.
+
+    Raises:
+        InvalidArgument: if the file cannot be read.
+    """
+    known = registered_servers()
+    chosen = [known.get(name, ServerConfig(name)) for name in servers or known]
+    return MCPTool(chosen, execution_timeout=execution_timeout, fresh=fresh)

@@ -1,0 +1,257 @@
+"""Trainings on the web: the form, what a page shows, who may change what, and what survives a lost lease."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django.fixtures import Settings
+
+import gem.training
+from apps.accounts.models import User
+from apps.agents.models import Agent
+from apps.agents.players import player
+from apps.jobs import leases
+from apps.jobs import operations as jobs
+from apps.jobs.errors import LeaseLost, NotYours, TooManyJobs
+from apps.jobs.leases import Claim
+from apps.jobs.models import Checkpoint, Job, Point
+from apps.jobs.topics import JobTopic
+from apps.jobs.training import compare, operations, records
+from apps.jobs.training.records import Kept
+from gem.agents import make_agent
+from gem.rollout import Slot, rollout
+from gem.training.run_folder import number
+from gem.training.spec import TrainingSpec, read_spec
+
+ENV_ID = "game:GuessTheNumber-v0-easy"
+NANO_BASE = Path(gem.training.__file__).parent / "models" / "nano-base"
+
+
+@pytest.fixture
+def ada(db: None, settings: Settings, tmp_path: Path) -> User:
+    settings.RUNS_DIR = tmp_path
+    for kind in ("random", "expert", "human"):
+        Agent.objects.get_or_create(slug=kind, defaults={"name": kind, "kind": kind, "colour": 8})
+    return User.objects.create_user("ada")
+
+
+@pytest.fixture
+def as_ada(ada: User, client: Client) -> Client:
+    client.force_login(ada)
+    return client
+
+
+def small(**more: Any) -> TrainingSpec:
+    return read_spec({"env_id": ENV_ID, "updates": 10, "episodes": 16, **more})
+
+
+def claimed(job: Job) -> Claim:
+    """What a worker that trains it holds."""
+    claim = leases.claim(Job.Kind.TRAINING)
+    assert claim is not None
+    assert claim.job_id == job.pk
+    return claim
+
+
+def row(update: int, success: float = 0.5) -> dict[str, Any]:
+    """A point as the engine writes it."""
+    told = {"return": 0.7, "invalid": 0.01, "entropy": 0.4, "turns_per_second": 900.0, "seconds_learner": 0.6}
+    return {
+        "update": update,
+        "seconds": 1.5 * update,
+        "turns": 60 * update,
+        "episodes": 16 * update,
+        "success": success,
+        **told,
+    }
+
+
+def trained(job: Job, updates: int = 4) -> Claim:
+    """Some updates, kept episodes and a checkpoint, written as a worker does."""
+    claim = claimed(job)
+    records.record_points(claim, [row(update, update / 10) for update in range(1, updates + 1)])
+    episodes = list(rollout(make_agent("random"), [Slot(i, ENV_ID, 5 + i // 2) for i in range(4)], num_envs=4))
+    records.record_samples(claim, [Kept(updates, one.identity.seed - 5, one) for one in episodes])
+    exams = list(rollout(make_agent("expert"), [Slot(i, ENV_ID, i) for i in range(3)], num_envs=3))
+    records.record_samples(claim, [Kept(updates, one.identity.seed, one, exam=True) for one in exams])
+    place = records.folder_of(job.pk) / "checkpoints" / number(updates)
+    place.parent.mkdir(parents=True)
+    shutil.copytree(NANO_BASE, place)
+    card = json.loads((place / "card.json").read_text("utf-8"))
+    (place / "card.json").write_text(json.dumps({**card, "update": updates, "env_id": ENV_ID}), "utf-8")
+    records.record_checkpoint(claim, place)
+    return claim
+
+
+def test_a_recipe_becomes_a_training_and_an_agent(as_ada: Client, ada: User) -> None:
+    form = as_ada.get("/jobs/train/").content.decode()
+    assert 'name="recipe" value="guess-easy" checked' in form
+    answer = as_ada.post("/jobs/train/", {"recipe": "guess-easy", "updates": "7", "name": "my first"})
+    job = Job.objects.get()
+    assert (answer.status_code, answer["Location"]) == (302, job.get_absolute_url())
+    assert (job.kind, job.owner, job.spec["updates"], job.spec["recipe"]) == ("training", ada, 7, "guess-easy")
+    assert (job.agent.kind, job.agent.name, job.agent.owner) == ("checkpoint", "my first", ada)
+    assert job.shards.get().count == 7
+
+
+def test_a_refused_field_says_what_to_do_and_keeps_the_rest(as_ada: Client) -> None:
+    answer = as_ada.post("/jobs/train/", {"recipe": "guess-easy", "updates": "-3", "name": "kept"})
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert "greater than or equal to 1" in page
+    assert 'value="kept"' in page
+    answer = as_ada.post("/jobs/train/", {"recipe": "guess-easy", "more": "{not json"})
+    assert "Write other settings as JSON" in answer.content.decode()
+    assert not Job.objects.exists()
+
+
+def test_several_seeds_and_all_algorithms_are_one_comparison(as_ada: Client) -> None:
+    sent = {"recipe": "guess-easy", "seeds": "3", "all_algorithms": "1", "updates": "5"}
+    answer = as_ada.post("/jobs/train/", sent)
+    assert answer["Location"].startswith("/jobs/compare/?job=")
+    specs = [job.spec for job in Job.objects.all()]
+    assert {(spec["algorithm"], spec["seed"]) for spec in specs} == {
+        (name, seed) for name in ("reinforce", "rebn", "grpo", "ppo") for seed in range(3)
+    }
+    page = as_ada.get(answer["Location"]).content.decode()
+    assert "12 trainings beside each other" in page
+    assert "There is nothing to compare yet" in page
+
+
+def test_nobody_has_more_trainings_than_one_person_may(ada: User, settings: Settings) -> None:
+    settings.TRAININGS_PER_USER = 1
+    operations.submit(ada, small())
+    with pytest.raises(TooManyJobs, match="one person may have 1"):
+        operations.submit(ada, small())
+
+
+def test_the_page_shows_curves_episodes_and_checkpoints(client: Client, ada: User) -> None:
+    job = operations.submit(ada, small(recipe="guess-easy"))
+    trained(job)
+    page = client.get(job.get_absolute_url()).content.decode()
+    assert "40.0 %" in page
+    assert "random 32 %" in page
+    assert page.count('<tbody><tr><td class="num">5<br>') == 1, "episodes of one seed stand together"
+    assert "2 tries" in page
+    assert "Seed 0 then and now" in page
+    checkpoint = Checkpoint.objects.get(job=job)
+    assert checkpoint.agent.name in page
+    assert (checkpoint.success, checkpoint.agent.listed) == (0.4, False)
+    curves = client.get(f"{job.get_absolute_url()}curves.json?after=2").json()
+    assert (curves["update"], curves["success"], curves["last"]) == ([3, 4], [0.3, 0.4], 4)
+    part = client.get(f"{job.get_absolute_url()}updates/4/?seed=2").content.decode()
+    assert "Seed 2 then and now" in part
+
+
+def test_a_page_that_is_open_hears_of_updates(client: Client, ada: User) -> None:
+    job = operations.submit(ada, small())
+    claim = trained(job)
+    job.refresh_from_db()
+    seq = job.seq
+    records.record_points(claim, [row(5, 0.9)])
+    events = JobTopic().events(job.pk, seq, "first")
+    assert len(events) == 1
+    assert "90.0 %" in events[0].html
+    assert 'id="facts"' in events[0].html
+    assert "update 5: success 90.0%" in events[0].html
+
+
+def test_an_update_made_again_is_there_once(ada: User) -> None:
+    job = operations.submit(ada, small())
+    claim = trained(job)
+    records.record_points(claim, [row(3, 0.9), row(4, 0.95)])
+    assert list(job.points.values_list("update", flat=True)) == [1, 2, 3, 4]
+    assert Point.objects.get(job=job, update=4).data["success"] == 0.95
+    episodes = list(rollout(make_agent("random"), [Slot(0, ENV_ID, 9)], num_envs=1))
+    records.record_samples(claim, [Kept(4, 0, episodes[0])])
+    assert job.samples.filter(update=4, exam=False).count() == 1
+    assert job.samples.filter(update=4, exam=True).count() == 3
+
+
+def test_a_worker_that_lost_its_lease_writes_nothing(ada: User) -> None:
+    job = operations.submit(ada, small())
+    claim = trained(job)
+    operations.pause(job.pk, ada)
+    with pytest.raises(LeaseLost):
+        records.record_points(claim, [row(5)])
+    with pytest.raises(LeaseLost):
+        records.finish(claim)
+    assert job.points.count() == 4
+    operations.resume(job.pk, ada)
+    again = claimed(job)
+    records.record_points(again, [row(5)])
+    assert job.points.count() == 5
+
+
+def test_only_its_owner_changes_a_training(client: Client, ada: User) -> None:
+    job = operations.submit(ada, small())
+    eve = User.objects.create_user("eve")
+    for change in (operations.pause, operations.resume):
+        with pytest.raises(NotYours):
+            change(job.pk, eve)
+    with pytest.raises(NotYours):
+        operations.extend(job.pk, eve, 5)
+    client.force_login(eve)
+    assert "Pause" not in client.get(job.get_absolute_url()).content.decode()
+    with pytest.raises(operations.Unfit, match="only one that was paused"):
+        operations.resume(job.pk, ada)
+
+
+def test_one_that_is_done_can_have_more_updates(ada: User) -> None:
+    job = operations.submit(ada, small(updates=4))
+    records.finish(trained(job))
+    assert Job.objects.get(pk=job.pk).state == Job.State.DONE
+    operations.extend(job.pk, ada, 6)
+    job = Job.objects.get(pk=job.pk)
+    assert (job.state, job.spec["updates"], job.shards.get().count) == (Job.State.QUEUED, 10, 10)
+    assert claimed(job).request["updates"] == 10
+
+
+def test_a_fork_goes_on_from_a_checkpoint_of_somebody_else(as_ada: Client, ada: User) -> None:
+    eve = User.objects.create_user("eve")
+    records.finish(trained(operations.submit(eve, small(updates=4))))
+    parent = Checkpoint.objects.get()
+    address = f"/jobs/train/?parent={parent.job_id}&parent_update={parent.update}"
+    assert "It goes on after update 4" in as_ada.get(address).content.decode()
+    sent = {"parent": parent.job_id, "parent_update": "4", "env_id": ENV_ID, "updates": "4"}
+    assert "ask for more updates" in as_ada.post("/jobs/train/", sent).content.decode()
+    as_ada.post("/jobs/train/", {**sent, "updates": "9", "learning_rate": "0.0001"})
+    fork = Job.objects.get(owner=ada)
+    assert (fork.parent, fork.parent_update, fork.spec["learning_rate"]) == (parent.job, 4, 0.0001)
+    assert "update 4" in as_ada.get(fork.get_absolute_url()).content.decode()
+
+
+def test_a_checkpoint_can_be_downloaded_evaluated_and_played(client: Client, ada: User) -> None:
+    pytest.importorskip("torch", reason="policies need torch, which `make test` installs")
+    job = operations.submit(ada, small())
+    trained(job)
+    answer = client.get(f"{job.get_absolute_url()}checkpoints/4.zip")
+    names = zipfile.ZipFile(io.BytesIO(answer.content)).namelist()
+    assert {Path(name).name for name in names} >= {"model.safetensors", "config.json", "tokenizer.json", "card.json"}
+    checkpoint = Checkpoint.objects.get(job=job)
+    assert jobs.find_agent(ada, checkpoint.agent.slug) == checkpoint.agent
+    here = player(checkpoint.agent)
+    episode = next(iter(rollout(here, [Slot(0, ENV_ID, 3)], num_envs=1)))
+    assert episode.turn_count >= 1
+    assert not episode.failure
+
+
+def test_arms_differ_in_more_than_the_seed_and_an_order_needs_intervals_apart(ada: User) -> None:
+    for algorithm, base in (("rebn", 0.8), ("reinforce", 0.1)):
+        for seed in range(3):
+            job = operations.submit(ada, small(algorithm=algorithm, seed=seed, updates=4))
+            claim = claimed(job)
+            records.record_points(claim, [row(update, base + 0.01 * seed) for update in range(1, 5)])
+            records.finish(claim)
+    found = compare.arms(list(Job.objects.all()))
+    assert [(arm.label, len(arm.jobs)) for arm in found] == [("ReBN", 3), ("REINFORCE", 3)]
+    assert compare.verdict(found).startswith("ReBN solved more than REINFORCE at the end")
+    one = compare.arms(list(Job.objects.filter(spec__seed=0)))
+    assert "one seed shows no spread" in compare.verdict(one)

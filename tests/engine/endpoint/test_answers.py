@@ -1,0 +1,78 @@
+"""What counts as the action of an answer, and what as its reasoning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gem.agents.endpoint import EndpointAgent
+from gem.agents.endpoint.answer import Answer
+from gem.rollout import Slot, rollout
+
+HARD = "game:GuessTheNumber-v0-hard"
+
+
+@pytest.mark.parametrize(
+    ("text", "action", "reasoning"),
+    [
+        ("<think>So.</think>\n\n\\boxed{5}", "\\boxed{5}", "So."),
+        ("So.</think>\\boxed{5}", "\\boxed{5}", "So."),
+        ("<think>cut off", "", "cut off"),
+        ("  <think>a</think> b <think>c</think> d", "d", "a b <think>c".replace("<think>", "")),
+        ("plain", "plain", ""),
+        ("I <think> it is \\boxed{5}", "I <think> it is \\boxed{5}", ""),
+        ("", "", ""),
+    ],
+)
+def test_think_blocks_are_reasoning(text: str, action: str, reasoning: str) -> None:
+    answer = Answer(text=text)
+    assert answer.parted() == (action, reasoning)
+
+
+@pytest.mark.parametrize(
+    ("model", "action", "note"),
+    [
+        ("thinks", "\\boxed{5}", "Five is in the middle."),
+        ("thought", "\\boxed{5}", "Five, I think."),
+        ("reasons", "\\boxed{5}", "The field has another name."),
+        ("nul", "\\boxed{5}\u2400\ufffd", None),
+        ("cut-off", "", "Where was I"),
+        ("nothing", "", None),
+    ],
+)
+@pytest.mark.parametrize("stream", [True, False])
+def test_each_way_to_answer_is_understood(
+    agent_of: Callable[..., EndpointAgent], model: str, action: str, note: str | None, stream: bool
+) -> None:
+    (record,) = rollout(agent_of(model, stream=stream), [Slot(0, HARD, 3)])
+    assert record.turns[0].action.replace("\ufffd" * 3, "\ufffd") == action
+    assert record.turns[0].extra.get("note") == note
+    assert (record.turns[0].extra.get("finish") == "length") is (action == "")
+
+
+def test_of_an_endless_answer_the_end_counts(agent_of: Callable[..., EndpointAgent]) -> None:
+    (record,) = rollout(agent_of("long"), [Slot(0, HARD, 3)])
+    assert len(record.turns[0].action.encode()) == 64 * 1024
+    assert record.turns[0].action.endswith("x\\boxed{5}")
+    assert record.turns[0].extra["finish"] == "too long"
+
+
+def test_answers_in_parts_are_put_together() -> None:
+    answer = Answer()
+    answer.add({"choices": [{"message": {"content": [{"type": "text", "text": "a"}, {"type": "odd"}, "b"]}}]})
+    assert answer.text == "a"
+
+
+@pytest.mark.parametrize("data", [{}, {"choices": 1}, {"choices": ["x"]}, {"choices": [{"message": 3}]},
+                                  {"choices": [{"message": {"tool_calls": [3]}}]}])  # fmt: skip
+def test_what_is_no_completion_is_refused(data: dict[str, object]) -> None:
+    with pytest.raises(ValueError):
+        Answer().add(data)
+
+
+def test_counts_that_cannot_be_are_not_believed() -> None:
+    answer = Answer()
+    usage = {"prompt_tokens": -1, "completion_tokens": 10**40, "completion_tokens_details": {"reasoning_tokens": "7"}}
+    answer.add({"choices": [{"message": {}}], "usage": usage})
+    assert tuple(answer.usage) == (0, 0, 0)

@@ -1,0 +1,32 @@
+"""Sandbox tests run at every level that this machine has; the others are skipped with the reason."""
+
+import functools
+from collections.abc import Iterator
+
+import pytest
+
+from gem.sandbox import Level, ladder
+from gem.sandbox.pool import Pool
+
+
+@functools.cache
+def tried(level: Level) -> ladder.Probe:
+    """What trying a level said, once for the session."""
+    return ladder.probe(level)
+
+
+@pytest.fixture(params=["full", "landlock"], scope="session")
+def level(request: pytest.FixtureRequest) -> Level:
+    """Each level in turn."""
+    found = tried(request.param)
+    if not found.ok:
+        pytest.skip(f"no level {request.param} here: {found.said}")
+    return found.level
+
+
+@pytest.fixture(scope="session")
+def pool(level: Level) -> Iterator[Pool]:
+    """Two sandboxes of the level."""
+    made = Pool(level, 2)
+    yield made
+    made.close()

@@ -1,0 +1,104 @@
+"""Code in the sandbox gets at nothing of the host, at any level."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from gem.sandbox import Limits
+from gem.sandbox.pool import Pool
+from tests.engine.sandbox.attacks import ATTACKS, SECRET, Attack
+
+NAMES = [attack.name for attack in ATTACKS]
+TRIED_OUTSIDE = [attack for attack in ATTACKS if attack.harmless and (os.geteuid() == 0 or not attack.root)]
+
+
+@pytest.fixture(autouse=True)
+def secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Something in our environment that code must not see."""
+    monkeypatch.setenv(SECRET, "hidden")
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=NAMES)
+def test_an_attack_does_not_get_out(pool: Pool, attack: Attack) -> None:
+    result = pool.run(attack.program)
+    assert "OPEN" not in result.stdout
+    assert result.stdout == "done\n" or result.status == "killed", result.stderr
+
+
+@pytest.mark.parametrize("attack", TRIED_OUTSIDE, ids=[attack.name for attack in TRIED_OUTSIDE])
+def test_the_same_attack_works_without_a_sandbox(attack: Attack, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", attack.program]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert "OPEN" in found.stdout, found.stderr
+
+
+def test_a_signal_to_its_group_ends_nobody_but_the_code(pool: Pool) -> None:
+    # A process namespace alone does not stop this one: the group is inherited from outside.
+    pool.run("import os, signal\nos.kill(0, signal.SIGKILL)")
+    assert pool.run("print('next')").stdout == "next\n"
+
+
+def test_a_signal_to_everybody_ends_nobody_but_the_code(pool: Pool) -> None:
+    pool.run("import os, signal\nfor pid in (-1, 1, 2, os.getppid(), os.getpid()):\n    os.kill(pid, signal.SIGKILL)")
+    assert pool.run("print('next')").stdout == "next\n"
+
+
+def test_a_few_threads_are_allowed_and_hundreds_are_not(pool: Pool) -> None:
+    start = (
+        "import threading, time\nthreading.stack_size(64 << 10)\n"
+        "for n in range({}): threading.Thread(target=time.sleep, args=(0.5,)).start()\nprint('started')"
+    )
+    assert pool.run(start.format(8)).stdout == "started\n"
+    many = pool.run(start.format(500))
+    assert many.stdout == ""
+    assert many.status in ("error", "killed")  # the kernel refuses, or it is counted
+
+
+def test_a_daemon_thread_does_not_outlive_its_run(pool: Pool) -> None:
+    endless = "import threading\ndef spin():\n    while True: open('mark', 'w').close()\n"
+    left = pool.run(endless + "threading.Thread(target=spin, daemon=True).start()\nprint('left')")
+    assert left.stdout == "left\n"
+    assert pool.run("import os, time\ntime.sleep(0.1)\nprint(os.listdir('.'))").stdout == "[]\n"
+
+
+def test_nothing_of_a_run_is_left_for_the_next_one(pool: Pool) -> None:
+    leave = (
+        "import builtins, math, os, sys\nbuiltins.left = math.left = sys.left = 1; os.environ['LEFT'] = '1'\n"
+        "open('left', 'w').write('x'); os.mkdir('deep'); open('deep/x', 'w')"
+    )
+    look = (
+        "import builtins, math, os, sys\n"
+        "print(os.listdir('.'), *(hasattr(m, 'left') for m in (builtins, math, sys)), 'LEFT' in os.environ)"
+    )
+    assert pool.run(leave).ok
+    assert pool.run(look).stdout == "[] False False False False\n"
+
+
+def test_code_does_not_find_our_modules_nor_its_neighbours(pool: Pool) -> None:
+    look = (
+        "import sys\nprint([name for name in sys.modules if name.split('.')[0] in ('gem', 'inside', 'apps', 'django')])"
+    )
+    assert pool.run(look).stdout == "[]\n"
+    assert pool.run("import gem").status == "error"
+
+
+def test_hostile_and_honest_runs_beside_each_other(pool: Pool) -> None:
+    hostile = [
+        "import os\nos.kill(0, 9)\nwhile True: pass", "while True: pass", "x = [0] * 10**10", "print('x' * 10**8)",
+        "import os\nos._exit(7)", "import ctypes\nctypes.string_at(0)", "open('big', 'wb').write(bytes(1 << 26))",
+        "import sys\nsys.setrecursionlimit(10**9)\ndef f(): f()\nf()", "raise SystemExit(3)", "import os\nos.fork()",
+    ]  # fmt: skip
+
+    def one(number: int) -> bool:
+        limits = Limits(wall_seconds=0.5 if number % 2 else 10)
+        if number % 2:
+            return not pool.run(hostile[number // 2 % len(hostile)], limits=limits).ok
+        return pool.run(f"print({number} ** 2)", limits=limits).stdout == f"{number**2}\n"
+
+    with ThreadPoolExecutor(3) as threads:
+        right = list(threads.map(one, range(80)))
+    assert [number for number, well in enumerate(right) if not well] == []

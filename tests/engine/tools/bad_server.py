@@ -1,0 +1,55 @@
+"""A small MCP server over pipes that misbehaves as its tools are told to; it needs no package.
+
+It is written against the protocol's text (https://modelcontextprotocol.io/specification/2025-06-18).
+"""
+
+import json
+import os
+import sys
+import time
+
+
+def tool(name: str) -> dict[str, object]:
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    return {"name": name, "description": f"Does {name}.", "inputSchema": schema}
+
+
+def answer(request: dict[str, object], **result: object) -> None:
+    print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
+
+
+def main() -> None:
+    remembered = 0
+    for line in sys.stdin:
+        request = json.loads(line)
+        method, params = request.get("method"), request.get("params", {})
+        if "id" not in request:
+            continue
+        if method == "initialize":
+            info = {"name": "bad", "version": "1"}
+            answer(request, protocolVersion=params["protocolVersion"], capabilities={"tools": {}}, serverInfo=info)
+        elif method == "tools/list":
+            names = ["echo", "remember", "die", "hang", "flood", "garbage", "environment", "picture", "empty"]
+            answer(request, tools=[tool(name) for name in names])
+        elif method == "tools/call":
+            name, text = params["name"], params.get("arguments", {}).get("text", "")
+            if name == "die":
+                os._exit(3)
+            if name == "hang":
+                time.sleep(600)
+            if name == "garbage":
+                print("this is no JSON", "{", "\x00\xff", sep="\n", flush=True)
+                print(json.dumps({"jsonrpc": "2.0", "id": 99999, "result": {}}), flush=True)
+            remembered += name == "remember"
+            said = {"flood": "x" * 5_000_000, "remember": str(remembered), "environment": json.dumps(dict(os.environ))}
+            content = [{"type": "text", "text": said.get(name, text)}]
+            if name == "picture":
+                content = [{"type": "image", "data": "AAAA", "mimeType": "image/png"}]
+            answer(request, content=[] if name == "empty" else content, isError=False)
+        else:
+            error = {"code": -32601, "message": "Method not found"}
+            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "error": error}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

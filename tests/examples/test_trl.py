@@ -1,0 +1,80 @@
+"""TRL trains a tiny model on our environment, on the CPU, in both of its ways; the curve rises."""
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+for package in ("torch", "transformers", "trl", "datasets"):
+    pytest.importorskip(package, reason=f"{package} is not installed; examples/README.md says how to check it")
+
+EARLY = LATE = 5
+"""Updates whose mean is compared."""
+
+
+def curve(trainer: Any, name: str) -> list[float]:
+    return [entry[name] for entry in trainer.state.log_history if name in entry]
+
+
+def mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+@pytest.mark.parametrize(
+    ("example", "reward"),
+    [("trl_rollout_func", "rewards/reward/mean"), ("trl_environment_factory", "rewards/Episode/mean")],
+)
+def test_the_curve_rises(example: str, reward: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    monkeypatch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
+    module = importlib.import_module(f"examples.{example}")
+    monkeypatch.setattr(module, "ENV_KWARGS", {})
+    trainer = module.train_tiny(seed=0, output_dir=str(tmp_path), disable_tqdm=True)
+    torch.set_num_threads(threads)
+    for name, rise in ((reward, 0.1), ("rewards/success/mean", 0.1)):
+        values = curve(trainer, name)
+        assert mean(values[-LATE:]) > mean(values[:EARLY]) + rise, (name, values)
+
+
+def test_a_group_is_one_seed_and_only_replies_are_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    from types import SimpleNamespace
+
+    from examples import trl_rollout_func as module
+    from tests.examples.scripted import expert_plays, replies, several_turns, tokenizer
+
+    tokens, seed = tokenizer(), several_turns()
+    players = [replies(seed, tokens), replies(seed, tokens)]
+
+    def generate(sequences: list[list[int]], *_: Any, num_generations: int) -> Any:
+        return [player() for player, _ in zip(players, sequences, strict=True)], None
+
+    trainer: Any = SimpleNamespace(
+        processing_class=tokens, max_completion_length=64, use_vllm=False, _generate_single_turn=generate
+    )
+    output = module.play([str(seed)] * 2, trainer)
+    actions, rewards, _ = expert_plays(seed)
+    assert output["prompt_ids"][0] == output["prompt_ids"][1]
+    assert output["completion_ids"][0] == output["completion_ids"][1]
+    said = [t for t, mask in zip(output["completion_ids"][0], output["env_mask"][0], strict=True) if mask]
+    assert tokens.decode(said) == "".join(action + tokens.eos_token for action in actions)
+    assert output["reward"] == [pytest.approx(sum(rewards))] * 2
+    assert output["success"] == [1.0, 1.0]
+
+
+def test_the_environment_answers_after_its_end_and_begins_anew() -> None:
+    from examples.trl_environment_factory import Episode
+    from tests.examples.scripted import expert_plays, several_turns
+
+    seed = several_turns()
+    actions, rewards, messages = expert_plays(seed)
+    episode = Episode()
+    for _ in range(2):
+        assert episode.reset(seed=seed, prompt=[]) == messages[0]
+        assert [episode.act(action) for action in actions] == messages[1:]
+        assert episode.get_reward() == pytest.approx(sum(rewards))
+        assert episode.act("more") == "The episode is over."
+        assert episode.get_reward() == pytest.approx(sum(rewards))

@@ -1,0 +1,35 @@
+"""Tools in the browser: the turn is accepted by the web process, and a host lets the tool answer."""
+
+import pytest
+
+from apps.agents.models import Agent
+from apps.episodes import operations
+from apps.episodes.models import Episode
+from tests.apps.play.people import Person
+from tests.live.processes import Fleet, wait_for
+
+pytest.importorskip("bm25s")
+
+SEARCH = "qa:HotpotQA-search"
+
+
+def played(episode: Episode, turns: int) -> None:
+    wait_for(lambda: episode.turns.count() == turns, f"{turns} turns", 30)
+
+
+def test_a_person_uses_a_tool_and_then_answers(fleet: Fleet, agents: dict[str, Agent]) -> None:
+    person = Person()
+    episode = person.begin(SEARCH, 3)
+    assert "&lt;search&gt;" in person.page(episode)
+    fleet.host()
+    assert person.send(episode, "<search>Carl Linnaeus</search>").status_code == 202
+    played(episode, 1)
+    page = person.page(episode)
+    assert "<code>search</code>" in page
+    assert "Doc 1(Title: " in page
+    assert person.send(episode, "<answer>nobody knows</answer>").status_code == 202
+    played(episode, 2)
+    episode.refresh_from_db()
+    assert episode.status == Episode.Status.ENDED
+    assert operations.verify(episode) is None
+    assert "</svg> search</code>" in person.page(episode)  # the replay's history

@@ -1,0 +1,174 @@
+"""Trainings in real worker processes: killed, paused, extended, forked; each update is there once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from apps.agents.models import Agent
+from apps.episodes.models import Episode, Turn
+from apps.jobs import operations
+from apps.jobs.models import Checkpoint, Job, Point, Sample
+from apps.jobs.training import operations as trainings
+from gem.training.spec import TrainingSpec, read_spec
+from tests.workers.processes import Worker, wait_until, worker
+from tests.workers.records import fresh
+
+if TYPE_CHECKING:
+    from apps.accounts.models import User
+
+pytest.importorskip("torch", reason="trainings need torch, which `make test` installs")
+Trainer = Callable[..., AbstractContextManager[Worker]]
+UPDATES = 12
+
+
+def small(**more: Any) -> TrainingSpec:
+    """A training of seconds."""
+    asked = {
+        "env_id": "game:GuessTheNumber-v0-easy",
+        "episodes": 16,
+        "updates": UPDATES,
+        "sample_every": 4,
+        "sample_episodes": 4,
+        "checkpoint_seconds": 0.0,
+        "keep_checkpoints": 1000,
+        "max_length": 256,
+    }
+    return read_spec({**asked, **more})
+
+
+@pytest.fixture
+def trainer(tmp_path: Path, settings: Any) -> Trainer:
+    """Starts a worker that trains, in a folder of the test."""
+    settings.RUNS_DIR = tmp_path / "runs"
+    return lambda **more: worker(
+        "--concurrency", "1", queues="train,reap", **{"RUNS_DIR": str(settings.RUNS_DIR), **more}
+    )
+
+
+@pytest.fixture
+def job(owner: User, trainer: Trainer) -> Job:
+    """A training in the queue."""
+    return trainings.submit(owner, small())
+
+
+def assert_whole(job: Job, updates: int = UPDATES, first: int = 1) -> None:
+    """Every update is there once, with its samples and the last checkpoint."""
+    job = fresh(job)
+    assert job.state == Job.State.DONE, job.reason
+    assert list(job.points.values_list("update", flat=True)) == list(range(first, updates + 1))
+    assert [row["update"] for row in metrics(job)] == list(range(first, updates + 1))
+    assert job.checkpoints.last() is not None
+    assert job.checkpoints.latest("update").update == updates
+    assert job.agent.weights.folder.endswith(f"{updates:06d}")
+    assert list(job.events.values_list("seq", flat=True)) == list(range(1, job.seq + 1))
+    for update in {update for update in range(first, updates + 1) if update % 4 == 0 or update == first == 1}:
+        kept = Sample.objects.filter(job=job, update=update, exam=False)
+        assert kept.count() == 4, f"update {update}"
+    for place in job.checkpoints.values_list("update", flat=True):
+        seeds = Sample.objects.filter(job=job, update=place, exam=True).values_list("episode__seed", flat=True)
+        assert sorted(seeds) == [0, 1, 2, 3, 4]
+    episodes = Episode.objects.filter(batch=job.batch_id)
+    assert sorted(episodes.values_list("slot", flat=True)) == sorted(set(episodes.values_list("slot", flat=True)))
+    assert Turn.objects.filter(episode__in=episodes).count() == sum(episodes.values_list("turn_count", flat=True))
+
+
+def metrics(job: Job) -> list[dict[str, Any]]:
+    """The points in the training's folder."""
+    from apps.jobs.training.records import folder_of
+
+    return [json.loads(line) for line in (folder_of(job.pk) / "metrics.jsonl").read_text("utf-8").splitlines()]
+
+
+def weights(job: Job) -> bytes:
+    """Of the last checkpoint."""
+    return (fresh(job).agent.weights.path / "model.safetensors").read_bytes()
+
+
+def test_a_training_leaves_its_curve_episodes_and_checkpoints(job: Job, trainer: Trainer) -> None:
+    with trainer():
+        wait_until(lambda: fresh(job).over, "the training is over")
+    assert_whole(job)
+    point = Point.objects.get(job=job, update=UPDATES)
+    assert point.data["turns"] == fresh(job).turns_done
+    latest = Checkpoint.objects.get(job=job, update=UPDATES)
+    assert latest.agent.kind == Agent.Kind.CHECKPOINT
+    assert latest.success == point.data["success"]
+    assert not latest.agent.listed
+    assert fresh(job).agent.listed
+    assert latest.agent.weights.card["env_id"] == "game:GuessTheNumber-v0-easy"
+
+
+def test_kill_9_of_everything_loses_no_update_and_the_weights_become_the_same(
+    owner: User, job: Job, trainer: Trainer
+) -> None:
+    with trainer() as doomed:
+        wait_until(lambda: Point.objects.filter(job=job, update__gte=3).exists(), "some updates are made")
+        doomed.kill()
+    assert Point.objects.filter(job=job).count() < UPDATES
+    with trainer():
+        wait_until(lambda: fresh(job).over, "the training is over", 120)
+        undisturbed = trainings.submit(owner, small())
+        wait_until(lambda: fresh(undisturbed).over, "the other training is over", 120)
+    assert_whole(job)
+    assert job.shards.get().attempt > 1
+    assert weights(job) == weights(undisturbed)
+
+
+def test_one_paused_frees_its_worker_and_goes_on(owner: User, job: Job, trainer: Trainer) -> None:
+    with trainer():
+        wait_until(lambda: Point.objects.filter(job=job, update__gte=2).exists(), "some updates are made")
+        assert trainings.pause(job.pk, owner).state == Job.State.PAUSED
+        other = trainings.submit(owner, small(updates=2))
+        wait_until(lambda: fresh(other).over, "another one had the worker meanwhile")
+        made = fresh(job).points.count()
+        assert made < UPDATES
+        assert fresh(job).state == Job.State.PAUSED
+        trainings.resume(job.pk, owner)
+        wait_until(lambda: fresh(job).over, "the training is over")
+    assert_whole(job)
+
+
+def test_one_that_is_done_can_be_extended(owner: User, job: Job, trainer: Trainer) -> None:
+    with trainer():
+        wait_until(lambda: fresh(job).over, "the training is over")
+        trainings.extend(job.pk, owner, 4)
+        wait_until(lambda: fresh(job).over, "it went on")
+    assert_whole(job, UPDATES + 4)
+
+
+def test_a_fork_goes_on_from_a_checkpoint_with_other_settings(owner: User, job: Job, trainer: Trainer) -> None:
+    with trainer():
+        wait_until(lambda: fresh(job).over, "the training is over")
+        parent = Checkpoint.objects.get(job=job, update=8)
+        fork = trainings.submit(owner, small(learning_rate=1e-4, updates=16), parent=parent)
+        wait_until(lambda: fresh(fork).over, "the fork is over")
+    assert fresh(fork).parent_id == job.pk
+    assert_whole(fork, 16, first=9)
+
+
+def test_one_that_is_cancelled_stops_with_a_checkpoint(owner: User, trainer: Trainer) -> None:
+    long = trainings.submit(owner, small(updates=5000))
+    with trainer():
+        wait_until(lambda: Point.objects.filter(job=long).exists(), "it trains")
+        operations.cancel(long.pk, owner)
+        made = fresh(long).points.count()
+        other = trainings.submit(owner, small(updates=2))
+        wait_until(lambda: fresh(other).over, "its worker is free")
+    assert fresh(long).state == Job.State.CANCELLED
+    assert made < 5000
+
+
+def test_a_training_that_cannot_go_on_says_why_and_is_not_tried_again(owner: User, trainer: Trainer) -> None:
+    broken = trainings.submit(owner, small(model="no/such-folder"))
+    with trainer():
+        wait_until(lambda: fresh(broken).over, "the training is over")
+    job = fresh(broken)
+    assert job.state == Job.State.FAILED
+    assert "no/such-folder" in job.reason
+    assert job.shards.get().attempt == 1
