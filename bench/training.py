@@ -224,7 +224,7 @@ def _logits(_folder: Path, _seeds: int) -> Row:
 
 MEASURES: Mapping[str, Callable[[Path, int], Row]] = {
     "T1": _learning("guess-easy", 0.40, 0.85, 300),
-    "T2": _learning("fifteen-easy", 0.10, 0.90, 120),
+    "T2": _learning("fifteen-easy", 0.50, 0.95, 120),
     "T3": _learning("guess-hard", 0.15, 0.30, 240),
     "T4": _algorithms,
     "T5": _speed,

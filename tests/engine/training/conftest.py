@@ -1,6 +1,8 @@
 """A bandit, and a policy that knows no more than how its actions are written."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import torch
 from gem.core import State
 from gem.draw import Mixer, choice
 from gem.envs.game import Game, Played
-from gem.registry import register
+from gem.registry import ENV_REGISTRY, register
 from gem.training.make_nano_base import Source, encode, pieces, pretrain
 from gem.training.nano import Nano, nano_config
 from gem.training.nano_tokenizer import train_tokenizer
@@ -18,7 +20,7 @@ from gem.training.policy import write_weights
 from gem.training.prompts import NanoPrompts
 
 ARMS = {"A": 0.1, "B": 0.3, "C": 1.0, "D": 0.5}
-BANDIT = "test:Bandit-v0"
+BANDIT, STUCK = "test:TrainingBandit-v0", "test:StuckBandit-v0"
 
 
 class Bandit(Game):
@@ -70,8 +72,30 @@ class Broken(Bandit):
         return super()._play(match)
 
 
-register(BANDIT, Bandit)
-register("test:Broken-v0", Broken)
+OURS = {BANDIT: Bandit, STUCK: Broken}
+
+
+def register_environments() -> list[str]:
+    """Make both known, and say which of them were not."""
+    new = [env_id for env_id in OURS if env_id not in ENV_REGISTRY]
+    for env_id in new:
+        register(env_id, OURS[env_id])
+    return new
+
+
+@contextmanager
+def registered() -> Iterator[None]:
+    """Within, both can be made; other tests look at every registered environment and shall not find them."""
+    new = register_environments()
+    yield
+    for env_id in new:
+        del ENV_REGISTRY[env_id]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def environments() -> Iterator[None]:
+    with registered():
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -79,7 +103,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a policy that pulls arms at random, made as nano-base is made."""
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("tiny")
-    found = list(pieces(Source(BANDIT, 1000, transcripts=True), 200, 0))
+    with registered():
+        found = list(pieces(Source(BANDIT, 1000, transcripts=True), 200, 0))
     prompts = NanoPrompts(train_tokenizer("".join(piece) for piece in found))
     net = Nano(nano_config(prompts.tokenizer.get_vocab_size(), hidden=32, layers=1, longest=256))
     net.initialize(torch.Generator().manual_seed(0))

@@ -1,14 +1,12 @@
 """A trained policy as an agent."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
 import gem
 from gem.agents import Request, make_agent
+from gem.agents.agent import Exchange
 from gem.errors import InvalidArgument
 from gem.rollout import Slot, rollout
 from tests.engine.training.conftest import BANDIT
@@ -43,32 +41,17 @@ def test_a_wrong_setting_is_refused(tiny: Path) -> None:
         make_agent("policy", path=str(tiny), speed=9)
 
 
-class Earlier(NamedTuple):
-    """A turn that was taken before."""
-
-    observation: str
-    info: dict[str, Any]
-    action: str
-
-
-@dataclass(frozen=True, slots=True)
-class Asked(Request):
-    """A request of somebody who keeps what went before."""
-
-    past: Sequence[Earlier] = ()
-
-
 def test_another_process_goes_on_with_what_was_kept_of_the_past(tiny: Path) -> None:
     first, other, forgetful = (make_agent("policy", path=str(tiny), temperature=0) for _ in range(3))
     env = gem.make(BANDIT, rounds=4)
     observation, info = env.reset(seed=5)
-    past: list[Earlier] = []
+    past: list[Exchange] = []
     for turn in range(1, 4):
         (decision,) = first.act([Request(env, observation, info, turn)])
-        past.append(Earlier(observation, info, decision.action))
+        past.append(Exchange(observation, info, decision.action))
         observation, _, _, _, info = env.step(decision.action)
     (expected,) = first.act([Request(env, observation, info, 4)])
-    assert other.act([Asked(env, observation, info, 4, past=past)]) == [expected]
+    assert other.act([Request(env, observation, info, 4, past=past)]) == [expected]
     read = [agent._player.memories[id(env)].sequences[-1].tokens for agent in (first, other)]  # type: ignore[attr-defined]
     assert read[0] == read[1]
     assert forgetful.act([Request(env, observation, info, 4)])

@@ -24,8 +24,12 @@ from gem.training.trainer import TrainingFailed, train
 
 ROOT = Path(__file__).parents[3]
 TIMES = {"seconds", "cpu_seconds", "turns_per_second", "seconds_generation", "seconds_environment", "seconds_learner"}
-CHILD = [sys.executable, "-c", "import sys; sys.path.insert(0, '.'); import tests.engine.training.conftest; "
-         "from gem.training.__main__ import main; sys.exit(main())"]  # fmt: skip
+CHILD = [
+    sys.executable,
+    "-c",
+    "import sys; sys.path.insert(0, '.'); import tests.engine.training.conftest as ours; ours.register_environments(); "
+    "from gem.training.__main__ import main; sys.exit(main())",
+]
 
 
 def start(folder: Path, spec: dict[str, Any], **settings: Any) -> subprocess.Popen[str]:
@@ -167,7 +171,7 @@ def test_the_episodes_of_an_update_can_be_read_and_replayed(small: dict[str, Any
 
 
 def test_an_environment_that_breaks_is_left_out(small: dict[str, Any], tmp_path: Path) -> None:
-    train(read_spec({**small, "env_id": "test:Broken-v0", "updates": 1}), tmp_path)
+    train(read_spec({**small, "env_id": "test:StuckBandit-v0", "updates": 1}), tmp_path)
     (row,) = RunFolder(tmp_path).metrics()
     assert 0 < row["broken"] < small["episodes"]
     assert row["episodes"] == small["episodes"] - row["broken"]
@@ -201,7 +205,8 @@ def test_two_processes_see_the_statistics_of_one(small: dict[str, Any], tmp_path
     path.write_text(json.dumps(spec))
     script = tmp_path / "child.py"
     script.write_text(
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); import tests.engine.training.conftest\n"
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); import tests.engine.training.conftest as ours\n"
+        "ours.register_environments()\n"
         "from gem.training.__main__ import main; sys.exit(main())"
     )
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
