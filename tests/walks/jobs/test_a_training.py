@@ -42,7 +42,7 @@ def test_a_policy_learns_on_an_open_page_and_plays(logged_in: Page, expected: li
     check_looks(page)
 
     page.get_by_role("link", name="Watch it play").click()
-    expect(page.get_by_label("Agent")).to_have_value(re.compile("^training-"))
+    expect(page.get_by_label("Agent", exact=True)).to_have_value(re.compile("^training-"))
     page.get_by_role("button", name="Watch").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("apprentice")
     expect(page.locator("#turns li").first).to_be_visible(timeout=FINISH_MS)
