@@ -28,7 +28,7 @@ def test_the_page_is_served_when_it_says_so(stack: Stack) -> None:
 
 def test_every_service_runs(stack: Stack) -> None:
     stack.wait_for("Log in as the administrator")
-    assert set(stack.pids()) == {"valkey", "postgres", "web", "play", "worker", "scheduler"}
+    assert set(stack.pids()) == {"valkey", "postgres", "web", "play", "train", "worker", "scheduler"}
     assert all(psutil.pid_exists(pid) for pid in stack.pids().values())
 
 
