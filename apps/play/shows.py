@@ -240,7 +240,7 @@ def check_agent(env_id: str, agent: Agent) -> None:
         CannotPlay: with a sentence for the person.
     """
     if agent.kind == Agent.Kind.HUMAN:
-        raise CannotPlay("A person cannot be let play. Choose an agent.")
+        raise CannotPlay("A person cannot play live in place of an agent. Choose an agent.")
     if agent.kind == Agent.Kind.CHECKPOINT and not Weights.objects.filter(agent=agent).exists():
         raise CannotPlay(f"{agent.name} has no checkpoint yet. Wait for its training to write the first one.")
     if agent.kind == Agent.Kind.EXPERT and not has_expert(env_id):
