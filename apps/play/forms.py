@@ -188,12 +188,12 @@ class WatchForm(SeatsForm):
 
     def __init__(self, user: Viewer, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if self.seat_count > 1:
+            self.fields["agent"].label = "First seat"  # before its value is read, which fixes the label
         for name in ("agent", "opponent"):
             field = self.fields[name]
             assert isinstance(field, forms.ModelChoiceField)
             field.queryset = Agent.objects.offered_to(user, str(self[name].value() or ""))
-        if self.seat_count > 1:
-            self.fields["agent"].label = "First seat"
 
     def clean(self) -> dict[str, Any]:
         """Without an opponent where there is one seat."""
