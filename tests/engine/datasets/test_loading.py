@@ -213,6 +213,7 @@ def test_without_pyarrow_one_sentence_says_what_to_install(tmp_path: Path, monke
 
 
 def test_who_plays_on_a_sample_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("WARNING", logger="gem.datasets")  # whatever a site shows of it
     for _ in range(2):
         load("math:DeepScaleR40K")
     said = [record.getMessage() for record in caplog.records if "DeepScaleR40K" in record.getMessage()]
