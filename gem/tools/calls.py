@@ -21,6 +21,8 @@ _OPENED = re.compile(r"\s*[{<]")
 
 DEEPEST = 32
 """Levels of lists and objects that arguments may have: they have to be recorded, and sent on."""
+LONGEST_NUMBER = 1000
+"""Digits of a number in a call."""
 HELP = 'Write <tool_call>{"name": "...", "arguments": {...}}</tool_call>.'
 
 
@@ -116,7 +118,7 @@ def _loads(text: str) -> Any:
     Raises:
         ValueError, RecursionError: if it is something else.
     """
-    return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+    return json.loads(text, parse_constant=_refuse, parse_float=_finite, parse_int=_whole)
 
 
 def _refuse(constant: str) -> None:
@@ -138,3 +140,10 @@ def _is_deep(value: Any) -> bool:
         if not level:
             return False
     return True
+
+
+def _whole(text: str) -> int:
+    """A whole number of a sane length, whatever limit other libraries have set for this process."""
+    if len(text) > LONGEST_NUMBER:
+        raise ValueError(f"a number has {len(text):,} digits")
+    return int(text)
