@@ -167,11 +167,21 @@ for (const name of ["pointerup", "pointercancel", "pointermove"]) {
 
 // ---------------------------------------------------------------- keyboard
 
-document.addEventListener("focusin", ({ target }) => {
-  if (target !== field() || !target.hasAttribute("data-lines") || target.dataset.begun) return;
-  target.dataset.begun = ""; // the program begins between the fences; later the caret stays where it was
+/** Put the caret between the fences of a program that has not begun; later it stays where it was. */
+function beginProgram(target) {
+  if (target !== field() || !target.hasAttribute("data-lines") || target.dataset.begun) return false;
+  target.dataset.begun = "1";
   const gap = target.value.indexOf("\n\n") + 1;
-  if (gap) setTimeout(() => target.setSelectionRange(gap, gap), 0);
+  if (gap) target.setSelectionRange(gap, gap);
+  return gap > 0;
+}
+
+document.addEventListener("focusin", ({ target }) => beginProgram(target));
+
+document.addEventListener("mousedown", (event) => {
+  if (!beginProgram(event.target)) return;
+  event.preventDefault(); // or the browser puts the caret where the pointer is
+  event.target.focus();
 });
 
 document.addEventListener("keydown", (event) => {
