@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page, expect
 
 if TYPE_CHECKING:
     from pytest_django.plugin import DjangoDbBlocker
@@ -20,6 +20,7 @@ LOOKS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark"
 """The widths and colour schemes in which every page has to look right."""
 PASSWORD = "correct horse battery"
 PATIENCE_MS = 15_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
