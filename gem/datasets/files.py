@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import mmap
+from abc import abstractmethod
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
@@ -94,8 +95,9 @@ class _ReadOnly(Sequence[Row]):
             return [self._row(i) for i in range(*index.indices(len(self)))]
         return self._row(index)
 
+    @abstractmethod
     def _row(self, index: int) -> Row:
-        raise NotImplementedError
+        """The row at a place, which `Dataset` has found to be one of the table's."""
 
 
 class Lines(_ReadOnly):

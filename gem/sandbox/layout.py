@@ -12,6 +12,8 @@ import sys
 import sysconfig
 from functools import cache
 
+from gem.sandbox.inside.settings import HOME
+
 LIBRARIES = (
     "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/usr/share/zoneinfo",
 )  # fmt: skip
@@ -69,7 +71,7 @@ def _within(path: str, folders: list[str]) -> bool:
 def work() -> str:
     """Where code may write at the level `full`: nothing that it may read lies below."""
     hidden = any(path.startswith("/tmp/") for path in readable())  # noqa: S108 (the sandbox's own)
-    return "/work" if hidden else "/tmp"  # noqa: S108
+    return HOME if hidden else "/tmp"  # noqa: S108
 
 
 def user() -> int | None:

@@ -26,6 +26,7 @@ from typing import Any, Literal
 
 from gem.errors import EnvironmentFailure, SandboxUnavailable
 from gem.sandbox import layout
+from gem.sandbox.inside.settings import HOME
 from gem.sandbox.inside.tree import Tree
 
 HERE = str(Path(__file__).parent)
@@ -123,7 +124,7 @@ def obstacle() -> str:
 
 
 CANARY = """
-for path in /etc/shadow /var/log /home {secret}; do test -r "$path" && echo "reads $path"; done
+for path in /etc/shadow /var/log {secret}; do test -r "$path" && echo "reads $path"; done
 (echo >/usr/bin/canary) 2>/dev/null && echo "writes to the host's programs"
 (exec 3<>/dev/tcp/127.0.0.1/22) 2>/dev/null && echo "has a network"
 test "$(id -u)" = 0 && echo "is root"
@@ -138,6 +139,8 @@ def _probe() -> str:
         return f"Commands of a shell are run on Linux only; this is {sys.platform}."
     if not os.path.exists("/bin/bash"):
         return "Commands need bash at /bin/bash, which is not there. Install it."
+    if f"{os.path.realpath(sys.base_prefix)}/".startswith(f"{HOME}/"):
+        return f"Commands would see Python, which is installed below {HOME}, among their files. Install it elsewhere."
     try:
         with tempfile.NamedTemporaryFile(prefix="gem-canary-") as secret:
             done = _execute(CANARY.replace("{secret}", secret.name), {}, "", ShellLimits())
@@ -218,7 +221,7 @@ def _readable() -> list[str]:
 
 def _files(user: int) -> Mapping[str, str]:
     """Small files that programs look for."""
-    people = f"root:x:0:0:root:/root:/bin/false\nagent:x:{user}:{user}:agent:/work:/bin/bash\n"
+    people = f"root:x:0:0:root:/root:/bin/false\nagent:x:{user}:{user}:agent:{HOME}:/bin/bash\n"
     return {
         "/etc/passwd": people,
         "/etc/group": f"root:x:0:\nagent:x:{user}:\n",
@@ -229,7 +232,7 @@ def _files(user: int) -> Mapping[str, str]:
 
 def _variables() -> Mapping[str, str]:
     return {
-        "HOME": "/work",
+        "HOME": HOME,
         "USER": "agent",
         "PATH": f"{os.path.dirname(PYTHON)}:/usr/bin:/bin:/usr/sbin:/sbin",
         "LANG": "C.UTF-8",

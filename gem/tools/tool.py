@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 from gem.core import Remembers
-from gem.errors import ToolError
+from gem.errors import ToolError, UsageError
 from gem.tools.schema import Function, check_call, function_of
 from gem.tools.tags import between
 
@@ -82,8 +82,9 @@ class BaseTool(Remembers):
 
         Raises:
             ToolError: if it cannot be done; the agent reads the message.
+            UsageError: if the tool does not define it.
         """
-        raise NotImplementedError(f"{type(self).__name__} defines neither run nor execute_action.")
+        raise _unwritten(self)
 
     def functions(self) -> list[Function]:
         """What an agent may call, as OpenAI's interface describes functions."""
@@ -152,6 +153,8 @@ class BaseTool(Remembers):
 
     @cached_property
     def _function(self) -> Function:
+        if type(self).run is BaseTool.run:
+            raise _unwritten(self)
         description = inspect.getdoc(type(self)) or self.name
         return function_of(self.name, description.partition("\n\n")[0].replace("\n", " "), self.run)
 
@@ -159,6 +162,13 @@ class BaseTool(Remembers):
     def _parameter(self) -> str:
         """What the text between the tags is."""
         return next(iter(self._function["function"]["parameters"]["properties"]), "text")
+
+
+def _unwritten(tool: BaseTool) -> UsageError:
+    return UsageError(
+        f"The tool {type(tool).__name__} says nowhere what it does. Define its method run; a tool that is written for "
+        "GEM defines execute_action and instruction_string instead."
+    )
 
 
 def is_opaque(tool: BaseTool) -> bool:

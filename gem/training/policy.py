@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
 
 
-class Policy(nn.Module):
+class Policy(nn.Module, ABC):
     """A causal language model with, where a critic is wanted, a value head on its hidden states."""
 
     def __init__(self, prompts: Prompts) -> None:
@@ -32,21 +33,21 @@ class Policy(nn.Module):
         self.prompts = prompts
         self.value_head: nn.Linear | None = None
 
+    @abstractmethod
     def hidden(self, ids_BT: Tensor) -> Tensor:
         """Hidden states (B, T, D) of sequences that are padded on the right, if at all."""
-        raise NotImplementedError
 
+    @abstractmethod
     def logits(self, hidden: Tensor) -> Tensor:
         """(..., D) to (..., V)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def write(self, folder: Path) -> None:
         """Write what loads in `AutoModelForCausalLM` into a folder that exists."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, folder: Path) -> None:
         """Take the weights that `write` wrote."""
-        raise NotImplementedError
 
     def add_critic(self, size: int) -> None:
         """Add a value head that says 0 at first."""
@@ -235,7 +236,7 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
     """
     try:
         with safe_open(path, framework="pt"):
-            pass  # reads and checks the header
+            pass  # opening it reads and checks the header
         return load_file(path)
     except (OSError, SafetensorError) as error:
         raise InvalidArgument(f"{path} holds no weights in the safetensors format: {_first_line(error)}.") from error

@@ -109,7 +109,7 @@ def _entry(name: str, size: int, dataset_seed: int, config: str, index: int) -> 
         _seed_generators(place)
         try:
             return dataset, dataset[place - first]
-        except Exception:
+        except Exception:  # the datasets raise anything; after the last attempt it goes on to whoever asked
             if attempt == TRIES - 1:
                 raise
     raise AssertionError("the last attempt returns or raises")

@@ -42,6 +42,7 @@ from gem.envs.game import Game, Played
 from gem.envs.terminal import TURNS, easy, hard, medium
 from gem.envs.terminal.task import TASKS, Facts, Level, Place, Task, of_level
 from gem.errors import InvalidArgument
+from gem.sandbox.inside.settings import HOME
 from gem.sandbox.inside.tree import Tree
 from gem.sandbox.shell import EPOCH, Done, Shell, ShellLimits, execute
 from gem.views import Exchange, Key, Run, TerminalView
@@ -199,8 +200,8 @@ class Terminal(Game):
     @property
     def place(self) -> str:
         """Where the shell is, as a prompt writes it."""
-        folder = self.shell.partition("\n")[0] or "/work"
-        return "~" + folder.removeprefix("/work") if folder == "/work" or folder.startswith("/work/") else folder
+        folder = self.shell.partition("\n")[0] or HOME
+        return "~" + folder.removeprefix(HOME) if f"{folder}/".startswith(f"{HOME}/") else folder
 
     def _suffix(self) -> str:
         return f"agent:{self.place}$\n{self.prompt}"
@@ -214,7 +215,7 @@ class Terminal(Game):
         path = f"~/{choice(rng, files)}"
         commands = ("pwd", "ls -la ~", "find ~ -type f", f"cat '{path}'", f"head -n 5 '{path}'", f"wc '{path}'")
         command = choice(rng, (*commands, f"ls -l '{path}'", ""))
-        return f"<bash>{command.replace('~/', '/work/')}</bash>" if command else FINISH
+        return f"<bash>{command.replace('~/', f'{HOME}/')}</bash>" if command else FINISH
 
     # ------------------------------------------------------------------ state and picture
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
+HOME = "/home/agent"
+"""The home directory inside, where the tree of a shell lies; no directory of the host."""
 EXIT_BROKEN, EXIT_MEMORY = 253, 252
 """Exit codes of the process of a run: it could not go on, or memory ran out."""
 FIRST_OWN = 3

@@ -19,10 +19,11 @@ import time
 from typing import Any, NoReturn
 
 from . import kernel, refusals, seccomp, tree
+from .settings import HOME
 
 BASE = "/tmp"  # noqa: S108 (a mount point that exists everywhere; what is in it is hidden, not touched)
 DEVICES = ("null", "zero", "random", "urandom")
-HOME, STATE = "/work", "/run"
+STATE = "/run"
 SCRIPT = (
     'source /run/before; cd -- "$1" 2>/dev/null; '
     "trap 'code=$?; { pwd; export -p; } >/run/after 2>/dev/null; exit $code' EXIT; "
@@ -104,7 +105,7 @@ def _make_root(job: dict[str, Any], user: int) -> None:
     kernel.mount("tmpfs", BASE, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "size=1m,mode=0755")
     os.umask(0o022)
     for path, size in ((HOME, job["disk_bytes"]), ("/tmp", job["disk_bytes"]), (STATE, 1 << 20)):  # noqa: S108
-        os.mkdir(BASE + path)
+        os.makedirs(BASE + path)
         options = f"size={size},nr_inodes=4096,mode=0755,uid={user},gid={user}"
         kernel.mount("tmpfs", BASE + path, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
     for path, target in (*links, *job["links"]):

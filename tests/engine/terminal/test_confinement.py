@@ -90,7 +90,7 @@ def test_memory_is_limited_for_one_process_and_for_all_together() -> None:
 
 
 def test_disks_are_limited_and_what_is_left_is_not_kept() -> None:
-    done = run("head -c 200000000 /dev/zero >/work/a; head -c 200000000 /dev/zero >/tmp/b; ls -s /tmp")
+    done = run("head -c 200000000 /dev/zero >/home/agent/a; head -c 200000000 /dev/zero >/tmp/b; ls -s /tmp")
     assert "No space left on device" in done.output or "File size limit" in done.output
     assert (done.status, done.tree) == ("files", None)
     assert "more than 1,048,576 bytes" in done.said
@@ -177,10 +177,10 @@ def test_links_and_pipes_in_the_tree_lead_nowhere() -> None:
 
 
 def test_what_the_shell_remembers_cannot_be_used_to_get_out() -> None:
-    done = run("export X='$(touch /work/owned)'; mkdir $'new\\nline'; cd $'new\\nline'")
+    done = run("export X='$(touch /home/agent/owned)'; mkdir $'new\\nline'; cd $'new\\nline'")
     assert done.tree is not None
-    again = execute('echo "$X"; ls /work', done.tree, shell=done.shell)
-    assert "$(touch /work/owned)" in again.output
+    again = execute('echo "$X"; ls /home/agent', done.tree, shell=done.shell)
+    assert "$(touch /home/agent/owned)" in again.output
     huge = run("export X=$(head -c 100000 /dev/zero | tr '\\0' x)")
     assert huge.shell == ""
 

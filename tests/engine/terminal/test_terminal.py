@@ -32,7 +32,7 @@ def run(env: Env, command: str) -> str:
 
 def test_files_the_directory_and_exported_variables_go_on(env: Env) -> None:
     run(env, "mkdir -p a/b; cd a/b; export NAME='two words'; plain=1; echo text >file")
-    assert run(env, 'pwd; echo "$NAME"; echo "[$plain]"; cat file') == "/work/a/b\ntwo words\n[]\ntext"
+    assert run(env, 'pwd; echo "$NAME"; echo "[$plain]"; cat file') == "/home/agent/a/b\ntwo words\n[]\ntext"
     assert env.place == "~/a/b"
 
 
@@ -95,8 +95,8 @@ def test_a_command_that_takes_too_long_is_ended_and_the_episode_goes_on() -> Non
     env.limits = shell.ShellLimits(seconds=1.0)
     env.reset(seed=1)
     run(env, "cd /tmp")
-    assert run(env, "echo before >/work/kept; sleep 60") == "[ended after 1 s; what it had written to files is kept]"
-    assert run(env, "pwd; cat /work/kept") == "/tmp\nbefore"
+    assert run(env, "echo before >~/kept; sleep 60") == "[ended after 1 s; what it had written to files is kept]"
+    assert run(env, "pwd; cat ~/kept") == "/tmp\nbefore"
 
 
 def test_too_much_in_the_directory_is_undone(env: Env) -> None:
@@ -133,7 +133,7 @@ def test_whoever_goes_on_from_a_state_sees_the_same_future(env: Env) -> None:
     other = gem.make(ID)
     other.set_state(json.loads(json.dumps(env.get_state())))
     for each in (env, other):
-        assert run(each, "pwd; echo $A; cat y; ls ..") == "/work/d\n1\nx\nd\nnames.txt"
+        assert run(each, "pwd; echo $A; cat y; ls ..") == "/home/agent/d\n1\nx\nd\nnames.txt"
     assert other.get_state() == env.get_state()
     assert other.view() == env.view()
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 import gem
-from gem.errors import InvalidArgument
+from gem.errors import InvalidArgument, UsageError
 from gem.registry import ENV_REGISTRY
-from gem.tools import ToolEnvWrapper
+from gem.tools import BaseTool, ToolEnvWrapper
 from gem.tools.python_code_tool import PythonCodeTool
 from gem.tools.search_tool import SearchTool
 from gem.wrappers import WRAPPER_FACTORY, describe, get_wrapper_fns, wrap
@@ -106,3 +106,16 @@ def test_gems_import_paths_lead_here() -> None:
 
     assert issubclass(MCPTool, BaseTool)
     assert issubclass(PythonCodeTool, BaseTool)
+
+
+class Unwritten(BaseTool):
+    """Is said to do something."""
+
+    name = "unwritten"
+
+
+def test_a_tool_that_does_nothing_is_its_authors_to_mend() -> None:
+    with pytest.raises(UsageError, match="Unwritten says nowhere what it does"):
+        gem.make(GUESS, tools=[Unwritten()]).reset(seed=1)
+    with pytest.raises(UsageError, match="Define its method run"):
+        Unwritten().run("anything")

@@ -37,14 +37,14 @@ def test_a_command_is_accepted_at_once_and_its_output_comes_by_itself(
         expect(each.locator("#board .screen")).to_contain_text("agent:~/d$")
     expect(page.locator("#scoreline")).to_contain_text("Your turn")
     type_command(page, "pwd")
-    expect(page.locator("#board .screen")).to_contain_text("/work/d")
+    expect(page.locator("#board .screen")).to_contain_text("/home/agent/d")
     expect(page.locator("#turns li")).to_have_count(2)
     page.get_by_role("button", name="Hand in").click()
     expect(page.locator("#end")).to_contain_text("Not solved")
     expect(page.locator("#board .notes")).to_contain_text("✗")
     page.get_by_role("link", name="Replay").click()
     page.get_by_role("link", name="Previous turn").click()
-    expect(page.locator("#board .screen")).to_contain_text("/work/d")
+    expect(page.locator("#board .screen")).to_contain_text("/home/agent/d")
 
 
 @sandboxed
