@@ -10,12 +10,11 @@ import asyncio
 import logging
 import os
 import signal
-import threading
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import django
 
@@ -44,16 +43,14 @@ from gem.core import Step
 from gem.errors import AgentFailure, AgentStopped, EnvironmentFailure, GemError
 from gem.http import Client
 from gem.seats import perceived
+from workers.thinkers import Thinkers
 
 logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 SHOWS_AT_MOST = 500
 ERRANDS_AT_MOST = 8
 """Pending turns at a time; each may be a process with a gigabyte of its own."""
 SWEEP_SECONDS = 1.0
-THINKING_AT_ONCE = 64
 HANGING_AT_MOST = 6
 """Agents that exceed their time leave a thread behind; with more of them the host ends and is started anew."""
 RETRY_SECONDS = 1.0
@@ -63,35 +60,6 @@ GENTLE_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 class Broken(Exception):
     """The agent or the environment of one show broke; the message is the sentence for its page."""
-
-
-class Thinkers:
-    """Runs agents in threads of their own, a few at once, each for a limited time."""
-
-    def __init__(self) -> None:
-        self._slots = asyncio.Semaphore(THINKING_AT_ONCE)
-        self.hanging = 0
-
-    async def run(self, think: Callable[[], T], seconds: float) -> T:
-        """Call `think` in a thread.
-
-        Raises:
-            TimeoutError: it took longer than `seconds`. Its thread is left alone; Python cannot end it.
-        """
-        async with self._slots:
-            loop = asyncio.get_running_loop()
-            answer: asyncio.Future[T] = loop.create_future()
-            answer.add_done_callback(asyncio.Future.exception)  # it may come when nobody waits any longer
-            threading.Thread(target=_think, args=(loop, answer, think), name="agent", daemon=True).start()
-            try:
-                return await asyncio.wait_for(asyncio.shield(answer), seconds)
-            except TimeoutError:
-                self.hanging += 1
-                answer.add_done_callback(self._came_back)
-                raise
-
-    def _came_back(self, answer: asyncio.Future[T]) -> None:
-        self.hanging -= 1
 
 
 class Player:
@@ -379,25 +347,6 @@ class Host:
             await asyncio.wait_for(self.in_thread(pending.release, self.token), STOP_SECONDS)
         except (TimeoutError, DatabaseError) as error:
             logger.warning("The leases could not be returned; they run out by themselves: %s", error)
-
-
-def _think(loop: asyncio.AbstractEventLoop, answer: asyncio.Future[T], think: Callable[[], T]) -> None:
-    """Run in the agent's thread; what it returns or raises goes back to the loop."""
-    try:
-        result = think()
-    except Exception as error:  # noqa: BLE001 (it is raised again where the answer is awaited)
-        loop.call_soon_threadsafe(_settle, answer, None, error)
-    else:
-        loop.call_soon_threadsafe(_settle, answer, result, None)
-
-
-def _settle(answer: asyncio.Future[T], result: T | None, error: Exception | None) -> None:
-    if answer.done():
-        return
-    if error is not None:
-        answer.set_exception(error)
-    else:
-        answer.set_result(result)  # type: ignore[arg-type]  # without an error there is a result
 
 
 async def main() -> None:

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_safe
 from apps.catalog.entries import Entry, all_entries, entry_of, families, groups
 from apps.catalog.filters import SORTS, Filter
 from apps.catalog.looks import look
+from apps.htmx import wants_part
 from gem.errors import UnknownEnvironment
 
 FAMILIES_ON_A_PAGE = 60
@@ -24,8 +25,7 @@ def list_environments(request: HttpRequest) -> HttpResponse:
     entries = all_entries()
     found = asked.apply(entries)
     page = Paginator(families(found), FAMILIES_ON_A_PAGE).get_page(request.GET.get("page"))
-    # A history restore asks with htmx's header too, and needs the whole page.
-    is_part = bool(request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request"))
+    is_part = wants_part(request)
     context = {
         "asked": asked,
         "query": request.GET.get("q", ""),

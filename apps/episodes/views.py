@@ -19,6 +19,7 @@ from apps.episodes.forms import FilterForm
 from apps.episodes.models import Episode, Turn
 from apps.episodes.seen import conceal, open_info, own_seat, viewpoint, viewpoints
 from apps.episodes.snapshot import Snapshot, moments, public_snapshot, snapshot
+from apps.htmx import wants_part
 from gem.errors import GemError
 from gem.seats import rewards
 
@@ -131,7 +132,7 @@ def verify(request: HttpRequest, episode_id: str) -> HttpResponse:
             verdict = {"holds": difference is None, "sentence": difference.sentence if difference else ""}
     except (GemError, Sealed) as error:
         verdict = {"holds": False, "sentence": str(error)}
-    if "HX-Request" in request.headers:
+    if wants_part(request):
         return render(request, "episodes/verdict.html", {"verdict": verdict, "episode": found})
     return _replay(request, found, found.turn_count, verdict=verdict)
 
@@ -194,9 +195,7 @@ def list_episodes(request: HttpRequest) -> HttpResponse:
         "query": query.urlencode(),
         "filtered": any(query.values()),
     }
-    # A history restore asks with htmx's header too, and needs the whole page.
-    is_part = "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers
-    return render(request, "episodes/list.html#results" if is_part else "episodes/list.html", context)
+    return render(request, "episodes/list.html#results" if wants_part(request) else "episodes/list.html", context)
 
 
 # ---------------------------------------------------------------- what they show

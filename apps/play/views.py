@@ -14,20 +14,21 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
-from django_htmx.http import HttpResponseClientRedirect
 
 from apps.accounts import visitors
 from apps.accounts.models import User
 from apps.agents.models import Agent
-from apps.episodes.errors import ActionTooLong, NotFound, OtherSeatActs, Refusal, TooFast, Unreadable
+from apps.episodes.errors import ActionTooLong, NotFound, OtherSeatActs, Refusal, Unreadable
 from apps.episodes.models import Episode
 from apps.episodes.past import restore
 from apps.episodes.seen import own_seat, public_viewpoint
 from apps.episodes.snapshot import Snapshot, public_snapshot, snapshot
 from apps.episodes.text import MAX_ACTION_BYTES
 from apps.episodes.views import find, play_page
+from apps.htmx import wants_part
 from apps.live import presence
 from apps.play import invitations, limits, operations, shows
+from apps.play.answers import form_again, fragments, go_to, refused
 from apps.play.forms import PACES, NewForm, WatchForm
 from gem.agents import Decision, Request, make_agent
 
@@ -59,13 +60,13 @@ def new(request: HttpRequest) -> HttpResponse:
         return render(request, "play/new.html", {"form": NewForm(request.user, initial=initial)})
     form = NewForm(request.user, request.POST)
     if not form.is_valid():
-        return _form_again(request, "play/new.html", form)
+        return form_again(request, "play/new.html", form)
     try:
         limits.check_start(request)
         episode = _begin(request, form)
     except Refusal as refusal:
-        return _form_again(request, "play/new.html", form, refusal)
-    return _go_to(request, episode)
+        return form_again(request, "play/new.html", form, refusal)
+    return go_to(request, episode)
 
 
 PLAYED = ("env_id", "opponent", "seat", "seed")
@@ -97,7 +98,7 @@ def watch_new(request: HttpRequest) -> HttpResponse:
         return render(request, "play/watch_new.html", {"form": WatchForm(request.user, initial=initial)})
     form = WatchForm(request.user, request.POST)
     if not form.is_valid():
-        return _form_again(request, "play/watch_new.html", form)
+        return form_again(request, "play/watch_new.html", form)
     chosen = form.cleaned_data
     try:
         limits.check_start(request)
@@ -111,8 +112,8 @@ def watch_new(request: HttpRequest) -> HttpResponse:
             visitor="" if request.user.is_authenticated else visitors.key(request),
         )
     except Refusal as refusal:
-        return _form_again(request, "play/watch_new.html", form, refusal)
-    return _go_to(request, episode)
+        return form_again(request, "play/watch_new.html", form, refusal)
+    return go_to(request, episode)
 
 
 WATCHED = ("env_id", "agent", "opponent", "seed", "pace")
@@ -151,7 +152,7 @@ def bounded(view: View) -> View:
             f"An action holds at most {MAX_ACTION_BYTES // 1024} KiB; this one has about {math.ceil(size / 1024):,} "
             "KiB. The turn was not played. Shorten the text and send it again."
         )
-        return _refused(request, find(episode_id), refusal, after=None)
+        return refused(request, find(episode_id), refusal, after=None)
 
     return wrapped
 
@@ -178,12 +179,12 @@ def take_turn(request: HttpRequest, episode_id: str) -> HttpResponse:
     except NotFound as refusal:
         raise Http404(f"There is no episode {episode_id}. {refusal}") from refusal
     except Refusal as refusal:
-        return _refused(request, find(episode_id), refusal, after=_number(request, "expected_seq"), typed=action)
-    if not _is_htmx(request):
+        return refused(request, find(episode_id), refusal, after=_number(request, "expected_seq"), typed=action)
+    if not wants_part(request):
         return redirect(episode)
     # A page whose socket is open is drawn by the event that everybody gets; drawing it here as well delays them all.
     drawn_by_socket = "Live-Page" in request.headers
-    response = HttpResponse(status=204) if drawn_by_socket else _fragments(request, episode, expected_seq)
+    response = HttpResponse(status=204) if drawn_by_socket else fragments(request, episode, expected_seq)
     if episode.slow and not episode.over:
         response.status_code = 202  # a worker plays it; the socket brings what comes of it
     response["Episode-Seq"] = str(episode.seq)
@@ -204,8 +205,8 @@ def hint(request: HttpRequest, episode_id: str) -> HttpResponse:
             raise OtherSeatActs("The expert advises you when it is your turn.")
         decision = _ask_expert(episode, shot)
     except Refusal as refusal:
-        return _refused(request, episode, refusal, after=None)
-    if not _is_htmx(request):
+        return refused(request, episode, refusal, after=None)
+    if not wants_part(request):
         return play_page(request, shot, decision=decision, typed=decision.action)
     context = {"shot": shot, "episode": episode, "own": True, "acting": True, "decision": decision}
     return render(request, "play/hint.html", context)
@@ -237,8 +238,8 @@ def undo(request: HttpRequest, episode_id: str) -> HttpResponse:
     try:
         branch = operations.undo(episode_id, user=request.user, visitor=visitors.known(request))
     except Refusal as refusal:
-        return _refused(request, find(episode_id), refusal, after=None)
-    return _go_to(request, branch)
+        return refused(request, find(episode_id), refusal, after=None)
+    return go_to(request, branch)
 
 
 @require_POST
@@ -247,8 +248,8 @@ def abandon(request: HttpRequest, episode_id: str) -> HttpResponse:
     try:
         episode = operations.abandon(episode_id, user=request.user, visitor=visitors.known(request))
     except Refusal as refusal:
-        return _refused(request, find(episode_id), refusal, after=None)
-    return _go_to(request, episode)
+        return refused(request, find(episode_id), refusal, after=None)
+    return go_to(request, episode)
 
 
 @require_POST
@@ -262,8 +263,8 @@ def fork(request: HttpRequest, episode_id: str) -> HttpResponse:
         limits.check_start(request)
         branch = operations.fork(episode, turn, user=request.user, visitor=visitors.key(request))
     except Refusal as refusal:
-        return _refused(request, episode, refusal, after=None)
-    return _go_to(request, branch)
+        return refused(request, episode, refusal, after=None)
+    return go_to(request, branch)
 
 
 @require_POST
@@ -282,8 +283,8 @@ def finish(request: HttpRequest, episode_id: str) -> HttpResponse:
         visitor = "" if request.user.is_authenticated else visitors.key(request)
         branch = shows.go_on(episode, turn, agent, user=_user(request), visitor=visitor)
     except Refusal as refusal:
-        return _refused(request, episode, refusal, after=None)
-    return _go_to(request, branch)
+        return refused(request, episode, refusal, after=None)
+    return go_to(request, branch)
 
 
 # ---------------------------------------------------------------- steering what an agent plays
@@ -296,7 +297,7 @@ def controls(request: HttpRequest, episode_id: str) -> HttpResponse:
     episode = find(episode_id)
     may = shows.may_control(episode, request.user, visitors.known(request))
     context = {"episode": episode, "shot": public_snapshot(episode), "may_control": may, "paces": PACES}
-    page = "play/controls.html" if _is_htmx(request) else "play/watch.html"
+    page = "play/controls.html" if wants_part(request) else "play/watch.html"
     return render(request, page, context)
 
 
@@ -312,8 +313,8 @@ def control(request: HttpRequest, episode_id: str, verb: str) -> HttpResponse:
             return HttpResponse("Only who started this episode can steer it.", status=403)
         VERBS[verb](episode_id, request)
     except Refusal as refusal:
-        return _refused(request, episode, refusal, after=None)
-    if _is_htmx(request):
+        return refused(request, episode, refusal, after=None)
+    if wants_part(request):
         return HttpResponse(status=204)
     return redirect(episode)
 
@@ -335,71 +336,7 @@ VERBS: dict[str, Callable[[str, HttpRequest], None]] = {
 }
 
 
-# ---------------------------------------------------------------- answers
-
-
-def _go_to(request: HttpRequest, episode: Episode) -> HttpResponse:
-    if _is_htmx(request):
-        return HttpResponseClientRedirect(episode.get_absolute_url())
-    return redirect(episode)
-
-
-def _form_again(
-    request: HttpRequest, template: str, form: NewForm | WatchForm, refusal: Refusal | None = None
-) -> HttpResponse:
-    """The form with what is wrong; a button elsewhere that posted to it gets the sentence as a notice."""
-    status = refusal.status if refusal else 422
-    if _is_htmx(request):
-        sentence = (
-            str(refusal) if refusal else " ".join(str(error) for errors in form.errors.values() for error in errors)
-        )
-        notice = refusal or Refusal(sentence)
-        response = render(request, "episodes/notice.html", {"notice": notice, "swap": True}, status=status)
-    else:
-        response = render(request, template, {"form": form, "notice": refusal}, status=status)
-    return _with_wait(response, refusal)
-
-
-def _refused(
-    request: HttpRequest, episode: Episode, refusal: Refusal, *, after: int | None, typed: str = ""
-) -> HttpResponse:
-    """The sentence, and the board as it is now; the text in the field stays."""
-    if _is_htmx(request):
-        if after is None:
-            response = render(request, "episodes/notice.html", {"notice": refusal, "swap": True}, status=refusal.status)
-        else:
-            response = _fragments(request, episode, after, notice=refusal, typed=typed)
-            response.status_code = refusal.status
-        return _with_wait(response, refusal)
-    seat = own_seat(episode, request.user, visitors.known(request))
-    if not episode.over and seat is not None:
-        response = play_page(request, snapshot(episode, seat), status=refusal.status, notice=refusal, typed=typed)
-    else:
-        context = {"notice": refusal, "episode": episode, "typed": typed}
-        response = render(request, "episodes/refused.html", context, status=refusal.status)
-    return _with_wait(response, refusal)
-
-
-def _fragments(request: HttpRequest, episode: Episode, after: int, **more: Any) -> HttpResponse:
-    """What a turn changes on the player's page, as the socket would send it."""
-    seat = own_seat(episode, request.user, visitors.known(request))
-    own = seat is not None
-    shot = snapshot(episode, public_viewpoint(episode) if seat is None else seat)
-    context = {
-        "shot": shot,
-        "own": own,
-        "acting": own and not episode.over,
-        "rows": shot.since(after),
-        "announce": True,
-        **more,
-    }
-    return render(request, "episodes/event.html", context)
-
-
-def _with_wait(response: HttpResponse, refusal: Refusal | None) -> HttpResponse:
-    if isinstance(refusal, TooFast):
-        response["Retry-After"] = str(max(1, math.ceil(refusal.wait)))
-    return response
+# ---------------------------------------------------------------- what they share
 
 
 def _ask_expert(episode: Episode, shot: Snapshot) -> Decision:
@@ -416,7 +353,3 @@ def _number(request: HttpRequest, name: str) -> int | None:
 
 def _user(request: HttpRequest) -> User | None:
     return request.user if isinstance(request.user, User) else None
-
-
-def _is_htmx(request: HttpRequest) -> bool:
-    return "HX-Request" in request.headers

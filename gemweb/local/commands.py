@@ -13,10 +13,8 @@ INTRODUCTIONS = {"login_link": "Log in as the administrator, once, within 15 min
 
 def options(name: str) -> dict[str, object]:
     """How `make up` wants a command to behave."""
-    if name == "migrate":
+    if name in ("migrate", "collectstatic"):
         return {"verbosity": 0, "interactive": False}
-    if name == "collectstatic":  # htmx is vendored; django-htmx brings more of it than can be hashed
-        return {"verbosity": 0, "interactive": False, "ignore_patterns": ["django_htmx"]}
     if name == "login_link":
         return {"base": Config.from_env().url()}
     return {}
