@@ -140,13 +140,7 @@ class Shard(models.Model):
     Every write of a worker is fenced by `lease_token`: who lost the lease writes nothing.
     """
 
-    class State(models.TextChoices):
-        QUEUED = "queued"
-        RUNNING = "running"
-        PAUSED = "paused"
-        DONE = "done"
-        CANCELLED = "cancelled"
-        FAILED = "failed"
+    State = Job.State
 
     job = models.ForeignKey(Job, models.CASCADE, related_name="shards")
     number = models.PositiveIntegerField()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,27 @@ from gem.errors import InvalidData
 
 Row = dict[str, Any]
 Kind = Literal["rows", "file", "hub", "sample"]
+
+
+class Table(Sequence[Row]):
+    """Rows that are read or made one at a time; a `Dataset` has seen to it that the number is one of the table's."""
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        if isinstance(index, slice):
+            return [self.row(i) for i in range(*index.indices(len(self)))]
+        return self.row(index)
+
+    @abstractmethod
+    def row(self, index: int) -> Row:
+        """The row with this number, the first being 0.
+
+        Raises:
+            InvalidData: if what is stored there cannot be read.
+        """
 
 
 @dataclass(frozen=True, eq=False)

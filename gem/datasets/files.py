@@ -8,7 +8,6 @@ import hashlib
 import io
 import json
 import mmap
-from abc import abstractmethod
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
@@ -16,9 +15,9 @@ from functools import lru_cache, partial
 from importlib import import_module
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
-from gem.datasets.dataset import Dataset, Kind, Row
+from gem.datasets.dataset import Dataset, Kind, Row, Table
 from gem.errors import DataUnavailable, InvalidData
 
 LONGEST_FIELD = 64 * 2**20
@@ -83,24 +82,7 @@ def _digest_of_one(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-class _ReadOnly(Sequence[Row]):
-    """A table that can be asked for one row at a time."""
-
-    @overload
-    def __getitem__(self, index: int) -> Row: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Row]: ...
-    def __getitem__(self, index: int | slice) -> Row | list[Row]:
-        if isinstance(index, slice):
-            return [self._row(i) for i in range(*index.indices(len(self)))]
-        return self._row(index)
-
-    @abstractmethod
-    def _row(self, index: int) -> Row:
-        """The row at a place, which `Dataset` has found to be one of the table's."""
-
-
-class Lines(_ReadOnly):
+class Lines(Table):
     """A JSONL file: where each line begins is known, and a line is parsed when it is asked for."""
 
     def __init__(self, path: Path) -> None:
@@ -120,7 +102,8 @@ class Lines(_ReadOnly):
     def __len__(self) -> int:
         return len(self._starts)
 
-    def _row(self, index: int) -> Row:
+    def row(self, index: int) -> Row:
+        """See `Table`."""
         line = self._text[self._starts[index] : self._ends[index]]
         try:
             row = json.loads(line)
@@ -129,7 +112,7 @@ class Lines(_ReadOnly):
         return _object(row, index, self.name)
 
 
-class Joined(_ReadOnly):
+class Joined(Table):
     """Several tables as one."""
 
     def __init__(self, tables: Sequence[Sequence[Row]]) -> None:
@@ -139,12 +122,13 @@ class Joined(_ReadOnly):
     def __len__(self) -> int:
         return self._ends[-1]
 
-    def _row(self, index: int) -> Row:
+    def row(self, index: int) -> Row:
+        """See `Table`."""
         place = bisect_right(self._ends, index)
         return self._tables[place][index - (self._ends[place - 1] if place else 0)]
 
 
-class Columns(_ReadOnly):
+class Columns(Table):
     """A table of Arrow's, of which one row becomes Python at a time."""
 
     def __init__(self, table: Any) -> None:
@@ -154,7 +138,8 @@ class Columns(_ReadOnly):
         count: int = self._table.num_rows
         return count
 
-    def _row(self, index: int) -> Row:
+    def row(self, index: int) -> Row:
+        """See `Table`."""
         row: Row = self._table.slice(index, 1).to_pylist()[0]
         return row
 

@@ -11,9 +11,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import overload
 
-from gem.datasets.dataset import Dataset, Row
+from gem.datasets.dataset import Dataset, Row, Table
 from gem.draw import Mixer, below, between, choice, sample, shuffle
 
 VERSION = 1
@@ -42,7 +41,7 @@ class Rule:
     who: str = ""
 
 
-class Worlds(Sequence[Row]):
+class Worlds(Table):
     """Problems of one depth: row i is the same for ever."""
 
     def __init__(self, depth: int) -> None:
@@ -51,13 +50,8 @@ class Worlds(Sequence[Row]):
     def __len__(self) -> int:
         return ROWS
 
-    @overload
-    def __getitem__(self, index: int) -> Row: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Row]: ...
-    def __getitem__(self, index: int | slice) -> Row | list[Row]:
-        if isinstance(index, slice):
-            return [problem(self.depth, i) for i in range(*index.indices(ROWS))]
+    def row(self, index: int) -> Row:
+        """See `problem`."""
         return problem(self.depth, index)
 
 

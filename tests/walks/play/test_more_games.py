@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.walks.conftest import check_looks
+from tests.walks.play.beginning import begin
 
-SEED = 7
 GAMES = [
     "game:Crosswords-v0-hard",
     "game:FifteenPuzzle-v0-hard",
@@ -22,15 +22,6 @@ GAMES = [
     "game:WordSearch-v0-hard",
     "game:Wordle-v0-hard",
 ]
-
-
-def begin(page: Page, env_id: str) -> None:
-    """Start an episode by the form."""
-    page.goto(f"/play/new/?env_id={env_id}")
-    page.get_by_label("Seed").fill(str(SEED))
-    page.get_by_role("main").get_by_role("button", name="Play").click()
-    expect(page.locator("#board")).to_be_visible()
-    page.wait_for_load_state()
 
 
 def expect_turn(page: Page, number: int, action: str) -> None:

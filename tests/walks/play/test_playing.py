@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.walks.conftest import check_looks
+from tests.walks.play.beginning import begin
 from tests.walks.site import Site
 
 GAMES = {
@@ -25,13 +26,8 @@ TYPED = {
 }
 
 
-def begin(page: Page, env_id: str, seed: int | None = None) -> None:
-    """Start an episode by the form."""
-    page.goto(f"/play/new/?env_id={env_id}")
-    page.get_by_label("Seed").fill(str(GAMES[env_id] if seed is None else seed))
-    page.get_by_role("main").get_by_role("button", name="Play").click()
-    expect(page.locator("#board")).to_be_visible()
-    page.wait_for_load_state()
+def start(page: Page, env_id: str) -> None:
+    begin(page, env_id, GAMES[env_id])
 
 
 def turns(page: Page) -> list[str]:
@@ -45,7 +41,7 @@ def cell(page: Page, name: str) -> object:
 
 @pytest.mark.parametrize("env_id", GAMES)
 def test_by_mouse(page: Page, env_id: str) -> None:
-    begin(page, env_id)
+    start(page, env_id)
     button = page.locator("#board button.cell").first
     action = str(button.get_attribute("value"))
     button.click()
@@ -57,7 +53,7 @@ def test_by_mouse(page: Page, env_id: str) -> None:
 
 @pytest.mark.parametrize("env_id", GAMES)
 def test_by_typed_text(page: Page, env_id: str) -> None:
-    begin(page, env_id)
+    start(page, env_id)
     field = page.get_by_label("Action")
     field.fill(TYPED[env_id])
     field.press("Enter")
@@ -67,7 +63,7 @@ def test_by_typed_text(page: Page, env_id: str) -> None:
 
 
 def test_minesweeper_by_keyboard(page: Page) -> None:
-    begin(page, "game:Minesweeper-v0-hard")
+    start(page, "game:Minesweeper-v0-hard")
     page.keyboard.press("ArrowDown")  # the first arrow goes to the board
     for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowRight"):
         page.keyboard.press(key)
@@ -83,14 +79,14 @@ def test_minesweeper_by_keyboard(page: Page) -> None:
 
 
 def test_minesweeper_flags_by_right_click(page: Page) -> None:
-    begin(page, "game:Minesweeper-v0-hard")
+    start(page, "game:Minesweeper-v0-hard")
     page.get_by_role("gridcell", name="Row 0, column 5").click(button="right")
     expect(page.locator("#t1 code")).to_have_text("flag 0 5")
     expect(page.get_by_role("gridcell", name="Row 0, column 5")).to_have_attribute("aria-label", re.compile("flag"))
 
 
 def test_sokoban_by_keyboard_loses_no_quick_key(page: Page) -> None:
-    begin(page, "game:Sokoban-v0-easy")
+    start(page, "game:Sokoban-v0-easy")
     for key in ("ArrowUp", "ArrowLeft", "ArrowRight", "ArrowDown", "ArrowUp"):
         page.keyboard.press(key)
     expect(page.locator("#t5")).to_be_visible(timeout=20_000)
@@ -98,13 +94,13 @@ def test_sokoban_by_keyboard_loses_no_quick_key(page: Page) -> None:
 
 
 def test_sokoban_by_its_pad(page: Page) -> None:
-    begin(page, "game:Sokoban-v0-easy")
+    start(page, "game:Sokoban-v0-easy")
     page.get_by_role("group", name="Pad").get_by_role("button", name="left").click()
     expect(page.locator("#t1 code")).to_have_text("left")
 
 
 def test_guess_the_number_by_keyboard_to_the_end(page: Page) -> None:
-    begin(page, "game:GuessTheNumber-v0-hard")
+    start(page, "game:GuessTheNumber-v0-hard")
     for _ in range(7):
         if page.locator("#end section").count():
             break
@@ -121,7 +117,7 @@ def test_guess_the_number_by_keyboard_to_the_end(page: Page) -> None:
 
 
 def test_a_reload_finds_the_board_where_it_was(page: Page) -> None:
-    begin(page, "game:Minesweeper-v0-hard")
+    start(page, "game:Minesweeper-v0-hard")
     page.get_by_role("gridcell", name="Row 3, column 3").click()
     expect(page.locator("#t1")).to_be_visible()
     board = page.locator("#board .board").inner_text()
@@ -133,7 +129,7 @@ def test_a_reload_finds_the_board_where_it_was(page: Page) -> None:
 
 def test_the_web_process_may_be_killed_between_two_turns(page: Page, site: Site, expected: list[str]) -> None:
     expected += ["WebSocket", "ERR_CONNECTION", "htmx:", r"\[object Event\]", "/turn/"]
-    begin(page, "game:Minesweeper-v0-hard")
+    start(page, "game:Minesweeper-v0-hard")
     page.get_by_role("gridcell", name="Row 3, column 3").click()
     expect(page.locator("#t1")).to_be_visible()
     site.kill("web")
@@ -151,7 +147,7 @@ def test_the_web_process_may_be_killed_between_two_turns(page: Page, site: Site,
 
 def test_two_windows_of_one_person_stay_alike(page: Page, expected: list[str]) -> None:
     expected.append("status of 409|answered 409|409")
-    begin(page, "game:GuessTheNumber-v0-hard")
+    start(page, "game:GuessTheNumber-v0-hard")
     other = page.context.new_page()
     other.goto(page.url)
     page.get_by_role("gridcell", name="10: possible").click()
@@ -167,7 +163,7 @@ def test_two_windows_of_one_person_stay_alike(page: Page, expected: list[str]) -
 
 def test_a_slip_is_asked_about_before_it_costs_the_episode(page: Page, expected: list[str]) -> None:
     expected.append("422")
-    begin(page, "game:GuessTheNumber-v0-hard")
+    start(page, "game:GuessTheNumber-v0-hard")
     page.get_by_label("Action").fill("25")
     page.get_by_label("Action").press("Enter")
     page.get_by_role("button", name="Send \\boxed{25}").click()
@@ -176,7 +172,7 @@ def test_a_slip_is_asked_about_before_it_costs_the_episode(page: Page, expected:
 
 
 def test_a_hint_is_ringed_and_can_be_done(page: Page) -> None:
-    begin(page, "game:Minesweeper-v0-hard")
+    start(page, "game:Minesweeper-v0-hard")
     page.get_by_role("gridcell", name="Row 3, column 3").click()
     expect(page.locator("#t1")).to_be_visible()
     page.get_by_role("link", name="Hint").click()
@@ -187,7 +183,7 @@ def test_a_hint_is_ringed_and_can_be_done(page: Page) -> None:
 
 
 def test_undo_goes_back_one_turn_in_a_branch(page: Page) -> None:
-    begin(page, "game:GuessTheNumber-v0-hard")
+    start(page, "game:GuessTheNumber-v0-hard")
     address = page.url
     for number in (10, 11):
         page.get_by_role("gridcell", name=f"{number}:").click()
@@ -203,7 +199,7 @@ def test_everything_can_be_played_without_scripts(
 ) -> None:
     context = new_context(java_script_enabled=False)
     page = context.new_page()  # type: ignore[attr-defined]
-    begin(page, "game:Minesweeper-v0-hard")
+    start(page, "game:Minesweeper-v0-hard")
     page.locator("#board button.cell").nth(27).click()
     expect(page.locator("#t1 code")).to_have_text("reveal 3 3")
     page.get_by_label("Action").fill("\\boxed{flag 0 0}")
@@ -214,7 +210,7 @@ def test_everything_can_be_played_without_scripts(
 def test_a_long_press_flags_on_a_phone(browser: Browser, browser_context_args: dict[str, Any], site: Site) -> None:
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
     page = browser.new_context(**{**browser_context_args, **phone}).new_page()
-    begin(page, "game:Minesweeper-v0-hard")
+    start(page, "game:Minesweeper-v0-hard")
     page.get_by_role("button", name="Press to flag").tap()
     page.get_by_role("gridcell", name="Row 0, column 0").tap()
     expect(page.locator("#t1 code")).to_have_text("flag 0 0")
@@ -227,7 +223,7 @@ def test_a_long_press_flags_on_a_phone(browser: Browser, browser_context_args: d
 
 @pytest.mark.parametrize("env_id", GAMES)
 def test_the_page_looks_right_everywhere(page: Page, env_id: str) -> None:
-    begin(page, env_id)
+    start(page, env_id)
     page.locator("#board button.cell").first.click()
     expect(page.locator("#t1")).to_be_visible()
     check_looks(page)

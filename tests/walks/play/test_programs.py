@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 import gem.sandbox
 from tests.walks.conftest import check_looks
-from tests.walks.play.test_more_games import begin
+from tests.walks.play.beginning import begin
 
 ENV_ID = "code:CodeContest"
 pytestmark = pytest.mark.skipif(gem.sandbox.level() == "disabled", reason="no sandbox here")

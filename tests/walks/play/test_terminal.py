@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from gem.sandbox.shell import obstacle
 from tests.walks.conftest import check_looks
-from tests.walks.play.test_more_games import begin
+from tests.walks.play.beginning import begin
 
 SHELL = "terminal:Shell-v0-easy"
 SHOP = "shop:WebShop-v0-hard"
