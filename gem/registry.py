@@ -88,9 +88,8 @@ class EnvSpec:
 
     @property
     def difficulty(self) -> str:
-        """The part after the version, empty for the default and without a version: `easy`, `hard`, `random`."""
-        _, version, rest = self.id.rpartition("-v")
-        return rest.partition("-")[2] if version else ""
+        """The part after the version, empty for the default and without one: `easy`, `hard`, `random`, `vs-expert`."""
+        return self.id.partition("-v")[2].partition("-")[2]
 
     def load(self) -> Callable[..., Env]:
         """The class (or factory) that makes the environment; imports its module."""

@@ -107,8 +107,8 @@ class Entry:
 
     @property
     def difficulty(self) -> str:
-        """`easy`, `hard`, `random`; `default` for the one without a suffix."""
-        return self.spec.difficulty or "default"
+        """`easy`, `hard`, `random`, of a duel `against expert`; `default` for the one without a suffix."""
+        return self.spec.difficulty.replace("vs-", "against ") or "default"
 
     @property
     def category(self) -> str:
@@ -305,7 +305,9 @@ def _load(spec: EnvSpec) -> Callable[..., gem.Env] | None:
 
 def argument_text(value: Any) -> str:
     """A value as the environment page shows it; None means that every episode draws its own."""
-    return "drawn at reset" if value is None else str(value)
+    if value is None:
+        return "drawn at reset"
+    return str(value) if value != "" else "not set"
 
 
 def _solved(reached: Baseline | None) -> Interval | None:

@@ -14,9 +14,10 @@ from gem.evaluate import Z95, Interval, Outcome, wilson
 from gem.evaluate import passes as pass_at_each
 from gem.specs import Part
 
-CELLS = 480
+CELLS = 1_500
 """Episodes that the grid of a job shows at once, all environments together: a page never grows with the job."""
-LEAST_CELLS = 24
+LEAST_CELLS, MOST_CELLS = 24, 480
+"""Of them, those of one environment."""
 SEGMENTS = 100
 """Parts of the overview of an environment with more episodes than that."""
 BINS = 20
@@ -215,7 +216,7 @@ def lines(shards: Sequence[Shard], pages: Mapping[str, int] | None = None, repea
     by_env: dict[str, list[Shard]] = {}
     for shard in shards:
         by_env.setdefault(shard.env_id, []).append(shard)
-    size = max(LEAST_CELLS, CELLS // max(1, len(by_env)))
+    size = min(MOST_CELLS, max(LEAST_CELLS, CELLS // max(1, len(by_env))))
     found = []
     for env_id, own in by_env.items():
         line = Line(env_id, own[0].first_slot, own[0].first_seed, Tally.of(own), size)
@@ -226,16 +227,18 @@ def lines(shards: Sequence[Shard], pages: Mapping[str, int] | None = None, repea
 
 def fill(job: Job, shards: Sequence[Shard], shown: Iterable[Line], only: set[int] | None = None) -> None:
     """Put the episodes of each line's page into its cells; with `only`, just those slots and the running ones."""
+    shown = list(shown)
+    every = _ended(job, [slot for line in shown for slot in line.window])
     for line in shown:
         window = line.window
-        ended = {cell.slot: cell for cell in _ended(job, window)}
+        ended = {slot: every[slot] for slot in window if slot in every}
         running = set() if job.over else _running(shards, ended, window, int(job.spec.get("num_envs", 1)))
         for slot in window:
             if only is None or slot in only or slot in running:
                 state = "running" if slot in running else "queued"
                 seed, seat = line.place(slot)
                 line.cells.append(ended.get(slot) or Cell(slot, seed, state, seat=seat))
-        if line.pages > 1 and only is None:
+        if line.tally.total > SEGMENTS and line.pages > 1 and only is None:
             line.segments.extend(_segments(job, line))
 
 
@@ -247,17 +250,17 @@ _OUTCOME = Case(
 )
 
 
-def _ended(job: Job, window: range) -> list[Cell]:
+def _ended(job: Job, slots: list[int]) -> dict[int, Cell]:
     rows = (
-        Episode.objects.filter(batch=job.batch_id, slot__gte=window.start, slot__lt=window.stop)
+        Episode.objects.filter(batch=job.batch_id, slot__in=slots)
         .annotate(ending=_OUTCOME)
         .values_list("slot", "seed", "ending", "id", "scored_seat", "seat_count")
     )
-    return [
-        Cell(slot, seed, str(ending), key, seat if seats > 1 else None)
+    return {
+        slot: Cell(slot, seed, str(ending), key, seat if seats > 1 else None)
         for slot, seed, ending, key, seat, seats in rows
         if slot is not None
-    ]
+    }
 
 
 def _running(shards: Iterable[Shard], ended: Mapping[int, Cell], window: range, num_envs: int) -> set[int]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -19,7 +20,7 @@ from apps.accounts import visitors
 from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.episodes.errors import ActionTooLong, NotFound, OtherSeatActs, Refusal, Unreadable
-from apps.episodes.models import Episode
+from apps.episodes.models import Batch, Episode
 from apps.episodes.past import restore
 from apps.episodes.seen import own_seat, public_viewpoint
 from apps.episodes.snapshot import Snapshot, public_snapshot, snapshot
@@ -27,10 +28,11 @@ from apps.episodes.text import MAX_ACTION_BYTES
 from apps.episodes.views import find, play_page
 from apps.htmx import wants_part
 from apps.live import presence
-from apps.play import invitations, limits, operations, shows
+from apps.play import invitations, limits, operations, showcase, shows
 from apps.play.answers import form_again, fragments, go_to, refused
 from apps.play.forms import PACES, NewForm, WatchForm
-from gem.agents import Decision, Request, make_agent
+from gem import registry
+from gem.agents import Decision, Request, has_expert, make_agent
 
 View = Callable[..., HttpResponse]
 
@@ -94,7 +96,8 @@ def _begin(request: HttpRequest, form: NewForm) -> Episode:
 def watch_new(request: HttpRequest) -> HttpResponse:
     """Choose an environment and an agent, and let it play."""
     if request.method != "POST":
-        initial = {"agent": "expert", **{name: request.GET[name] for name in WATCHED if name in request.GET}}
+        asked = {name: request.GET[name] for name in WATCHED if name in request.GET}
+        initial = {"agent": _whoever_can_play(asked.get("env_id", "")), **asked}
         return render(request, "play/watch_new.html", {"form": WatchForm(request.user, initial=initial)})
     form = WatchForm(request.user, request.POST)
     if not form.is_valid():
@@ -116,6 +119,12 @@ def watch_new(request: HttpRequest) -> HttpResponse:
     return go_to(request, episode)
 
 
+def _whoever_can_play(env_id: str) -> str:
+    """The expert, or where this environment has none the random agent."""
+    is_known = env_id in (spec.id for spec in registry.specs())
+    return "random" if is_known and not has_expert(env_id) else "expert"
+
+
 WATCHED = ("env_id", "agent", "opponent", "seed", "pace")
 
 
@@ -127,9 +136,11 @@ def lobby(request: HttpRequest) -> HttpResponse:
     recent = listed.running().filter(batch=None, created__gt=timezone.now() - LOBBY_AGE)
     running = list(recent.select_related("show").order_by("-created")[:LOBBY_RUNNING])
     spectators = presence.counts(f"episode:{episode.id}" for episode in running)
+    of_people_or_shown = Q(batch=None) | Q(batch__kind=Batch.Kind.SHOWCASE)
     context = {
         "running": [(public_snapshot(episode), spectators[f"episode:{episode.id}"]) for episode in running],
-        "ended": list(listed.ended().filter(batch=None).order_by("-created")[:LOBBY_ENDED]),
+        "showcase": None if running else showcase.present(),
+        "ended": list(listed.ended().filter(of_people_or_shown).order_by("-created")[:LOBBY_ENDED]),
         "form": WatchForm(request.user, initial={"agent": "expert"}),
     }
     return render(request, "play/lobby.html", context)

@@ -20,13 +20,17 @@ from markdown_it.token import Token
 FIRST = ("README.md", "docs/map.md", "docs/glossary.md")
 LAST = ("CONTRIBUTING.md", "CHANGELOG.md")
 
+FOLDERS = (("Guides", "docs"), ("Algorithms", "docs/algorithms"), ("Decisions", "docs/decisions"))
+"""The headings of the others, by folder."""
+
 _MARKDOWN = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
 _TAGS = {
-    "a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "hr", "img", "li", "ol", "p", "pre", "strong",
-    "table", "tbody", "td", "th", "thead", "tr", "ul",
+    "a", "blockquote", "br", "code", "del", "div", "em", "h1", "h2", "h3", "h4", "hr", "img", "li", "ol", "p", "pre",
+    "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
 _ATTRIBUTES = {
     "a": {"href"},
+    "div": {"class", "tabindex", "role", "aria-label"},
     "h2": {"id"},
     "h3": {"id"},
     "h4": {"id"},
@@ -61,6 +65,26 @@ class Document:
     def get_absolute_url(self) -> str:
         """Its page."""
         return reverse("site:doc", args=[self.slug])
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Documents that belong together."""
+
+    title: str
+    documents: tuple[Document, ...]
+
+
+def groups() -> list[Group]:
+    """Every document, under the headings of the list; a heading without any is left out."""
+    found = documents()
+    between = [document for document in found if document.file not in {*FIRST, *LAST}]
+    sections = [
+        ("Start here", [document for document in found if document.file in FIRST]),
+        *((title, [d for d in between if posixpath.dirname(d.file) == folder]) for title, folder in FOLDERS),
+        ("The project", [document for document in found if document.file in LAST]),
+    ]
+    return [Group(title, tuple(members)) for title, members in sections if members]
 
 
 def documents() -> list[Document]:
@@ -102,6 +126,7 @@ def _render(file: str, changed: int) -> Document:
     title, body = _take_title(tokens, file)
     for token in body:
         _prepare(token, file)
+    body = list(_tables(body))
     headings = tuple(_anchor_headings(body))
     html = nh3.clean(
         _MARKDOWN.renderer.render(body, _MARKDOWN.options, {}),
@@ -157,6 +182,19 @@ def _prepare(token: Token, file: str) -> None:
             token.attrs["class"] = "num"
     if token.type == "inline":
         token.children = list(_links(token.children or [], file))
+
+
+def _tables(tokens: list[Token]) -> Iterator[Token]:
+    """Tables in a region that the keyboard can scroll, and a corner of the head that says nothing as a plain cell."""
+    for number, token in enumerate(tokens):
+        if token.type == "th_open" and not tokens[number + 1].content:
+            token.tag = tokens[number + 2].tag = "td"
+        if token.type == "table_open":
+            region = {"class": "table-wrap", "role": "region", "aria-label": "Table", "tabindex": "0"}
+            yield Token("region_open", "div", 1, attrs=region)
+        yield token
+        if token.type == "table_close":
+            yield Token("region_close", "div", -1)
 
 
 def _links(children: list[Token], file: str) -> Iterator[Token]:

@@ -96,7 +96,7 @@ def search(request: HttpRequest) -> HttpResponse:
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
     """The list of documents."""
-    return render(request, "site/docs.html", {"documents": library.documents()})
+    return render(request, "site/docs.html", {"groups": library.groups()})
 
 
 @require_safe
@@ -105,7 +105,7 @@ def doc(request: HttpRequest, page: str) -> HttpResponse:
     found = library.find(page)
     if found is None:
         raise Http404("There is no document of this name.")
-    return render(request, "site/doc.html", {"document": found, "documents": library.documents()})
+    return render(request, "site/doc.html", {"document": found, "groups": library.groups()})
 
 
 # ---------------------------------------------------------------- health

@@ -34,7 +34,7 @@ QA: Mapping[str, str] = {
     "eval:Bamboogle": "125 questions of two steps that no page answers alone (Bamboogle).",
 }
 LOGIC_DEPTHS = (0, 1, 2, 3, 5)
-LATER = "It plays on a built-in sample until the data are there: gemweb data fetch {}"
+LATER = "It plays on a built-in sample until the data are there: `gemweb data fetch {}`"
 
 CODE: Mapping[str, str] = {
     "code:CodeContest": "Problems of programming contests (CodeContests).",
@@ -81,7 +81,7 @@ for depth in LOGIC_DEPTHS:
         summary=(
             f"Say whether a statement follows from facts and rules in at most {depth} step{'s' * (depth != 1)} "
             "(RuleTaker). Problems are generated here without end until the data are there: "
-            f"gemweb data fetch logic:RuleTaker-d{depth}"
+            f"`gemweb data fetch logic:RuleTaker-d{depth}`"
         ),
     )
 for env_id, summary in CODE.items():

@@ -12,9 +12,9 @@ Actions:
 
     For example:
 
-    ```python
-    print(sum(map(int, input().split())))
-    ```
+        ```python
+        print(sum(map(int, input().split())))
+        ```
 
 Rewards:
     1 if every test passes, otherwise 0. -0.1 without a code block. Printed text is compared line by line without the

@@ -101,3 +101,23 @@ def test_a_summary_keeps_its_words_apart(library: Path) -> None:
     words = documents.find("words")
     assert words is not None
     assert words.summary == "one two three four"
+
+
+def test_the_list_has_every_document_under_one_heading() -> None:
+    listed = [document.file for group in documents.groups() for document in group.documents]
+    assert sorted(listed) == sorted(document.file for document in documents.documents())
+    assert documents.groups()[0].documents[0].file == "README.md"
+
+
+def test_a_wide_table_can_be_scrolled_with_the_keyboard(library: Path) -> None:
+    one = documents.find("decisions/0001-one")
+    assert one is not None
+    assert '<div class="table-wrap" role="region" aria-label="Table" tabindex="0"><table>' in one.html.replace("\n", "")
+
+
+def test_an_empty_corner_of_a_table_is_no_heading(library: Path) -> None:
+    (library / "docs" / "corner.md").write_text("# Corner\n\n| | b |\n|---|---|\n| 1 | 2 |\n")
+    corner = documents.find("corner")
+    assert corner is not None
+    assert "<td></td>" in corner.html
+    assert "<th>b</th>" in corner.html
