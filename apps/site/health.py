@@ -15,7 +15,9 @@ from django.db.migrations.executor import MigrationExecutor
 
 import gem
 from apps import queue
+from gem.errors import InvalidArgument
 from gem.sandbox import ladder
+from gem.tools import mcp_config
 
 State = Literal["ok", "warn", "fail"]
 
@@ -70,7 +72,9 @@ def report() -> Report:
     """Look at every part now; a part that does not answer takes at most a few seconds."""
     database = check_database()
     migrations = (check_migrations(),) if database.state == "ok" else ()
-    return Report((database, *migrations, check_broker(), *check_workers(), check_sandbox(), check_versions()))
+    return Report(
+        (database, *migrations, check_broker(), *check_workers(), check_sandbox(), *check_mcp(), check_versions())
+    )
 
 
 def check_database() -> Check:
@@ -143,6 +147,25 @@ def check_sandbox() -> Check:
         do = "Everything else works. docs/sandbox.md says what a machine needs; `gemweb sandbox` what was tried here."
         return Check("sandbox", title, "warn", "Untrusted programs are not run.", do, "off", details)
     return Check("sandbox", title, "ok", f"Untrusted programs run at the level {found.level}.", details=details)
+
+
+def check_mcp() -> list[Check]:
+    """What each registered MCP server may do; nothing where there is none."""
+    title = "MCP servers"
+    try:
+        servers = mcp_config.registered_servers()
+    except InvalidArgument as error:
+        return [
+            Check("mcp", title, "warn", "The file of MCP servers cannot be read.", "Correct it.", "off", (str(error),))
+        ]
+    if not servers:
+        return []
+    details = tuple(f"{name}: {server.in_words()}" for name, server in servers.items())
+    free = [name for name, server in servers.items() if server.command and server.confinement is None]
+    if free:
+        do = 'They can do what a worker can. Take "confined": false out of the file if they work without it.'
+        return [Check("mcp", title, "warn", f"Not confined: {', '.join(free)}.", do, "open", details)]
+    return [Check("mcp", title, "ok", f"{len(servers)} registered; commands are confined.", details=details)]
 
 
 def check_versions() -> Check:

@@ -6,21 +6,28 @@ import asyncio
 import atexit
 import contextlib
 import json
+import logging
 import os
+import tempfile
 import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
-from gem.errors import MissingDependency, ToolError
+from gem.errors import InvalidArgument, MissingDependency, SandboxUnavailable, ToolError
+from gem.sandbox.server import Start
+from gem.sandbox.server import command as confined
 from gem.tools.mcp_config import SERVERS_FILE, ServerConfig
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 START_SECONDS = 30.0
 """How long a server may take to start and say what it offers."""
 CLOSE_SECONDS = 8.0
+MOST_LOGGED = 4000
 GRACE_SECONDS = 1.0
 """How much longer than its own time a call is waited for, by whoever asked."""
 
@@ -36,6 +43,11 @@ class Connection:
         self.server = server
         self._lock = threading.Lock()
         self._session: _Session | None = None
+
+    @property
+    def confined(self) -> bool:
+        """Whether it is a process that can do nothing but what it was allowed."""
+        return bool(self.server.command) and self.server.confinement is not None
 
     def tools(self) -> list[dict[str, Any]]:
         """What the server offers: `name`, `description` and `parameters` of each tool.
@@ -80,7 +92,7 @@ class Connection:
             stale, self._session = self._session, None
             if stale is not None:
                 stale.close()
-            session = _Session(self.server)
+            session = _Session(self.server, self._start())
             try:
                 _wait(session.opened(), START_SECONDS + GRACE_SECONDS)
             except TimeoutError as error:
@@ -92,6 +104,21 @@ class Connection:
             self._session = session
             weakref.finalize(self, session.stop)  # for those whom nobody closes
             return session
+
+    def _start(self) -> Start | None:
+        """How the command is started confined; None where there is no command, or it is not to be confined."""
+        server = self.server
+        if not server.command or server.confinement is None:
+            return None
+        try:
+            return confined(server.command, server.args, server.env, server.confinement, server.cwd)
+        except SandboxUnavailable as error:
+            raise ToolError(
+                f"The MCP server {server.name} is not started, because it cannot be confined. {error} Who runs the "
+                'site may start it all the same with "confined": false.'
+            ) from error
+        except InvalidArgument as error:
+            raise ToolError(f"The server {server.name} cannot be used: {error}") from error
 
     def _drop(self, session: _Session) -> None:
         with self._lock:
@@ -122,8 +149,8 @@ class _Dead(Exception):
 class _Session:
     """A session with a server, held open by one task of the loop."""
 
-    def __init__(self, server: ServerConfig) -> None:
-        self._server = server
+    def __init__(self, server: ServerConfig, start: Start | None) -> None:
+        self._server, self._start = server, start
         self._ready: Future[None] = Future()
         self._client: Any = None
         self._stop: asyncio.Event | None = None
@@ -180,8 +207,9 @@ class _Session:
     async def _hold(self) -> None:
         """Open the session, keep it until it is to stop, and close it: a task has to do all three."""
         self._stop = asyncio.Event()
+        complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed below)
         try:
-            async with _client(self._server, self._ended) as client:
+            async with _client(self._server, self._start, complaints, self._ended) as client:
                 self._client = client
                 self.offered = await asyncio.wait_for(_offered(client), START_SECONDS)
                 self._ready.set_result(None)
@@ -192,23 +220,31 @@ class _Session:
                 self._ready.set_exception(dead)
         finally:
             self._closed = True
+            _log(self._server.name, complaints)
 
     def _ended(self) -> None:
         self._closed = True
 
 
-def _client(server: ServerConfig, ended: Callable[[], None]) -> Any:
-    """The maintained client, with the transport of the server; `ended` is called when a process of ours ends."""
+def _client(server: ServerConfig, start: Start | None, complaints: TextIO, ended: Callable[[], None]) -> Any:
+    """The maintained client, with the transport of the server; `ended` is called when a process of ours ends.
+
+    What a confined server complains about goes to `complaints`, cut by what confines it; of others it is not kept.
+    """
     try:
         import mcp  # noqa: PLC0415 (not every engine uses it)
         from mcp.client.stdio import stdio_client  # noqa: PLC0415
     except ImportError as error:
         raise MissingDependency("An MCP server", ["mcp>=2"]) from error
     if server.command:
-        parameters = mcp.StdioServerParameters(
-            command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd
-        )
-        transport: Any = _watched(stdio_client(parameters, errlog=_nowhere()), ended)
+        if start is not None:
+            parameters = mcp.StdioServerParameters(command=start.argv[0], args=start.argv[1:], env=start.env, cwd="/")
+        else:
+            parameters = mcp.StdioServerParameters(
+                command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd
+            )
+        log = complaints if start is not None else _nowhere()
+        transport: Any = _watched(stdio_client(parameters, errlog=log), ended)
     elif server.sse:
         from mcp.client.sse import sse_client  # noqa: PLC0415
 
@@ -263,6 +299,15 @@ def _text(result: Any) -> str:
     if not parts and result.structured_content is not None:
         return json.dumps(result.structured_content, ensure_ascii=False)
     return "\n".join(parts)
+
+
+def _log(name: str, complaints: TextIO) -> None:
+    """What a confined server said when it failed: for who runs it, not for agents."""
+    with complaints:
+        complaints.seek(0)
+        said = complaints.read(MOST_LOGGED).strip()
+    if said:
+        logger.warning("The MCP server %s ended: %s", name, said)
 
 
 def _reason(error: BaseException) -> str:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from gem.errors import InvalidArgument, ToolError
 from gem.tools.calls import find_calls
-from gem.tools.mcp_config import SERVERS_FILE, ServerConfig, check_commands, read_config, registered_servers
+from gem.tools.mcp_config import SERVERS_FILE, Allowed, ServerConfig, allow_commands, read_config, registered_servers
 from gem.tools.mcp_servers import Connection, connect
 from gem.tools.schema import Function
 from gem.tools.tool import BaseTool, Call, Output
@@ -31,7 +31,9 @@ class MCPTool(BaseTool):
         auth: a bearer token, for a URL.
         headers: further headers, for a URL.
         execution_timeout: seconds for one call.
-        allow: commands that may be started, besides those in `GEM_MCP_COMMANDS`.
+        allow: commands that may be started, besides those in `GEM_MCP_COMMANDS`. They are confined, without network;
+            `{command: {"network": ["api.example.org:443"], "read": ["/srv/data"]}}` allows more (see
+            `gem.sandbox.server.Confinement`), `{command: False}` starts one unconfined.
         fresh: start the servers anew for every episode, where they remember things.
         num_workers: accepted as GEM's scripts pass it; without effect.
 
@@ -49,7 +51,7 @@ class MCPTool(BaseTool):
         auth: str | None = None,
         headers: Mapping[str, str] | None = None,
         execution_timeout: float = TIMEOUT,
-        allow: Sequence[str] = (),
+        allow: Allowed = (),
         fresh: bool = False,
         num_workers: int = 1,
     ) -> None:
@@ -62,8 +64,7 @@ class MCPTool(BaseTool):
         if execution_timeout <= 0:
             raise InvalidArgument(f"execution_timeout is more than 0 s, not {execution_timeout!r}.")
         if isinstance(config, Mapping):
-            servers = read_config(config)
-            check_commands(servers, allow)
+            servers = allow_commands(read_config(config), allow)
         else:
             servers = list(config)  # by name, from the file
         self.execution_timeout, self.fresh = execution_timeout, fresh
@@ -131,7 +132,8 @@ class MCPTool(BaseTool):
                 raise ToolError(f"There is no tool {function!r:.80}; there is {', '.join(sorted(places))}.")
             self._used = True
             connection, name = places[function]
-            return Output(*connection.call(name, arguments, self.execution_timeout))
+            details = {"sandbox": "full"} if connection.confined else {}
+            return Output(*connection.call(name, arguments, self.execution_timeout), details)
         except ToolError as error:
             return Output(str(error), error=True)
 

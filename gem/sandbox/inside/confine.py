@@ -14,7 +14,7 @@ import socket
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from . import cases, dialogue, kernel, landlock, program, seccomp
+from . import bounds, cases, dialogue, kernel, landlock, program, seccomp
 from .settings import EXIT_BROKEN, FIRST_OWN, MAX_FDS, MAX_MESSAGE, Settings
 
 PROGRAMS = {"script": program.script, "cases": cases.run, "ask": dialogue.ask, "answer": dialogue.answer}
@@ -128,21 +128,13 @@ def _finish(plan: Plan, job: dict[str, Any], rules: int, size: int) -> None:
     landlock.restrict(rules)
     kernel.keep_capabilities(*((kernel.CAP_DAC_READ_SEARCH,) if settings.reach else ()))
     os.closerange(FIRST_OWN + job["own"], HIGHEST)
-    _limit(resource.RLIMIT_AS, size + job["memory"])
-    _limit(resource.RLIMIT_CPU, int(job["cpu"]) + 1)
-    _limit(resource.RLIMIT_FSIZE, job["files"])
-    _limit(resource.RLIMIT_NOFILE, OPEN_FILES)
-    _limit(resource.RLIMIT_STACK, STACK_BYTES)
-    _limit(resource.RLIMIT_CORE, 0)
-    _limit(resource.RLIMIT_MEMLOCK, 0)
+    bounds.limit(resource.RLIMIT_AS, size + job["memory"])
+    bounds.limit(resource.RLIMIT_CPU, int(job["cpu"]) + 1)
+    bounds.limit(resource.RLIMIT_FSIZE, job["files"])
+    bounds.limit(resource.RLIMIT_NOFILE, OPEN_FILES)
+    bounds.limit(resource.RLIMIT_STACK, STACK_BYTES)
+    bounds.limit(resource.RLIMIT_CORE, 0)
+    bounds.limit(resource.RLIMIT_MEMLOCK, 0)
     if plan.full or settings.user is not None:
-        _limit(resource.RLIMIT_NPROC, job["threads"])
+        bounds.limit(resource.RLIMIT_NPROC, job["threads"])
     seccomp.install(plan.calls)
-
-
-def _limit(kind: int, most: int) -> None:
-    """Soft and hard, but never above what the host itself has."""
-    hard = resource.getrlimit(kind)[1]
-    if hard != resource.RLIM_INFINITY:
-        most = min(most, hard)
-    resource.setrlimit(kind, (most, most))

@@ -80,11 +80,12 @@ def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> No
     checked(int(result), f"mount {target}")
 
 
-def detached_copy(path: str, *, devices: bool = False) -> int:
-    """A read-only copy of what is mounted at `path` and below, not yet mounted anywhere: a file descriptor."""
+def detached_copy(path: str, *, devices: bool = False, writable: bool = False) -> int:
+    """A copy of what is mounted at `path` and below, not yet mounted anywhere: a file descriptor. It is read-only
+    unless it is said to have devices or to be writable."""
     flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE
     tree = checked(syscall("open_tree", AT_FDCWD, os.fsencode(path), flags), f"copy of the mount {path}")
-    attributes = ATTR_NOSUID | (0 if devices else ATTR_RDONLY | ATTR_NODEV)
+    attributes = ATTR_NOSUID | (0 if devices else ATTR_NODEV) | (0 if devices or writable else ATTR_RDONLY)
     set_attributes(tree, attributes, below=True)
     return tree
 

@@ -13,6 +13,9 @@ import struct
 from .seccomp import AF_UNIX, ALLOW, CLONE_NEW_ANYTHING, DEADLY, ERRNO, KILL_PROCESS, X32_BIT
 from .syscalls import AUDIT_ARCH, numbers
 
+AF_INET, AF_INET6 = 2, 10
+UNCOUNTED = ["memfd_create", "memfd_secret", "shmget", "msgget", "semget", "mq_open"]
+"""Memory that belongs to no process: it would slip past the watch on what the processes have."""
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 """Requests that type into a terminal."""
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -21,8 +24,12 @@ _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
 _REFUSE = ERRNO | errno.EPERM
 
 
-def build(machine: str | None = None) -> bytes:
+def build(machine: str | None = None, *, internet: bool = False) -> bytes:
     """The filter as the kernel takes it.
+
+    Args:
+        machine: the architecture, this machine's by default.
+        internet: whether TCP and UDP sockets may be made, which lead as far as the network namespace does.
 
     Raises:
         LookupError: for an architecture that is not known.
@@ -32,13 +39,15 @@ def build(machine: str | None = None) -> bytes:
     code = [_do(_LOAD, _ARCH), _jump(_EQUAL, arch, 1, 0), _do(_RETURN, KILL_PROCESS), _do(_LOAD, _NUMBER)]
     if "arch_prctl" in number:
         code += [_jump(_AT_LEAST, X32_BIT, 0, 1), _do(_RETURN, KILL_PROCESS)]
-    for name in DEADLY:
+    for name in (*DEADLY, *UNCOUNTED):
         if name in number:
             code += [_jump(_EQUAL, number[name], 0, 1), _do(_RETURN, _REFUSE)]
     # clone3's flags lie in memory, where no filter sees them; programs fall back to clone
     code += [_jump(_EQUAL, number["clone3"], 0, 1), _do(_RETURN, ERRNO | errno.ENOSYS)]
     code += _argument(number["clone"], 0, _jump(_ANY_BIT, CLONE_NEW_ANYTHING, 0, 1), _do(_RETURN, _REFUSE))
-    code += _argument(number["socket"], 0, _jump(_EQUAL, AF_UNIX, 1, 0), _do(_RETURN, _REFUSE))
+    families = (AF_UNIX, AF_INET, AF_INET6) if internet else (AF_UNIX,)
+    allowed = [_jump(_EQUAL, family, len(families) - place, 0) for place, family in enumerate(families)]
+    code += _argument(number["socket"], 0, *allowed, _do(_RETURN, _REFUSE))
     for request in (TIOCSTI, TIOCLINUX):
         code += _argument(number["ioctl"], 1, _jump(_EQUAL, request, 0, 1), _do(_RETURN, _REFUSE))
     code.append(_do(_RETURN, ALLOW))

@@ -18,11 +18,9 @@ import sys
 import time
 from typing import Any, NoReturn
 
-from . import kernel, refusals, seccomp, tree
+from . import bounds, kernel, place, refusals, seccomp, tree
 from .settings import HOME
 
-BASE = "/tmp"  # noqa: S108 (a mount point that exists everywhere; what is in it is hidden, not touched)
-DEVICES = ("null", "zero", "random", "urandom")
 STATE = "/run"
 SCRIPT = (
     'source /run/before; cd -- "$1" 2>/dev/null; '
@@ -96,47 +94,9 @@ def _keep(job: dict[str, Any], user: int) -> dict[str, Any]:
 
 
 def _make_root(job: dict[str, Any], user: int) -> None:
-    """A root of read-only copies of the system's programs, and file systems in memory to write to."""
-    kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
-    links = [(path, os.readlink(path)) for path in job["readable"] if os.path.islink(path)]
-    copies = [(path, kernel.detached_copy(path)) for path in job["readable"] if not os.path.islink(path)]
-    folders = {path: os.path.isdir(path) for path, _ in copies}
-    devices = [(f"/dev/{name}", kernel.detached_copy(f"/dev/{name}", devices=True)) for name in DEVICES]
-    kernel.mount("tmpfs", BASE, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "size=1m,mode=0755")
-    os.umask(0o022)
-    for path, size in ((HOME, job["disk_bytes"]), ("/tmp", job["disk_bytes"]), (STATE, 1 << 20)):  # noqa: S108
-        os.makedirs(BASE + path)
-        options = f"size={size},nr_inodes=4096,mode=0755,uid={user},gid={user}"
-        kernel.mount("tmpfs", BASE + path, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
-    for path, target in (*links, *job["links"]):
-        os.makedirs(os.path.dirname(BASE + path), exist_ok=True)
-        os.symlink(target, BASE + path)
-    for path, copy in (*copies, *devices):
-        _make_place(path, folder=folders.get(path, False))
-        kernel.attach(copy, BASE + path)
-    for name, target in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
-        os.symlink(f"/proc/self/fd{target}", f"{BASE}/dev/{name}")
-    for path, text in job["files"].items():
-        _make_place(path, folder=False)
-        with open(BASE + path, "w") as file:
-            file.write(text)
-    os.mkdir(BASE + "/proc")
-    with contextlib.suppress(OSError):  # some containers do not let it be mounted; programs do without
-        safe = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC | kernel.MS_RDONLY
-        kernel.mount("proc", BASE + "/proc", "proc", safe, "hidepid=2")
-    kernel.pivot_to(BASE)
-    root = os.open("/", os.O_PATH | os.O_CLOEXEC)
-    kernel.set_attributes(root, kernel.ATTR_RDONLY, below=False)
-    os.close(root)
-
-
-def _make_place(path: str, *, folder: bool) -> None:
-    """Something to mount on: a directory or an empty file."""
-    if folder:
-        os.makedirs(BASE + path, exist_ok=True)
-        return
-    os.makedirs(os.path.dirname(BASE + path), exist_ok=True)
-    os.close(os.open(BASE + path, os.O_CREAT | os.O_CLOEXEC, 0o644))
+    """A root with the system's programs, and file systems in memory to write to."""
+    scratch = {HOME: job["disk_bytes"], "/tmp": job["disk_bytes"], STATE: 1 << 20}  # noqa: S108
+    place.leave_the_host(job["readable"], user=user, scratch=scratch, links=job["links"], files=job["files"])
 
 
 def _write_state(job: dict[str, Any], user: int) -> None:
@@ -167,20 +127,14 @@ def _become_shell(job: dict[str, Any], user: int, output: int) -> NoReturn:
             os.dup2(output, place)
         os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
         os.closerange(3, 1 << 20)
-        if os.geteuid() == 0:
-            kernel.drop_bounding_set()
-            os.setgroups([])
-            os.setresgid(user, user, user)
-            os.setresuid(user, user, user)
-        kernel.keep_capabilities()
-        kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
-        _limit(resource.RLIMIT_CPU, int(job["seconds"]) + 1)
-        _limit(resource.RLIMIT_AS, job["memory_bytes"])
-        _limit(resource.RLIMIT_FSIZE, job["disk_bytes"])
-        _limit(resource.RLIMIT_NOFILE, OPEN_FILES)
-        _limit(resource.RLIMIT_CORE, 0)
-        _limit(resource.RLIMIT_MEMLOCK, 0)
-        _limit(resource.RLIMIT_NPROC, job["processes"])
+        bounds.give_up_rights(user)
+        bounds.limit(resource.RLIMIT_CPU, int(job["seconds"]) + 1)
+        bounds.limit(resource.RLIMIT_AS, job["memory_bytes"])
+        bounds.limit(resource.RLIMIT_FSIZE, job["disk_bytes"])
+        bounds.limit(resource.RLIMIT_NOFILE, OPEN_FILES)
+        bounds.limit(resource.RLIMIT_CORE, 0)
+        bounds.limit(resource.RLIMIT_MEMLOCK, 0)
+        bounds.limit(resource.RLIMIT_NPROC, job["processes"])
         os.chdir(HOME)
         seccomp.install(refusals.build())
         folder = job["shell"].partition("\n")[0] or HOME
@@ -188,13 +142,6 @@ def _become_shell(job: dict[str, Any], user: int, output: int) -> NoReturn:
         os.execve("/bin/bash", arguments, job["variables"])  # noqa: S606 (that is what it is for)
     finally:
         os._exit(125)
-
-
-def _limit(kind: int, most: int) -> None:
-    hard = resource.getrlimit(kind)[1]
-    if hard != resource.RLIM_INFINITY:
-        most = min(most, hard)
-    resource.setrlimit(kind, (most, most))
 
 
 class Watch:
@@ -229,7 +176,7 @@ class Watch:
             return "timeout"
         if self._total > FLOOD * self._most:
             return "output"
-        return "memory" if _resident() > self._job["memory_bytes"] else ""
+        return "memory" if bounds.resident() > self._job["memory_bytes"] else ""
 
     def _take(self) -> bool:
         """Read what there is; False at the end."""
@@ -262,14 +209,3 @@ class Watch:
         with contextlib.suppress(ChildProcessError):
             while True:
                 os.waitpid(-1, 0)
-
-
-def _resident() -> int:
-    """Bytes that all processes of the sandbox but this one have in memory; 0 where that cannot be seen."""
-    pages = 0
-    with contextlib.suppress(OSError):
-        for name in os.listdir("/proc"):
-            if name.isdigit() and name != "1":
-                with contextlib.suppress(OSError, IndexError), open(f"/proc/{name}/statm") as file:
-                    pages += int(file.read().split()[1])
-    return pages * resource.getpagesize()

@@ -33,6 +33,7 @@ bpf:321:280 keyctl:250:219 add_key:248:217 request_key:249:218 init_module:175:1
 kexec_load:246:104 open_by_handle_at:304:265 perf_event_open:298:241 userfaultfd:323:282 io_uring_setup:425:425
 io_uring_enter:426:426 io_uring_register:427:427 reboot:169:142 swapon:167:224 swapoff:168:225 acct:163:89
 kcmp:312:272 quotactl:179:60 pidfd_getfd:438:438 iopl:172: ioperm:173: personality:135:92 capset:126:91 socket:41:198
+memfd_create:319:279 memfd_secret:447:447 shmget:29:194 msgget:68:186 semget:64:190 mq_open:240:180
 landlock_create_ruleset:444:444 landlock_add_rule:445:445 landlock_restrict_self:446:446
 """
 """`name:x86_64:aarch64`; an empty number says that the architecture has no such call."""

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from pathlib import Path
 
 import pytest
 from django.test import Client
@@ -92,3 +93,28 @@ def test_the_page_does_not_wait_for_the_sandbox(monkeypatch: pytest.MonkeyPatch)
     assert trying is not None
     trying.join()
     assert next(check.state for check in health.report().checks if check.name == "sandbox") == "ok"
+
+
+def test_what_each_mcp_server_may_do_is_shown_to_operators(
+    client: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("GEM_MCP_SERVERS", raising=False)
+    assert "mcp" not in {check.name for check in health.report().checks}
+    path = tmp_path / "mcp.json"
+    monkeypatch.setenv("GEM_MCP_SERVERS", str(path))
+    servers: dict[str, object] = {
+        "time": {"command": "a"}, "web": {"command": "b", "confined": {"network": ["*:443"], "read": ["/srv"]}}
+    }  # fmt: skip
+    path.write_text(json.dumps({"mcpServers": servers}))
+    found = next(check for check in health.report().checks if check.name == "mcp")
+    assert found.state == "ok"
+    assert found.details == ("time: confined, no network", "web: confined, network: *:443, reads /srv")
+    path.write_text(json.dumps({"mcpServers": {**servers, "old": {"command": "c", "confined": False}}}))
+    found = next(check for check in health.report().checks if check.name == "mcp")
+    assert (found.state, found.said) == ("warn", "Not confined: old.")
+    assert "old: not confined" not in client.get("/health/").content.decode()
+    client.force_login(User.objects.create_user("boss", is_staff=True))
+    assert "old: not confined" in client.get("/health/").content.decode()
+    path.write_text("nonsense")
+    found = next(check for check in health.report().checks if check.name == "mcp")
+    assert (found.state, found.word) == ("warn", "off")

@@ -1,8 +1,12 @@
 """A small MCP server over pipes that misbehaves as its tools are told to; it needs no package.
 
+Its tool `do` executes what it is given: an attacker's foot in the door.
+
 It is written against the protocol's text (https://modelcontextprotocol.io/specification/2025-06-18).
 """
 
+import contextlib
+import io
 import json
 import os
 import sys
@@ -18,6 +22,33 @@ def answer(request: dict[str, object], **result: object) -> None:
     print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
 
 
+def done(code: str) -> str:
+    """What a program prints, and how it failed."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        try:
+            exec(code, {})
+        except BaseException as error:  # noqa: BLE001 (whatever the program raises)
+            print(type(error).__name__, error)
+    return printed.getvalue()
+
+
+def misbehave(name: str) -> None:
+    """What a tool does before it answers."""
+    if name == "die":
+        os._exit(3)
+    if name == "hang":
+        time.sleep(600)
+    if name == "garbage":
+        print("this is no JSON", "{", "\x00\xff", sep="\n", flush=True)
+        print(json.dumps({"jsonrpc": "2.0", "id": 99999, "result": {}}), flush=True)
+    while name == "endless":
+        sys.stdout.write("x" * (1 << 20))
+
+
+TOOLS = ["echo", "remember", "die", "hang", "flood", "garbage", "environment", "picture", "empty", "do", "endless"]
+
+
 def main() -> None:
     remembered = 0
     for line in sys.stdin:
@@ -29,17 +60,11 @@ def main() -> None:
             info = {"name": "bad", "version": "1"}
             answer(request, protocolVersion=params["protocolVersion"], capabilities={"tools": {}}, serverInfo=info)
         elif method == "tools/list":
-            names = ["echo", "remember", "die", "hang", "flood", "garbage", "environment", "picture", "empty"]
-            answer(request, tools=[tool(name) for name in names])
+            answer(request, tools=[tool(name) for name in TOOLS])
         elif method == "tools/call":
             name, text = params["name"], params.get("arguments", {}).get("text", "")
-            if name == "die":
-                os._exit(3)
-            if name == "hang":
-                time.sleep(600)
-            if name == "garbage":
-                print("this is no JSON", "{", "\x00\xff", sep="\n", flush=True)
-                print(json.dumps({"jsonrpc": "2.0", "id": 99999, "result": {}}), flush=True)
+            misbehave(name)
+            text = done(text) if name == "do" else text
             remembered += name == "remember"
             said = {"flood": "x" * 5_000_000, "remember": str(remembered), "environment": json.dumps(dict(os.environ))}
             content = [{"type": "text", "text": said.get(name, text)}]

@@ -174,18 +174,20 @@ def test_a_server_that_died_between_calls_is_started_again_unseen(bad: MCPTool) 
 
 
 def _child() -> int:
-    """The newest process of the bad server that is ours."""
-    found = []
+    """The newest process of the bad server that is ours: confined ones are processes of our processes."""
+    commands, parents = {}, {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                command = (entry / "cmdline").read_text()
-                parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
+                commands[int(entry.name)] = (entry / "cmdline").read_text()
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
             except OSError:
                 continue
-            if str(BAD_SERVER) in command and int(parent) == os.getpid():
-                found.append(int(entry.name))
-    return max(found)
+
+    def ours(pid: int) -> bool:
+        return pid == os.getpid() or (pid in parents and ours(parents[pid]))
+
+    return max(pid for pid, command in commands.items() if str(BAD_SERVER) in command and ours(pid))
 
 
 def test_a_server_that_hangs_costs_a_call_and_no_more() -> None:
