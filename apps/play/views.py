@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -19,6 +19,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from apps.accounts import visitors
 from apps.accounts.models import User
 from apps.agents.models import Agent
+from apps.episodes import tool_choice
 from apps.episodes.errors import ActionTooLong, NotFound, OtherSeatActs, Refusal, TooFast, Unreadable
 from apps.episodes.models import Episode
 from apps.episodes.past import restore
@@ -55,7 +56,7 @@ def index(request: HttpRequest) -> HttpResponse:
 def new(request: HttpRequest) -> HttpResponse:
     """Choose an environment and a seed, and begin."""
     if request.method != "POST":
-        initial = {name: request.GET[name] for name in PLAYED if name in request.GET}
+        initial = _initial(request, PLAYED)
         return render(request, "play/new.html", {"form": NewForm(request.user, initial=initial)})
     form = NewForm(request.user, request.POST)
     if not form.is_valid():
@@ -68,7 +69,13 @@ def new(request: HttpRequest) -> HttpResponse:
     return _go_to(request, episode)
 
 
-PLAYED = ("env_id", "opponent", "seat", "seed")
+PLAYED = ("env_id", "opponent", "seat", "seed", *tool_choice.FIELDS)
+
+
+def _initial(request: HttpRequest, names: Sequence[str]) -> dict[str, Any]:
+    """A form's first values from the address."""
+    given: dict[str, Any] = {name: request.GET[name] for name in names if name in request.GET}
+    return given | {"tool": request.GET.getlist("tool")}
 
 
 def _begin(request: HttpRequest, form: NewForm) -> Episode:
@@ -76,7 +83,8 @@ def _begin(request: HttpRequest, form: NewForm) -> Episode:
     user, visitor = request.user, visitors.key(request)
     listed, env_id, seed = not chosen["unlisted"], chosen["env_id"], chosen["seed"]
     if form.seat_count == 1:
-        return operations.begin(env_id, seed=seed, listed=listed, user=user, visitor=visitor)
+        tools = form.tool_wrappers
+        return operations.begin(env_id, seed=seed, listed=listed, user=user, visitor=visitor, wrappers=tools)
     return operations.begin_against(
         env_id,
         chosen["against"],
@@ -93,7 +101,7 @@ def _begin(request: HttpRequest, form: NewForm) -> Episode:
 def watch_new(request: HttpRequest) -> HttpResponse:
     """Choose an environment and an agent, and let it play."""
     if request.method != "POST":
-        initial = {"agent": "expert", **{name: request.GET[name] for name in WATCHED if name in request.GET}}
+        initial = {"agent": "expert", **_initial(request, WATCHED)}
         return render(request, "play/watch_new.html", {"form": WatchForm(request.user, initial=initial)})
     form = WatchForm(request.user, request.POST)
     if not form.is_valid():
@@ -106,6 +114,7 @@ def watch_new(request: HttpRequest) -> HttpResponse:
             chosen["agent"],
             opponent=chosen["opponent"],
             seed=chosen["seed"],
+            wrappers=form.tool_wrappers,
             pace=chosen["pace"],
             user=_user(request),
             visitor="" if request.user.is_authenticated else visitors.key(request),
@@ -115,7 +124,7 @@ def watch_new(request: HttpRequest) -> HttpResponse:
     return _go_to(request, episode)
 
 
-WATCHED = ("env_id", "agent", "opponent", "seed", "pace")
+WATCHED = ("env_id", "agent", "opponent", "seed", "pace", *tool_choice.FIELDS)
 
 
 @never_cache
