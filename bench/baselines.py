@@ -25,21 +25,27 @@ from gem.specs import Part
 SEEDS = 500
 FILE = Path(gem.__file__).parent / "benchmarks" / BASELINES
 DIGITS = 4
+AGENTS = ("random", "expert")
 
 
 def main(word: str = "", seeds: int = SEEDS) -> None:
-    """Measure and write."""
+    """Measure and write, environment by environment: what is done stays when it is interrupted."""
     kept = json.loads(FILE.read_text("utf-8"))["baselines"] if FILE.exists() else []
-    measured = []
-    for spec in gem.registry.specs():
+    rows = {(row["env_id"], row["agent"]): row for row in kept}
+    specs = gem.registry.specs()
+    for spec in specs:
         if word not in spec.id or spec.missing():
-            measured += [row for row in kept if row["env_id"] == spec.id]
             continue
-        for agent in ("random", "expert"):
+        for agent in AGENTS:
             if agent == "random" or has_expert(spec.id):
-                measured.append(measure(spec, agent, seeds))
-                print(_line(measured[-1]))
-    text = ",\n".join(f"    {json.dumps(row)}" for row in measured)
+                rows[spec.id, agent] = measure(spec, agent, seeds)
+                print(_line(rows[spec.id, agent]), flush=True)
+        write([rows[key] for each in specs for agent in AGENTS if (key := (each.id, agent)) in rows])
+
+
+def write(rows: list[dict[str, Any]]) -> None:
+    """The file, a line for each row."""
+    text = ",\n".join(f"    {json.dumps(row)}" for row in rows)
     FILE.write_text(f'{{\n  "baselines": [\n{text}\n  ]\n}}\n', "utf-8")
 
 

@@ -9,6 +9,8 @@ from pydantic_core import PydanticCustomError
 
 from gem import benchmarks, registry
 from gem.errors import UsageError
+from gem.registry import TOOL_USES
+from gem.tools import offers
 
 MAX_ENVIRONMENTS = 50
 MAX_EPISODES_PER_ENV = 10_000
@@ -65,6 +67,12 @@ class EvaluationSpec(BaseModel):
     """Tokens, in and out together, after which nothing more is played; what is finished stays."""
     opponent: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")] | None = None
     """The short name of the agent in the other seats, where there are several."""
+    tools: tuple[str, ...] = ()
+    """Short names of tools that the agent may use between its actions: `python`, `search:wikigame`, `mcp:time`."""
+    max_tool_uses: int = TOOL_USES
+    """How often tools may be used in an episode, on top of the turn limit."""
+    tool_format: offers.Format = "tags"
+    """How tools are asked for (see `gem.tools.ToolEnvWrapper`)."""
     benchmark: str | None = None
     benchmark_version: int | None = None
     """The benchmark's version that decided the above."""
@@ -159,6 +167,17 @@ class EvaluationSpec(BaseModel):
             raise _refused("None of these environments has a seat for an opponent; leave it out.")
         return self
 
+    @model_validator(mode="after")
+    def _takes_tools(self) -> Self:
+        if self.tools:
+            try:
+                offers.wrapper(self.tools, self.max_tool_uses, self.tool_format)
+                for env_id in self.env_ids:
+                    offers.check_takes_tools(registry.spec(env_id))
+            except UsageError as error:
+                raise _refused(str(error)) from error
+        return self
+
     @property
     def parts(self) -> list[Part]:
         """What is to be played, environment by environment; each of them once for every repeat."""
@@ -185,8 +204,15 @@ class EvaluationSpec(BaseModel):
 
     @property
     def wrappers(self) -> list[dict[str, Any]]:
-        """The wrappers of every episode, as plain data."""
-        return [] if self.max_turns is None else [{"name": "time_limit", "max_turns": self.max_turns}]
+        """The wrappers of every episode as plain data: a turn limit, and around it tools, whose uses are on top."""
+        limit = [] if self.max_turns is None else [{"name": "time_limit", "max_turns": self.max_turns}]
+        tools = [offers.wrapper(self.tools, self.max_tool_uses, self.tool_format)] if self.tools else []
+        return limit + tools
+
+    @property
+    def tools_in_words(self) -> str:
+        """The tools and their budget; empty without tools. Results with different ones are never compared."""
+        return offers.in_words(self.tools, self.max_tool_uses, self.tool_format)
 
 
 def _within(value: int, low: int, high: int, what: str) -> int:

@@ -197,6 +197,17 @@ def _call(asked: dict[str, Any]) -> tuple[dict[str, Any], str]:
     return {"content": "Calling.", "tool_calls": [call]}, "tool_calls"
 
 
+def _computes(asked: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """Asks Python before its first guess, by a native call where the server's client offers one."""
+    if any(one["role"] == "assistant" for one in asked["messages"]):
+        return _call(asked) if asked.get("tools") else bisect(asked)
+    code = "print(6 * 7)"
+    if not asked.get("tools"):
+        return {"content": f"<python>{code}</python>"}, "stop"
+    call = {"id": "call_0", "type": "function", "function": {"name": "python", "arguments": json.dumps({"code": code})}}
+    return {"content": "", "tool_calls": [call]}, "tool_calls"
+
+
 def _says(text: str, finish: str = "stop", **more: str) -> Callable[[dict[str, Any]], tuple[dict[str, Any], str]]:
     return lambda _: ({"content": text, **more}, finish)
 
@@ -204,6 +215,7 @@ def _says(text: str, finish: str = "stop", **more: str) -> Callable[[dict[str, A
 MODELS: dict[str, Callable[[dict[str, Any]], tuple[dict[str, Any], str]]] = {
     "bisect": bisect,
     "calls": _call,
+    "computes": _computes,
     "thinks": _says("<think>Five is in the middle.</think>\n\n\\boxed{5}"),
     "thought": _says("Five, I think.</think>\\boxed{5}"),
     "cut-off": _says("<think>Where was I", "length"),

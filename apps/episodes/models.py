@@ -16,6 +16,8 @@ import gem
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from gem.errors import UnknownEnvironment
+from gem.tools.offers import as_fields, names_of
+from gem.wrappers.wrapper_factory import TOOL_WRAPPERS
 
 if TYPE_CHECKING:
     from gem.registry import EnvSpec
@@ -192,9 +194,29 @@ class Episode(models.Model):
     def slow(self) -> bool:
         """Whether a turn may take seconds: then only workers play it, and every turn keeps the state after it."""
         try:
-            return self.spec.cost == "slow"
+            return self.spec.cost == "slow" or bool(self.tool_wrappers)
         except UnknownEnvironment:
             return False
+
+    @property
+    def on_record(self) -> bool:
+        """Whether all that took long is in the record, so that a replay takes it from there and is quick."""
+        return self.spec.replay == "taped" or (self.spec.replay == "exact" and self.spec.cost == "fast")
+
+    @property
+    def tool_wrappers(self) -> list[dict[str, Any]]:
+        """Those of its wrappers that add tools."""
+        return [wrapper for wrapper in self.wrappers if wrapper.get("name") in TOOL_WRAPPERS]
+
+    @property
+    def added_tools(self) -> str:
+        """The tools that were added to the environment, in words; empty if there are none."""
+        return ", ".join(", ".join(names_of(wrapper)) or str(wrapper["name"]) for wrapper in self.tool_wrappers)
+
+    @property
+    def tool_fields(self) -> list[tuple[str, str]]:
+        """Names and values of the form's fields that add the same tools to another episode."""
+        return [pair for wrapper in self.tool_wrappers for pair in as_fields(wrapper)]
 
     @property
     def sealed(self) -> bool:

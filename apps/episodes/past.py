@@ -57,7 +57,7 @@ def restore_at(episode: Episode, turn: int) -> gem.Env:
     identity = replay.Identity(**episode.identity())
     if episode.slow:
         kept = episode.turns.filter(number=turn).values_list("state", flat=True).first()
-        if kept is not None or episode.spec.replay != "taped":
+        if kept is not None or not episode.on_record:
             return restore_kept(episode, turn, kept)
     return replay.restore(identity, actions(episode)[:turn], infos(episode))
 

@@ -313,7 +313,7 @@ def moments(episode: Episode, first: int, last: int, viewpoint: int) -> list[Mom
     sealed = episode.sealed
     total = None if viewpoint == SPECTATOR else 0.0
     found = []
-    long = episode.slow and episode.spec.replay != "taped"  # what is taped is read, not played again
+    long = episode.slow and not episode.on_record
     views = _kept_views(episode, first, last, viewpoint) if long else _views(episode, last, viewpoint)
     for number, view in enumerate(views):
         turn = turns.get(number)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import redis
-from django.db.models import F, Sum
+from django.db.models import F, Q, Sum
 
 from apps.agents.models import Agent
 from apps.jobs.models import Job, JobQuerySet, Shard
@@ -60,7 +60,7 @@ class Estimate:
 
 def estimate(agent: Agent, spec: EvaluationSpec) -> Estimate:
     """An estimate for a job that is about to be submitted."""
-    known = paces(agent, spec.env_ids)
+    known = paces(agent, spec.env_ids, spec.tools)
     workers = _workers()
     parts = spec.parts
     remaining, wait = _ahead(Job.objects.active(), workers)
@@ -81,7 +81,7 @@ def seconds_left(job: Job) -> tuple[float, int] | None:
     """About how long until a job that is not over ends, and from how many episodes that is known; None if unknown."""
     left = job.shards.exclude(state=Shard.State.DONE).values("env_id").annotate(left=Sum(F("count") - F("done")))
     parts = [Part(row["env_id"], 0, row["left"]) for row in left]
-    known = paces(job.agent, [part.env_id for part in parts])
+    known = paces(job.agent, [part.env_id for part in parts], job.spec.get("tools", ()))
     evidence = sum(pace.episodes for pace in known.values())
     if not evidence or len(known) < len(parts):
         return None
@@ -97,7 +97,7 @@ def jobs_ahead(job: Job) -> int:
 
 def shard_sizes(agent: Agent, spec: EvaluationSpec) -> dict[str, int]:
     """How many episodes make a shard of about `SHARD_SECONDS`, by environment; never fewer than run in parallel."""
-    known = paces(agent, spec.env_ids)
+    known = paces(agent, spec.env_ids, spec.tools)
     sizes = {}
     for env_id in spec.env_ids:
         seconds = known[env_id].seconds if env_id in known else 0.0
@@ -108,10 +108,14 @@ def shard_sizes(agent: Agent, spec: EvaluationSpec) -> dict[str, int]:
     return sizes
 
 
-def paces(agent: Agent, env_ids: Iterable[str]) -> dict[str, Pace]:
-    """What is known of this agent, by environment; environments that it has not played are missing."""
+def paces(agent: Agent, env_ids: Iterable[str], tools: Sequence[str] | None = None) -> dict[str, Pace]:
+    """What is known of this agent, by environment; environments that it has not played are missing.
+
+    Args:
+        tools: only where it had exactly these; None for whatever it had.
+    """
     rows = (
-        Shard.objects.filter(job__agent=agent, env_id__in=list(env_ids), done__gt=F("errors"))
+        Shard.objects.filter(_with_tools(tools), job__agent=agent, env_id__in=list(env_ids), done__gt=F("errors"))
         .values("env_id")
         .annotate(
             episodes=Sum(F("done") - F("errors")),
@@ -133,6 +137,13 @@ def paces(agent: Agent, env_ids: Iterable[str]) -> dict[str, Pace]:
         )
         for row in rows
     }
+
+
+def _with_tools(tools: Sequence[str] | None) -> Q:
+    """Of shards: whether their jobs have these tools."""
+    if tools is None:
+        return Q()
+    return Q(job__spec__tools=list(tools)) | (Q() if tools else Q(job__spec__tools__isnull=True))
 
 
 _NOTHING = Pace(0, 0.0, 0.0, 0.0)

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 import gem
 from apps.agents.models import Agent
+from apps.episodes import tool_choice
 from gem.errors import UsageError
 from gem.specs import EvaluationSpec
 
@@ -26,7 +27,10 @@ FIELDS = (
     "token_budget",
     "opponent",
     "name",
+    *tool_choice.FIELDS,
 )
+SEVERAL = ("env_id", "tool")
+"""Those that may have several values."""
 NUMBER = "{what} is a whole number, for example {example}."
 
 
@@ -53,7 +57,7 @@ def _number(
     )
 
 
-class EvaluationForm(forms.Form):
+class EvaluationForm(tool_choice.ToolChoice):
     """Who plays what, how much and how fast. After validation, `spec` is the request."""
 
     agent = forms.CharField(max_length=80, error_messages={"required": "Choose an agent."})
@@ -85,6 +89,9 @@ class EvaluationForm(forms.Form):
             "agent": values["agent"],
             "num_envs": values["num_envs"],
             "token_budget": values["token_budget"],
+            "tools": values["tool"],
+            "max_tool_uses": values["max_tool_uses"],
+            "tool_format": values["tool_format"],
             **(
                 {"benchmark": values["benchmark"]}
                 if values["benchmark"]
@@ -124,7 +131,8 @@ class EvaluationForm(forms.Form):
 
 def prefilled(query: QueryDict) -> dict[str, Any]:
     """A form's first values from an address: `?env_id=...&agent=...`; what is missing or unknown is left out."""
-    values: dict[str, Any] = {name: query[name] for name in FIELDS if name in query and name != "env_id"}
+    values: dict[str, Any] = {name: query[name] for name in FIELDS if name in query and name not in SEVERAL}
+    values["tool"] = query.getlist("tool")
     values["env_id"] = list(dict.fromkeys(env_id for env_id in query.getlist("env_id") if _exists(env_id)))
     return values
 

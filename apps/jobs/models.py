@@ -122,7 +122,8 @@ class Job(models.Model):
             env_ids[0].partition(":")[2] if len(env_ids) == 1 else f"{len(env_ids)} environments"
         )
         against = f" against {self.spec['opponent']}" if self.spec.get("opponent") else ""
-        return f"{self.agent.name} on {what}{against}"
+        tools = f" with {', '.join(self.spec['tools'])}" if self.spec.get("tools") else ""
+        return f"{self.agent.name}{tools} on {what}{against}"
 
     @property
     def over(self) -> bool:

@@ -20,6 +20,8 @@ from gem.specs import EvaluationSpec
 LAST_FINISHED = 8
 LOG_LINES = 200
 ERRORS_SHOWN = 20
+TOOLING = {"tools", "max_tool_uses", "tool_format"}
+"""What a specification says of tools."""
 HISTOGRAM_SECONDS = 2
 """How old the histogram of a running job may be: it reads every episode."""
 
@@ -87,6 +89,7 @@ def set_up(job: Job) -> dict[str, Any]:
             "num_envs": spec.num_envs,
             "repeats": spec.repeats,
             "token_budget": spec.token_budget,
+            **(spec.model_dump(mode="json", include=TOOLING) if spec.tools else {}),
         }
     return {
         "spec": spec,
@@ -112,6 +115,8 @@ def _commands(spec: EvaluationSpec) -> str:
         words += [f"--opponent {spec.opponent}"] if spec.opponent else []
     words += [f"--repeats {spec.repeats}"] if spec.repeats > 1 else []
     words += [f"--token-budget {spec.token_budget}"] if spec.token_budget else []
+    words += [f"--tool {name}" for name in spec.tools]
+    words += [f"--tool-uses {spec.max_tool_uses} --tool-format {spec.tool_format}"] if spec.tools else []
     return " \\\n    ".join([*words, f"--num-envs {spec.num_envs} --out episodes.jsonl"])
 
 
@@ -143,6 +148,9 @@ def again(spec: EvaluationSpec) -> str:
         pairs += [("max_turns", spec.max_turns)] if spec.max_turns else []
         pairs += [("opponent", spec.opponent)] if spec.opponent else []
     pairs += [("token_budget", spec.token_budget)] if spec.token_budget else []
+    pairs += [("tool", name) for name in spec.tools]
+    if spec.tools:
+        pairs += [("max_tool_uses", spec.max_tool_uses), ("tool_format", spec.tool_format)]
     pairs.append(("num_envs", spec.num_envs))
     return urlencode(pairs)
 

@@ -16,9 +16,14 @@ class ScoreQuerySet(models.QuerySet["Score"]):
         """Those of the benchmark's present version."""
         return self.filter(benchmark=benchmark.name, benchmark_version=benchmark.version)
 
+    def with_tools(self, tools: bool) -> ScoreQuerySet:
+        """Those reached with tools, or those reached without: they are never ranked together."""
+        return self.exclude(tools="") if tools else self.filter(tools="")
+
     def newest(self, env_id: str = "") -> ScoreQuerySet:
-        """Each agent's latest on one environment, or (without one) overall."""
-        chosen = self.filter(env_id=env_id).order_by("agent_id", "-created").distinct("agent_id")
+        """The latest of each agent and choice of tools on one environment, or (without one) overall."""
+        alike = "agent_id", "tools"
+        chosen = self.filter(env_id=env_id).order_by(*alike, "-created").distinct(*alike)
         return Score.objects.filter(pk__in=chosen.values("pk")).select_related("agent", "job__owner")
 
 
@@ -34,6 +39,8 @@ class Score(models.Model):
     benchmark = models.CharField(max_length=80)
     benchmark_version = models.PositiveIntegerField()
     env_id = models.CharField(max_length=120, blank=True)
+    tools = models.TextField(blank=True, default="", db_default="")
+    """The tools that the job added and their budget, in words; empty if there were none."""
     mean = models.FloatField()
     low = models.FloatField()
     high = models.FloatField()

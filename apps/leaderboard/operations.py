@@ -47,6 +47,8 @@ def record_scores(job_id: str) -> int:
     scores = [_score(job, benchmark, entry, results[entry.env_id]) for entry in benchmark.entries]
     if all(score.n for score in scores):
         scores.append(_overall(job, benchmark, scores))
+    for score in scores:
+        score.tools = spec.tools_in_words
     return len(Score.objects.bulk_create(scores))
 
 

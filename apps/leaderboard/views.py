@@ -33,14 +33,15 @@ SORTS = {
 @never_cache
 @require_GET
 def benchmark(request: HttpRequest) -> HttpResponse:
-    """The ranking of one benchmark, overall or on one environment, in the order asked for."""
+    """The ranking of one benchmark, with tools or without, overall or on one environment, in the order asked for."""
     found = _benchmark(request)
     env_id = request.GET.get("env_id", "")
     if env_id and env_id not in found.env_ids:
         raise Http404(f"{env_id} is not in the benchmark {found.name}.")
     sort = request.GET.get("sort", "score")
     sort = sort if sort in SORTS else "score"
-    scores = list(Score.objects.of(found).newest(env_id))
+    tools = request.GET.get("tools") == "with"
+    scores = list(Score.objects.of(found).with_tools(tools).newest(env_id))
     rows = sorted(ranked(scores), key=SORTS[sort])
     opened = request.GET.get("row", "")
     context = {
@@ -48,6 +49,8 @@ def benchmark(request: HttpRequest) -> HttpResponse:
         "names": [benchmarks.load(name) for name in benchmarks.names()],
         "env_id": env_id,
         "sort": sort,
+        "tools": tools,
+        "both": tools or Score.objects.of(found).with_tools(True).exists(),
         "rows": rows,
         "opened": _detail(int(opened)) if opened.isascii() and opened.isdecimal() and len(opened) < 12 else None,
         "running": _running(found),
@@ -71,7 +74,7 @@ def row(request: HttpRequest, score_id: int) -> HttpResponse:
 def top(request: HttpRequest) -> HttpResponse:
     """The first rows, as a fragment for other pages."""
     found = benchmarks.load(DEFAULT)
-    scores = list(Score.objects.of(found).newest())
+    scores = list(Score.objects.of(found).with_tools(False).newest())
     shown = {"benchmark": found, "rows": ranked(scores)[:TOP], "running": _running(found), **_scale(scores)}
     return render(request, "leaderboard/top.html", shown)
 
@@ -84,7 +87,7 @@ def agents(request: HttpRequest) -> HttpResponse:
     for name in benchmarks.names():
         found = benchmarks.load(name)
         if env_id in found.env_ids:
-            scores = list(Score.objects.of(found).newest(env_id))
+            scores = list(Score.objects.of(found).with_tools(False).newest(env_id))
             shown = {"benchmark": found, "env_id": env_id, "rows": ranked(scores), **_scale(scores)}
             return render(request, "leaderboard/agents.html", shown)
     return HttpResponse("")
@@ -116,7 +119,7 @@ def _detail(score_id: int) -> dict[str, Any] | None:
     if score is None:
         return None
     parts = list(Score.objects.filter(job=score.job).exclude(env_id="").order_by("pk"))
-    earlier = Score.objects.filter(agent=score.agent, benchmark=score.benchmark, env_id=score.env_id)
+    earlier = Score.objects.filter(agent=score.agent, benchmark=score.benchmark, env_id=score.env_id, tools=score.tools)
     return {
         "score": score,
         "parts": parts,

@@ -10,10 +10,13 @@ from django.urls import reverse
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.episodes.models import ORDINALS
+from apps.episodes.tool_choice import ToolChoice
 from gem import registry
 from gem.agents import has_expert
 from gem.core import MAX_SEED
-from gem.errors import MissingDependency, UnknownEnvironment
+from gem.errors import MissingDependency, UnknownEnvironment, UsageError
+from gem.registry import EnvSpec
+from gem.tools.offers import check_takes_tools
 
 PACES = [("0.25", "4 turns a second"), ("0.5", "2 turns a second"), ("1", "1 turn a second"),
          ("2", "a turn in 2 seconds"), ("5", "a turn in 5 seconds")]  # fmt: skip
@@ -74,8 +77,8 @@ PERSON = "person"
 """The opponent that is another person, who gets a link."""
 
 
-class SeatsForm(forms.Form):
-    """What the forms share: an environment, and what is asked besides where it has several seats."""
+class SeatsForm(ToolChoice):
+    """What the forms share: an environment, tools where it takes some, and who sits where it has several seats."""
 
     page = ""
     """The name of the form's own address, which another environment asks for its fields."""
@@ -97,13 +100,32 @@ class SeatsForm(forms.Form):
         }
 
     @property
+    def chosen(self) -> EnvSpec | None:
+        """The environment that is chosen, the first while none is; None if there is no such environment."""
+        try:
+            return registry.spec(str(self["env_id"].value() or environments()[0][1][0][0]))
+        except UnknownEnvironment:
+            return None
+
+    @property
     def seat_count(self) -> int:
         """How many seats the chosen environment has; 1 while none is chosen."""
-        value = self["env_id"].value() or environments()[0][1][0][0]
-        try:
-            return registry.spec(str(value)).seats
-        except UnknownEnvironment:
-            return 1
+        return self.chosen.seats if self.chosen else 1
+
+    @property
+    def takes_tools(self) -> bool:
+        """Whether tools may be added to the chosen environment."""
+        return self.seat_count == 1 and not (self.chosen and self.chosen.tools)
+
+    def clean(self) -> dict[str, Any]:
+        """Without tools where the environment takes none."""
+        values = super().clean() or {}
+        if values.get("tool") and values.get("env_id"):
+            try:
+                check_takes_tools(registry.spec(values["env_id"]))
+            except UsageError as error:
+                self.add_error("tool", str(error))
+        return values
 
     def _agents(self, user: Viewer) -> list[tuple[str, str]]:
         agents = Agent.objects.offered_to(user, str(self["opponent"].value() or ""))

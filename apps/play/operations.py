@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django.db import transaction
 
@@ -18,13 +20,25 @@ from gem.errors import EnvironmentFailure, InvalidArgument
 from gem.typed import as_action
 
 
-def begin(env_id: str, *, seed: int | None, listed: bool, user: Viewer, visitor: str) -> Episode:
+def begin(
+    env_id: str,
+    *,
+    seed: int | None,
+    listed: bool,
+    user: Viewer,
+    visitor: str,
+    wrappers: Sequence[Mapping[str, Any]] = (),
+) -> Episode:
     """An episode with this person in its only seat; without a seed, one is drawn.
 
     Raises:
+        Refusal: a tool among the wrappers cannot be used now.
         gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: with a sentence for the person.
     """
-    return operations.begin(env_id, seed=seed, seats=[_person(user, visitor)], listed=listed)
+    try:
+        return operations.begin(env_id, seed=seed, seats=[_person(user, visitor)], listed=listed, wrappers=wrappers)
+    except EnvironmentFailure as failure:
+        raise Refusal(str(failure)) from failure
 
 
 @transaction.atomic

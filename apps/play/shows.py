@@ -6,7 +6,7 @@ host that plays hear of it at once. What the hosts write is in `hosting.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -24,6 +24,7 @@ from apps.episodes.seen import own_seat
 from apps.live import wake
 from apps.play.models import Show
 from gem.agents import has_expert
+from gem.errors import EnvironmentFailure
 
 HOSTS = "play"
 """The name under which the hosts (`workers.play`) are woken."""
@@ -65,6 +66,7 @@ def start(
     visitor: str = "",
     showcase: bool = False,
     env_kwargs: Mapping[str, Any] | None = None,
+    wrappers: Sequence[Mapping[str, Any]] = (),
     batch: Batch | None = None,
 ) -> Episode:
     """Begin an episode that `agent` plays live, one turn every `pace` seconds.
@@ -73,20 +75,25 @@ def start(
 
     Raises:
         CannotPlay, PaceRefused, TooManyShows: with a sentence for the person.
+        Refusal: a tool among the wrappers cannot be used now.
         gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: likewise.
     """
     seats = _seating(env_id, agent, opponent)
     pace = _check_pace(pace)
     if not showcase:
         _check_number(user, visitor)
-    episode = operations.begin(
-        env_id,
-        seed=seed,
-        seats=seats,
-        env_kwargs=env_kwargs,
-        listed=not showcase,
-        batch=batch,
-    )
+    try:
+        episode = operations.begin(
+            env_id,
+            seed=seed,
+            seats=seats,
+            env_kwargs=env_kwargs,
+            wrappers=wrappers,
+            listed=not showcase,
+            batch=batch,
+        )
+    except EnvironmentFailure as failure:
+        raise Refusal(str(failure)) from failure
     _show(episode, pace, user, visitor, showcase=showcase)
     return episode
 

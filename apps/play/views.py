@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -19,6 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from apps.accounts import visitors
 from apps.accounts.models import User
 from apps.agents.models import Agent
+from apps.episodes import tool_choice
 from apps.episodes.errors import ActionTooLong, NotFound, OtherSeatActs, Refusal, Unreadable
 from apps.episodes.models import Batch, Episode
 from apps.episodes.past import restore
@@ -58,7 +59,7 @@ def index(request: HttpRequest) -> HttpResponse:
 def new(request: HttpRequest) -> HttpResponse:
     """Choose an environment and a seed, and begin."""
     if request.method != "POST":
-        initial = {name: request.GET[name] for name in PLAYED if name in request.GET}
+        initial = _initial(request, PLAYED)
         return render(request, "play/new.html", {"form": NewForm(request.user, initial=initial)})
     form = NewForm(request.user, request.POST)
     if not form.is_valid():
@@ -71,7 +72,13 @@ def new(request: HttpRequest) -> HttpResponse:
     return go_to(request, episode)
 
 
-PLAYED = ("env_id", "opponent", "seat", "seed")
+PLAYED = ("env_id", "opponent", "seat", "seed", *tool_choice.FIELDS)
+
+
+def _initial(request: HttpRequest, names: Sequence[str]) -> dict[str, Any]:
+    """A form's first values from the address."""
+    given: dict[str, Any] = {name: request.GET[name] for name in names if name in request.GET}
+    return given | {"tool": request.GET.getlist("tool")}
 
 
 def _begin(request: HttpRequest, form: NewForm) -> Episode:
@@ -79,7 +86,8 @@ def _begin(request: HttpRequest, form: NewForm) -> Episode:
     user, visitor = request.user, visitors.key(request)
     listed, env_id, seed = not chosen["unlisted"], chosen["env_id"], chosen["seed"]
     if form.seat_count == 1:
-        return operations.begin(env_id, seed=seed, listed=listed, user=user, visitor=visitor)
+        tools = form.tool_wrappers
+        return operations.begin(env_id, seed=seed, listed=listed, user=user, visitor=visitor, wrappers=tools)
     return operations.begin_against(
         env_id,
         chosen["against"],
@@ -96,7 +104,7 @@ def _begin(request: HttpRequest, form: NewForm) -> Episode:
 def watch_new(request: HttpRequest) -> HttpResponse:
     """Choose an environment and an agent, and let it play."""
     if request.method != "POST":
-        asked = {name: request.GET[name] for name in WATCHED if name in request.GET}
+        asked = _initial(request, WATCHED)
         initial = {"agent": _whoever_can_play(asked.get("env_id", "")), **asked}
         return render(request, "play/watch_new.html", {"form": WatchForm(request.user, initial=initial)})
     form = WatchForm(request.user, request.POST)
@@ -110,6 +118,7 @@ def watch_new(request: HttpRequest) -> HttpResponse:
             chosen["agent"],
             opponent=chosen["opponent"],
             seed=chosen["seed"],
+            wrappers=form.tool_wrappers,
             pace=chosen["pace"],
             user=_user(request),
             visitor="" if request.user.is_authenticated else visitors.key(request),
@@ -125,7 +134,7 @@ def _whoever_can_play(env_id: str) -> str:
     return "random" if is_known and not has_expert(env_id) else "expert"
 
 
-WATCHED = ("env_id", "agent", "opponent", "seed", "pace")
+WATCHED = ("env_id", "agent", "opponent", "seed", "pace", *tool_choice.FIELDS)
 
 
 @never_cache

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import gem
-from gem.cli import endpoint, report
+from gem.cli import endpoint, report, tooling
 from gem.cli.report import Who
 from gem.errors import UsageError
 
@@ -37,6 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-turns", type=int, help="a turn limit below the environments' own")
     parser.add_argument("--opponent", help="random or expert, where there are several seats; the seats are swapped")
     parser.add_argument("--out", type=Path, metavar="FILE.jsonl", help="add every episode to this file; go on from it")
+    tooling.arguments(parser)
     endpoint.arguments(parser)
 
 
@@ -53,14 +54,18 @@ def run(
     max_turns: int | None,
     opponent: str | None,
     out: Path | None,
+    tool: list[str] | None,
+    tool_uses: int | None,
+    tool_format: str | None,
     **options: Any,
 ) -> int:
     """Play what is asked for, except what `out` holds already, and print the scores."""
     from gem.agents import has_expert, make_agent  # noqa: PLC0415
     from gem.rollout import rollout  # noqa: PLC0415
 
-    given = {"benchmark": benchmark, "env_ids": env, "episodes_per_env": episodes, "seed": seed, "repeats": repeats}
-    given |= {"max_turns": max_turns, "opponent": opponent, "token_budget": token_budget}
+    given: dict[str, Any] = {"benchmark": benchmark, "env_ids": env, "episodes_per_env": episodes, "seed": seed}
+    given |= {"repeats": repeats, "max_turns": max_turns, "opponent": opponent, "token_budget": token_budget}
+    given |= tooling.fields(tool, tool_uses, tool_format)
     spec = _spec(agent=agent, num_envs=num_envs, **given)
     player: Player
     if agent == "endpoint":

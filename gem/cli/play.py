@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import gem
+from gem.cli import tooling
 from gem.cli.screen import open_screen
 from gem.cli.words import count
 from gem.errors import EnvironmentFailure, GemError, UsageError
@@ -29,11 +30,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seat", type=int, help="where you sit if there are several seats (0)")
     parser.add_argument("--opponent", help="who sits in the others: expert, random, or human to type for all seats")
     parser.add_argument("--plain", action="store_true", help="no board and no colour: what an agent reads")
+    tooling.arguments(parser)
 
 
-def run(env_id: str, seed: int | None, seat: int | None, opponent: str | None, plain: bool) -> int:
+def run(
+    env_id: str,
+    seed: int | None,
+    seat: int | None,
+    opponent: str | None,
+    plain: bool,
+    tool: list[str] | None,
+    tool_uses: int | None,
+    tool_format: str | None,
+) -> int:
     """Play one episode by typing."""
-    env = _seated(env_id, seat, opponent)
+    env = _equipped(_seated(env_id, seat, opponent), tooling.fields(tool, tool_uses, tool_format))
     observation, info = _begin(env, seed)
     screen = open_screen(plain=plain)
     print(f"{env_id}, seed {env.seed}. {HELP}\n")
@@ -61,8 +72,9 @@ def run(env_id: str, seed: int | None, seat: int | None, opponent: str | None, p
             break
     screen.show(env, observation, info, 0 if env.seats == 1 else SPECTATOR)
     print(f"\n{_how(env, info, truncated)} after {count(turn, 'turn')}, with a return of {_returns(totals)}.")
-    given = {"--seat": seat, "--opponent": opponent}
-    words = "".join(f" {name} {value}" for name, value in given.items() if value is not None)
+    given = [("--seat", seat), ("--opponent", opponent), *(("--tool", name) for name in tool or [])]
+    given += [("--tool-uses", tool_uses), ("--tool-format", tool_format)]
+    words = "".join(f" {name} {value}" for name, value in given if value is not None)
     print(f"The same episode again: gemweb play {env_id} --seed {env.seed}{words}")
     return 0
 
@@ -92,6 +104,20 @@ def _seated(env_id: str, seat: int | None, opponent: str | None) -> gem.Env:
             raise UsageError("With --opponent human you type for every seat: leave --seat out.")
         return gem.make(env_id)
     return gem.make(env_id, opponent=opponent or ("expert" if has_expert(env_id) else "random"), seat=seat or 0)
+
+
+def _equipped(env: gem.Env, asked: Mapping[str, Any]) -> gem.Env:
+    """The environment with the tools that are asked for around it, if there are any."""
+    if not asked["tools"]:
+        return env
+    from gem.tools.offers import check_takes_tools, wrapper  # noqa: PLC0415 (a quick start)
+    from gem.wrappers.wrapper_factory import wrap  # noqa: PLC0415 (as above)
+
+    spec = env.spec
+    if spec is not None and (env.seats > 1 or spec.tools):
+        check_takes_tools(spec)
+    chosen = {name: value for name, value in asked.items() if name != "tools" and value is not None}
+    return wrap(env, [wrapper(asked["tools"], **chosen)])
 
 
 def _returns(totals: Sequence[float]) -> str:

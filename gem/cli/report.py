@@ -55,10 +55,13 @@ def print_scores(spec: EvaluationSpec, who: Who, outcomes: Mapping[str, Sequence
             rows[-1].append("" if score is None else _interval(score))
             scores += [] if score is None else [score]
     against = f" against {spec.opponent}, from each seat alike" if spec.opponent else ""
-    print(f"{who.agent}{against}, {sum(map(len, outcomes.values())):,} episodes")
+    tools = f" with {spec.tools_in_words}" if spec.tools else ""
+    print(f"{who.agent}{tools}{against}, {sum(map(len, outcomes.values())):,} episodes")
     table(headings + (["score"] if benchmark else []), rows)
     if benchmark is not None and len(scores) == len(outcomes):
         print(f"Score on {benchmark.name} (0: random, 1: best possible): {_interval(pool(scores))}")
+        if spec.tools:
+            print("With tools: it is not to be compared with scores without them.")
     print("In brackets: 95 % intervals.")
     _print_what_else(who, summaries)
 

@@ -32,6 +32,7 @@ _PYTHON, _SEARCH, _MCP = [{"name": "python"}], [{"name": "search"}], [{"name": "
 
 WRAPPER_FACTORY: dict[str, WrapperFn] = {
     "opponent": Opponent,
+    "time_limit": TimeLimit,
     "python_tool": partial(ToolEnvWrapper, tools=_PYTHON, **PAID),
     "python_tool_no_int_reward": partial(ToolEnvWrapper, tools=_PYTHON, **UNPAID),
     "python_tool_no_int_reward_last_line_error": partial(
@@ -42,7 +43,6 @@ WRAPPER_FACTORY: dict[str, WrapperFn] = {
     "mcp_tool": partial(ToolEnvWrapper, tools=_MCP, **PAID),
     "mcp_tool_no_int_reward": partial(ToolEnvWrapper, tools=_MCP, **UNPAID),
     "tools": ToolEnvWrapper,
-    "time_limit": TimeLimit,
     "normalize_action": NormalizeAction,
     "compact": CompactObservation,
     "concat": partial(ObservationWrapper, include_action=False, **NO_CHAT),

@@ -33,3 +33,22 @@ def test_a_person_uses_a_tool_and_then_answers(fleet: Fleet, agents: dict[str, A
     assert episode.status == Episode.Status.ENDED
     assert operations.verify(episode) is None
     assert "</svg> search</code>" in person.page(episode)  # the replay's history
+
+
+def test_tools_that_were_added_answer_people_and_agents_alike(fleet: Fleet, agents: dict[str, Agent]) -> None:
+    person = Person()
+    tools = {"tool": ["search:wikigame"], "max_tool_uses": "2"}
+    own = person.begin("game:GuessTheNumber-v0-easy", 3, **tools)
+    asked = {"env_id": "game:GuessTheNumber-v0-easy", "seed": "3", "agent": "expert", "pace": "0.25", **tools}
+    answer = person.client.post("/play/watch/new/", asked)
+    watched = Episode.objects.get(pk=answer["Location"].rstrip("/").rpartition("/")[2])
+    fleet.host()
+    assert person.send(own, "<search>tea</search>").status_code == 202
+    played(own, 1)
+    assert "<code>search</code>" in person.page(own)
+    assert own.turns.get().info["tool_calls"][0]["details"]["index"]
+    wait_for(lambda: Episode.objects.get(pk=watched.pk).over, "the show to end", 30)
+    watched.refresh_from_db()
+    assert watched.success
+    assert watched.wrappers == own.wrappers
+    assert operations.verify(watched) is None

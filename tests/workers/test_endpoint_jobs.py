@@ -76,6 +76,18 @@ def test_a_job_keeps_tokens_and_how_the_agent_was_set_up(submit_endpoint: Submit
     assert 0 < job.seconds_agent <= job.seconds_busy
 
 
+@pytest.mark.parametrize("form", ["tags", "native"])
+def test_an_agent_uses_the_tools_that_the_job_adds(submit_endpoint: Submit, form: str) -> None:
+    more = {"tools": ("python",), "max_tool_uses": 2, "tool_format": form}
+    style = {"style": "tools" if form == "native" else "text"}
+    job = played(submit_endpoint("computes", episodes=3, agent=style, **more))
+    assert job.state == Job.State.DONE, job.reason
+    for episode in Episode.objects.filter(batch=job.batch_id):
+        first = episode.turns.get(number=1)
+        assert [(one["function"], one["output"].strip()) for one in first.info["tool_calls"]] == [("python", "42")]
+        assert episode.success, "after the tool's answer it guesses as well as ever"
+
+
 def test_many_episodes_are_asked_for_at_the_same_time(submit_endpoint: Submit, server: ModelServer) -> None:
     server.delay = 0.1
     played(submit_endpoint("bisect", agent={"concurrency": 10}))

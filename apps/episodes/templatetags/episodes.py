@@ -14,11 +14,11 @@ from django.utils.safestring import SafeString, mark_safe
 from apps.episodes.models import ORDINALS, Episode, Turn
 from apps.episodes.snapshot import Snapshot, is_contest
 from apps.episodes.tool_calls import ToolCall, tool_calls
+from gem.parsing import extract_last_boxed_answer
 from gem.views import Cell, CodeTest, View
 
 register = template.Library()
 
-_BOXED = re.compile(r"\\boxed\{(.*?)\}", re.DOTALL)
 _TAGGED = re.compile(r"<bash>(.*?)</bash>|<(finish)>", re.DOTALL)
 _KEYS = {"ArrowUp": "↑", "ArrowDown": "↓", "ArrowLeft": "←", "ArrowRight": "→", " ": "space"}
 
@@ -36,8 +36,9 @@ STATES = {
 @register.filter
 def bare(action: str) -> str:
     r"""The action inside its box, `reveal 7 2` of `\boxed{reveal 7 2}`; other text as it is, on one line."""
-    boxes = _BOXED.findall(action) or ["".join(tagged) for tagged in _TAGGED.findall(action)]
-    return " ".join((boxes[-1] if boxes else action).split())
+    boxed = extract_last_boxed_answer(action)
+    tagged = ["".join(found) for found in _TAGGED.findall(action)] if boxed is None else [boxed]
+    return " ".join((tagged[-1] if tagged else action).split())
 
 
 @register.filter

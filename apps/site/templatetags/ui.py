@@ -11,6 +11,8 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from apps.site import mathematics
+
 register = template.Library()
 
 MINUS = "\u2212"
@@ -162,6 +164,18 @@ def prose(text: str) -> SafeString:
             for index, part in enumerate(parts)
         ),
     )
+
+
+@register.filter
+def typeset(text: str | None) -> SafeString:
+    """A text with its formulas drawn; empty if it has none."""
+    return mathematics.typeset(text or "")
+
+
+@register.filter
+def answer(action: str) -> SafeString:
+    """The answer in the box of an action, drawn; empty if it is no formula."""
+    return mathematics.answer(action)
 
 
 # ---------------------------------------------------------------- forms

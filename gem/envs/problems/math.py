@@ -29,7 +29,7 @@ from __future__ import annotations
 import re
 
 from gem.draw import Mixer, below, choice
-from gem.envs.problems.problem import Judged, ProblemEnv, answer_text
+from gem.envs.problems.problem import CORRECT, Judged, ProblemEnv, answer_text
 from gem.grading.math import grade
 from gem.parsing import extract_last_boxed_answer
 
@@ -46,14 +46,12 @@ class MathEnv(ProblemEnv):
         answer = extract_last_boxed_answer(action)
         reference = self.problem[self.answer_key]
         if answer is None:
-            return Judged(
-                0.0, f"There is no answer in \\boxed{{}}. A correct answer: {answer_text(reference)}", "format"
-            )
+            return Judged(0.0, f"There is no answer in \\boxed{{}}. {CORRECT}{answer_text(reference)}", "format")
         found = grade(answer, reference)
         if found.correct:
             return Judged(1.0, "That is correct.")
         more = {"grading": "given up"} if found.by == "given up" else {}
-        return Judged(0.0, f"That is not correct. A correct answer: {answer_text(reference)}", more=more)
+        return Judged(0.0, f"That is not correct. {CORRECT}{answer_text(reference)}", more=more)
 
     def _random_action(self, rng: Mixer) -> str:
         numbers = NUMBER.findall(self.question)

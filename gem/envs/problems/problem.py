@@ -20,6 +20,8 @@ from gem.views import TextView, View
 
 QUESTIONS = ("problem", "question", "prompt", "Question")
 ANSWERS = ("answer", "answers", "golden_answers", "Answer")
+CORRECT = "A correct answer: "
+"""What stands before a reference, in whatever notation the data have it."""
 
 
 class Judged(NamedTuple):

@@ -29,7 +29,7 @@ from __future__ import annotations
 import re
 
 from gem.draw import Mixer, choice
-from gem.envs.problems.problem import Judged, ProblemEnv, answer_text
+from gem.envs.problems.problem import CORRECT, Judged, ProblemEnv, answer_text
 from gem.grading.answers import aliases, best_f1, exact_match
 from gem.parsing import extract_last_boxed_answer, extract_last_tagged_answer
 
@@ -49,7 +49,7 @@ class QaEnv(ProblemEnv):
 
     def _judge(self, action: str) -> Judged:
         answer, references = self._answer(action), aliases(self.problem[self.answer_key])
-        right = f"A correct answer: {answer_text(references)}"
+        right = f"{CORRECT}{answer_text(references)}"
         if answer is None:
             return Judged(0.0, f"There is no answer {self.form}. {right}", "format", {"f1": 0.0})
         more = {"f1": round(best_f1(answer, references), 6)}

@@ -182,3 +182,41 @@ def test_seats_are_filled_or_the_command_says_so(run: Run) -> None:
         ran = run("eval", "--agent", "random", "--episodes", 2, *arguments)
         assert ran.code == 2
         assert sentence in ran.err
+
+
+def test_tools_are_played_with_recorded_and_named(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("bm25s")
+    out = tmp_path / "tools.jsonl"
+    asked = [
+        "eval",
+        "--agent",
+        "random",
+        "--env",
+        ENV_ID,
+        "--episodes",
+        3,
+        "--tool",
+        "search:wikigame",
+        "--tool-uses",
+        2,
+    ]
+    ran = run(*asked, "--out", out)
+    assert ran.out.startswith("random with search:wikigame, 2 uses, 3 episodes")
+    described = {"name": "tools", "tools": [{"name": "search", "index": "wikigame"}], "max_tool_uses": 2}
+    assert [one["wrappers"] for one in episodes(out)] == [[described]] * 3
+    assert "3 of 3 episodes identical" in run("replay", out).out
+    without = run("eval", "--agent", "random", "--env", ENV_ID, "--episodes", 3, "--out", out)
+    assert "episodes are in" not in without.err, "what was played with tools does not count without them"
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (["--tool", "pyton"], "There is no tool 'pyton' here. There is python."),
+        (["--tool-uses", "3"], "--tool-uses and --tool-format belong to tools: name one with --tool."),
+        (["--tool", "python", "--tool-uses", "0"], "Tools may be used 1 to 100 times in an episode, not 0."),
+    ],
+)
+def test_tools_that_cannot_be_are_explained(run: Run, given: list[str], sentence: str) -> None:
+    ran = run("eval", "--agent", "random", "--env", ENV_ID, "--episodes", 1, *given)
+    assert (ran.code, ran.err) == (2, f"gemweb eval: {sentence}\n")

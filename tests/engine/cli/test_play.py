@@ -125,3 +125,16 @@ def test_seats_that_there_are_not_are_refused_in_a_sentence(run: Run) -> None:
         ran = run("play", *arguments)
         assert ran.code == 2
         assert sentence in ran.err
+
+
+def test_a_tool_is_used_between_guesses(run: Run, typed) -> None:
+    pytest.importorskip("bm25s")
+    typed("<search>tea</search>", str(secret(3)))
+    out = run("play", ENV_ID, "--seed", 3, "--tool", "search:wikigame", "--tool-uses", 2).out
+    assert "Doc 1(Title: " in out
+    assert "Solved after 2 turns" in out
+    assert f"gemweb play {ENV_ID} --seed 3 --tool search:wikigame --tool-uses 2" in out
+
+
+def test_tools_are_refused_where_there_are_tools_already(run: Run) -> None:
+    assert "has tools of its own" in run("play", "math:GSM8K-python", "--tool", "python").err

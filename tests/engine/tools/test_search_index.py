@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gem
@@ -83,7 +84,7 @@ def test_an_index_is_opened_once_and_its_arrays_are_mapped(folder: Path) -> None
     built(folder)
     index = search_index.open_index("towns")
     assert search_index.open_index("towns") is index
-    assert type(index._bm25.scores["data"]).__name__ == "memmap"
+    assert isinstance(index._bm25.scores["data"].base, np.memmap)
     assert len(index) == len(PASSAGES)
 
 
@@ -226,3 +227,19 @@ def test_the_command_builds_lists_and_searches(folder: Path, capsys: pytest.Capt
     assert "--replace" in capsys.readouterr().err
     assert main(["index", "build", str(folder / "nowhere.jsonl"), "--name", "x"]) == 2
     assert "cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Who wrote about the running of runners?",
+        "x a I 42 4 don't co-operate U.S.A. naïve Straße ÉTÉ snake_case",
+        "東京 は 日本の首都 Ещё ١٢٣ \u2160\u0301 İstanbul",
+        "the and of to",
+        "",
+        "tab\tnew\nline\x00nul \ud800half",
+    ],
+)
+def test_a_query_has_the_words_that_an_indexed_text_has(text: str) -> None:
+    words = search_index._tokenize([text])[0]
+    assert sorted(search_index._stems(text)) == sorted(words)

@@ -1,0 +1,81 @@
+"""The part of a form that adds tools to an environment: for an evaluation, for playing oneself, for watching."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from gem.errors import UsageError
+from gem.registry import TOOL_USES
+from gem.tools import offers
+
+LONGEST_NAME = 120
+FIELDS = ("tool", "max_tool_uses", "tool_format")
+
+
+class ToolsField(forms.MultipleChoiceField):
+    """Short names of tools; which of them can be used here is the engine's to say."""
+
+    def valid_value(self, value: Any) -> bool:
+        """Any text of a sane length."""
+        return len(str(value)) <= LONGEST_NAME
+
+    def clean(self, value: Any) -> list[str]:
+        """The names, if every one can be used here and all of them together."""
+        names: list[str] = super().clean(value)
+        try:
+            offers.check_usable(names)
+            if names:
+                offers.wrapper(names)
+        except UsageError as error:
+            raise forms.ValidationError(str(error)) from error
+        return names
+
+
+class ToolChoice(forms.Form):
+    """What tools are added, how often they may be used and how they are asked for."""
+
+    tool = ToolsField(required=False, label="Tools")
+    max_tool_uses = forms.IntegerField(
+        label="Uses in an episode",
+        required=False,
+        initial=TOOL_USES,
+        min_value=1,
+        max_value=offers.MOST_USES,
+        widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off", "maxlength": 4}),
+        error_messages={
+            "invalid": "The number of uses is a whole number, for example 10.",
+            "min_value": "Tools that may be used are used at least once.",
+            "max_value": f"Tools may be used at most {offers.MOST_USES} times in an episode.",
+        },
+    )
+    tool_format = forms.ChoiceField(
+        label="Asked for by",
+        choices=[*offers.FORMATS.items()],
+        required=False,
+        initial="tags",
+        error_messages={"invalid_choice": "Tools are asked for by tags or by function calls."},
+    )
+
+    def clean_max_tool_uses(self) -> int:
+        """The budget; the usual one if none was given."""
+        return int(self.cleaned_data["max_tool_uses"] or TOOL_USES)
+
+    def clean_tool_format(self) -> str:
+        """The format; tags if none was chosen."""
+        return str(self.cleaned_data["tool_format"] or "tags")
+
+    @property
+    def offered(self) -> list[tuple[offers.Offer, bool]]:
+        """Every tool, and whether it is chosen."""
+        chosen = self["tool"].value() or []
+        return [(one, one.name in chosen) for one in offers.offers()]
+
+    @property
+    def tool_wrappers(self) -> list[dict[str, Any]]:
+        """After validation, the wrapper that adds what was chosen; none without tools."""
+        values = self.cleaned_data
+        if not values["tool"]:
+            return []
+        return [offers.wrapper(values["tool"], values["max_tool_uses"], values["tool_format"])]
