@@ -279,7 +279,7 @@ class _Training:
         return {
             "format": 1,
             "engine_version": gem.__version__,
-            "base": spec.model,
+            "base": Path(spec.model).name if Path(spec.model).is_dir() else spec.model,
             "recipe": spec.recipe,
             "env_id": spec.env_id,
             "env_kwargs": spec.env_kwargs,

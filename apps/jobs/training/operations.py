@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
 from apps.accounts.models import User
-from apps.agents.models import Agent
+from apps.agents.models import Agent, Weights
 from apps.episodes.models import Batch, make_id
 from apps.jobs.changes import change, lock_shards, wake
 from apps.jobs.errors import NotYours, Refusal, TooManyJobs
@@ -20,6 +20,8 @@ from gem.training.spec import TrainingSpec, read_spec
 
 COLOURS = 8
 """`data-c` on every page and chart."""
+AGENT = "agent:"
+"""Begins the `model` of a training that goes on with the weights of an agent of this site."""
 KEPT = 1000
 """Checkpoints: each is an agent that somebody may have evaluated, so none is thrown away."""
 
@@ -57,8 +59,10 @@ def submit(
 
     Raises:
         TooManyJobs: if the owner has as many trainings as one person may have.
-        Unfit: if it would begin after its own last update.
+        Unfit: if it would begin after its own last update, or with an agent whose weights `owner` may not use.
     """
+    if spec.model.startswith(AGENT):
+        weights_of(owner, spec.model)
     if parent is not None and parent.update >= spec.updates:
         raise Unfit(
             f"It goes on after update {parent.update}, and {spec.updates} updates are asked for: ask for more updates."
@@ -112,6 +116,19 @@ def _apprentice(owner: User, spec: TrainingSpec, job_id: str, name: str) -> Agen
         shared=True,  # it costs its owner nothing to let it play
         colour=Agent.objects.filter(owner=owner).count() % COLOURS + 1,
     )
+
+
+def weights_of(owner: User | None, model: str) -> Weights:
+    """The weights that the `model` of a training names as `agent:` and a short name.
+
+    Raises:
+        Unfit: if there is no such agent that `owner` may use, or it has no weights.
+    """
+    agents = Agent.objects.filter(owner=None) if owner is None else Agent.objects.selectable_by(owner)
+    found = Weights.objects.filter(agent__slug=model.removeprefix(AGENT), agent__in=agents).first()
+    if found is None or not found.path.is_dir():
+        raise Unfit(f"{model}: there is no checkpoint of that name that you can train.")
+    return found
 
 
 @transaction.atomic

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,9 +20,8 @@ from apps.jobs.errors import LeaseLost
 from apps.jobs.leases import Claim, owned
 from apps.jobs.models import Checkpoint, Job, JobEvent, Point, Sample, Shard
 from gem.replay import EpisodeRecord
+from gem.training.archive import sha256
 from gem.training.folder_check import WEIGHTS, check_folder
-
-CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,15 +155,6 @@ def fail(claim: Claim, reason: str) -> None:
 def stored_updates(claim: Claim) -> set[int]:
     """The updates whose samples are written."""
     return set(Sample.objects.filter(job=claim.job_id).values_list("update", flat=True))
-
-
-def sha256(path: Path) -> str:
-    """Of a file, read in pieces."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while piece := file.read(CHUNK):
-            digest.update(piece)
-    return digest.hexdigest()
 
 
 def _held(claim: Claim) -> Shard:

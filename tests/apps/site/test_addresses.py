@@ -66,6 +66,8 @@ TABLE: dict[str, Address] = {
     "agents:agent": Address("404 404 200 404", names=("agent",)),
     "agents:edit": Address("404 404 200 404", names=("agent",)),
     "agents:delete": Address("404 404 302 404", names=("agent",), post=True),
+    "agents:upload": Address("302 422 422 422", post=True),
+    "agents:weights": Address("404", names=("agent",)),
     "agents:trial": Address("302 422 422 422", post=True),
     "catalog:list": Address("200"),
     "catalog:environment": Address("200", names=("env_id",)),
