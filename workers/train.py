@@ -120,7 +120,7 @@ def prepare(claim: Claim, folder: Path) -> None:
 
 def start(folder: Path) -> subprocess.Popen[bytes]:
     """Begin or go on; what it says is kept in `log.txt`."""
-    command = [sys.executable, "-m", "gem.training", "--folder", str(folder), "--quiet", "--with-parent"]
+    command = [sys.executable, "-m", "gem.training", "--folder", str(folder), "--log", "--with-parent"]
     kept = {name: value for name, value in os.environ.items() if name in PASSED_ON or name.startswith(PREFIXES)}
     with (folder / "log.txt").open("ab") as log:
         return subprocess.Popen(  # noqa: S603 - our own interpreter and module

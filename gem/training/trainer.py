@@ -128,6 +128,7 @@ class _Training:
         except NotFinite as error:
             raise self._failed(f"{error} It is in episodes/failed-batch.jsonl.") from error
         self._set_state(ended)
+        logger.info("%s after update %d", ended, self.progress.update)
         return ended
 
     def _loop(self) -> State:
@@ -253,6 +254,7 @@ class _Training:
         if solved and progress.stage < len(self.spec.stages) - 1:
             progress.stage += 1
             progress.recent = []
+            logger.info("stage %d of the curriculum", progress.stage + 1)
 
     def _go_on(self) -> None:
         found = checkpoint.checkpoints(self.folder.checkpoints)
@@ -271,6 +273,7 @@ class _Training:
                 exam = self.collector.exam(self.spec.stages[-1], self.spec.exam_episodes)
                 self.folder.write_episodes(update, exam, self._name, folder="exams")
             checkpoint.save(self.folder.checkpoints, update, self.learner, card, progress, self.spec.keep_checkpoints)
+            logger.info("checkpoint after update %d", update)
         self._saved = time.monotonic()
 
     def _card(self) -> dict[str, Any]:

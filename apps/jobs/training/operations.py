@@ -15,6 +15,7 @@ from apps.episodes.models import Batch, make_id
 from apps.jobs.changes import change, lock_shards, wake
 from apps.jobs.errors import NotYours, Refusal, TooManyJobs
 from apps.jobs.models import Checkpoint, Job, JobEvent, Shard
+from apps.jobs.training import best
 from gem.errors import InvalidArgument
 from gem.training.spec import TrainingSpec, read_spec
 
@@ -51,11 +52,13 @@ def submit(
     name: str = "",
     idempotency_key: str = "",
     parent: Checkpoint | None = None,
+    evaluate_best: bool = False,
 ) -> Job:
     """Queue a training; the same `idempotency_key` of the same owner gives the same job.
 
     Args:
         parent: the checkpoint whose weights, optimizer and count of updates it goes on from; None begins anew.
+        evaluate_best: submit its best checkpoint for evaluation when it ends.
 
     Raises:
         TooManyJobs: if the owner has as many trainings as one person may have.
@@ -70,13 +73,15 @@ def submit(
     if idempotency_key and (earlier := Job.objects.filter(owner=owner, idempotency_key=idempotency_key).first()):
         return earlier
     try:
-        return _create(owner, spec, name, idempotency_key, parent)
+        return _create(owner, spec, name, idempotency_key, parent, evaluate_best=evaluate_best)
     except IntegrityError:
         return Job.objects.get(owner=owner, idempotency_key=idempotency_key)
 
 
 @transaction.atomic
-def _create(owner: User, spec: TrainingSpec, name: str, key: str, parent: Checkpoint | None) -> Job:
+def _create(
+    owner: User, spec: TrainingSpec, name: str, key: str, parent: Checkpoint | None, *, evaluate_best: bool
+) -> Job:
     User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # two submissions at once count each other
     check_room(owner, 1)
     spec = with_changes(spec, {"keep_checkpoints": KEPT})
@@ -94,6 +99,7 @@ def _create(owner: User, spec: TrainingSpec, name: str, key: str, parent: Checkp
         episodes_total=spec.updates * spec.episodes,
         parent=parent.job if parent else None,
         parent_update=began,
+        evaluate_best=evaluate_best,
     )
     Shard.objects.create(
         job=job, number=1, env_id=spec.env_id, first_slot=0, count=spec.updates, done=began, sent=Now()
@@ -182,6 +188,24 @@ def extend(job_id: str, by: User, updates: int) -> Job:
     if job.state != Job.State.QUEUED:
         _queue(job, f"extended to {spec.updates:,} updates by {by.get_username()}")
     return Job.objects.get(pk=job.pk)
+
+
+@transaction.atomic
+def evaluate_best(job_id: str, by: User) -> Job | None:
+    """Submit the best checkpoint of a training for evaluation: now if it has ended, otherwise when it is done.
+
+    The evaluation, or None if it is still to come.
+
+    Raises:
+        NotYours, Refusal: if it is somebody else's, or there is nothing to evaluate.
+        Job.DoesNotExist: if there is no such training.
+    """
+    job = _theirs(job_id, by)
+    if job.over:
+        return best.evaluate(job)
+    Job.objects.filter(pk=job_id).update(evaluate_best=True)
+    change(job_id, JobEvent.Kind.CHECKPOINT, "its best checkpoint will be evaluated when it is done")
+    return None
 
 
 def changed(job: Job, settings_: Mapping[str, Any]) -> TrainingSpec:

@@ -19,6 +19,7 @@ from apps.jobs.changes import change, end
 from apps.jobs.errors import LeaseLost
 from apps.jobs.leases import Claim, owned
 from apps.jobs.models import Checkpoint, Job, JobEvent, Point, Sample, Shard
+from apps.jobs.training.best import evaluate_if_wished
 from gem.replay import EpisodeRecord
 from gem.training.archive import sha256
 from gem.training.folder_check import WEIGHTS, check_folder
@@ -135,7 +136,8 @@ def finish(claim: Claim) -> None:
     shard.state = Shard.State.DONE
     shard.lease_token = shard.lease_until = None
     shard.save(update_fields=["state", "lease_token", "lease_until"])
-    end(claim.job_id, Job.State.DONE, "", "all updates are done")
+    if end(claim.job_id, Job.State.DONE, "", "all updates are done"):
+        evaluate_if_wished(claim.job_id)
 
 
 @transaction.atomic

@@ -25,7 +25,7 @@ from apps.catalog.entries import all_entries
 from apps.jobs.errors import NotYours, Refusal
 from apps.jobs.models import Checkpoint, Job
 from apps.jobs.training import compare as comparing
-from apps.jobs.training import operations, pages
+from apps.jobs.training import logs, operations, pages
 from apps.jobs.training.forms import FINE, PLAIN, SEEDS, TrainingForm, initial
 from gem.training import recipes
 from gem.training.recipes import Recipe
@@ -88,6 +88,7 @@ def _submit_all(
             name=form.cleaned_data["name"],
             idempotency_key=key if len(specs) == 1 else f"{key}-{place}",
             parent=parent,
+            evaluate_best=form.cleaned_data["evaluate_best"],
         )
         for place, each in enumerate(specs)
     ]
@@ -182,8 +183,18 @@ def page(request: HttpRequest, job: Job) -> HttpResponse:
         "then": pages.then_and_now(job, looked_at, _number(request.GET.get("seed", "")) or 0),
         "axes": {"update": "Update", "turns": "Turns", "seconds": "Time"},
         "may_change": job.may_be_changed_by(request.user),
+        "log_text": logs.tail_of(job.pk) if job.may_be_changed_by(request.user) else "",
+        "waits_for_best": _waits_for_best(job, shown),
     }
     return render(request, "jobs/training/training.html", context)
+
+
+def _waits_for_best(job: Job, shown: dict[str, Any]) -> bool:
+    """Whether nobody has to ask for an evaluation: it will come, it is there, or there is nothing to evaluate."""
+    if not job.over:
+        return job.evaluate_best
+    best = shown["best"]
+    return best is None or best.checkpoint.update in {each.parent_update for each in shown["evaluations"]}
 
 
 @never_cache
@@ -219,7 +230,7 @@ def checkpoint(request: HttpRequest, job_id: str, number: int) -> HttpResponseBa
 
 @require_POST
 def change(request: HttpRequest, job_id: str) -> HttpResponse:
-    """Pause, resume or extend a training: the button that was pressed says which."""
+    """Pause, resume or extend a training, or have its best checkpoint evaluated: the button pressed says which."""
     job = _training(job_id)
     if not isinstance(request.user, User):
         return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': job.get_absolute_url()})}")
@@ -231,8 +242,10 @@ def change(request: HttpRequest, job_id: str) -> HttpResponse:
             operations.resume(job_id, request.user)
         elif wish == "extend":
             operations.extend(job_id, request.user, _number(request.POST.get("updates", "")) or 0)
+        elif wish == "evaluate":
+            operations.evaluate_best(job_id, request.user)
         else:
-            raise operations.Unfit("Press pause, resume or extend.")
+            raise operations.Unfit("Press pause, resume, extend or evaluate.")
     except NotYours as refusal:
         raise PermissionDenied(str(refusal)) from refusal
     except Refusal as refusal:

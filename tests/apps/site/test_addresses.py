@@ -112,6 +112,8 @@ TABLE: dict[str, Address] = {
     "jobs:curves": Address("200", names=("training",)),
     "jobs:update": Address("200", names=("training", "one")),
     "jobs:checkpoint": Address("404", names=("training", "one")),
+    "jobs:log": Address("403 403 404 404", names=("training",)),
+    "jobs:log_tail": Address("403 403 200 200", names=("training",)),
     "jobs:change": Address("302 403 302 302", names=("training",), post=True, sent={"do": "pause"}),
     "leaderboard:benchmark": Address("200"),
     "leaderboard:top": Address("200"),
