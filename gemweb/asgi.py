@@ -9,13 +9,20 @@ django_application = get_asgi_application()
 
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.sessions import CookieMiddleware
+from django.conf import settings
+from django.urls import reverse
 
 from apps.live.origin import OwnPagesOnly
 from apps.live.routing import websocket_urlpatterns
+from gemweb.bodies import BoundedBodies
 
+MEGABYTE = 10**6
+pages = BoundedBodies(
+    django_application, 4 * MEGABYTE, {reverse("agents:upload"): (settings.UPLOAD_MEGABYTES + 1) * MEGABYTE}
+)
 application = ProtocolTypeRouter(
     {
-        "http": django_application,
+        "http": pages,
         "websocket": OwnPagesOnly(CookieMiddleware(URLRouter(websocket_urlpatterns))),
     }
 )

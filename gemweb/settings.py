@@ -153,6 +153,15 @@ ENDPOINT_TRIALS_PER_MINUTE = env.int("ENDPOINT_TRIALS_PER_MINUTE", default=10)
 ENDPOINTS_PER_USER = env.int("ENDPOINTS_PER_USER", default=50)
 """Endpoint agents of one person."""
 
+# ---------------------------------------------------------------- uploaded checkpoints
+
+UPLOAD_MEGABYTES = env.int("UPLOAD_MEGABYTES", default=2048)
+"""The largest checkpoint that somebody may upload, packed or unpacked."""
+UPLOADS_PER_USER = env.int("UPLOADS_PER_USER", default=20)
+"""Uploaded checkpoints of one person."""
+UPLOADS_PER_HOUR = env.int("UPLOADS_PER_HOUR", default=20)
+"""How often one person may upload in an hour, refused ones counted."""
+
 # ---------------------------------------------------------------- starts
 
 STARTS_PER_MINUTE = env.int("STARTS_PER_MINUTE", default=20)

@@ -27,7 +27,7 @@ from apps.jobs import leases
 from apps.jobs.failpoints import failpoint
 from apps.jobs.leases import Claim
 from apps.jobs.models import Job
-from apps.jobs.training import records
+from apps.jobs.training import operations, records
 from apps.jobs.training.records import Kept, folder_of
 from gem import episode_files
 from gem.errors import UsageError
@@ -62,7 +62,11 @@ def train(claim: Claim, lease: Lease) -> None:
     folder = folder_of(claim.job_id)
     (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
     wait_alone(folder, lease)
-    prepare(claim, folder)
+    try:
+        prepare(claim, folder)
+    except operations.Unfit as refusal:  # its first weights were deleted meanwhile
+        records.fail(claim, str(refusal))
+        return
     process = start(folder)
     reader = Reader(claim, folder)
     try:
@@ -103,8 +107,11 @@ def prepare(claim: Claim, folder: Path) -> None:
     """Make the folder: the request as it is now, and for a fork the checkpoint that it goes on from."""
     for name in ("pause", "cancel"):
         (folder / name).unlink(missing_ok=True)
-    write_whole(folder / "spec.json", json.dumps(claim.request, indent=2) + "\n")
-    job = Job.objects.get(pk=claim.job_id)
+    job = Job.objects.select_related("owner").get(pk=claim.job_id)
+    request = dict(claim.request)
+    if request["model"].startswith(operations.AGENT):
+        request["model"] = str(operations.weights_of(job.owner, request["model"]).path)
+    write_whole(folder / "spec.json", json.dumps(request, indent=2) + "\n")
     if job.parent_id and not any((folder / "checkpoints").iterdir()):
         name = number(job.parent_update)
         shutil.copytree(folder_of(job.parent_id) / "checkpoints" / name, folder / "checkpoints" / f".{name}.new")
@@ -113,7 +120,7 @@ def prepare(claim: Claim, folder: Path) -> None:
 
 def start(folder: Path) -> subprocess.Popen[bytes]:
     """Begin or go on; what it says is kept in `log.txt`."""
-    command = [sys.executable, "-m", "gem.training", "--folder", str(folder), "--quiet", "--with-parent"]
+    command = [sys.executable, "-m", "gem.training", "--folder", str(folder), "--log", "--with-parent"]
     kept = {name: value for name, value in os.environ.items() if name in PASSED_ON or name.startswith(PREFIXES)}
     with (folder / "log.txt").open("ab") as log:
         return subprocess.Popen(  # noqa: S603 - our own interpreter and module

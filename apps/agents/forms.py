@@ -172,6 +172,23 @@ class EndpointForm(forms.Form):
         return len(self.errors)
 
 
+class UploadForm(forms.Form):
+    """A checkpoint to upload; what is in the file is for the operation to judge."""
+
+    file = forms.FileField(
+        label="Archive",
+        allow_empty_file=True,
+        widget=forms.FileInput(attrs={"accept": ".zip,.tar,.gz,.tgz,.bz2,.xz"}),
+        error_messages={"required": "Choose a zip or tar file, such as a checkpoint's download."},
+    )
+    name = forms.CharField(max_length=80, required=False, help_text="What pages call it. Empty: as its card says.")
+    shared = forms.BooleanField(
+        label="Shared",
+        required=False,
+        help_text="Everybody may look at it and download it; whoever has an account may let it play.",
+    )
+
+
 def initial(stored: Endpoint | None = None) -> dict[str, Any]:
     """The form's first values: the defaults, or how an agent is set up."""
     if stored is None:

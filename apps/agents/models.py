@@ -49,6 +49,17 @@ class AgentQuerySet(models.QuerySet["Agent"]):
         mine = models.Q(owner=user) if user.is_authenticated else models.Q(pk__in=[])
         return self.endpoints().filter(models.Q(shared=True) | mine)
 
+    def checkpoints_seen_by(self, user: Viewer) -> AgentQuerySet:
+        """The trained policies whose page `user` may open: those trained here and shared ones, and their own."""
+        mine = models.Q(owner=user) if user.is_authenticated else models.Q(pk__in=[])
+        present = self.filter(kind=Agent.Kind.CHECKPOINT, retired=False, weights__isnull=False)
+        return present.filter(models.Q(shared=True) | mine).select_related("weights", "owner")
+
+    def uploads(self) -> AgentQuerySet:
+        """Checkpoints that somebody uploaded."""
+        uploaded = self.filter(kind=Agent.Kind.CHECKPOINT, retired=False, weights__uploaded=True)
+        return uploaded.select_related("weights", "owner")
+
 
 class Agent(models.Model):
     """One agent; built-in ones have no owner."""
@@ -139,6 +150,8 @@ class Weights(models.Model):
     """Bytes of the weights."""
     sha256 = models.CharField(max_length=64, blank=True)
     """Of the weights."""
+    uploaded = models.BooleanField(default=False, db_default=False)
+    """They come from somebody's own machine; what plays with them is kept apart from what others play with."""
 
     def __str__(self) -> str:
         return f"weights of {self.agent}"

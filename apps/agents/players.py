@@ -51,12 +51,12 @@ def player(agent: Agent, set_up: Mapping[str, Any] | None = None, *, hosts: Host
 
 
 def _policy(agent: Agent, *, apart: bool) -> Player:
-    """A trained policy; `apart` in another process, for whoever must not load torch."""
+    """A trained policy; `apart` in another process, for whoever must not load torch. Uploaded ones always are."""
     weights = Weights.objects.filter(agent=agent).first()
     if weights is None or not weights.path.is_dir():
         raise AgentStopped(f"{agent.name} has no checkpoint here yet, or its folder is gone.")
-    if apart:
-        return ApartAgent(str(weights.path), agent.name)
+    if apart or weights.uploaded:
+        return ApartAgent(str(weights.path), agent.name, guarded=weights.uploaded)
     return make_agent("policy", path=str(weights.path))
 
 

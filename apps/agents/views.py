@@ -1,4 +1,4 @@
-"""Pages of endpoint agents: the list, one agent, the form, the button that tries it, and deleting."""
+"""Pages of agents: the list, one agent, the form of an endpoint, the button that tries it, and deleting."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pydantic import SecretStr
 
 from apps.accounts.buckets import take
 from apps.accounts.models import User
-from apps.agents import operations, players
+from apps.agents import checkpoints, operations, players
 from apps.agents.forms import EndpointForm, initial
 from apps.agents.models import Agent
 from apps.agents.operations import TooManyAgents
@@ -34,7 +34,9 @@ TRIAL_SECONDS = 30.0
 def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
     """One's own agents, those that others share, and the built-in ones."""
     seen = Agent.objects.endpoints_seen_by(request.user)
+    uploads = Agent.objects.uploads().filter(pk__in=Agent.objects.checkpoints_seen_by(request.user))
     context = {
+        "uploads": uploads,
         "own": seen.filter(owner=request.user) if request.user.is_authenticated else [],
         "shared": seen.exclude(owner=request.user) if request.user.is_authenticated else seen,
         "built_in": Agent.objects.filter(owner=None),
@@ -46,6 +48,9 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
 @require_safe
 def agent(request: HttpRequest, slug: str) -> HttpResponse:
     """How an agent is set up. Its address and key are nobody's business but its owner's, and the key not even that."""
+    policy = Agent.objects.checkpoints_seen_by(request.user).filter(slug=slug).first()
+    if policy is not None:
+        return checkpoints.page(request, policy)
     found = Agent.objects.endpoints_seen_by(request.user).filter(slug=slug).first()
     if found is None:
         raise Http404("There is no such agent, or it is somebody's own.")
@@ -100,10 +105,11 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def delete(request: HttpRequest, slug: str) -> HttpResponse:
-    """Delete the agent; its name stays on what it has played."""
-    found = _own(request, slug)
+    """Delete an endpoint or an uploaded checkpoint; its name stays on what it has played."""
+    uploaded = Agent.objects.uploads().filter(slug=slug, owner_id=request.user.pk).first() if request.user.pk else None
+    found = uploaded or _own(request, slug)
     operations.delete(found)
-    messages.success(request, f"{found.name} was deleted, and its key with it.")
+    messages.success(request, f"{found.name} was deleted, and its {'weights' if uploaded else 'key'} with it.")
     return redirect("agents:list")
 
 

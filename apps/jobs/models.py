@@ -65,9 +65,11 @@ class Job(models.Model):
     set_up = models.JSONField(null=True, blank=True)
     """How its agent was set up when it was submitted (`Agent.set_up`): the prompt and the sampling."""
     parent = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="forks")
-    """The training that this one goes on from, with other settings."""
+    """The training that this one goes on from, with other settings; of an evaluation on request, the one it is of."""
     parent_update = models.PositiveIntegerField(default=0)
-    """The update after which it does."""
+    """The update after which it does, or whose checkpoint is evaluated."""
+    evaluate_best = models.BooleanField(default=False, db_default=False)
+    """Of a training: its best checkpoint is submitted for evaluation when it ends."""
     batch = models.OneToOneField(Batch, models.CASCADE, related_name="job")
     state = models.CharField(max_length=12, choices=State.choices, default=State.QUEUED)
     reason = models.TextField(blank=True)

@@ -14,13 +14,23 @@ from apps.episodes.models import Batch
 from apps.jobs import estimates
 from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
 from apps.jobs.errors import NoExpert, NotYours, OldBenchmark, TooManyEpisodes, TooManyJobs, UnknownAgent
-from apps.jobs.models import Job, JobEvent, Shard
+from apps.jobs.models import Checkpoint, Job, JobEvent, Shard
 from gem.agents import has_expert
 from gem.specs import EvaluationSpec
 
 
-def submit(owner: User | None, spec: EvaluationSpec, *, name: str = "", idempotency_key: str | None = None) -> Job:
+def submit(
+    owner: User | None,
+    spec: EvaluationSpec,
+    *,
+    name: str = "",
+    idempotency_key: str | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Job:
     """Queue an evaluation; the same `idempotency_key` of the same owner gives the same job.
+
+    Args:
+        checkpoint: of a training that asked for it, so that its page finds the job.
 
     Raises:
         UnknownAgent, NoExpert: if there is no such agent for `owner`, or it cannot play an environment.
@@ -41,7 +51,7 @@ def submit(owner: User | None, spec: EvaluationSpec, *, name: str = "", idempote
     if idempotency_key and (earlier := Job.objects.filter(owner=owner, idempotency_key=idempotency_key).first()):
         return earlier
     try:
-        return _create(owner, agent, spec, name, idempotency_key or "")
+        return _create(owner, agent, spec, name, idempotency_key or "", checkpoint)
     except IntegrityError:
         twin = Job.objects.filter(owner=owner, idempotency_key=idempotency_key or "").first()
         if twin is None:
@@ -89,7 +99,9 @@ def check_can_play(agent: Agent, env_ids: Iterable[str]) -> None:
 
 
 @transaction.atomic
-def _create(owner: User | None, agent: Agent, spec: EvaluationSpec, name: str, key: str) -> Job:
+def _create(
+    owner: User | None, agent: Agent, spec: EvaluationSpec, name: str, key: str, checkpoint: Checkpoint | None
+) -> Job:
     if owner is not None:
         User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # two submissions at once count each other
         waiting = Job.objects.filter(owner=owner, state=Job.State.QUEUED).count()
@@ -107,6 +119,8 @@ def _create(owner: User | None, agent: Agent, spec: EvaluationSpec, name: str, k
         batch=Batch.objects.create(kind=Batch.Kind.JOB),
         idempotency_key=key,
         episodes_total=spec.episodes_total,
+        parent=checkpoint.job if checkpoint else None,
+        parent_update=checkpoint.update if checkpoint else 0,
     )
     shards = _shards(job, agent, spec)
     Shard.objects.bulk_create(shards)

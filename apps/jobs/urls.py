@@ -4,6 +4,7 @@ from django.urls import path, register_converter
 
 from apps.episodes.models import ALPHABET, ID_LENGTH
 from apps.jobs import views
+from apps.jobs.training import logs
 from apps.jobs.training import views as training
 
 
@@ -35,6 +36,8 @@ urlpatterns = [
     path("<job_id:job_id>/curves.json", training.curves, name="curves"),
     path("<job_id:job_id>/updates/<int:number>/", training.update, name="update"),
     path("<job_id:job_id>/checkpoints/<int:number>.zip", training.checkpoint, name="checkpoint"),
+    path("<job_id:job_id>/log.txt", logs.whole, name="log"),
+    path("<job_id:job_id>/log/", logs.tail, name="log_tail"),
     path("<job_id:job_id>/change/", training.change, name="change"),
     path("<job_id:job_id>/episodes/", views.episodes, name="episodes"),
     path("<job_id:job_id>/spec.json", views.spec, name="spec"),

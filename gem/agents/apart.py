@@ -25,15 +25,27 @@ from gem.processes import Helper
 POLICIES = 16
 """How many are kept in memory; one that was not asked for longest is loaded again when it is."""
 
+GUARDED_SECONDS = 600.0
+"""How long a guarded policy may take over one question, its loading included, before its process is ended."""
+
 _helper = Helper("gem.agents.apart", "The process of trained policies")
+_guarded = Helper("gem.agents.apart", "The process of uploaded policies", patience=GUARDED_SECONDS)
 
 
 class ApartAgent:
-    """Plays as `make_agent("policy", path=path)` does."""
+    """Plays as `make_agent("policy", path=path)` does.
 
-    def __init__(self, path: str, name: str) -> None:
+    Args:
+        path: the policy's folder.
+        name: what messages call it.
+        guarded: it comes from somebody else. Such policies share a process of their own, which is ended when an answer
+            takes too long, so that none of them can hold up others.
+    """
+
+    def __init__(self, path: str, name: str, *, guarded: bool = False) -> None:
         self.name = name
         self._path = path
+        self._helper = _guarded if guarded else _helper
 
     def act(self, requests: Sequence[Request]) -> list[Decision]:
         """As `Agent.act`.
@@ -42,7 +54,7 @@ class ApartAgent:
             EnvironmentFailure: if the policy cannot be loaded, or its process ends; the message says why.
         """
         packed = base64.b64encode(pickle.dumps(list(requests))).decode()
-        answer = _helper.ask(path=self._path, requests=packed)
+        answer = self._helper.ask(path=self._path, requests=packed)
         if "refused" in answer:
             raise EnvironmentFailure(f"{self.name} cannot play: {answer['refused']}")
         return [Decision(action, note) for action, note in answer["decisions"]]

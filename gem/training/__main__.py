@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import signal
 import sys
@@ -30,6 +31,8 @@ from gem.training.spec import TrainingSpec, read_spec, with_settings
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+logger = logging.getLogger("gem.training")
+
 INTERRUPTED = 75
 """EX_TEMPFAIL: whoever started this may start it again."""
 PARENT_SECONDS = 0.5
@@ -46,10 +49,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         spec = _spec(arguments)
         if arguments.with_parent:
             threading.Thread(target=_stop_with, args=(os.getppid(),), daemon=True).start()
+        if arguments.log:
+            _begin_log(spec)
         from gem.training.trainer import TrainingFailed, train  # noqa: PLC0415 (torch takes seconds)
 
         try:
-            ended = train(spec, arguments.folder, None if arguments.quiet else _show)
+            ended = train(spec, arguments.folder, _log if arguments.log else None if arguments.quiet else _show)
         except TrainingFailed as error:
             print(f"gem.training: {error}", file=sys.stderr)
             return 1
@@ -60,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"gem.training: {error.name} is not installed; docs/training.md says how to install it.", file=sys.stderr)
         return 2
     if int(os.environ.get("RANK", "0")) == 0:
-        print(f"{ended}: {arguments.folder}")
+        print(ended if arguments.log else f"{ended}: {arguments.folder}")
     return INTERRUPTED if ended == "interrupted" else 0
 
 
@@ -73,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change the specification")
     parser.add_argument("--list", action="store_true", help="show the recipes")
     parser.add_argument("--quiet", action="store_true", help="print no line for each update")
+    parser.add_argument("--log", action="store_true", help="say with times what happens, on the error output")
     parser.add_argument("--with-parent", action="store_true", help="stop, as on SIGTERM, when its parent has gone")
     return parser
 
@@ -109,12 +115,25 @@ def _stop_with(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
+def _begin_log(spec: TrainingSpec) -> None:
+    logging.Formatter.converter = time.gmtime
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    logger.info("training on %s with %s, %s", spec.env_id, spec.algorithm, spec.model)
+
+
+def _log(metrics: Mapping[str, float]) -> None:
+    logger.info("%s", _line(metrics))
+
+
 def _show(metrics: Mapping[str, float]) -> None:
+    print(_line(metrics), flush=True)
+
+
+def _line(metrics: Mapping[str, float]) -> str:
     shown = " ".join(f"{name} {metrics[name]:.3f}" for name in ("success", "return", "invalid", "entropy", "kl"))
-    print(
+    return (
         f"update {metrics['update']:.0f} {metrics['seconds']:.0f} s {metrics['turns']:.0f} turns {shown} "
-        f"{metrics['turns_per_second']:.0f} turns/s",
-        flush=True,
+        f"{metrics['turns_per_second']:.0f} turns/s"
     )
 
 

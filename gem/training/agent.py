@@ -53,7 +53,7 @@ class PolicyAgent:
             raise InvalidArgument(f"A temperature is from 0 to 5, not {temperature}.")
         self.name = card.recipe or folder.name
         self._seed = seed
-        policy = load_policy(str(folder), device=device).eval()
+        self.policy = policy = load_policy(str(folder), device=device).eval()
         longest = max_tokens or card.max_tokens
         self._player = Player(
             policy.prompts,

@@ -20,11 +20,24 @@ from gem.errors import InvalidArgument
 Model = TypeVar("Model", bound=BaseModel)
 
 WEIGHTS, ADAPTER = "model.safetensors", "adapter_model.safetensors"
+CARD = "card.json"
 ALLOWED = (".json", ".safetensors", ".jinja", ".txt", ".md", ".model")
 """How the names of files may end."""
 LONGEST_HEADER = 100_000_000
 """Bytes, as in the safetensors library."""
 LONGEST_JSON = 64_000_000
+ARCHITECTURES = (
+    "cohere", "falcon", "gemma", "gemma2", "gemma3_text", "glm4", "gpt2", "gpt_neox", "granite", "helium", "llama",
+    "ministral", "mistral", "mixtral", "olmo", "olmo2", "olmo3", "olmoe", "opt", "phi", "phi3", "qwen2", "qwen2_moe",
+    "qwen3", "qwen3_moe", "smollm3", "stablelm", "starcoder2",
+)  # fmt: skip
+"""Types of models from strangers that are loaded: transformers has them itself, in plain PyTorch."""
+OUTSIDE = {
+    "auto_map", "custom_pipelines", "custom_generate", "quantization_config", "attn_implementation",
+    "_attn_implementation", "_attn_implementation_internal", "experts_implementation", "_experts_implementation",
+    "use_kernels", "kernel_config", "adapters",
+}  # fmt: skip
+"""Entries of a configuration that make transformers fetch or run something from outside the folder."""
 SIZES = {
     "F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U64": 8, "U32": 4, "U16": 2,
     "U8": 1, "BOOL": 1, "F8_E4M3": 1, "F8_E5M2": 1,
@@ -41,9 +54,9 @@ class Card(BaseModel):
     max_tokens: int = Field(default=64, ge=1, le=32768)
     max_length: int = Field(default=1024, ge=32, le=131072)
     temperature: float = Field(default=1.0, ge=0, le=5)
-    env_id: str = ""
-    recipe: str = ""
-    update: int = 0
+    env_id: Annotated[str, Field(max_length=120, pattern=r"^[^\x00-\x1f]*$")] = ""
+    recipe: Annotated[str, Field(max_length=80, pattern=r"^[^\x00-\x1f]*$")] = ""
+    update: int = Field(default=0, ge=0, le=2**53)
 
 
 class _Config(BaseModel):
@@ -92,7 +105,30 @@ def check_folder(folder: Path) -> Card:
         _object(folder / "adapter_config.json")
     else:
         raise InvalidArgument(f"{WEIGHTS} is missing: the weights of a policy, in the safetensors format.")
-    return _checked(Card, _object(folder / "card.json") if _has(folder, "card.json") else {}, "card.json")
+    return _checked(Card, _object(folder / CARD) if _has(folder, CARD) else {}, CARD)
+
+
+def check_alone(folder: Path) -> None:
+    """Return if a folder that passed `check_folder` asks for nothing outside of itself: no programs, no other model.
+
+    Raises:
+        InvalidArgument: with what it asks for, in a sentence.
+    """
+    config = _object(folder / "config.json")
+    if config["model_type"] not in ARCHITECTURES:
+        raise InvalidArgument(
+            f"config.json: a model of the type {config['model_type']!r} is not loaded here. "
+            f"These are: {', '.join(ARCHITECTURES)}."
+        )
+    if not _has(folder, "tokenizer.json"):
+        raise InvalidArgument("tokenizer.json is missing: save the tokenizer beside the weights.")
+    for name in ("config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json"):
+        asked = sorted(OUTSIDE & set(_object(folder / name))) if _has(folder, name) else []
+        if asked:
+            raise InvalidArgument(
+                f"{name} has the entry {asked[0]}, which asks for programs from elsewhere. Remove it, and save the "
+                "weights in an ordinary type of number."
+            )
 
 
 def check_weights(path: Path) -> None:

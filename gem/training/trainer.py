@@ -135,6 +135,7 @@ class _Training:
         except NotFinite as error:
             raise self._failed(f"{error} It is in episodes/failed-batch.jsonl.") from error
         self._set_state(ended)
+        logger.info("%s after update %d", ended, self.progress.update)
         return ended
 
     def _loop(self) -> State:
@@ -260,6 +261,7 @@ class _Training:
         if solved and progress.stage < len(self.spec.stages) - 1:
             progress.stage += 1
             progress.recent = []
+            logger.info("stage %d of the curriculum", progress.stage + 1)
 
     def _go_on(self) -> None:
         found = checkpoint.checkpoints(self.folder.checkpoints)
@@ -278,6 +280,7 @@ class _Training:
                 exam = self.collector.exam(self.spec.stages[-1], self.spec.exam_episodes)
                 self.folder.write_episodes(update, exam, self._name, folder="exams")
             checkpoint.save(self.folder.checkpoints, update, self.learner, card, progress, self.spec.keep_checkpoints)
+            logger.info("checkpoint after update %d", update)
         self._saved = time.monotonic()
 
     def _card(self) -> dict[str, Any]:
@@ -286,7 +289,7 @@ class _Training:
         return {
             "format": 1,
             "engine_version": gem.__version__,
-            "base": spec.model,
+            "base": Path(spec.model).name if Path(spec.model).is_dir() else spec.model,
             "recipe": spec.recipe,
             "env_id": spec.env_id,
             "env_kwargs": spec.env_kwargs,

@@ -270,6 +270,16 @@ document.addEventListener("htmx:afterSwap", (event) => {
   if (seed !== undefined) page.dataset.seed = seed;
 });
 
+// The log of the process: whoever reads its end keeps reading its end, whoever reads further up stays there.
+const log = document.getElementById("run-log");
+const toEnd = () => { log.scrollTop = log.scrollHeight; };
+let atEnd = true;
+if (log) {
+  toEnd();
+  log.addEventListener("scroll", () => { atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 20; });
+  log.addEventListener("htmx:afterSwap", () => { if (atEnd) toEnd(); });
+}
+
 new ResizeObserver(() => {
   for (const [box, { plot }] of charts) plot.setSize({ width: box.clientWidth, height: plot.height });
 }).observe(page);

@@ -15,6 +15,7 @@ from apps.episodes.models import Episode, Turn
 from apps.jobs import operations
 from apps.jobs.models import Checkpoint, Job, Point, Sample
 from apps.jobs.training import operations as trainings
+from apps.jobs.training.logs import tail_of
 from gem.training.spec import TrainingSpec, read_spec
 from tests.workers.processes import Worker, wait_until, worker
 from tests.workers.records import fresh
@@ -102,6 +103,9 @@ def test_a_training_leaves_its_curve_episodes_and_checkpoints(job: Job, trainer:
     assert not latest.agent.listed
     assert fresh(job).agent.listed
     assert latest.agent.weights.card["env_id"] == "game:GuessTheNumber-v0-easy"
+    said = tail_of(job.pk)
+    for words in ("training on game:GuessTheNumber-v0-easy", f"update {UPDATES} ", f"checkpoint after update {UPDATES}"):
+        assert words in said
 
 
 def test_kill_9_of_everything_loses_no_update_and_the_weights_become_the_same(

@@ -52,6 +52,7 @@ class TrainingForm(forms.Form):
     )
     parent = forms.CharField(max_length=80, required=False, widget=forms.HiddenInput)
     parent_update = forms.IntegerField(required=False, min_value=0, widget=forms.HiddenInput)
+    evaluate_best = forms.BooleanField(label="Evaluate the best checkpoint at the end", required=False)
     idempotency_key = forms.CharField(max_length=70, required=False, widget=forms.HiddenInput)
 
     spec: TrainingSpec | None = None

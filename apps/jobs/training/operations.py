@@ -10,16 +10,19 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
 from apps.accounts.models import User
-from apps.agents.models import Agent
+from apps.agents.models import Agent, Weights
 from apps.episodes.models import Batch, make_id
 from apps.jobs.changes import change, lock_shards, wake
 from apps.jobs.errors import NotYours, Refusal, TooManyJobs
 from apps.jobs.models import Checkpoint, Job, JobEvent, Shard
+from apps.jobs.training import best
 from gem.errors import InvalidArgument
 from gem.training.spec import TrainingSpec, read_spec
 
 COLOURS = 8
 """`data-c` on every page and chart."""
+AGENT = "agent:"
+"""Begins the `model` of a training that goes on with the weights of an agent of this site."""
 KEPT = 1000
 """Checkpoints: each is an agent that somebody may have evaluated, so none is thrown away."""
 
@@ -49,16 +52,20 @@ def submit(
     name: str = "",
     idempotency_key: str = "",
     parent: Checkpoint | None = None,
+    evaluate_best: bool = False,
 ) -> Job:
     """Queue a training; the same `idempotency_key` of the same owner gives the same job.
 
     Args:
         parent: the checkpoint whose weights, optimizer and count of updates it goes on from; None begins anew.
+        evaluate_best: submit its best checkpoint for evaluation when it ends.
 
     Raises:
         TooManyJobs: if the owner has as many trainings as one person may have.
-        Unfit: if it would begin after its own last update.
+        Unfit: if it would begin after its own last update, or with an agent whose weights `owner` may not use.
     """
+    if spec.model.startswith(AGENT):
+        weights_of(owner, spec.model)
     if parent is not None and parent.update >= spec.updates:
         raise Unfit(
             f"It goes on after update {parent.update}, and {spec.updates} updates are asked for: ask for more updates."
@@ -66,13 +73,15 @@ def submit(
     if idempotency_key and (earlier := Job.objects.filter(owner=owner, idempotency_key=idempotency_key).first()):
         return earlier
     try:
-        return _create(owner, spec, name, idempotency_key, parent)
+        return _create(owner, spec, name, idempotency_key, parent, evaluate_best=evaluate_best)
     except IntegrityError:
         return Job.objects.get(owner=owner, idempotency_key=idempotency_key)
 
 
 @transaction.atomic
-def _create(owner: User, spec: TrainingSpec, name: str, key: str, parent: Checkpoint | None) -> Job:
+def _create(
+    owner: User, spec: TrainingSpec, name: str, key: str, parent: Checkpoint | None, *, evaluate_best: bool
+) -> Job:
     User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # two submissions at once count each other
     check_room(owner, 1)
     spec = with_changes(spec, {"keep_checkpoints": KEPT})
@@ -90,6 +99,7 @@ def _create(owner: User, spec: TrainingSpec, name: str, key: str, parent: Checkp
         episodes_total=spec.updates * spec.episodes,
         parent=parent.job if parent else None,
         parent_update=began,
+        evaluate_best=evaluate_best,
     )
     Shard.objects.create(
         job=job, number=1, env_id=spec.env_id, first_slot=0, count=spec.updates, done=began, sent=Now()
@@ -112,6 +122,19 @@ def _apprentice(owner: User, spec: TrainingSpec, job_id: str, name: str) -> Agen
         shared=True,  # it costs its owner nothing to let it play
         colour=Agent.objects.filter(owner=owner).count() % COLOURS + 1,
     )
+
+
+def weights_of(owner: User | None, model: str) -> Weights:
+    """The weights that the `model` of a training names as `agent:` and a short name.
+
+    Raises:
+        Unfit: if there is no such agent that `owner` may use, or it has no weights.
+    """
+    agents = Agent.objects.filter(owner=None) if owner is None else Agent.objects.selectable_by(owner)
+    found = Weights.objects.filter(agent__slug=model.removeprefix(AGENT), agent__in=agents).first()
+    if found is None or not found.path.is_dir():
+        raise Unfit(f"{model}: there is no checkpoint of that name that you can train.")
+    return found
 
 
 @transaction.atomic
@@ -165,6 +188,24 @@ def extend(job_id: str, by: User, updates: int) -> Job:
     if job.state != Job.State.QUEUED:
         _queue(job, f"extended to {spec.updates:,} updates by {by.get_username()}")
     return Job.objects.get(pk=job.pk)
+
+
+@transaction.atomic
+def evaluate_best(job_id: str, by: User) -> Job | None:
+    """Submit the best checkpoint of a training for evaluation: now if it has ended, otherwise when it is done.
+
+    The evaluation, or None if it is still to come.
+
+    Raises:
+        NotYours, Refusal: if it is somebody else's, or there is nothing to evaluate.
+        Job.DoesNotExist: if there is no such training.
+    """
+    job = _theirs(job_id, by)
+    if job.over:
+        return best.evaluate(job)
+    Job.objects.filter(pk=job_id).update(evaluate_best=True)
+    change(job_id, JobEvent.Kind.CHECKPOINT, "its best checkpoint will be evaluated when it is done")
+    return None
 
 
 def changed(job: Job, settings_: Mapping[str, Any]) -> TrainingSpec:

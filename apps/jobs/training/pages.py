@@ -14,6 +14,7 @@ from apps.episodes.models import Episode
 from apps.episodes.templatetags.episodes import bare
 from apps.jobs.models import Checkpoint, Job, Point, Sample
 from apps.jobs.pages import LOG_LINES, Split, elapsed
+from apps.jobs.training.best import benchmark_of, best_of
 from gem.benchmarks import baseline
 from gem.credit import NAMES
 from gem.training import recipes
@@ -79,6 +80,9 @@ def training(job: Job) -> dict[str, Any]:
         "random": baseline(job.spec["env_id"], "random"),
         "splits": splits(last),
         "checkpoints": list(job.checkpoints.select_related("agent")),
+        "best": best_of(job),
+        "benchmark": benchmark_of(job.spec["env_id"]),
+        "evaluations": list(Job.objects.evaluations().filter(parent=job).select_related("agent").order_by("created")),
     }
 
 

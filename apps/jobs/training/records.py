@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,10 +19,10 @@ from apps.jobs.changes import change, end
 from apps.jobs.errors import LeaseLost
 from apps.jobs.leases import Claim, owned
 from apps.jobs.models import Checkpoint, Job, JobEvent, Point, Sample, Shard
+from apps.jobs.training.best import evaluate_if_wished
 from gem.replay import EpisodeRecord
+from gem.training.archive import sha256
 from gem.training.folder_check import WEIGHTS, check_folder
-
-CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +136,8 @@ def finish(claim: Claim) -> None:
     shard.state = Shard.State.DONE
     shard.lease_token = shard.lease_until = None
     shard.save(update_fields=["state", "lease_token", "lease_until"])
-    end(claim.job_id, Job.State.DONE, "", "all updates are done")
+    if end(claim.job_id, Job.State.DONE, "", "all updates are done"):
+        evaluate_if_wished(claim.job_id)
 
 
 @transaction.atomic
@@ -157,15 +157,6 @@ def fail(claim: Claim, reason: str) -> None:
 def stored_updates(claim: Claim) -> set[int]:
     """The updates whose samples are written."""
     return set(Sample.objects.filter(job=claim.job_id).values_list("update", flat=True))
-
-
-def sha256(path: Path) -> str:
-    """Of a file, read in pieces."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while piece := file.read(CHUNK):
-            digest.update(piece)
-    return digest.hexdigest()
 
 
 def _held(claim: Claim) -> Shard:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-import io
 import json
 import uuid
-import zipfile
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -14,18 +12,20 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from apps.accounts.models import User
+from apps.agents.checkpoints import archive_of
+from apps.agents.models import Agent
 from apps.catalog.entries import all_entries
 from apps.jobs.errors import NotYours, Refusal
 from apps.jobs.models import Checkpoint, Job
 from apps.jobs.training import compare as comparing
-from apps.jobs.training import operations, pages
+from apps.jobs.training import logs, operations, pages
 from apps.jobs.training.forms import FINE, PLAIN, SEEDS, TrainingForm, initial
 from gem.training import recipes
 from gem.training.recipes import Recipe
@@ -44,10 +44,11 @@ ALGORITHMS = ("reinforce", "rebn", "grpo", "ppo")
 def train(request: HttpRequest) -> HttpResponse:
     """The form for a training: recipes that were tried, and everything else in expert mode."""
     if request.method == "GET":
-        parent = _parent(request)
+        parent, base = _parent(request), _base(request)
         name = request.GET.get("recipe", FIRST_RECIPE)
         found = next((each for each in recipes.all_recipes() if each.name == name), None)
-        data = parent.job.spec if parent else found.training_spec.model_dump(mode="json") if found else {}
+        data = found.training_spec.model_dump(mode="json") if found else {}
+        data = parent.job.spec if parent else _further(base) if base else data
         values = initial(data) if data else {}
         if parent is not None:
             values |= {"parent": parent.job_id, "parent_update": parent.update}
@@ -87,6 +88,7 @@ def _submit_all(
             name=form.cleaned_data["name"],
             idempotency_key=key if len(specs) == 1 else f"{key}-{place}",
             parent=parent,
+            evaluate_best=form.cleaned_data["evaluate_best"],
         )
         for place, each in enumerate(specs)
     ]
@@ -109,6 +111,7 @@ def _form_page(request: HttpRequest, form: TrainingForm, parent: Checkpoint | No
         "seeds": SEEDS,
         "entries": [entry for entry in all_entries() if entry.spec.seats == 1],
         "parent": parent,
+        "base": _base(request),
         "installing": installing(),
     }
 
@@ -143,6 +146,26 @@ def _parent(request: HttpRequest) -> Checkpoint | None:
     return found
 
 
+def _base(request: HttpRequest) -> Agent | None:
+    """The trained policy to begin with, if one is named."""
+    asked = request.POST if request.method == "POST" else request.GET
+    if not (slug := asked.get("agent", "")):
+        return None
+    found = Agent.objects.selectable_by(request.user).filter(slug=slug, weights__isnull=False).first()
+    if found is None:
+        raise Http404("There is no such checkpoint to begin with, or it is somebody's own.")
+    return found
+
+
+def _further(agent: Agent) -> dict[str, Any]:
+    """A first specification for training a policy further, on what it was trained on if that is here."""
+    card = agent.weights.card
+    known = card.get("env_id") in {entry.id for entry in all_entries() if entry.spec.seats == 1}
+    how = {name: card[name] for name in ("input_mode", "max_tokens", "max_length") if name in card}
+    env_id = card["env_id"] if known else recipes.data(FIRST_RECIPE)["env_id"]
+    return {"env_id": env_id, "model": f"{operations.AGENT}{agent.slug}", **how}
+
+
 # ------------------------------------------------------------------ one training
 
 
@@ -160,8 +183,18 @@ def page(request: HttpRequest, job: Job) -> HttpResponse:
         "then": pages.then_and_now(job, looked_at, _number(request.GET.get("seed", "")) or 0),
         "axes": {"update": "Update", "turns": "Turns", "seconds": "Time"},
         "may_change": job.may_be_changed_by(request.user),
+        "log_text": logs.tail_of(job.pk) if job.may_be_changed_by(request.user) else "",
+        "waits_for_best": _waits_for_best(job, shown),
     }
     return render(request, "jobs/training/training.html", context)
+
+
+def _waits_for_best(job: Job, shown: dict[str, Any]) -> bool:
+    """Whether nobody has to ask for an evaluation: it will come, it is there, or there is nothing to evaluate."""
+    if not job.over:
+        return job.evaluate_best
+    best = shown["best"]
+    return best is None or best.checkpoint.update in {each.parent_update for each in shown["evaluations"]}
 
 
 @never_cache
@@ -187,23 +220,17 @@ def update(request: HttpRequest, job_id: str, number: int) -> HttpResponse:
 
 
 @require_GET
-def checkpoint(request: HttpRequest, job_id: str, number: int) -> HttpResponse:
+def checkpoint(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase:
     """A checkpoint to download: weights, configuration, tokenizer and card in one archive."""
     found = Checkpoint.objects.filter(job=job_id, update=number).select_related("agent__weights").first()
-    if found is None or not found.agent.weights.path.is_dir():
+    if found is None:
         raise Http404("There is no such checkpoint.")
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as bundle:
-        for path in sorted(found.agent.weights.path.iterdir()):
-            bundle.write(path, f"{found.agent.slug}/{path.name}")
-    response = HttpResponse(archive.getvalue(), content_type="application/zip")
-    response["Content-Disposition"] = f'attachment; filename="{found.agent.slug}.zip"'
-    return response
+    return archive_of(found.agent)
 
 
 @require_POST
 def change(request: HttpRequest, job_id: str) -> HttpResponse:
-    """Pause, resume or extend a training: the button that was pressed says which."""
+    """Pause, resume or extend a training, or have its best checkpoint evaluated: the button pressed says which."""
     job = _training(job_id)
     if not isinstance(request.user, User):
         return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': job.get_absolute_url()})}")
@@ -215,8 +242,10 @@ def change(request: HttpRequest, job_id: str) -> HttpResponse:
             operations.resume(job_id, request.user)
         elif wish == "extend":
             operations.extend(job_id, request.user, _number(request.POST.get("updates", "")) or 0)
+        elif wish == "evaluate":
+            operations.evaluate_best(job_id, request.user)
         else:
-            raise operations.Unfit("Press pause, resume or extend.")
+            raise operations.Unfit("Press pause, resume, extend or evaluate.")
     except NotYours as refusal:
         raise PermissionDenied(str(refusal)) from refusal
     except Refusal as refusal:

@@ -1,0 +1,37 @@
+"""`manage.py upload_checkpoint policy.zip --owner ada`: make an agent of a checkpoint, as the page does."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from apps.accounts.models import User
+from apps.agents import operations
+
+
+class Command(BaseCommand):
+    """Unpacks, looks, tries, and stores; what is refused leaves nothing."""
+
+    help = "Make an agent of a checkpoint in a zip or tar archive, once it has played a turn."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """The archive, and whose agent it becomes."""
+        parser.add_argument("archive", type=Path, help="zip or tar, such as a checkpoint's download")
+        parser.add_argument("--owner", required=True, metavar="NAME", help="whose agent it becomes")
+        parser.add_argument("--name", default="", help="what pages call it; otherwise as its card says")
+        parser.add_argument("--shared", action="store_true", help="let everybody with an account use it")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Upload the file and print the address of the agent's page."""
+        try:
+            owner = User.objects.get_by_natural_key(options["owner"])
+        except User.DoesNotExist as error:
+            raise CommandError(f"There is nobody called {options['owner']}.") from error
+        try:
+            with Path(options["archive"]).open("rb") as file:
+                made = operations.upload(owner, options["name"], file, shared=options["shared"])
+        except OSError as error:
+            raise CommandError(f"The archive cannot be read: {error}.") from error
+        except (operations.Unusable, operations.TooManyAgents) as refused:
+            raise CommandError(str(refused)) from refused
+        self.stdout.write(f"{made.name}: {made.get_absolute_url()}")

@@ -1,0 +1,177 @@
+"""A policy in an archive: packed, unpacked, and refused whatever else it holds."""
+
+import io
+import json
+import pickle
+import shutil
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from gem.errors import InvalidArgument
+from gem.training.archive import pack, unpack
+from gem.training.folder_check import check_alone, check_folder
+from gem.training.prompts import folder_of
+
+BASE = Path(folder_of("nano-base"))
+MOST = 10_000_000
+
+
+def zipped(**files: bytes) -> io.BytesIO:
+    """An archive with the base policy and these files; `a__b` is `a/b`."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for path in BASE.iterdir():
+            bundle.write(path, path.name)
+        for name, content in files.items():
+            bundle.writestr(name.replace("__", "/"), content)
+    return file
+
+
+def tarred(*members: tuple[tarfile.TarInfo, bytes], mode: str = "w:gz") -> io.BytesIO:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode=mode) as bundle:  # type: ignore[call-overload]
+        bundle.add(BASE, "policy")
+        for info, content in members:
+            info.size = len(content)
+            bundle.addfile(info, io.BytesIO(content))
+    return file
+
+
+def linked(name: str, target: str, kind: bytes = tarfile.SYMTYPE) -> tuple[tarfile.TarInfo, bytes]:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, target
+    return info, b""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "place").mkdir()
+    return tmp_path / "place"
+
+
+def test_what_was_packed_comes_out_as_it_was(place: Path) -> None:
+    file = io.BytesIO()
+    pack(BASE, file, "mine")
+    assert unpack(file, place, most=MOST) == sorted(path.name for path in BASE.iterdir())
+    assert all((place / path.name).read_bytes() == path.read_bytes() for path in BASE.iterdir())
+    check_folder(place)
+    check_alone(place)
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:xz"])
+def test_tar_archives_are_taken_as_well(place: Path, mode: str) -> None:
+    assert "model.safetensors" in unpack(tarred(mode=mode), place, most=MOST)
+
+
+def test_what_a_training_goes_on_with_and_litter_stay_in_the_archive(place: Path) -> None:
+    file = zipped(**{"trainer.json": b"{}", "trainer.safetensors": b"x"})
+    with zipfile.ZipFile(file, "a") as bundle:
+        bundle.writestr("__MACOSX/._config.json", b"\x00\x05")
+    names = unpack(file, place, most=MOST)
+    assert "trainer.json" not in names
+    assert {path.name for path in place.iterdir()} == set(names) == {path.name for path in BASE.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("pytorch_model.bin", "pytorch_model.bin is refused: files of this kind can hold programs"),
+        ("weights.pt", "weights.pt is refused"),
+        ("state.PKL", "state.PKL is refused"),
+        ("modeling.py", "modeling.py is no file of a policy. Leave it out"),
+        ("..__config.json", "leads out of the archive"),
+        ("__etc__passwd", "leads out of the archive"),
+        ("C:__config.json", "leads out of the archive"),
+        ("a__b__README.md", "lies too deep"),
+        ("other__README.md", "files in several folders"),
+        ("adapter_model.safetensors", "part of an adapter"),
+        ("model-00001-of-00002.safetensors", "one of several parts"),
+    ],
+)
+def test_each_refusal_names_the_file_and_says_what_to_do(place: Path, name: str, said: str) -> None:
+    with pytest.raises(InvalidArgument, match=said.replace(".", r"\.")):
+        unpack(zipped(**{name: b"x"}), place, most=MOST)
+    assert not list(place.parent.glob("config.json"))
+
+
+@pytest.mark.parametrize("content", [pickle.dumps({"a": 1}), b"PK\x03\x04 as torch writes it"])
+def test_a_pickle_by_another_name_is_refused(place: Path, content: bytes) -> None:
+    with pytest.raises(InvalidArgument, match=r"merges.txt is a pickle by its content"):
+        unpack(zipped(**{"merges.txt": content}), place, most=MOST)
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE])
+def test_links_and_devices_are_refused(place: Path, kind: bytes) -> None:
+    with pytest.raises(InvalidArgument, match=r"README.md is a link"):
+        unpack(tarred(linked("policy/README.md", "/etc/passwd", kind)), place, most=MOST)
+
+
+def test_a_link_in_a_zip_is_refused(place: Path) -> None:
+    file = zipped()
+    with zipfile.ZipFile(file, "a") as bundle:
+        info = zipfile.ZipInfo("README.md")
+        info.external_attr = 0o120777 << 16
+        bundle.writestr(info, "/etc/passwd")
+    with pytest.raises(InvalidArgument, match=r"README.md is a link"):
+        unpack(file, place, most=MOST)
+
+
+def test_a_bomb_is_measured_by_what_comes_out_of_it(place: Path) -> None:
+    with pytest.raises(InvalidArgument, match="more than the 2 MB that are taken here"):
+        unpack(zipped(**{"README.md": bytes(5_000_000)}), place, most=2_000_000)
+    assert sum(path.stat().st_size for path in place.iterdir()) <= 2_000_000
+
+
+def test_what_is_left_out_of_a_tar_is_bounded_too(place: Path) -> None:
+    with pytest.raises(InvalidArgument, match="mostly files that no policy needs"):
+        unpack(tarred((tarfile.TarInfo("policy/trainer.safetensors"), bytes(7_000_000))), place, most=2_000_000)
+
+
+def test_many_files_and_doubled_ones_are_refused(place: Path, tmp_path: Path) -> None:
+    file = zipped()
+    with zipfile.ZipFile(file, "a") as bundle, pytest.warns(UserWarning, match="Duplicate"):
+        bundle.writestr("config.json", "{}")
+    with pytest.raises(InvalidArgument, match=r"config.json twice"):
+        unpack(file, place, most=MOST)
+    (tmp_path / "other").mkdir()
+    file = zipped()
+    with zipfile.ZipFile(file, "a") as bundle:
+        for i in range(120):
+            bundle.writestr(f"__MACOSX/{i}", b"")
+    with pytest.raises(InvalidArgument, match="more than 100 files"):
+        unpack(file, tmp_path / "other", most=MOST)
+
+
+@pytest.mark.parametrize("content", [b"", b"what is this", b"PK\x03\x04 and no more", b"\x1f\x8b\x08 and no more"])
+def test_what_is_no_archive_says_so(place: Path, content: bytes) -> None:
+    with pytest.raises(InvalidArgument, match=r"neither a zip nor a tar|damaged|holds no policy"):
+        unpack(io.BytesIO(content), place, most=MOST)
+
+
+def test_an_archive_cut_short_is_damaged(place: Path) -> None:
+    whole = tarred().getvalue()
+    with pytest.raises(InvalidArgument, match="damaged"):
+        unpack(io.BytesIO(whole[: len(whole) // 2]), place, most=MOST)
+
+
+@pytest.mark.parametrize(
+    ("name", "entry", "said"),
+    [
+        ("config.json", {"model_type": "telepath"}, "type 'telepath' is not loaded here"),
+        ("config.json", {"auto_map": {"AutoModel": "x.Y"}}, r"config.json has the entry auto_map"),
+        ("config.json", {"attn_implementation": "somebody/kernels"}, "attn_implementation"),
+        ("config.json", {"quantization_config": {}}, "quantization_config"),
+        ("tokenizer_config.json", {"auto_map": {}}, r"tokenizer_config.json has the entry auto_map"),
+    ],
+)
+def test_a_configuration_may_ask_for_nothing_outside(
+    tmp_path: Path, name: str, entry: dict[str, object], said: str
+) -> None:
+    folder = shutil.copytree(BASE, tmp_path / "policy")
+    (folder / name).write_text(json.dumps({**json.loads((folder / name).read_text()), **entry}))
+    check_folder(folder)
+    with pytest.raises(InvalidArgument, match=said):
+        check_alone(folder)

@@ -1,0 +1,63 @@
+"""A policy is tried in a process of its own, and whatever breaks there is said in a sentence."""
+
+import json
+import shutil
+import struct
+from pathlib import Path
+
+import pytest
+
+from gem.errors import InvalidArgument
+from gem.training.prompts import folder_of
+from gem.training.trial import try_folder
+
+pytest.importorskip("torch", reason="policies need torch, which `make test` installs")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return shutil.copytree(folder_of("nano-base"), tmp_path / "policy")
+
+
+def changed(folder: Path, name: str, **entries: object) -> None:
+    (folder / name).write_text(json.dumps({**json.loads((folder / name).read_text()), **entries}))
+
+
+def test_it_plays_what_its_card_names(folder: Path) -> None:
+    tried = try_folder(folder, "game:TowerofHanoi-v0-easy")
+    assert tried.env_id == "game:TowerofHanoi-v0-easy"
+    assert tried.action
+    assert tried.parameters == 229_824
+
+
+def test_an_environment_that_is_not_here_is_replaced(folder: Path) -> None:
+    assert try_folder(folder, "elsewhere:Game-v7").env_id == "game:GuessTheNumber-v0-easy"
+
+
+def test_weights_of_another_model_are_refused(folder: Path) -> None:
+    changed(folder, "config.json", num_hidden_layers=3)
+    with pytest.raises(InvalidArgument, match="do not belong together"):
+        try_folder(folder)
+
+
+def test_weights_that_are_no_numbers_are_refused(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    content = bytearray(path.read_bytes())
+    length = struct.unpack("<Q", content[:8])[0]
+    header = json.loads(content[8 : 8 + length])
+    first, last = header["model.norm.weight"]["data_offsets"]
+    content[8 + length + first : 8 + length + last] = struct.pack("<f", float("nan")) * ((last - first) // 4)
+    path.write_bytes(content)
+    with pytest.raises(InvalidArgument, match="no numbers"):
+        try_folder(folder)
+
+
+def test_a_configuration_that_wants_all_memory_ends_the_process_only(folder: Path) -> None:
+    changed(folder, "config.json", max_position_embeddings=10_000_000, head_dim=60_000)
+    with pytest.raises(InvalidArgument, match="more memory"):
+        try_folder(folder)
+
+
+def test_one_that_takes_too_long_is_ended(folder: Path) -> None:
+    with pytest.raises(InvalidArgument, match=r"did not answer within 0 s"):
+        try_folder(folder, seconds=0.05)

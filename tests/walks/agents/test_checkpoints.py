@@ -1,0 +1,57 @@
+"""Somebody uploads a checkpoint, is told what is wrong with another one, and watches it play."""
+
+import io
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from gem.training.archive import pack
+from gem.training.prompts import folder_of
+from tests.walks.conftest import check_looks
+
+pytest.importorskip("torch", reason="policies need torch, which `make test` installs")
+TRIED_MS = 120_000
+
+
+def archive(tmp_path: Path, *more: str) -> Path:
+    """The base policy in a file, with files that hold a letter."""
+    file = io.BytesIO()
+    pack(Path(folder_of("nano-base")), file, "policy")
+    with zipfile.ZipFile(file, "a") as bundle:
+        for name in more:
+            bundle.writestr(f"policy/{name}", "x")
+    path = tmp_path / f"policy{len(more)}.zip"
+    path.write_bytes(file.getvalue())
+    return path
+
+
+def test_a_checkpoint_is_uploaded_and_plays(logged_in: Page, expected: list[str], tmp_path: Path) -> None:
+    expected += ["htmx:sendAbort", "htmx:afterRequest"]  # a page is left before its fragments are there
+    page = logged_in
+    page.goto("/agents/")
+    page.get_by_role("link", name="Upload a checkpoint").click()
+    check_looks(page)
+
+    page.get_by_label("Archive").set_input_files(archive(tmp_path, "pytorch_model.bin"))
+    page.get_by_label("Name", exact=True).fill("traveller")
+    page.get_by_role("button", name="Upload and try it").click()
+    expect(page.get_by_text("pytorch_model.bin is refused")).to_be_visible()
+    expect(page.get_by_label("Name", exact=True)).to_have_value("traveller")
+    check_looks(page)
+
+    page.get_by_label("Archive").set_input_files(archive(tmp_path))
+    page.get_by_role("button", name="Upload and try it").click()
+    expect(page.get_by_role("heading", level=1, name=re.compile("traveller"))).to_be_visible(timeout=TRIED_MS)
+    expect(page.get_by_role("heading", name="Its first turn")).to_be_visible()
+    check_looks(page)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download").click()
+    assert zipfile.ZipFile(download.value.path()).testzip() is None
+
+    page.get_by_role("link", name="Watch it play").click()
+    page.get_by_role("button", name="Watch").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("traveller")
+    expect(page.locator("#turns li").first).to_be_visible(timeout=TRIED_MS)
