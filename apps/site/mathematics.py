@@ -1,9 +1,9 @@
 r"""Formulas in texts of environments and agents, as MathML that browsers draw without scripts.
 
 What stands between `$`, `$$`, `\(` and `\[`, in environments such as `align`, in a `\boxed{}` that holds more than
-plain text, and a reference answer in LaTeX are converted by math-core; all else, and every formula that it does not know,
-stays as it was written. The text may come from anybody: what goes in is bounded, because the converter is recursive,
-and what comes out is cleaned.
+plain text, and a reference answer in LaTeX are converted by math-core; all else, and every formula that it does not
+know, stays as it was written. The text may come from anybody: what goes in is bounded, because the converter is
+recursive, and what comes out is cleaned.
 """
 
 from __future__ import annotations

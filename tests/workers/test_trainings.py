@@ -104,8 +104,9 @@ def test_a_training_leaves_its_curve_episodes_and_checkpoints(job: Job, trainer:
     assert fresh(job).agent.listed
     assert latest.agent.weights.card["env_id"] == "game:GuessTheNumber-v0-easy"
     said = tail_of(job.pk)
-    for words in ("training on game:GuessTheNumber-v0-easy", f"update {UPDATES} ", f"checkpoint after update {UPDATES}"):
-        assert words in said
+    assert "training on game:GuessTheNumber-v0-easy" in said
+    assert f"update {UPDATES} " in said
+    assert f"checkpoint after update {UPDATES}" in said
 
 
 def test_kill_9_of_everything_loses_no_update_and_the_weights_become_the_same(
