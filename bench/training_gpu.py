@@ -86,7 +86,7 @@ def main() -> int:
     return 0
 
 
-def _make(folder: Path, sizes: dict[str, int]) -> int:
+def _make(folder: Path, sizes: dict[str, Any]) -> int:
     """Write the model with nano-base's tokenizer, whose tokens are the first of the vocabulary; how many weights."""
     import torch
     from transformers import AutoTokenizer, Qwen3Config, Qwen3ForCausalLM

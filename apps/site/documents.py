@@ -190,7 +190,12 @@ def _tables(tokens: list[Token]) -> Iterator[Token]:
         if token.type == "th_open" and not tokens[number + 1].content:
             token.tag = tokens[number + 2].tag = "td"
         if token.type == "table_open":
-            region = {"class": "table-wrap", "role": "region", "aria-label": "Table", "tabindex": "0"}
+            region: dict[str, str | int | float] = {
+                "class": "table-wrap",
+                "role": "region",
+                "aria-label": "Table",
+                "tabindex": "0",
+            }
             yield Token("region_open", "div", 1, attrs=region)
         yield token
         if token.type == "table_close":
