@@ -15,6 +15,7 @@ For another environment change ENV_ID and ENV_KWARGS.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import Any
 
 from datasets import Dataset
@@ -29,7 +30,7 @@ ENV_KWARGS: dict[str, Any] = {}
 TINY_KWARGS = {"max_number": 3, "max_turns": 2}
 
 
-def play(prompts: list[str], trainer: GRPOTrainer) -> dict[str, list[Any]]:
+def play(prompts: list[str], trainer: GRPOTrainer) -> dict[str, list[Any] | None]:
     """Play one episode for each prompt, which is a seed; what TRL asks of a `rollout_func`."""
     tokenizer, room = trainer.processing_class, 4 * trainer.max_completion_length
     episodes = [TokenEpisode(gem.make(ENV_ID, **ENV_KWARGS), tokenizer, room) for _ in prompts]
@@ -86,9 +87,10 @@ def train(model: Any, tokenizer: Any, seeds: int = 4096, **settings: Any) -> GRP
         }
     )
     data = Dataset.from_dict({"prompt": [str(seed) for seed in range(seeds)]})
+    rewards: list[Callable[..., list[float]]] = [reward, success]
     trainer = GRPOTrainer(
         model=model,
-        reward_funcs=[reward, success],
+        reward_funcs=rewards,
         args=config,
         train_dataset=data,
         processing_class=tokenizer,
