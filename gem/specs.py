@@ -14,7 +14,8 @@ from gem.tools import offers
 
 MAX_ENVIRONMENTS = 50
 MAX_EPISODES_PER_ENV = 10_000
-MAX_SEED = 2**53
+MAX_FIRST_SEED = 2**53
+"""Specifications are JSON, whose readers may keep numbers as doubles, exact up to here; `gem.core.MAX_SEED` is larger."""
 MAX_NUM_ENVS = 256
 MAX_TURNS = 1000
 MAX_REPEATS = 64
@@ -128,7 +129,7 @@ class EvaluationSpec(BaseModel):
     @field_validator("seed")
     @classmethod
     def _seed_in_range(cls, value: int) -> int:
-        return _within(value, 0, MAX_SEED, "The seed")
+        return _within(value, 0, MAX_FIRST_SEED, "The seed")
 
     @field_validator("num_envs")
     @classmethod

@@ -216,9 +216,9 @@ class Errand:
     async def _play(self) -> None:
         token, limit = self._host.token, settings.TURN_SECONDS
         try:
-            task = await self._host.in_thread(pending.begin, self._episode_id, token)
-            answer = await self._host.thinkers.run(lambda: step(task.episode, task.env, task.action), limit)
-            await self._host.in_thread(pending.finish, task, token, answer)
+            claimed = await self._host.in_thread(pending.begin, self._episode_id, token)
+            answer = await self._host.thinkers.run(lambda: step(claimed.episode, claimed.env, claimed.action), limit)
+            await self._host.in_thread(pending.finish, claimed, token, answer)
         except (hosting.LeaseLost, EpisodeOver, DatabaseError):
             raise
         except TimeoutError:

@@ -40,8 +40,8 @@ class TooManyTurns(Refusal):
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """What a worker has to do for a pending turn."""
+class Claimed:
+    """A pending turn with what a worker needs to play it."""
 
     episode: Episode
     env: gem.Env
@@ -117,7 +117,7 @@ def release(token: UUID) -> None:
     PendingTurn.objects.filter(lease_token=token).update(lease_token=None, lease_until=None, attempt=0)
 
 
-def begin(episode_id: str, token: UUID) -> Task:
+def begin(episode_id: str, token: UUID) -> Claimed:
     """What is to be played, in the environment as it is now.
 
     Raises:
@@ -127,24 +127,24 @@ def begin(episode_id: str, token: UUID) -> Task:
     turn = _owned(token).select_related("episode").filter(pk=episode_id).first()
     if turn is None:
         raise LeaseLost(f"The turn of {episode_id} is not to be played here any longer.")
-    return Task(turn.episode, past.restore(turn.episode), turn.number, turn.action, turn.replaced)
+    return Claimed(turn.episode, past.restore(turn.episode), turn.number, turn.action, turn.replaced)
 
 
 @transaction.atomic
-def finish(task: Task, token: UUID, answer: Step) -> Turn:
+def finish(claimed: Claimed, token: UUID, answer: Step) -> Turn:
     """Record what the environment answered.
 
     Raises:
         LeaseLost: another worker has the turn, or it is no longer wanted; nothing was written.
     """
-    episode = operations.lock(task.episode.id)
-    own = _owned(token).select_for_update().filter(pk=episode.pk, number=task.number).first()
-    if own is None or episode.over or episode.turn_count + 1 != task.number:
-        raise LeaseLost(f"Turn {task.number} of {episode.id} is not to be played here any longer.")
+    episode = operations.lock(claimed.episode.id)
+    own = _owned(token).select_for_update().filter(pk=episode.pk, number=claimed.number).first()
+    if own is None or episode.over or episode.turn_count + 1 != claimed.number:
+        raise LeaseLost(f"Turn {claimed.number} of {episode.id} is not to be played here any longer.")
     own.delete()
-    extra = {"replaced": task.replaced} if task.replaced else None
-    turn = operations.record_turn(episode, task.env, task.action, answer=answer, extra_info=extra)
-    operations.play_held(episode, task.env)
+    extra = {"replaced": claimed.replaced} if claimed.replaced else None
+    turn = operations.record_turn(episode, claimed.env, claimed.action, answer=answer, extra_info=extra)
+    operations.play_held(episode, claimed.env)
     shows.answer(episode)
     return turn
 
