@@ -15,7 +15,7 @@ from gem.tools import offers
 MAX_ENVIRONMENTS = 50
 MAX_EPISODES_PER_ENV = 10_000
 MAX_FIRST_SEED = 2**53
-"""Specifications are JSON, whose readers may keep numbers as doubles, exact up to here; `gem.core.MAX_SEED` is larger."""
+"""Specifications are JSON, whose readers may keep numbers as doubles, exact up to here; other seeds may be larger."""
 MAX_NUM_ENVS = 256
 MAX_TURNS = 1000
 MAX_REPEATS = 64

@@ -18,7 +18,6 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F, QuerySet, Sum
-from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -31,6 +30,7 @@ from apps.jobs.changes import WAKE_UPS, change, drop_open_shards, end, lock_shar
 from apps.jobs.errors import LeaseLost
 from apps.jobs.failpoints import failpoint
 from apps.jobs.models import Job, JobEvent, Shard
+from apps.leases import lease_end
 from gem.replay import EpisodeRecord
 from gem.rollout import Slot
 from gem.specs import EvaluationSpec, Part
@@ -143,7 +143,7 @@ def _lease(shard: Shard) -> Claim:
     token = uuid.uuid4()
     attempt = shard.attempt + 1
     Shard.objects.filter(pk=shard.pk).update(
-        state=Shard.State.RUNNING, lease_token=token, lease_until=_lease_end(), attempt=attempt
+        state=Shard.State.RUNNING, lease_token=token, lease_until=lease_end(), attempt=attempt
     )
     Job.objects.filter(pk=shard.job_id, state=Job.State.QUEUED).update(state=Job.State.RUNNING, started=Now())
     Job.objects.filter(pk=shard.job_id).update(served=Now())
@@ -179,7 +179,7 @@ def _claimed(job: Job, shard: Shard) -> str:
 
 def heartbeat(claim: Claim) -> bool:
     """Keep the lease; False if it is lost."""
-    return bool(owned(claim).update(lease_until=_lease_end()))
+    return bool(owned(claim).update(lease_until=lease_end()))
 
 
 def holds(claim: Claim) -> bool:
@@ -345,10 +345,6 @@ def _fail_attempt(shard: Shard, reason: str) -> None:
 def owned(claim: Claim) -> QuerySet[Shard]:
     """The shard while the claim holds: every write of a worker goes through it."""
     return Shard.objects.filter(pk=claim.shard_id, lease_token=claim.token, state=Shard.State.RUNNING)
-
-
-def _lease_end() -> CombinedExpression:
-    return Now() + timedelta(seconds=settings.LEASE_SECONDS)
 
 
 # ------------------------------------------------------------------ what the reaper does

@@ -23,6 +23,7 @@ from apps.agents.models import Agent
 from apps.episodes import operations, past
 from apps.episodes.models import Episode, Seat, Turn
 from apps.episodes.text import storable
+from apps.leases import lease_end, leased_to, unleased
 from apps.play.models import Show
 from gem.agents import Decision, Exchange
 from gem.core import Step
@@ -95,15 +96,13 @@ def claim(token: UUID, most: int, *, showcase: bool) -> list[str]:
         free = Show.objects.filter(_free(), _wanted(showcase), attempt__lt=settings.MAX_ATTEMPTS)
         locked = free.select_for_update(skip_locked=True, of=("self",)).order_by("next_turn_at")[:most]
         claimed = [show.pk for show in locked]
-        Show.objects.filter(pk__in=claimed).update(
-            lease_token=token, lease_until=_lease_end(), attempt=F("attempt") + 1
-        )
+        Show.objects.filter(pk__in=claimed).update(lease_token=token, lease_until=lease_end(), attempt=F("attempt") + 1)
     return claimed
 
 
 def renew(token: UUID) -> int:
     """Prolong the leases that have not run out; returns how many."""
-    return _owned(token).update(lease_until=_lease_end())
+    return _owned(token).update(lease_until=lease_end())
 
 
 def release(token: UUID, episode_ids: Collection[str] | None = None) -> None:
@@ -258,17 +257,13 @@ def _past(episode: Episode) -> dict[int, list[Exchange]]:
 
 
 def _owned(token: UUID) -> models.QuerySet[Show]:
-    return Show.objects.filter(lease_token=token, lease_until__gt=Now())
+    return Show.objects.filter(leased_to(token))
 
 
 def _free() -> Q:
-    return Q(episode__status=Episode.Status.RUNNING) & (Q(lease_until=None) | Q(lease_until__lte=Now()))
+    return Q(episode__status=Episode.Status.RUNNING) & unleased()
 
 
 def _wanted(showcase: bool) -> Q:
     wanted = (Q(paused=False) | Q(turns_due__gt=0)) & ~Q(_WAITS)
     return wanted if showcase else wanted & Q(showcase=False)
-
-
-def _lease_end() -> models.expressions.CombinedExpression:
-    return Now() + timedelta(seconds=settings.LEASE_SECONDS)

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from datetime import timedelta
 from uuid import UUID
 
 from django.conf import settings
 from django.db import models, transaction
 from django.db.models import F, Q
-from django.db.models.functions import Now
 
 import gem
 from apps.episodes import operations, past
 from apps.episodes.errors import Refusal, TurnTaken
 from apps.episodes.models import Episode, PendingTurn, Seat, Turn
 from apps.episodes.text import shortened, storable, what_was_replaced
+from apps.leases import lease_end, leased_to, unleased
 from apps.live import wake
 from apps.play import shows
 from apps.play.hosting import LeaseLost
@@ -95,21 +94,21 @@ def _check_number(seat: Seat) -> None:
 
 def claim(token: UUID, most: int) -> list[str]:
     """Own up to `most` turns that wait for a worker, the oldest first; one whose workers keep dying is refused."""
-    free = PendingTurn.objects.filter(Q(lease_until=None) | Q(lease_until__lte=Now()), problem="")
+    free = PendingTurn.objects.filter(unleased(), problem="")
     for worn in free.filter(attempt__gte=settings.MAX_ATTEMPTS)[:most]:
         _give_up(worn.episode_id)
     with transaction.atomic():
         locked = free.filter(attempt__lt=settings.MAX_ATTEMPTS).select_for_update(skip_locked=True)
         claimed = [turn.pk for turn in locked.order_by("created")[:most]]
         PendingTurn.objects.filter(pk__in=claimed).update(
-            lease_token=token, lease_until=_lease_end(), attempt=F("attempt") + 1
+            lease_token=token, lease_until=lease_end(), attempt=F("attempt") + 1
         )
     return claimed
 
 
 def renew(token: UUID) -> int:
     """Prolong the leases that have not run out; returns how many."""
-    return _owned(token).update(lease_until=_lease_end())
+    return _owned(token).update(lease_until=lease_end())
 
 
 def release(token: UUID) -> None:
@@ -165,9 +164,7 @@ def refuse(episode_id: str, token: UUID, sentence: str) -> None:
 @transaction.atomic
 def _give_up(episode_id: str) -> None:
     episode = operations.lock(episode_id)
-    worn = PendingTurn.objects.filter(
-        Q(lease_until=None) | Q(lease_until__lte=Now()), pk=episode_id, attempt__gte=settings.MAX_ATTEMPTS, problem=""
-    )
+    worn = PendingTurn.objects.filter(unleased(), pk=episode_id, attempt__gte=settings.MAX_ATTEMPTS, problem="")
     sentence = f"The worker that played it died {settings.MAX_ATTEMPTS} times."
     if _refused(worn, sentence):
         operations.touch(episode)
@@ -179,8 +176,4 @@ def _refused(turns: models.QuerySet[PendingTurn], sentence: str) -> int:
 
 
 def _owned(token: UUID) -> models.QuerySet[PendingTurn]:
-    return PendingTurn.objects.filter(lease_token=token, lease_until__gt=Now(), problem="")
-
-
-def _lease_end() -> models.expressions.CombinedExpression:
-    return Now() + timedelta(seconds=settings.LEASE_SECONDS)
+    return PendingTurn.objects.filter(leased_to(token), problem="")
