@@ -1,7 +1,7 @@
 """Measure the random agent and the expert in every registered environment and write `gem/benchmarks/baselines.json`.
 
 python -m bench.baselines            # all environments, 500 seeds each
-python -m bench.baselines Sokoban    # only ids that contain the word; the other rows stay
+python -m bench.baselines Sokoban    # only ids that contain the word, or the id itself; the other rows stay
 python -m bench.baselines 2048-v1-extreme 200    # fewer seeds where an episode is long: a thousand turns take 2.5 s
 """
 
@@ -33,8 +33,9 @@ def main(word: str = "", seeds: int = SEEDS) -> None:
     kept = json.loads(FILE.read_text("utf-8"))["baselines"] if FILE.exists() else []
     rows = {(row["env_id"], row["agent"]): row for row in kept}
     specs = gem.registry.specs()
+    exactly = any(spec.id == word for spec in specs)
     for spec in specs:
-        if word not in spec.id or spec.missing():
+        if (word != spec.id if exactly else word not in spec.id) or spec.missing():
             continue
         for agent in AGENTS:
             if agent == "random" or has_expert(spec.id):

@@ -10,6 +10,11 @@ from gem.registry import EnvSpec
 
 SAME_SEED = ("repeats_a_seed", "is_undisturbed_by_others", "repeats_in_other_processes")
 ROUND_TRIP = ("goes_on_from_its_state", "spawns")
+CONTRACT = (
+    "is_made", "begins", "plays_to_its_end", "ends_in_one_way", "keeps_the_turn_limit",
+    "refuses_turns_outside_an_episode", "refuses_bad_arguments", "samples_valid_actions", "is_drawable",
+)  # fmt: skip
+"""What every environment promises, also one whose turns follow from something outside."""
 
 Tone = Literal["win", "warn", "loss", ""]
 
@@ -27,10 +32,21 @@ class Badge:
 
 def badges(spec: EnvSpec, found: Checked | None) -> list[Badge]:
     """The badges that an environment has earned, and those that it has lost; none for what was not tried."""
-    if found is None or spec.replay != "exact":
+    if found is None:
         return []
     where = f"Checked on {found.checked} with gem {found.engine_version}, for version {spec.version} of {spec.id}."
+    contract = _badge(
+        "contract",
+        found.keeps(*CONTRACT),
+        ("Keeps the contract", "Breaks the contract"),
+        "It began, was played to its end with valid actions, kept its turn limit, refused what it has to refuse, and "
+        f"could be drawn at every turn. {where}",
+        f"It did not begin, act or end as every environment has to. {where}",
+    )
+    if spec.replay != "exact":
+        return [contract]
     return [
+        contract,
         _badge(
             "seed",
             found.keeps(*SAME_SEED),

@@ -99,15 +99,17 @@ def wrapper(names: Sequence[str], max_tool_uses: int = TOOL_USES, tool_format: F
 def names_of(wrapper: Mapping[str, Any]) -> list[str]:
     """The short names that `wrapper` made this of; empty if it was made in another way, with other settings."""
     found: list[str] = []
-    tools = wrapper.get("tools", ())
-    for one in tools if wrapper.get("name") == "tools" else ():
-        kind, given = one.get("name", ""), {name: value for name, value in one.items() if name != "name"}
-        if not given:
-            found.append(kind)
-        elif kind == "search" and set(given) == {"index"}:
+    tools = wrapper.get("tools") if wrapper.get("name") == "tools" else None
+    for one in tools if isinstance(tools, list | tuple) else ():
+        described = {"name": one} if isinstance(one, str) else one
+        given = {**described} if isinstance(described, Mapping) else {}
+        kind = given.pop("name", None)
+        if kind == "search" and set(given) == {"index"}:
             found.append(f"search:{given['index']}")
-        elif kind == "mcp" and set(given) == {"servers"}:
+        elif kind == "mcp" and set(given) == {"servers"} and isinstance(given["servers"], list | tuple):
             found += [f"mcp:{server}" for server in given["servers"]]
+        elif isinstance(kind, str) and not given:
+            found.append(kind)
         else:
             return []
     return found

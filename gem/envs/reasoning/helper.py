@@ -11,6 +11,7 @@ import os
 import random
 import signal
 import sys
+import tempfile
 import warnings
 from collections.abc import Mapping
 from functools import lru_cache
@@ -38,12 +39,15 @@ def serve() -> None:
     warnings.simplefilter("ignore")
     import reasoning_gym  # noqa: F401, PLC0415 (takes seconds; only this process pays them)
 
-    for line in sys.stdin:
-        request = json.loads(line)
-        _limit(CPU_SECONDS[request["do"]])
-        answer = _answer(request)
-        _limit(0)
-        _write(answers, answer)
+    with tempfile.TemporaryDirectory(prefix="gem-reasoning-") as folder:
+        os.chdir(folder)  # some problems of codeio write files where they are
+        for line in sys.stdin:
+            request = json.loads(line)
+            _limit(CPU_SECONDS[request["do"]])
+            answer = _answer(request)
+            _limit(0)
+            _write(answers, answer)
+        os.chdir(os.sep)
 
 
 def _limit(seconds: float) -> None:

@@ -169,12 +169,24 @@ def test_a_badge_is_shown_only_for_the_version_that_was_checked(monkeypatch: pyt
     entry = entry_of("game:GuessTheNumber-v0")
     found = benchmarks.checked(entry.id, entry.spec.version)
     assert found is not None
-    assert [badge.words for badge in badges(entry.spec, found)] == ["Same seed, same episode", "State round trip"]
+    words = ["Keeps the contract", "Same seed, same episode", "State round trip"]
+    assert [badge.words for badge in badges(entry.spec, found)] == words
     assert benchmarks.checked(entry.id, entry.spec.version + 1) is None
     assert badges(entry.spec, None) == []
     broken = replace(found, findings={**found.findings, "repeats_in_other_processes": "wrong"})
-    first = badges(entry.spec, broken)[0]
-    assert (first.words, first.tone) == ("A seed does not repeat", "loss")
+    seed = badges(entry.spec, broken)[1]
+    assert (seed.words, seed.tone) == ("A seed does not repeat", "loss")
+    unruly = replace(found, findings={**found.findings, "plays_to_its_end": "wrong"})
+    assert badges(entry.spec, unruly)[0].words == "Breaks the contract"
+
+
+def test_an_environment_whose_turns_follow_from_outside_has_the_badge_of_what_it_promises(client: Client) -> None:
+    entry = entry_of("terminal:Shell-v0-hard")
+    found = benchmarks.checked(entry.id, entry.spec.version)
+    assert [badge.words for badge in badges(entry.spec, found)] == ["Keeps the contract"]
+    page = client.get("/environments/terminal:Shell-v0-hard/").content.decode()
+    assert "Keeps the contract" in page
+    assert "Only environments with exact replay promise besides" in page
 
 
 def test_the_badges_rest_on_what_a_check_finds_now() -> None:
@@ -187,7 +199,7 @@ def test_the_badges_rest_on_what_a_check_finds_now() -> None:
 
 def test_a_badge_says_what_it_means_to_everybody(client: Client) -> None:
     page = client.get("/environments/game:GuessTheNumber-v0/").content.decode()
-    for key in ("seed", "state", "health"):
+    for key in ("contract", "seed", "state", "health"):
         assert f'tabindex="0" aria-describedby="means-{key}"' in page
         assert f'role="tooltip" id="means-{key}"' in page
 

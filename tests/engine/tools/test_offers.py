@@ -80,6 +80,9 @@ def test_names_become_a_wrapper_and_come_back(names: list[str], tools: list[dict
 def test_a_wrapper_with_other_settings_has_no_short_names() -> None:
     assert offers.names_of({"name": "tools", "tools": [{"name": "python", "timeout": 30}]}) == []
     assert offers.as_fields({"name": "python_tool"}) == []
+    for odd in (None, 7, "python", [7], [None], [{"name": 7}], [{"name": "mcp", "servers": "time"}]):
+        assert offers.names_of({"name": "tools", "tools": odd}) == []
+    assert offers.names_of({"name": "tools", "tools": ["python"]}) == ["python"]
 
 
 @pytest.mark.parametrize(

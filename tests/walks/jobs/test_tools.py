@@ -29,7 +29,7 @@ def test_a_person_searches_between_two_guesses(page: Page) -> None:
     check_looks(page)
     page.get_by_role("link", name="New episode").click()
     expect(page.get_by_role("checkbox", name=re.compile("search:wikigame"))).to_be_checked()
-    page.get_by_label("Environment").select_option("duel:TicTacToe-v0")
+    page.get_by_label("Environment", exact=True).select_option("duel:TicTacToe-v0")
     expect(page.get_by_label("Against")).to_be_visible()
     expect(page.get_by_role("checkbox", name=re.compile("search:wikigame"))).to_have_count(0)
 
