@@ -32,6 +32,12 @@ def environments() -> list[tuple[str, list[tuple[str, str]]]]:
     return list(families.items())
 
 
+def who_plays(env_id: str) -> str:
+    """The agent that a form proposes: the expert, or where this environment has none the random agent."""
+    is_known = env_id in (spec.id for spec in registry.specs())
+    return "random" if is_known and not has_expert(env_id) else "expert"
+
+
 class EnvironmentField(forms.CharField):
     """A registered environment; an unknown one is answered with the nearest."""
 
@@ -159,8 +165,8 @@ class NewForm(SeatsForm):
         opponent, seat = self.fields["opponent"], self.fields["seat"]
         assert isinstance(opponent, forms.ChoiceField)
         assert isinstance(seat, forms.ChoiceField)
+        opponent.initial = who_plays(str(self["env_id"].value() or ""))  # before its value is read, which fixes it
         opponent.choices = [*self._agents(user), (PERSON, "another person, by a link")]
-        opponent.initial = "expert"
         numbered = [(str(number), name) for number, name in enumerate(ORDINALS[: self.seat_count])]
         seat.choices = [("", "drawn"), *numbered]
 

@@ -31,9 +31,8 @@ from apps.htmx import wants_part
 from apps.live import presence
 from apps.play import invitations, limits, operations, showcase, shows
 from apps.play.answers import form_again, fragments, go_to, refused
-from apps.play.forms import PACES, NewForm, WatchForm
-from gem import registry
-from gem.agents import Decision, Request, has_expert, make_agent
+from apps.play.forms import PACES, NewForm, WatchForm, who_plays
+from gem.agents import Decision, Request, make_agent
 
 View = Callable[..., HttpResponse]
 
@@ -105,7 +104,7 @@ def watch_new(request: HttpRequest) -> HttpResponse:
     """Choose an environment and an agent, and let it play."""
     if request.method != "POST":
         asked = _initial(request, WATCHED)
-        initial = {"agent": _whoever_can_play(asked.get("env_id", "")), **asked}
+        initial = {"agent": who_plays(asked.get("env_id", "")), **asked}
         return render(request, "play/watch_new.html", {"form": WatchForm(request.user, initial=initial)})
     form = WatchForm(request.user, request.POST)
     if not form.is_valid():
@@ -126,12 +125,6 @@ def watch_new(request: HttpRequest) -> HttpResponse:
     except Refusal as refusal:
         return form_again(request, "play/watch_new.html", form, refusal)
     return go_to(request, episode)
-
-
-def _whoever_can_play(env_id: str) -> str:
-    """The expert, or where this environment has none the random agent."""
-    is_known = env_id in (spec.id for spec in registry.specs())
-    return "random" if is_known and not has_expert(env_id) else "expert"
 
 
 WATCHED = ("env_id", "agent", "opponent", "seed", "pace", *tool_choice.FIELDS)

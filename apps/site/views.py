@@ -1,6 +1,7 @@
 """Home, search, the documentation, health and the error pages."""
 
 import logging
+import re
 import secrets
 from typing import Any
 
@@ -172,7 +173,9 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Nothing at this address; where we know what was meant, the message says so."""
     said = exception.args[0] if exception.args and isinstance(exception.args[0], str) else ""
-    return render(request, "404.html", {"said": said}, status=404)
+    registered = {spec.id for spec in registry.specs()}
+    near = [word for word in re.findall(r"[\w:-]+", said) if word in registered]
+    return render(request, "404.html", {"said": said, "near": near}, status=404)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

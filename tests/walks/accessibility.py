@@ -73,3 +73,88 @@ def overflow(page: Page) -> int:
     """How many pixels the page is wider than the window."""
     wider: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     return wider
+
+
+_FAINT = r"""
+() => {
+  const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 });
+  const paint = canvas.getContext("2d", { willReadFrequently: true });
+  const known = new Map();
+  const rgba = (colour) => {
+    if (!known.has(colour)) {
+      paint.clearRect(0, 0, 1, 1);
+      paint.fillStyle = colour;
+      paint.fillRect(0, 0, 1, 1);
+      const [red, green, blue, alpha] = paint.getImageData(0, 0, 1, 1).data;
+      known.set(colour, [red, green, blue, alpha / 255]);
+    }
+    return known.get(colour);
+  };
+  const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3]));
+  const light = (colour) => {
+    const [red, green, blue] = colour.map((value) => {
+      const share = value / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const ground = (element) => {  // null where a picture or a gradient is behind the text
+    const layers = [];
+    for (let at = element; at; at = at.parentElement) {
+      const style = getComputedStyle(at);
+      if (style.backgroundImage !== "none" || Number(style.opacity) < 1) return null;
+      const colour = rgba(style.backgroundColor);
+      if (colour[3] > 0) layers.push(colour);
+      if (colour[3] >= 1) break;
+    }
+    return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255]);
+  };
+  document.body.getBoundingClientRect();  // begins what a change of the theme began, and ends it: no colour on its way
+  for (const change of document.getAnimations()) if (change instanceof CSSTransition) change.finish();
+  const found = new Set();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const element = node.parentElement;
+    if (!node.data.trim() || !element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+    if (element.closest("svg, [aria-hidden=true], :disabled, .sr, noscript")) continue;
+    const behind = ground(element);
+    if (!behind) continue;
+    const style = getComputedStyle(element);
+    const lights = [light(over(rgba(style.color), behind)), light(behind)].sort((a, b) => b - a);
+    const ratio = (lights[0] + 0.05) / (lights[1] + 0.05);
+    const size = parseFloat(style.fontSize);
+    const isLarge = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
+    if (ratio < (isLarge ? 3 : 4.5) - 0.005) found.add(`${ratio.toFixed(2)}: ${element.outerHTML.slice(0, 120)}`);
+  }
+  return [...found];
+}
+"""
+
+
+def faint(page: Page) -> list[str]:
+    """Text that stands out less from its ground than WCAG 2.2 AA asks: 4.5, large text 3. Pictures are left out."""
+    found: list[str] = page.evaluate(_FAINT)
+    return found
+
+
+_SMALL = r"""
+() => {
+  const found = [];
+  const controls = "button, select, summary, input:not([type=hidden]), a.button, [role=button]";
+  for (const element of document.querySelectorAll(controls)) {
+    if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+    const box = (element.labels?.[0] ?? element).getBoundingClientRect();
+    const target = element.type === "checkbox" || element.type === "radio" ? box : element.getBoundingClientRect();
+    if (Math.min(target.width, target.height) < 23.5) {
+      found.push(`${Math.round(target.width)} by ${Math.round(target.height)}: ${element.outerHTML.slice(0, 120)}`);
+    }
+  }
+  return found;
+}
+"""
+
+
+def small(page: Page) -> list[str]:
+    """Controls that are smaller than 24 px either way (WCAG 2.2, 2.5.8); links within text are none."""
+    found: list[str] = page.evaluate(_SMALL)
+    return found

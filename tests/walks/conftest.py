@@ -136,12 +136,14 @@ def in_every_look(page: Page) -> Iterator[str]:
 
 
 def check_looks(page: Page) -> None:
-    """Nothing is wider than the window, and nothing lacks a name, in every look."""
-    from tests.walks.accessibility import overflow, problems
+    """Nothing is wider than the window, faint, too small to hit or without a name, in every look."""
+    from tests.walks.accessibility import faint, overflow, problems, small
 
     for look in in_every_look(page):
         assert overflow(page) <= 0, f"{page.url} is {overflow(page)} px too wide at {look}"
         assert problems(page) == [], f"{page.url} at {look}"
+        assert faint(page) == [], f"{page.url} at {look}"
+        assert small(page) == [], f"{page.url} at {look}"
 
 
 def _complain(complaints: list[str], kind: str, text: str) -> None:

@@ -13,7 +13,7 @@ from django.test import Client
 
 import gem.registry
 from apps.catalog.badges import badges
-from apps.catalog.entries import all_entries, entry_of, families
+from apps.catalog.entries import all_entries, argument_text, entry_of, families
 from apps.catalog.filters import PROPERTIES, Filter
 from apps.catalog.looks import look
 from gem import benchmarks
@@ -110,7 +110,23 @@ def test_odd_addresses_are_answered(client: Client, query: str) -> None:
 def test_an_unknown_environment_is_not_found_and_the_nearest_is_named(client: Client) -> None:
     answer = client.get("/environments/game:GuessTheNumbr-v0-easy/")
     assert answer.status_code == 404
-    assert "game:GuessTheNumber-v0-easy" in answer.content.decode()
+    assert 'href="/environments/game:GuessTheNumber-v0-easy/"' in answer.content.decode()
+
+
+def test_an_argument_without_a_value_says_so() -> None:
+    assert argument_text("") == "not set"
+    assert argument_text(None) == "drawn at reset"
+    assert argument_text(0) == "0"
+
+
+def test_a_sample_of_a_program_keeps_its_lines(client: Client) -> None:
+    page = client.get("/environments/code:CodeContest/").content.decode()
+    assert "```python\nprint(sum(map(int, input().split())))\n```" in page
+
+
+def test_a_duel_names_whom_it_is_against() -> None:
+    assert entry_of("duel:TicTacToe-v0-vs-expert").difficulty == "against expert"
+    assert entry_of("duel:TicTacToe-v0").difficulty == "default"
 
 
 def test_a_family_has_all_its_difficulties() -> None:

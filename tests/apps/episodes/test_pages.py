@@ -162,3 +162,11 @@ def test_the_lobby_shows_what_runs_and_what_has_ended(client: Client, ended: Epi
     page = client.get("/play/watch/").content.decode()
     assert f'id="episode-{running.id}"' in page
     assert ended.get_absolute_url() in page
+    assert 'id="showcase"' not in page
+
+
+def test_where_nobody_plays_the_expert_does(client: Client, ended: Episode) -> None:
+    page = client.get("/play/watch/").content.decode()
+    assert ended.get_absolute_url() in page
+    assert 'id="showcase"' in page
+    assert 'data-tone="live"' in page

@@ -47,6 +47,13 @@ def test_two_seats_are_asked_for_both(person: Person) -> None:
     assert "Second seat" in page
 
 
+def test_the_expert_is_proposed_where_there_is_one(person: Person) -> None:
+    page = person.client.get("/play/new/", {"env_id": TICTACTOE}).content.decode()
+    assert '<option value="expert" selected>' in page
+    page = person.client.get("/play/watch/new/", {"env_id": "math:GSM8K"}).content.decode()
+    assert '<option value="random" selected>' in page
+
+
 @pytest.mark.parametrize(("seat", "expected"), [("0", ["human", "random"]), ("1", ["random", "human"])])
 def test_the_person_gets_the_seat_that_was_chosen(person: Person, seat: str, expected: list[str]) -> None:
     assert agents(person.begin(TICTACTOE, 5, opponent="random", seat=seat)) == expected
