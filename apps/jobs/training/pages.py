@@ -47,6 +47,7 @@ def training(job: Job) -> dict[str, Any]:
         "update": last.update if last else job.parent_update,
         "elapsed": elapsed(job),
         "left": seconds_left(job, last),
+        "failed_batch": _failed_batch(job, last),
         "random": baseline(job.spec["env_id"], "random"),
         "splits": splits(last),
         "checkpoints": list(job.checkpoints.select_related("agent")),
@@ -180,6 +181,14 @@ def _kept(samples: QuerySet[Sample]) -> QuerySet[Sample]:
 def _row(sample: Sample) -> Row:
     actions = tuple(bare(turn.action) for turn in sample.episode.turns.all())
     return Row(sample.episode, sample.update, actions)
+
+
+def _failed_batch(job: Job, last: Point | None) -> int | None:
+    """The update that failed, if its batch was kept."""
+    if job.state != Job.State.FAILED:
+        return None
+    kept = job.samples.filter(exam=False, update__gt=last.update if last else job.parent_update)
+    return kept.values_list("update", flat=True).first()
 
 
 def _random(spec: TrainingSpec) -> float | None:
