@@ -12,6 +12,8 @@ const view = { x: address.get("x") ?? "update", smooth: Number(address.get("smoo
 const charts = new Map();
 const HEIGHTS = { wide: 280, small: 150 };
 const FOLLOW_MS = 4000;
+/** Steps between ticks of the horizontal axis: there is no half an update. */
+const WHOLE = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((first) => first * 10 ** power)).flat();
 const WIDTHS = { mean: 2, own: 1, high: 0, low: 0 };
 
 // ---------------------------------------------------------------- data
@@ -121,7 +123,7 @@ function draw(box) {
     legend: { show: false },
     cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false } },
     scales: { x: { time: false }, y: { range: (_, low, high) => bounds(kind, low, high, reference) } },
-    axes: [{ ...axis, size: 26, values: (_, at) => at.map(showX) }, { ...axis, size: 52, values: (_, at) => at.map((v) => show(kind, v).replace(".0 %", " %")) }],
+    axes: [{ ...axis, size: 26, incrs: WHOLE, values: (_, at) => at.map(showX) }, { ...axis, size: 52, values: (_, at) => at.map((v) => show(kind, v).replace(".0 %", " %")) }],
     series: [{}, ...series.map(({ arm, role }) => ({ stroke: role === "own" ? faint(ink(arm), 55) : ink(arm), width: WIDTHS[role], points: { show: false }, spanGaps: true }))],
     bands: bands.map((pair) => ({ series: pair, fill: faint(ink(series[pair[0] - 1].arm)) })),
     hooks: {
