@@ -31,7 +31,7 @@ from apps.jobs.training import operations, records
 from apps.jobs.training.records import Kept, folder_of
 from gem import episode_files
 from gem.errors import UsageError
-from gem.training.run_folder import RunFolder, number, write_whole
+from gem.training.run_folder import FAILED_BATCH, RunFolder, number, write_whole
 from workers.evaluate import stopping
 from workers.lease import Lease, Stopping
 
@@ -216,6 +216,9 @@ def _ended(claim: Claim, code: int, folder: Path) -> None:
     elif code == INTERRUPTED:
         raise Stopping
     elif code in {FAILED, REFUSED}:
+        batch = folder / "episodes" / f"{FAILED_BATCH}.jsonl"
+        if code == FAILED and batch.exists():
+            records.record_samples(claim, samples(batch))
         records.fail(claim, reason(folder))
     else:
         raise RuntimeError(f"the training's process ended with {code}: {last_line(folder / 'log.txt')}")

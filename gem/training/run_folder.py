@@ -29,6 +29,8 @@ from gem.training.spec import TrainingSpec, read_spec
 if TYPE_CHECKING:
     from gem.training.collector import PlayedEpisode
 
+FAILED_BATCH = "failed-batch"
+"""The name of the batch from which nothing could be learned, among the episodes; its update is the one that failed."""
 State = Literal["running", "paused", "finished", "cancelled", "interrupted", "failed"]
 
 
@@ -117,6 +119,7 @@ class RunFolder:
         """Remove what was written about later updates, which will be made again."""
         kept = [row for row in self.metrics() if row["update"] <= update]
         write_whole(self._metrics, "".join(json.dumps(row) + "\n" for row in kept))
+        (self.path / "episodes" / f"{FAILED_BATCH}.jsonl").unlink(missing_ok=True)
         for path in self.path.glob("e*s/*.jsonl"):
             if path.stem.isdecimal() and int(path.stem) > update:
                 path.unlink()

@@ -32,7 +32,7 @@ from gem.training.learner import Learned, Learner, NotFinite, autocast, examples
 from gem.training.player import CUT_OFF
 from gem.training.policy import AutoPolicy, Policy, load_policy
 from gem.training.processes import Processes
-from gem.training.run_folder import RunFolder, State
+from gem.training.run_folder import FAILED_BATCH, RunFolder, State
 from gem.training.sampler import AutocastSampler, Sampler, make_sampler
 from gem.training.server import ServerFailed, ServerSampler
 from gem.training.spec import Stage, TrainingSpec
@@ -133,7 +133,7 @@ class _Training:
         except ServerFailed as error:
             raise self._failed(str(error)) from error
         except NotFinite as error:
-            raise self._failed(f"{error} It is in episodes/failed-batch.jsonl.") from error
+            raise self._failed(f"{error} It is in episodes/{FAILED_BATCH}.jsonl.") from error
         self._set_state(ended)
         logger.info("%s after update %d", ended, self.progress.update)
         return ended
@@ -171,7 +171,7 @@ class _Training:
             learned = self.learner.learn(examples(episodes, earned), self.progress.update)
         except NotFinite:
             if self.processes.is_first:
-                self.folder.write_episodes(self.progress.update, episodes, self._name, "failed-batch")
+                self.folder.write_episodes(self.progress.update + 1, episodes, self._name, FAILED_BATCH)
             raise
         return learned, time.perf_counter() - began
 

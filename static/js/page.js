@@ -44,6 +44,14 @@ async function copy(chip) {
   }
 }
 
+// A form whose answer takes long says so, and is not sent twice.
+document.addEventListener("submit", (event) => {
+  const said = document.getElementById(event.target.dataset.busy ?? "");
+  if (!said) return;
+  said.textContent = said.dataset.text;
+  event.target.querySelector("[type=submit]").disabled = true;
+});
+
 // A request that failed changed nothing on the page; the reader hears why.
 document.addEventListener("htmx:sendError", () => toast("The server did not answer. Nothing was changed. Try again."));
 document.addEventListener("htmx:responseError", (event) => {

@@ -1,26 +1,31 @@
 // The curves of a training, or of several beside each other: drawn by uPlot from columns of numbers.
 // A chart is <div data-curve="success" data-label="Share solved" data-kind="share" data-ref="0.32">. The page's data are
 // fetched from data-curves (and again when the socket brings news), or stand in <script id="arms"> where trainings are
-// compared. Axis, smoothing and the update that is looked at are in the address.
+// compared; data-others names those of the same settings with other seeds. Axis, smoothing, seeds and the update that is
+// looked at are in the address.
 
 const { uPlot, htmx } = window;
 
 const page = document.querySelector("[data-curves], [data-arms]");
 const address = new URLSearchParams(location.search);
-const view = { x: address.get("x") ?? "update", smooth: Number(address.get("smooth") ?? 0) };
+const view = { x: address.get("x") ?? "update", smooth: Number(address.get("smooth") ?? 0), seeds: address.get("seeds") ?? "all" };
 const charts = new Map();
 const HEIGHTS = { wide: 280, small: 150 };
 const FOLLOW_MS = 4000;
+/** Steps between ticks of the horizontal axis: there is no half an update. */
+const WHOLE = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((first) => first * 10 ** power)).flat();
+const WIDTHS = { mean: 2, own: 1, high: 0, low: 0 };
 
 // ---------------------------------------------------------------- data
 
 /** What is drawn: arms with seeds, each of them columns; one training is one arm with one seed. */
 let arms = [];
 
-function columnsOf(metric) {
-  const drawn = [];
-  for (const arm of arms) for (const seed of arm.seeds) drawn.push({ arm, x: seed[view.x], y: smoothed(seed.y ?? seed[metric]) });
-  return drawn;
+/** The seeds of an arm that are drawn: those that have begun, or the page's own alone. */
+function seedsOf(arm) {
+  if (page.dataset.curves && view.seeds === "one") return arm.seeds.slice(0, 1);
+  const begun = arm.seeds.filter((seed) => seed[view.x]?.length);
+  return begun.length ? begun : arm.seeds.slice(0, 1);
 }
 
 /** The exponential moving average, with its start corrected: a window of n weighs the last n updates most. */
@@ -39,9 +44,10 @@ function smoothed(values) {
 
 /** Mean, lowest and highest of an arm's seeds at each of their common places. */
 function banded(arm, metric) {
-  const lines = arm.seeds.map((seed) => smoothed(seed.y ?? seed[metric]));
+  const seeds = seedsOf(arm);
+  const lines = seeds.map((seed) => smoothed(seed.y ?? seed[metric]));
   const count = Math.min(...lines.map((line) => line.length));
-  const x = arm.seeds[0][view.x].slice(0, count);
+  const x = seeds[0][view.x].slice(0, count);
   const at = (i) => lines.map((line) => line[i]).filter((value) => value !== null);
   const pick = (choose) => x.map((_, i) => (at(i).length ? choose(at(i)) : null));
   return { x, mean: pick((v) => v.reduce((a, b) => a + b, 0) / v.length), low: pick((v) => Math.min(...v)), high: pick((v) => Math.max(...v)) };
@@ -80,10 +86,14 @@ function tables(metric) {
     const { x, mean, low, high } = banded(arm, metric);
     series.push({ arm, role: "mean" });
     columns.push([x, mean]);
-    if (arm.seeds.length > 1) {
-      bands.push([series.length, series.length + 1]);
+    if (seedsOf(arm).length > 1) {
+      bands.push([series.length + 1, series.length + 2]);
       series.push({ arm, role: "high" }, { arm, role: "low" });
       columns.push([x, high], [x, low]);
+      if (page.dataset.curves) {
+        series.push({ arm, role: "own" });
+        columns.push([arm.seeds[0][view.x], smoothed(arm.seeds[0][metric])]);
+      }
     }
   }
   const joined = columns.length > 1 ? uPlot.join(columns) : (columns[0] ?? [[], []]);
@@ -113,8 +123,8 @@ function draw(box) {
     legend: { show: false },
     cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false } },
     scales: { x: { time: false }, y: { range: (_, low, high) => bounds(kind, low, high, reference) } },
-    axes: [{ ...axis, size: 26, values: (_, at) => at.map(showX) }, { ...axis, size: 52, values: (_, at) => at.map((v) => show(kind, v).replace(".0 %", " %")) }],
-    series: [{}, ...series.map(({ arm, role }) => ({ stroke: ink(arm), width: role === "mean" ? 2 : 0, points: { show: false }, spanGaps: true }))],
+    axes: [{ ...axis, size: 26, incrs: WHOLE, values: (_, at) => at.map(showX) }, { ...axis, size: 52, values: (_, at) => at.map((v) => show(kind, v).replace(".0 %", " %")) }],
+    series: [{}, ...series.map(({ arm, role }) => ({ stroke: role === "own" ? faint(ink(arm), 55) : ink(arm), width: WIDTHS[role], points: { show: false }, spanGaps: true }))],
     bands: bands.map((pair) => ({ series: pair, fill: faint(ink(series[pair[0] - 1].arm)) })),
     hooks: {
       draw: Number.isFinite(reference) && box.dataset.ref ? [(u) => line(u, reference, muted)] : [],
@@ -136,7 +146,7 @@ function bounds(kind, low, high, reference) {
   return [least >= 0 ? Math.max(0, least - room) : least - room, most + room];
 }
 
-const faint = (ink) => `color-mix(in srgb, ${ink} 18%, transparent)`;
+const faint = (ink, share = 18) => `color-mix(in srgb, ${ink} ${share}%, transparent)`;
 
 function line(plot, value, ink) {
   const y = Math.round(plot.valToPos(value, "y", true));
@@ -150,11 +160,14 @@ function line(plot, value, ink) {
   plot.ctx.restore();
 }
 
+const SAID = { mean: "mean ", own: "this seed " };
+const saidOf = (arm, role, series) => (arms.length > 1 ? `${arm.label}: ` : series.some((one) => one.role === "own") ? SAID[role] : "");
+
 /** What the chart says at the cursor, or at its end. */
 function read(box, kind, plot, series) {
   const i = plot.cursor.idx ?? plot.data[0].length - 1;
   const said = series
-    .map(({ arm, role }, place) => (role === "mean" ? `${arms.length > 1 ? `${arm.label}: ` : ""}${show(kind, plot.data[place + 1][i])}` : ""))
+    .map(({ arm, role }, place) => (role in SAID ? `${saidOf(arm, role, series)}${show(kind, plot.data[place + 1][i])}` : ""))
     .filter(Boolean)
     .join(", ");
   const out = document.getElementById(`at-${box.dataset.curve}`);
@@ -162,7 +175,7 @@ function read(box, kind, plot, series) {
 }
 
 function name(box, kind, joined, series) {
-  const last = series.map(({ arm, role }, place) => (role === "mean" ? `${arm.label} ${show(kind, joined[place + 1]?.findLast((v) => v !== null))}` : "")).filter(Boolean);
+  const last = series.map(({ arm, role }, place) => (role in SAID ? `${arms.length > 1 ? `${arm.label} ` : saidOf(arm, role, series) || `${arm.label} `}${show(kind, joined[place + 1]?.findLast((v) => v !== null && v !== undefined))}` : "")).filter(Boolean);
   box.setAttribute("role", "img");
   box.setAttribute("aria-label", `${box.dataset.label} by ${view.x}: ${last.join(", ") || "no update yet"}`);
   const { plot } = charts.get(box);
@@ -186,18 +199,25 @@ function anew() {
 let news = Promise.resolve();
 
 async function fetchNews() {
-  const own = arms[0].seeds[0];
-  const answer = await fetch(`${page.dataset.curves}?after=${own.last ?? 0}`);
+  await Promise.all(arms[0].seeds.map(more));
+  const { last } = arms[0].seeds[0];
+  if (last) {
+    slider()?.setAttribute("max", last);
+    slider()?.removeAttribute("disabled");
+  }
+  drawAll();
+  if ("follow" in page.dataset) follow(last);
+}
+
+/** The new points of one seed. Of another one that cannot be had the old ones stay. */
+async function more(seed) {
+  const answer = await fetch(`${seed.source}?after=${seed.last ?? 0}`);
   if (!answer.ok) return;
   const found = await answer.json();
   for (const [key, values] of Object.entries(found)) {
-    if (Array.isArray(values)) own[key] = [...(own[key] ?? []), ...values];
+    if (Array.isArray(values)) seed[key] = [...(seed[key] ?? []), ...values];
   }
-  own.last = found.last;
-  slider()?.setAttribute("max", found.last);
-  slider()?.removeAttribute("disabled");
-  drawAll();
-  if ("follow" in page.dataset) follow(found.last);
+  seed.last = found.last;
 }
 
 /** Until somebody chooses an update, the newest one is looked at, as often as one can follow. */
@@ -215,7 +235,9 @@ const slider = () => document.getElementById("look-at");
 function choose(plot) {
   const i = plot.cursor.idx;
   if (!page.dataset.curves || i === null || i === undefined) return;
-  const update = arms[0].seeds[0].update[i];
+  const own = arms[0].seeds[0];
+  const update = own.update[own[view.x].indexOf(plot.data[0][i])];
+  if (update === undefined) return;
   if (slider()) slider().value = update;
   look(update);
 }
@@ -255,6 +277,22 @@ document.addEventListener("click", (event) => {
   anew();
 });
 
+document.addEventListener("click", (event) => {
+  const seeds = event.target.closest("[data-seeds]");
+  if (!seeds) return;
+  view.seeds = seeds.dataset.seeds;
+  keep("seeds", view.seeds);
+  showSeeds();
+  anew();
+});
+
+function showSeeds() {
+  for (const button of document.querySelectorAll("[data-seeds]")) button.setAttribute("aria-pressed", button.dataset.seeds === view.seeds);
+  const note = document.getElementById("band-note");
+  if (note) note.hidden = view.seeds === "one";
+}
+showSeeds();
+
 document.addEventListener("change", (event) => {
   if (event.target.id !== "smooth") return;
   view.smooth = Number(event.target.value);
@@ -289,7 +327,8 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", anew);
 for (const button of document.querySelectorAll("[data-axis]")) button.setAttribute("aria-pressed", button.dataset.axis === view.x);
 if (document.getElementById("smooth")) document.getElementById("smooth").value = String(view.smooth);
 if (page.dataset.curves) {
-  arms = [{ label: page.dataset.name, colour: page.dataset.colour, seeds: [{ update: [], turns: [], seconds: [], last: 0 }] }];
+  const sources = [page.dataset.curves, ...(page.dataset.others?.split(" ") ?? [])];
+  arms = [{ label: page.dataset.name, colour: page.dataset.colour, seeds: sources.map((source) => ({ source, update: [], turns: [], seconds: [], last: 0 })) }];
   news = fetchNews();
 } else {
   arms = JSON.parse(document.getElementById("arms").textContent);

@@ -6,6 +6,7 @@ Django is imported inside the fixtures: this file may be read before the setting
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 if TYPE_CHECKING:
     from apps.accounts.models import User
     from apps.jobs.models import Job
+    from tests.workers.trainings import Trainer
 
 
 @pytest.fixture(autouse=True)
@@ -51,3 +53,14 @@ def submit(owner: User) -> Callable[..., Job]:
         return operations.submit(owner, EvaluationSpec.model_validate(request))
 
     return _submit
+
+
+@pytest.fixture
+def trainer(tmp_path: Path, settings: Any) -> Trainer:
+    """Starts a worker that trains, in a folder of the test."""
+    from tests.workers.processes import worker
+
+    settings.RUNS_DIR = tmp_path / "runs"
+    return lambda *arguments, **more: worker(
+        *(arguments or ("--concurrency", "1")), **{"queues": "train,reap", "RUNS_DIR": str(settings.RUNS_DIR), **more}
+    )

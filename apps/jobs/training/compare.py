@@ -15,6 +15,8 @@ from gem.training.spec import TrainingSpec, read_spec
 
 TAIL = 0.1
 """The share of the updates, from the end, over which the final result is taken."""
+MOST_LOOKED_AT = 50
+"""Other trainings that may be of the same settings, the newest."""
 IGNORED = {"seed", "recipe", "threads", "checkpoint_seconds", "keep_checkpoints", "sample_every", "sample_episodes"}
 """Fields in which two trainings may differ and still be one arm."""
 
@@ -51,6 +53,19 @@ def arms(jobs: Sequence[Job]) -> list[Arm]:
         for place, (label, members) in enumerate(zip(labels, grouped.values(), strict=True))
     ]
     return sorted(found, key=lambda arm: -(arm.final.mean if arm.final else -1.0))
+
+
+def same_but_for_the_seed(job: Job) -> list[Job]:
+    """The trainings of the same owner that differ in nothing but their seed, one for each; this one comes first."""
+    settings = _settings(job)
+    asked = Job.objects.trainings().filter(
+        owner=job.owner_id, parent=job.parent_id, parent_update=job.parent_update, spec__contains=settings
+    )
+    found = {job.spec["seed"]: job}
+    for other in asked.exclude(pk=job.pk).order_by("-created")[:MOST_LOOKED_AT]:
+        if _settings(other) == settings:  # `contains` also finds those with more arguments
+            found.setdefault(other.spec["seed"], other)
+    return list(found.values())
 
 
 def verdict(found: Sequence[Arm]) -> str:

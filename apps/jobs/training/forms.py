@@ -52,7 +52,12 @@ class TrainingForm(forms.Form):
     )
     parent = forms.CharField(max_length=80, required=False, widget=forms.HiddenInput)
     parent_update = forms.IntegerField(required=False, min_value=0, widget=forms.HiddenInput)
-    evaluate_best = forms.BooleanField(label="Evaluate the best checkpoint at the end", required=False)
+    evaluate_best = forms.BooleanField(
+        label="Evaluate the best checkpoint at the end",
+        required=False,
+        help_text="On the benchmark that its environment belongs to, otherwise 100 episodes of it. "
+        "The best one has the highest mean return over ten updates.",
+    )
     idempotency_key = forms.CharField(max_length=70, required=False, widget=forms.HiddenInput)
 
     spec: TrainingSpec | None = None

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
 
 from apps.catalog.entries import entry_of
-from apps.episodes.models import Episode
 from apps.episodes.templatetags.episodes import bare
 from apps.jobs.models import Checkpoint, Job, Point, Sample
 from apps.jobs.pages import LOG_LINES, Split, elapsed
 from apps.jobs.training.best import benchmark_of, best_of
+from apps.jobs.training.trees import Group, Row, tree
 from gem.benchmarks import baseline
 from gem.credit import NAMES
 from gem.training import recipes
@@ -39,34 +37,6 @@ AXES = ("update", "turns", "seconds")
 COLOURS = {"generation": 6, "environment": 3, "learner": 4}
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A kept episode and what was done in it."""
-
-    episode: Episode
-    update: int
-    actions: tuple[str, ...]
-
-    @property
-    def reached(self) -> float:
-        """Its return."""
-        return float(self.episode.seats.all()[0].total_reward)
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The episodes of an update that began alike."""
-
-    seed: int
-    rows: Sequence[Row]
-
-    @property
-    def spread(self) -> float:
-        """How far the best of them is above the worst."""
-        returns = [row.reached for row in self.rows]
-        return max(returns) - min(returns)
-
-
 def training(job: Job) -> dict[str, Any]:
     """Everything that changes on a training's page."""
     last = job.points.order_by("update").last()
@@ -77,6 +47,7 @@ def training(job: Job) -> dict[str, Any]:
         "update": last.update if last else job.parent_update,
         "elapsed": elapsed(job),
         "left": seconds_left(job, last),
+        "failed_batch": _failed_batch(job, last),
         "random": baseline(job.spec["env_id"], "random"),
         "splits": splits(last),
         "checkpoints": list(job.checkpoints.select_related("agent")),
@@ -168,6 +139,7 @@ def samples(job: Job, update: int) -> dict[str, Any]:
     return {
         "update": nearest,
         "groups": groups,
+        "alone": [group.rows[0] for group in groups if len(group.rows) == 1],
         "previous": updates[place - 1] if place else None,
         "next": updates[place + 1] if place + 1 < len(updates) else None,
         "checkpoint": Checkpoint.objects.filter(job=job, update__lte=nearest).order_by("-update").first(),
@@ -179,19 +151,26 @@ def then_and_now(job: Job, update: int, seed: int) -> dict[str, Any]:
     exams = [_row(sample) for sample in _kept(job.samples.filter(exam=True, episode__seed=seed))]
     seeds = sorted(set(job.samples.filter(exam=True).values_list("episode__seed", flat=True)))
     if not exams:
-        return {"exams": [], "seeds": seeds, "seed": seed, "chosen": None}
+        return {"exams": [], "seeds": seeds, "seed": seed, "chosen": None, "branches": []}
     chosen = min(exams, key=lambda row: abs(row.update - update))
-    return {"exams": _few(exams, chosen), "seeds": seeds, "seed": seed, "chosen": chosen, "count": len(exams)}
+    return {
+        "exams": _few(exams, chosen, SHOWN),
+        "seeds": seeds,
+        "seed": seed,
+        "chosen": chosen,
+        "branches": tree(_few(exams, chosen, SHOWN_IN_TREE)) if len(exams) > 1 else [],
+    }
 
 
 SHOWN = 5
+SHOWN_IN_TREE = 24
 
 
-def _few(exams: list[Row], chosen: Row) -> list[Row]:
+def _few(exams: list[Row], chosen: Row, most: int) -> list[Row]:
     """The first, the last, the chosen one and some between."""
-    if len(exams) <= SHOWN:
+    if len(exams) <= most:
         return exams
-    places = {round(i * (len(exams) - 1) / (SHOWN - 1)) for i in range(SHOWN)} | {exams.index(chosen)}
+    places = {round(i * (len(exams) - 1) / (most - 1)) for i in range(most)} | {exams.index(chosen)}
     return [exams[place] for place in sorted(places)]
 
 
@@ -202,6 +181,14 @@ def _kept(samples: QuerySet[Sample]) -> QuerySet[Sample]:
 def _row(sample: Sample) -> Row:
     actions = tuple(bare(turn.action) for turn in sample.episode.turns.all())
     return Row(sample.episode, sample.update, actions)
+
+
+def _failed_batch(job: Job, last: Point | None) -> int | None:
+    """The update that failed, if its batch was kept."""
+    if job.state != Job.State.FAILED:
+        return None
+    kept = job.samples.filter(exam=False, update__gt=last.update if last else job.parent_update)
+    return kept.values_list("update", flat=True).first()
 
 
 def _random(spec: TrainingSpec) -> float | None:

@@ -181,6 +181,7 @@ def page(request: HttpRequest, job: Job) -> HttpResponse:
         "chosen": update is not None,
         "kept": pages.samples(job, looked_at),
         "then": pages.then_and_now(job, looked_at, _number(request.GET.get("seed", "")) or 0),
+        "seeds": comparing.same_but_for_the_seed(job),
         "axes": {"update": "Update", "turns": "Turns", "seconds": "Time"},
         "may_change": job.may_be_changed_by(request.user),
         "log_text": logs.tail_of(job.pk) if job.may_be_changed_by(request.user) else "",

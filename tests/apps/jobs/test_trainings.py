@@ -86,8 +86,7 @@ def test_the_page_shows_curves_episodes_and_checkpoints(client: Client, ada: Use
     page = client.get(job.get_absolute_url()).content.decode()
     assert "40.0 %" in page
     assert "random 32 %" in page
-    assert page.count('<tbody><tr><td class="num">5<br>') == 1, "episodes of one seed stand together"
-    assert "2 tries" in page
+    assert page.count("Tree of the 2 tries at seed 5") == 1, "episodes of one seed stand together"
     assert "Seed 0 then and now" in page
     checkpoint = Checkpoint.objects.get(job=job)
     assert checkpoint.agent.name in page
@@ -229,3 +228,25 @@ def test_what_others_trained_is_not_offered_but_may_be_watched(as_ada: Client, a
     as_ada.logout()
     answer = as_ada.post("/play/watch/new/", {"env_id": ENV_ID, "agent": agent.slug, "pace": "1"})
     assert answer.status_code == 422, "without an account the built-in agents play"
+
+
+def test_trainings_that_differ_in_their_seed_only_are_drawn_together(client: Client, ada: User) -> None:
+    first = operations.submit(ada, small(seed=1))
+    others = [operations.submit(ada, small(seed=seed)) for seed in (2, 3)]
+    operations.submit(ada, small(seed=4, learning_rate=0.1))
+    operations.submit(ada, small(seed=5, env_kwargs={"max_turns": 3}))
+    operations.submit(User.objects.create_user("eve"), small(seed=6))
+    assert [job.spec["seed"] for job in compare.same_but_for_the_seed(first)] == [1, 3, 2]
+    page = client.get(first.get_absolute_url()).content.decode()
+    assert "mean of 3 seeds" in page
+    for other in others:
+        assert f"{other.get_absolute_url()}curves.json" in page
+    alone = operations.submit(ada, small(seed=1, episodes=32))
+    assert "data-others" not in client.get(alone.get_absolute_url()).content.decode()
+
+
+def test_of_one_seed_trained_twice_the_newer_is_drawn(ada: User) -> None:
+    first = operations.submit(ada, small(seed=1))
+    operations.submit(ada, small(seed=2))
+    newer = operations.submit(ada, small(seed=2))
+    assert compare.same_but_for_the_seed(first) == [first, newer]

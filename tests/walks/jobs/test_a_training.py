@@ -32,6 +32,8 @@ def test_a_policy_learns_on_an_open_page_and_plays(logged_in: Page, expected: li
     expect(page.locator("[data-curve=success] canvas")).to_be_visible()
     assert page.evaluate("window.stays") is True, "the page was not loaded again"
     expect(page.locator("#checkpoints")).to_contain_text("apprentice 6")
+    expect(page.locator("#run-log")).to_contain_text("finished after update 6")
+    expect(page.get_by_role("button", name="Evaluate the best one")).to_be_visible()
 
     page.get_by_role("button", name="Turns", exact=True).click()
     expect(page).to_have_url(re.compile("x=turns"))
@@ -46,6 +48,39 @@ def test_a_policy_learns_on_an_open_page_and_plays(logged_in: Page, expected: li
     page.get_by_role("button", name="Watch").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("apprentice")
     expect(page.locator("#turns li").first).to_be_visible(timeout=FINISH_MS)
+
+
+def test_seeds_are_a_band_and_tries_are_a_tree(logged_in: Page, expected: list[str]) -> None:
+    expected += ["htmx:sendAbort", "htmx:afterRequest"]  # a page is left before its fragments are there
+    page = logged_in
+    page.set_default_timeout(FINISH_MS)
+    page.goto("/jobs/train/")
+    page.get_by_label("Algorithm", exact=True).select_option("grpo")
+    page.get_by_label("Updates").fill("2")
+    page.get_by_label("Episodes of an update").fill("16")
+    page.get_by_label("Seeds").select_option("3")
+    page.get_by_role("button", name="Train").click()
+    trainings = [link.get_attribute("href") or "" for link in page.get_by_role("link", name=re.compile("^seed")).all()]
+    assert len(trainings) == 3
+    for training in trainings:
+        page.goto(training)
+        expect(page.locator("#state")).to_contain_text("done", timeout=FINISH_MS)
+
+    chart = page.locator("[data-curve=success]")
+    expect(chart).to_have_attribute("aria-label", re.compile(r"mean \d.*this seed \d"))
+    expect(page.get_by_text("Line: mean of 3 seeds")).to_be_visible()
+    page.get_by_role("button", name="This seed").click()
+    expect(page).to_have_url(re.compile("seeds=one"))
+    expect(chart).not_to_have_attribute("aria-label", re.compile("mean"))
+    expect(page.get_by_text("Line: mean of 3 seeds")).to_be_hidden()
+
+    tree = page.get_by_role("region", name=re.compile("Tree of the 8 tries at seed"))
+    expect(tree.get_by_role("link")).to_have_count(8)
+    check_looks(page)
+    tree.focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/episodes/\w+/turns/0/"))
 
 
 def test_the_comparison_of_nothing_says_what_to_do(page: Page) -> None:

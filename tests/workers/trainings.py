@@ -1,0 +1,64 @@
+"""Small trainings for the tests of workers, and what one must look like at its end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from apps.episodes.models import Episode, Turn
+from apps.jobs.models import Job, Sample
+from apps.jobs.training.records import folder_of
+from gem.training.spec import TrainingSpec, read_spec
+from tests.workers.processes import Worker
+from tests.workers.records import fresh
+
+Trainer = Callable[..., AbstractContextManager[Worker]]
+UPDATES = 12
+
+
+def small(**more: Any) -> TrainingSpec:
+    """A training of seconds."""
+    asked = {
+        "env_id": "game:GuessTheNumber-v0-easy",
+        "episodes": 16,
+        "updates": UPDATES,
+        "sample_every": 4,
+        "sample_episodes": 4,
+        "checkpoint_seconds": 0.0,
+        "keep_checkpoints": 1000,
+        "max_length": 256,
+    }
+    return read_spec({**asked, **more})
+
+
+def assert_whole(job: Job, updates: int = UPDATES, first: int = 1) -> None:
+    """Every update is there once, with its samples and the last checkpoint."""
+    job = fresh(job)
+    assert job.state == Job.State.DONE, job.reason
+    assert list(job.points.values_list("update", flat=True)) == list(range(first, updates + 1))
+    assert [row["update"] for row in metrics(job)] == list(range(first, updates + 1))
+    assert job.checkpoints.last() is not None
+    assert job.checkpoints.latest("update").update == updates
+    assert job.agent.weights.folder.endswith(f"{updates:06d}")
+    assert list(job.events.values_list("seq", flat=True)) == list(range(1, job.seq + 1))
+    for update in {update for update in range(first, updates + 1) if update % 4 == 0 or update == first == 1}:
+        kept = Sample.objects.filter(job=job, update=update, exam=False)
+        assert kept.count() == 4, f"update {update}"
+    for place in job.checkpoints.values_list("update", flat=True):
+        seeds = Sample.objects.filter(job=job, update=place, exam=True).values_list("episode__seed", flat=True)
+        assert sorted(seeds) == [0, 1, 2, 3, 4]
+    episodes = Episode.objects.filter(batch=job.batch_id)
+    assert sorted(episodes.values_list("slot", flat=True)) == sorted(set(episodes.values_list("slot", flat=True)))
+    assert Turn.objects.filter(episode__in=episodes).count() == sum(episodes.values_list("turn_count", flat=True))
+
+
+def metrics(job: Job) -> list[dict[str, Any]]:
+    """The points in the training's folder."""
+    return [json.loads(line) for line in (folder_of(job.pk) / "metrics.jsonl").read_text("utf-8").splitlines()]
+
+
+def weights(job: Job) -> bytes:
+    """Of the last checkpoint."""
+    return (fresh(job).agent.weights.path / "model.safetensors").read_bytes()
