@@ -80,7 +80,7 @@ def train(model: Any, tokenizer: Any, seeds: int = 4096, **settings: Any) -> GRP
             "reward_weights": [1.0, 0.0],
             "beta": 0.0,
             "logging_steps": 1,
-            "gradient_checkpointing": False,
+            "activation_checkpointing": False,
             "report_to": [],
             **settings,
         }

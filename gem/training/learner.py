@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from gem.credit import Credit
 from gem.draw import Mixer, shuffle
@@ -29,6 +30,9 @@ from gem.training.spec import TrainingSpec
 
 ORDER_KEY = 3
 """What the stream of chance is for that shuffles the batch."""
+LOGITS_AT_ONCE = 2**28
+"""A gigabyte of float32. Of more tokens the logits are computed in pieces, and anew for the gradient: a vocabulary of
+150,000 makes 10 gigabytes of 16,384 tokens, several times over."""
 WEIGHT_DECAY = 0.0
 BETAS = (0.9, 0.95)
 
@@ -126,8 +130,7 @@ class Learner:
             with autocast(self.spec, self.device):
                 loss = self._loss([minibatch[i] for i in part], max(turns, 1.0), sums)
             loss.backward()  # type: ignore[no-untyped-call]
-        gradients = [one.grad for one in self.parameters.values() if one.grad is not None]
-        self.processes.add(gradients)
+        self.processes.add_gradients(self.parameters.values())
         longest = self.spec.gradient_clip or math.inf
         norm = float(nn.utils.clip_grad_norm_(self.parameters.values(), longest))
         if not math.isfinite(norm):
@@ -173,11 +176,20 @@ class Learner:
 
     def _logps(self, policy: Policy, hidden_BTD: Tensor, view: _View) -> tuple[Tensor, Tensor]:
         """Log-probability of each written token at the temperature it was drawn at, and the entropy there."""
-        logits_NV = policy.logits(hidden_BTD[view.row_N, view.column_N]).float() / self.spec.temperature
+        hidden_ND, rows = hidden_BTD[view.row_N, view.column_N], max(1, LOGITS_AT_ONCE // policy.vocabulary)
+        if len(hidden_ND) <= rows:
+            return self._logps_of(policy, hidden_ND, view.token_N)
+        pieces = zip(torch.split(hidden_ND, rows), torch.split(view.token_N, rows), strict=True)
+        found = [checkpoint(self._logps_of, policy, *piece, use_reentrant=False) for piece in pieces]
+        logps, entropies = zip(*found, strict=True)
+        return torch.cat(logps), torch.cat(entropies)
+
+    def _logps_of(self, policy: Policy, hidden_ND: Tensor, token_N: Tensor) -> tuple[Tensor, Tensor]:
+        logits_NV = policy.logits(hidden_ND).float() / self.spec.temperature
         logps_NV = functional.log_softmax(logits_NV, -1)
         with torch.set_grad_enabled(torch.is_grad_enabled() and self.spec.entropy_bonus > 0):
             entropy_N = -(logps_NV.exp() * logps_NV).sum(-1)
-        return logps_NV.gather(1, view.token_N[:, None])[:, 0], entropy_N
+        return logps_NV.gather(1, token_N[:, None])[:, 0], entropy_N
 
     def _away(self, view: _View, logp_N: Tensor) -> Tensor:
         """Divergence from the reference at each token (k3, of samples of the policy), never negative.

@@ -40,6 +40,11 @@ class Policy(nn.Module):
         """(..., D) to (..., V)."""
         raise NotImplementedError
 
+    @property
+    def vocabulary(self) -> int:
+        """V, how many logits there are."""
+        raise NotImplementedError
+
     def write(self, folder: Path) -> None:
         """Write what loads in `AutoModelForCausalLM` into a folder that exists."""
         raise NotImplementedError
@@ -56,9 +61,10 @@ class Policy(nn.Module):
         self.value_head = head
 
     def values(self, hidden: Tensor) -> Tensor:
-        """What the critic says, (..., D) to (...)."""
+        """What the critic says, (..., D) to (...), in float32 whatever the precision of the rest."""
         assert self.value_head is not None
-        return self.value_head(hidden.float()).squeeze(-1)  # type: ignore[no-any-return]
+        with torch.autocast(hidden.device.type, enabled=False):
+            return self.value_head(hidden.float()).squeeze(-1)  # type: ignore[no-any-return]
 
     @contextlib.contextmanager
     def untrained(self) -> Iterator[bool]:
@@ -81,6 +87,11 @@ class NanoPolicy(Policy):
         """As `Policy.logits`."""
         return self.net.logits(hidden)
 
+    @property
+    def vocabulary(self) -> int:
+        """As `Policy.vocabulary`."""
+        return int(self.net.config["vocab_size"])
+
     def write(self, folder: Path) -> None:
         """As `Policy.write`."""
         write_weights(self.net, folder)
@@ -93,12 +104,24 @@ class NanoPolicy(Policy):
 
 
 class AutoPolicy(Policy):
-    """Whatever `AutoModelForCausalLM` loads, with adapters if only those are to be trained."""
+    """Whatever `AutoModelForCausalLM` loads, with adapters if only those are to be trained.
 
-    def __init__(self, model: Any, prompts: Prompts, tokenizer_folder: str) -> None:
+    Dropout is off, also while learning: a response is weighed by the probability it was drawn with.
+
+    Args:
+        gradient_checkpointing: for the backward pass keep what went into each layer, and compute the rest anew.
+    """
+
+    def __init__(
+        self, model: Any, prompts: Prompts, tokenizer_folder: str, *, gradient_checkpointing: bool = False
+    ) -> None:
         super().__init__(prompts)
-        self.model = model
+        self.model = model.eval()
         self._tokenizer_folder = tokenizer_folder
+        self._recomputed: list[nn.Module] = []
+        if gradient_checkpointing:
+            model.activation_checkpointing_enable({"use_reentrant": False})
+            self._recomputed = [one for one in model.modules() if getattr(one, "gradient_checkpointing", False)]
 
     @property
     def causal(self) -> Any:
@@ -112,14 +135,32 @@ class AutoPolicy(Policy):
 
     def hidden(self, ids_BT: Tensor) -> Tensor:
         """As `Policy.hidden`."""
-        states: Tensor = self.causal.base_model(input_ids=ids_BT, use_cache=False).last_hidden_state
+        with self._recomputing():
+            states: Tensor = self.causal.base_model(input_ids=ids_BT, use_cache=False).last_hidden_state
         return states
+
+    @contextlib.contextmanager
+    def _recomputing(self) -> Iterator[None]:
+        """Within, layers compute anew what they do not keep. transformers does so only where a layer is in training,
+        and then without a cache: so each layer is told it is, without the dropout inside it, and not for sampling."""
+        for layer in self._recomputed:
+            layer.training = True
+        try:
+            yield
+        finally:
+            for layer in self._recomputed:
+                layer.training = False
 
     def logits(self, hidden: Tensor) -> Tensor:
         """As `Policy.logits`."""
         head = self.causal.get_output_embeddings()
         out: Tensor = head(hidden.to(head.weight.dtype))
         return out
+
+    @property
+    def vocabulary(self) -> int:
+        """As `Policy.vocabulary`."""
+        return int(self.causal.get_output_embeddings().weight.shape[0])
 
     def write(self, folder: Path) -> None:
         """As `Policy.write`; of a policy with adapters only these, which name the model they belong to."""
@@ -151,13 +192,21 @@ class AutoPolicy(Policy):
             yield True
 
 
-def load_policy(model: str, *, lora_rank: int = 0, critic: bool = False, device: str = "cpu") -> Policy:
+def load_policy(
+    model: str,
+    *,
+    lora_rank: int = 0,
+    critic: bool = False,
+    device: str = "cpu",
+    gradient_checkpointing: bool = False,
+) -> Policy:
     """The policy that a specification names, ready to be trained.
 
     Args:
         model: `nano-base`, a folder, or the id of a model on a hub.
         lora_rank: train adapters of this rank and nothing else; 0 trains all weights.
         critic: whether it needs a value head.
+        gradient_checkpointing: as `AutoPolicy`; the policy is then one of transformers.
 
     Raises:
         InvalidArgument: if there is no such policy, or its files are not what they should be.
@@ -165,11 +214,12 @@ def load_policy(model: str, *, lora_rank: int = 0, critic: bool = False, device:
     where = folder_of(model)
     config = read_config(Path(where)) if Path(where).is_dir() else {}
     policy: Policy
-    if is_supported(config) and not lora_rank and (Path(where) / WEIGHTS).exists():
+    ours = is_supported(config) and not lora_rank and not gradient_checkpointing
+    if ours and (Path(where) / WEIGHTS).exists():
         policy = NanoPolicy(Nano(config), load_prompts(where))
         policy.read(Path(where))
     else:
-        policy = _load_auto(where, lora_rank)
+        policy = _load_auto(where, lora_rank, gradient_checkpointing)
     if critic:
         policy.add_critic(policy_size(policy))
     return policy.to(device)
@@ -183,7 +233,7 @@ def policy_size(policy: Policy) -> int:
     return int(policy.causal.config.hidden_size)
 
 
-def _load_auto(where: str, lora_rank: int) -> Policy:
+def _load_auto(where: str, lora_rank: int, gradient_checkpointing: bool) -> Policy:
     from transformers import AutoModelForCausalLM  # noqa: PLC0415 (seconds, and a nano policy needs none of it)
 
     try:
@@ -191,7 +241,6 @@ def _load_auto(where: str, lora_rank: int) -> Policy:
         prompts = load_prompts(where)
     except (OSError, ValueError) as error:
         raise InvalidArgument(f"{where!r} is no policy that can be loaded: {_first_line(error)}") from error
-    model.train()
     if lora_rank:
         from peft import LoraConfig, get_peft_model  # noqa: PLC0415
 
@@ -199,7 +248,22 @@ def _load_auto(where: str, lora_rank: int) -> Policy:
             r=lora_rank, lora_alpha=2 * lora_rank, target_modules="all-linear", task_type="CAUSAL_LM", lora_dropout=0.0
         )
         model = get_peft_model(model, settings)
-    return AutoPolicy(model, prompts, where)
+    try:
+        policy = AutoPolicy(model, prompts, where, gradient_checkpointing=gradient_checkpointing)
+    except ValueError as error:
+        raise InvalidArgument(f"{where!r} cannot be trained with gradient_checkpointing: {error}") from error
+    _check_head(policy, where)
+    return policy
+
+
+@torch.no_grad()
+def _check_head(policy: AutoPolicy, where: str) -> None:
+    """Some models change what comes out of their head (a soft cap, a scale); the learner would not see that."""
+    ids_BT = torch.arange(min(4, policy.vocabulary))[None]
+    theirs = policy.causal(input_ids=ids_BT, use_cache=False).logits
+    ours = policy.logits(policy.hidden(ids_BT))
+    if not torch.allclose(ours, theirs, rtol=1e-3, atol=1e-3):
+        raise InvalidArgument(f"{where!r} has logits that are not its head on its last hidden states: choose another.")
 
 
 def read_config(folder: Path) -> Mapping[str, Any]:

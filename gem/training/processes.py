@@ -10,9 +10,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from datetime import timedelta
 
 import torch
-from torch import Tensor, distributed
+from torch import Tensor, distributed, nn
+
+from gem.errors import InvalidArgument
+
+PATIENCE = timedelta(hours=2)
+"""How long a process waits for the others: one may have far longer episodes to play. If one ends, torchrun ends all."""
 
 
 class Processes:
@@ -23,7 +29,7 @@ class Processes:
         self.count = int(os.environ.get("WORLD_SIZE", "1"))
         self.device = device
         if self.count > 1 and not distributed.is_initialized():
-            distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo")
+            distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo", timeout=PATIENCE)
 
     @property
     def is_first(self) -> bool:
@@ -40,11 +46,13 @@ class Processes:
         rows = self._all(padded).view(self.count, -1).tolist()
         return [one for row, length in zip(rows, lengths, strict=True) for one in row[:length]]
 
-    def add(self, tensors: Iterable[Tensor]) -> None:
-        """Replace each tensor by its sum over all processes."""
+    def add_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Replace each gradient by its sum over all processes; a process that had nothing to learn from adds 0."""
         if self.count > 1:
-            for tensor in tensors:
-                distributed.all_reduce(tensor)
+            for parameter in parameters:
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+                distributed.all_reduce(parameter.grad)
 
     def total(self, numbers: list[float]) -> list[float]:
         """The sum over all processes of each number."""
@@ -58,9 +66,16 @@ class Processes:
         """What the first process says."""
         return self.gather([number])[0]
 
-    def share(self, count: int) -> range:
-        """Which of `count` things this process does, as many as any other one."""
-        each = count // self.count
+    def share(self, episodes: int, group: int) -> range:
+        """Which episodes this process plays: as many as any other one, and whole groups.
+
+        Raises:
+            InvalidArgument: if they cannot be shared out so.
+        """
+        if episodes % (self.count * group):
+            groups = f" in groups of {group}" if group > 1 else ""
+            raise InvalidArgument(f"{episodes} episodes{groups} cannot be shared equally by {self.count} processes.")
+        each = episodes // self.count
         return range(self.rank * each, (self.rank + 1) * each)
 
     def close(self) -> None:

@@ -18,6 +18,9 @@ from gem.draw import Source
 from gem.training.nano import Cache, Place
 from gem.training.policy import AutoPolicy, NanoPolicy, Policy
 
+WITHOUT_GRADIENT = 4
+"""So many times the tokens fit into a pass of which only keys and values are kept."""
+
 
 class Response(NamedTuple):
     """What was written after a prompt."""
@@ -255,7 +258,7 @@ def make_sampler(policy: Policy, capacity: int, max_tokens: int, microbatch_toke
     if isinstance(policy, NanoPolicy):
         return SlotSampler(policy, capacity, max_tokens, microbatch_tokens)
     assert isinstance(policy, AutoPolicy)
-    return GenerateSampler(policy, max_tokens, microbatch_tokens)
+    return GenerateSampler(policy, max_tokens, WITHOUT_GRADIENT * microbatch_tokens)
 
 
 def microbatches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:

@@ -76,6 +76,9 @@ class TrainingSpec(BaseModel):
     epochs: int = Field(default=2, ge=1, le=100, description="Passes over each batch.")
     minibatches: int = Field(default=1, ge=1, le=1024, description="Optimizer steps of one pass.")
     microbatch_tokens: int = Field(default=8192, ge=32, le=10_000_000, description="Tokens of one forward pass.")
+    gradient_checkpointing: bool = Field(
+        default=False, description="Keep less for the backward pass and compute it anew: less memory, more time."
+    )
     learning_rate: float = Field(default=1e-3, gt=0, le=1, description="The highest one of the schedule.")
     schedule: Literal["constant", "linear", "cosine"] = Field(default="constant", description="Of the learning rate.")
     warmup: int = Field(default=5, ge=0, le=100_000, description="Updates over which the learning rate rises.")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import logging
 import math
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -104,9 +105,15 @@ class _Training:
         self.spec, self.folder, self.processes, self.on_update = spec, folder, processes, on_update
         torch.manual_seed(spec.seed)
         critic = spec.algorithm == "ppo"
-        self.policy = load_policy(spec.model, lora_rank=spec.lora_rank, critic=critic, device=device)
+        self.policy = load_policy(
+            spec.model,
+            lora_rank=spec.lora_rank,
+            critic=critic,
+            device=device,
+            gradient_checkpointing=spec.gradient_checkpointing,
+        )
         self.learner = Learner(spec, self.policy, processes, self._reference(device))
-        share = processes.share(spec.episodes)
+        share = processes.share(spec.episodes, spec.group)
         self.collector = Collector(spec, self.policy, self._sampler(len(share)), share)
         self.progress = Progress()
         self._saved = 0.0
@@ -298,7 +305,8 @@ class _Training:
     def _sampler(self, capacity: int) -> Sampler:
         if self.spec.sampler == "server":
             assert isinstance(self.policy, AutoPolicy)
-            return ServerSampler(self.policy, self.spec.server_url, self.folder.path / "adapters", self.spec.max_tokens)
+            adapters = self.folder.path / "adapters"
+            return ServerSampler(self.policy, self.spec.server_url, adapters, self.spec.max_tokens, self.processes)
         sampler = make_sampler(self.policy, capacity, self.spec.max_tokens, self.spec.microbatch_tokens)
         if self.spec.precision == "float32":
             return sampler
@@ -343,10 +351,17 @@ def _on_sigterm(handler: Callable[[int, FrameType | None], None]) -> Iterator[No
 
 
 def _device(spec: TrainingSpec) -> str:
+    """Where this process computes: under torchrun each one of a node has a GPU of its own."""
     found = torch.cuda.is_available()
     if spec.device == "cuda" and not found:
         raise TrainingFailed("There is no CUDA device here: set device=auto or device=cpu.")
-    return "cuda" if found and spec.device != "cpu" else "cpu"
+    if not found or spec.device == "cpu":
+        return "cpu"
+    here, devices = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
+    if here >= devices:
+        raise TrainingFailed(f"There are {devices} GPUs here: start no more than {devices} processes, or device=cpu.")
+    torch.cuda.set_device(here)
+    return f"cuda:{here}"
 
 
 def _cannot_write(error: OSError, place: Path) -> str:

@@ -9,16 +9,17 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from gem.draw import Mixer
 from gem.errors import InvalidArgument
 from gem.training import checkpoint
-from gem.training.policy import AutoPolicy, load_policy
+from gem.training.policy import AutoPolicy, Policy, load_policy
 from gem.training.prompts import ChatPrompts, load_prompts
 from gem.training.run_folder import RunFolder
 from gem.training.sampler import GenerateSampler
 from gem.training.spec import read_spec
-from gem.training.trainer import TrainingFailed, train
+from gem.training.trainer import TrainingFailed, _device, train
 
 
 @pytest.fixture(scope="session")
@@ -37,11 +38,13 @@ def gpt2(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Path:
 
 def test_any_causal_model_can_be_trained_and_goes_on(gpt2: Path, small: dict[str, Any], tmp_path: Path) -> None:
     spec = {**small, "model": str(gpt2), "episodes": 8, "updates": 2, "max_tokens": 4, "kl_coefficient": 0.1}
+    spec |= {"epochs": 1, "entropy_bonus": 0.01}
     train(read_spec(spec), tmp_path / "whole")
     train(read_spec(spec), tmp_path / "whole")  # nothing is left to do
     rows = RunFolder(tmp_path / "whole").metrics()
     assert [row["update"] for row in rows] == [1, 2]
     assert rows[1]["kl_reference"] > 0
+    assert max(row["kl"] for row in rows) < 1e-6  # the learner finds the probabilities of the draws: without dropout
     last = checkpoint.checkpoints(tmp_path / "whole" / "checkpoints")[-1]
     again = load_policy(str(last))
     assert isinstance(again, AutoPolicy)
@@ -68,6 +71,71 @@ def test_bfloat16_trains_as_well(small: dict[str, Any], tmp_path: Path) -> None:
     rows = RunFolder(tmp_path).metrics()
     assert len(rows) == 2
     assert 0 < rows[0]["gradient_norm"] < 1e6
+
+
+def test_gradient_checkpointing_keeps_less_and_changes_nothing(
+    tiny: Path, small: dict[str, Any], tmp_path: Path
+) -> None:
+    rows = []
+    for checkpointing in (False, True):
+        spec = {**small, "gradient_checkpointing": checkpointing, "updates": 2, "episodes": 8}
+        train(read_spec(spec), tmp_path / str(checkpointing))
+        rows.append(RunFolder(tmp_path / str(checkpointing)).metrics()[-1])
+    for name in ("return", "entropy", "gradient_norm", "policy_loss"):
+        assert rows[0][name] == pytest.approx(rows[1][name], rel=1e-3, abs=1e-5), name
+    with_adapters = {**small, "gradient_checkpointing": True, "updates": 1, "episodes": 8, "lora_rank": 4}
+    train(read_spec(with_adapters), tmp_path / "adapters")
+    assert RunFolder(tmp_path / "adapters").metrics()[0]["gradient_norm"] > 0
+    whole, saving = _auto(tiny), load_policy(str(tiny), gradient_checkpointing=True)
+    assert _kept(saving) < 0.5 * _kept(whole)
+
+
+def _auto(folder: Path) -> AutoPolicy:
+    from transformers import AutoModelForCausalLM
+
+    return AutoPolicy(AutoModelForCausalLM.from_pretrained(folder), load_prompts(folder), str(folder))
+
+
+def _kept(policy: Policy) -> int:
+    """Numbers that a forward pass keeps for its backward pass, weights not counted."""
+    kept: dict[int, int] = {}
+    weights = {one.data_ptr() for one in policy.parameters()}
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.data_ptr() not in weights:
+            kept[tensor.data_ptr()] = tensor.numel()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        states = policy.hidden(torch.arange(100)[None] % 50)
+    assert states.requires_grad
+    return sum(kept.values())
+
+
+def test_a_model_that_changes_its_logits_after_the_head_is_refused(tiny: Path, tmp_path: Path) -> None:
+    from transformers import AutoTokenizer, Gemma2Config, Gemma2ForCausalLM
+
+    tokenizer = AutoTokenizer.from_pretrained(tiny)
+    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "head_dim": 8}
+    heads = {"num_attention_heads": 2, "num_key_value_heads": 1, "vocab_size": len(tokenizer)}
+    Gemma2ForCausalLM(Gemma2Config(**sizes, **heads, final_logit_softcapping=1e-3)).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    with pytest.raises(InvalidArgument, match="logits that are not its head"):
+        load_policy(str(tmp_path))
+
+
+def test_each_process_of_a_node_has_a_gpu_of_its_own(small: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen: list[int] = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    assert _device(read_spec(small)) == "cuda:1"
+    assert chosen == [1]
+    assert _device(read_spec({**small, "device": "cpu"})) == "cpu"
+    monkeypatch.setenv("LOCAL_RANK", "2")
+    with pytest.raises(TrainingFailed, match="There are 2 GPUs here"):
+        _device(read_spec(small))
 
 
 def test_a_chat_is_read_as_its_template_would_write_it(tiny: Path) -> None:
@@ -146,7 +214,10 @@ def test_a_server_writes_the_responses_with_the_newest_adapters(
     train(read_spec({**spec, "epochs": 1}), tmp_path)
     rows = RunFolder(tmp_path).metrics()
     assert rows[0]["invalid"] < 0.5  # it pulls arms: what it writes comes from the model
-    assert rows[0]["kl"] < 1e-5  # before its first step the learner finds the probabilities that the server said
+    first, second = (load_file(tmp_path / f"adapters/update-{n}/adapter_model.safetensors") for n in (1, 2))
+    assert any(not torch.equal(tensor, second[name]) for name, tensor in first.items())
+    # Before its step the learner finds the probabilities that the server said: also with the adapters of update 2.
+    assert max(row["kl"] for row in rows) < 1e-5
     assert len(server.loaded) == 1  # older adapters were unloaded
 
 

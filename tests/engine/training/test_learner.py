@@ -35,6 +35,10 @@ class Table(Policy):
     def logits(self, hidden: Tensor) -> Tensor:
         return hidden @ self.table
 
+    @property
+    def vocabulary(self) -> int:
+        return SYMBOLS
+
     def values(self, hidden: Tensor) -> Tensor:
         assert self.value_head is not None
         return self.value_head(hidden).squeeze(-1)
@@ -160,6 +164,24 @@ def test_microbatches_change_nothing(tiny: Any) -> None:
     whole = gradient(Learner(spec_of(tiny), one, Processes()), batch)
     parts = gradient(Learner(spec_of(tiny, microbatch_tokens=32), other, Processes()), batch * 8)
     assert torch.allclose(whole, parts, atol=1e-7)
+
+
+@pytest.mark.parametrize("settings", [{}, {"entropy_bonus": 0.3, "kl_coefficient": 0.5}])
+def test_logits_in_pieces_change_nothing(tiny: Any, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for at_once in (2**28, 2 * SYMBOLS):
+        monkeypatch.setattr("gem.training.learner.LOGITS_AT_ONCE", at_once)
+        policy, reference = Table(tiny), Table(tiny)
+        most: list[int] = []
+        logits = policy.logits
+        monkeypatch.setattr(
+            policy, "logits", lambda hidden, logits=logits, most=most: most.append(len(hidden)) or logits(hidden)
+        )
+        batch = [example(policy, [2.0, -1.0]), example(policy, [0.5, 0.25])]
+        learner = Learner(spec_of(tiny, **settings), policy, Processes(), reference)
+        found.append(gradient(learner, batch).clone())
+        assert max(most) == min(6, at_once // SYMBOLS)
+    assert torch.allclose(*found, atol=1e-9)
 
 
 def test_no_step_is_taken_with_a_gradient_that_is_no_number(tiny: Any) -> None:

@@ -16,8 +16,9 @@ import torch
 from safetensors.torch import load_file
 
 from gem import episode_files
-from gem.errors import UsageError
+from gem.errors import InvalidArgument, UsageError
 from gem.training import checkpoint
+from gem.training.processes import Processes
 from gem.training.run_folder import RunFolder
 from gem.training.spec import read_spec
 from gem.training.trainer import TrainingFailed, train
@@ -198,8 +199,20 @@ def test_another_specification_is_refused(small: dict[str, Any], tmp_path: Path)
         train(read_spec({**small, "seed": 1}), tmp_path)
 
 
-def test_two_processes_see_the_statistics_of_one(small: dict[str, Any], tmp_path: Path) -> None:
-    spec = {**small, "updates": 3, "algorithm": "rebn"}
+def test_episodes_are_shared_equally_and_in_whole_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    processes = Processes()
+    monkeypatch.setattr(processes, "count", 3)
+    monkeypatch.setattr(processes, "rank", 1)
+    assert processes.share(48, 8) == range(16, 32)
+    with pytest.raises(InvalidArgument, match="32 episodes cannot be shared equally by 3 processes"):
+        processes.share(32, 1)
+    with pytest.raises(InvalidArgument, match="36 episodes in groups of 6"):
+        processes.share(36, 6)
+
+
+@pytest.mark.parametrize("algorithm", ["rebn", "grpo"])
+def test_two_processes_see_the_statistics_of_one(algorithm: str, small: dict[str, Any], tmp_path: Path) -> None:
+    spec = {**small, "updates": 3, "algorithm": algorithm}
     train(read_spec(spec), tmp_path / "one")
     path = tmp_path / "spec.json"
     path.write_text(json.dumps(spec))

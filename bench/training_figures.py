@@ -1,0 +1,161 @@
+"""The figures of docs/rebn.md and docs/collapsed-runs.md, from runs that it makes and goes on with if they are there.
+
+    python -m bench.training_figures [--folder runs/figures] [--out docs/images/learning]
+
+All runs are of `game:GuessTheNumber-v0-easy` from nano-base, 40 updates of 128 episodes; together they take about four
+CPU minutes. What each one is told besides is in RUNS. The seeds are those of the file's name, so that nobody chooses.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.training_curves import BOTTOM, COLOURS, HEIGHT, LEFT, STYLE, TOP, WIDTH, Curve, draw
+from gem import episode_files
+from gem.credit import NAMES, Algorithm, moments, normalize, returns_to_go
+from gem.training.run_folder import RunFolder
+from gem.training.spec import read_spec
+
+COMMON: dict[str, Any] = {
+    "env_id": "game:GuessTheNumber-v0-easy",
+    "input_mode": "transcript",
+    "discount": 0.9,
+    "episodes": 128,
+    "updates": 40,
+    "learning_rate": 1e-3,
+    "entropy_bonus": 0.002,
+    "max_tokens": 12,
+    "max_length": 512,
+    "sample_every": 40,
+    "sample_episodes": 128,
+    "exam_episodes": 0,
+    "checkpoint_seconds": 86400,
+    "keep_checkpoints": 1,
+}
+SEEDS = (0, 1, 2)
+COMPARED: tuple[Algorithm, ...] = ("rebn", "reinforce")
+BROKEN: dict[str, tuple[str, dict[str, Any]]] = {
+    "settled": ("ReBN without an entropy bonus, learning rate 4e-3", {"entropy_bonus": 0.0, "learning_rate": 4e-3}),
+    "scattered": ("ReBN with an entropy bonus of 0.2", {"entropy_bonus": 0.2}),
+    "steps-too-long": ("ReBN with a learning rate of 3e-2", {"learning_rate": 3e-2}),
+}
+"""How to break a run: the name of its figure, what it shows, and what was changed."""
+BINS = 24
+LOWEST, HIGHEST = -0.2, 1.1
+"""The returns that a histogram shows."""
+
+
+class Panel(NamedTuple):
+    """A curve of one entry of a run's points, drawn as a share of `top`."""
+
+    entry: str
+    name: str
+    top: float
+
+
+PANELS = (Panel("success", "solved", 1.0), Panel("invalid", "format faults", 1.0), Panel("entropy", "entropy / 4", 4.0))
+
+
+def main() -> None:
+    """Train what is not there yet, and draw."""
+    parser = argparse.ArgumentParser(prog="python -m bench.training_figures", description=__doc__)
+    parser.add_argument("--folder", type=Path, default=Path("runs/figures"), help="of the runs (runs/figures)")
+    parser.add_argument("--out", type=Path, default=Path("docs/images/learning"), help="of the figures")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    runs = {algorithm: [_run(arguments.folder, algorithm, seed) for seed in SEEDS] for algorithm in COMPARED}
+    figures = {
+        "one-batch": histogram(_returns(runs["rebn"][0])),
+        "rebn-solved": draw(_curves(runs, "success"), "Share of episodes solved, by update; three seeds each", 1.0),
+        "rebn-entropy": draw(_curves(runs, "entropy"), "Entropy in nats, by update; three seeds each", 1.5),
+        "rebn-return": draw(_curves(runs, "return"), "Return, by update; three seeds each", 1.0),
+        "healthy": draw(_panels(runs["rebn"][0]), "ReBN as it should be", 1.0),
+    }
+    for name, (title, changes) in BROKEN.items():
+        figures[name] = draw(_panels(_run(arguments.folder, "rebn", 0, name, **changes)), title, 1.0)
+    for name, figure in figures.items():
+        (arguments.out / f"{name}.svg").write_text(figure, encoding="utf-8")
+
+
+def _run(folder: Path, algorithm: Algorithm, seed: int, name: str = "", **changes: Any) -> Path:
+    """The folder of a run, trained if it is not finished."""
+    from gem.training.trainer import train
+
+    place = folder / (name or f"{algorithm}-{seed}")
+    train(read_spec({**COMMON, "algorithm": algorithm, "seed": seed, **changes}), place)
+    last = RunFolder(place).metrics()[-1]
+    print(f"{place.name}: solved {last['success']:.2f}, entropy {last['entropy']:.3f}, invalid {last['invalid']:.3f}")
+    return place
+
+
+def _curves(runs: dict[Algorithm, list[Path]], entry: str) -> list[Curve]:
+    """A curve for each algorithm, over its seeds."""
+    return [
+        Curve(NAMES[algorithm], [[row[entry] for row in RunFolder(place).metrics()] for place in places])
+        for algorithm, places in runs.items()
+    ]
+
+
+def _panels(place: Path) -> list[Curve]:
+    """What to look at first in a run, on one scale."""
+    rows = RunFolder(place).metrics()
+    return [Curve(panel.name, [[row[panel.entry] / panel.top for row in rows]]) for panel in PANELS]
+
+
+def _returns(place: Path) -> list[list[float]]:
+    """The return of each turn of a run's first batch, as REINFORCE credits it."""
+    stored = episode_files.read(place / "episodes" / "000001.jsonl")
+    return [returns_to_go([turn.reward for turn in one.record.turns], COMMON["discount"]) for one in stored]
+
+
+def histogram(returns: Sequence[Sequence[float]]) -> str:
+    """How often each return was earned, coloured by the sign of the turn's advantage, with both scales below."""
+    flat = [one for turns in returns for one in turns]
+    mean, deviation = moments(flat)
+    advantages = [one for turns in normalize(returns) for one in turns]
+    assert all((advantage > 0) == (earned > mean) for advantage, earned in zip(advantages, flat, strict=True))
+    counts = [0] * BINS
+    for one in flat:
+        counts[min(BINS - 1, max(0, int((one - LOWEST) / (HIGHEST - LOWEST) * BINS)))] += 1
+    parts = list(_bars(counts, mean))
+    title = f"{len(flat)} turns of one batch by what was earned from them on"
+    parts.append(f'<text x="{LEFT}" y="16">{escape(title)}</text>')
+    parts.append(f'<line class="axis" x1="{LEFT}" x2="{WIDTH - 10}" y1="{_floor()}" y2="{_floor()}"/>')
+    for value in (0.0, mean, 1.0):
+        parts.append(_tick(_x(value), 16, f"G = {value:.2f}"))
+        parts.append(_tick(_x(value), 32, f"A = {(value - mean) / deviation:+.1f}"))
+    parts.append(f'<line class="axis" x1="{_x(mean)}" x2="{_x(mean)}" y1="{TOP}" y2="{_floor()}"/>')
+    head = f'viewBox="0 0 {WIDTH} {HEIGHT + 10}" role="img" aria-label="{escape(title)}"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {head}>\n<style>{STYLE}</style>\n' + "\n".join(parts) + "\n</svg>\n"
+    )
+
+
+def _bars(counts: Sequence[int], mean: float) -> Iterator[str]:
+    width = (_x(HIGHEST) - _x(LOWEST)) / BINS
+    for i, count in enumerate(counts):
+        centre = LOWEST + (i + 0.5) * (HIGHEST - LOWEST) / BINS
+        height = (_floor() - TOP) * count / max(counts)
+        colour = COLOURS[0] if centre > mean else COLOURS[1]
+        place = f'x="{LEFT + i * width + 1:.1f}" y="{_floor() - height:.1f}" width="{width - 2:.1f}"'
+        yield f'<rect {place} height="{height:.1f}" fill="{colour}"/>'
+
+
+def _x(value: float) -> float:
+    return round(LEFT + (WIDTH - 10 - LEFT) * (value - LOWEST) / (HIGHEST - LOWEST), 1)
+
+
+def _floor() -> int:
+    return HEIGHT - BOTTOM
+
+
+def _tick(at: float, below: int, text: str) -> str:
+    return f'<text x="{at}" y="{_floor() + below}" text-anchor="middle">{text}</text>'
+
+
+if __name__ == "__main__":
+    main()
