@@ -1,6 +1,6 @@
 """Draw the curves of some runs into a small SVG file, the mean over seeds with the range between them.
 
-    python -m bench.training_curves --out docs/images/rebn.svg --entry success --title "Solved" \\
+    python -m bench.training_curves --out runs/solved.svg --entry success --title "Solved" \\
         "ReBN=runs/algorithms/fifteen-easy/rebn-1-*" "REINFORCE=runs/algorithms/fifteen-easy/reinforce-1-*"
 """
 

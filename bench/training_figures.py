@@ -44,6 +44,7 @@ BROKEN: dict[str, tuple[str, dict[str, Any]]] = {
     "steps-too-long": ("ReBN with a learning rate of 3e-2", {"learning_rate": 3e-2}),
 }
 """How to break a run: the name of its figure, what it shows, and what was changed."""
+BROKEN_UPDATES = 25
 BINS = 24
 LOWEST, HIGHEST = -0.2, 1.1
 """The returns that a histogram shows."""
@@ -76,7 +77,8 @@ def main() -> None:
         "healthy": draw(_panels(runs["rebn"][0]), "ReBN as it should be", 1.0),
     }
     for name, (title, changes) in BROKEN.items():
-        figures[name] = draw(_panels(_run(arguments.folder, "rebn", 0, name, **changes)), title, 1.0)
+        place = _run(arguments.folder, "rebn", 0, name, updates=BROKEN_UPDATES, **changes)
+        figures[name] = draw(_panels(place), title, 1.0)
     for name, figure in figures.items():
         (arguments.out / f"{name}.svg").write_text(figure, encoding="utf-8")
 

@@ -18,7 +18,6 @@ from typing import Any
 from gem.draw import Source
 from gem.errors import GemError, InvalidArgument
 from gem.training.policy import AutoPolicy
-from gem.training.processes import Processes
 from gem.training.sampler import Response
 
 AT_ONCE = 64
@@ -38,19 +37,17 @@ class ServerSampler:
     Args:
         url: of the interface, such as `http://127.0.0.1:8001/v1`.
         adapters: the folder in which the server finds the adapters of each update.
-        processes: those of the training; the first one brings the adapters, all of them ask.
 
     Raises:
         InvalidArgument: if the policy has no adapters, or the address is none of HTTP.
     """
 
-    def __init__(self, policy: AutoPolicy, url: str, adapters: Path, max_tokens: int, processes: Processes) -> None:
+    def __init__(self, policy: AutoPolicy, url: str, adapters: Path, max_tokens: int) -> None:
         if not policy.has_adapters:
             raise InvalidArgument("A server can follow a training of adapters only: set lora_rank.")
         if not url.startswith(("http://", "https://")):
             raise InvalidArgument(f"server_url begins with http:// or https://, not as in {url!r}.")
         self.policy, self.url, self.adapters, self.max_tokens = policy, url.rstrip("/"), adapters, max_tokens
-        self.processes = processes
         self.version = 0
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="gem-server")
 
@@ -61,11 +58,6 @@ class ServerSampler:
             ServerFailed: if it cannot.
         """
         self.version += 1
-        if self.processes.is_first:
-            self._bring()
-        self.processes.from_first(self.version)  # nobody asks before they are there
-
-    def _bring(self) -> None:
         place = self.adapters / self._name
         self.policy.model.save_pretrained(place, safe_serialization=True)
         self._post("/load_lora_adapter", {"lora_name": self._name, "lora_path": str(place.resolve())})

@@ -25,7 +25,7 @@ import torch
 
 import gem
 from gem import credit
-from gem.errors import GemError
+from gem.errors import GemError, InvalidArgument
 from gem.training import checkpoint
 from gem.training.collector import Batch, Collector
 from gem.training.learner import Learned, Learner, NotFinite, autocast, examples
@@ -305,8 +305,9 @@ class _Training:
     def _sampler(self, capacity: int) -> Sampler:
         if self.spec.sampler == "server":
             assert isinstance(self.policy, AutoPolicy)
-            adapters = self.folder.path / "adapters"
-            return ServerSampler(self.policy, self.spec.server_url, adapters, self.spec.max_tokens, self.processes)
+            if self.processes.count > 1:
+                raise InvalidArgument("A server writes the responses of one process: start it without torchrun.")
+            return ServerSampler(self.policy, self.spec.server_url, self.folder.path / "adapters", self.spec.max_tokens)
         sampler = make_sampler(self.policy, capacity, self.spec.max_tokens, self.spec.microbatch_tokens)
         if self.spec.precision == "float32":
             return sampler

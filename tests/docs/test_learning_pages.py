@@ -1,0 +1,46 @@
+"""The pages that teach training: their numbers are computed, their figures can be read in light and dark."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gem.credit import assign
+from gem.training.spec import TrainingSpec
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = [DOCS / name for name in ("algorithms/rebn.md", "collapsed-runs.md", "gpu-node.md", "gem-core-24.md")]
+FIGURES = sorted((DOCS / "images/learning").glob("*.svg"))
+
+
+def test_the_example_by_hand_is_what_the_code_computes() -> None:
+    page = (DOCS / "algorithms/rebn.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d) \| (\d) \| ([\d.]+) \| (-?[\d.]+) \| (-?[\d.]+) \|$", page, re.MULTILINE)
+    rewards: dict[str, list[float]] = {}
+    for episode, _, reward, _, _ in rows:
+        rewards.setdefault(episode, []).append(float(reward))
+    plain = assign("reinforce", list(rewards.values()), discount=0.9).advantages
+    rebn = assign("rebn", list(rewards.values()), discount=0.9).advantages
+    assert len(rows) == 5
+    assert [f"{one:.3f}" for turns in plain for one in turns] == [row[3] for row in rows]
+    assert [f"{one:.3f}" for turns in rebn for one in turns] == [row[4] for row in rows]
+
+
+def test_every_figure_is_shown_on_a_page_and_every_shown_one_is_there() -> None:
+    shown = {name for page in PAGES for name in re.findall(r"images/learning/([\w-]+\.svg)", page.read_text())}
+    assert shown == {figure.name for figure in FIGURES}
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.stem)
+def test_a_figure_says_what_it_shows_and_has_colours_for_dark_pages(figure: Path) -> None:
+    drawn = figure.read_text(encoding="utf-8")
+    assert re.search(r'aria-label="[^"]{10,}"', drawn)
+    assert "prefers-color-scheme:dark" in drawn
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_settings_that_a_page_names_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    named = set(re.findall(r"--set (\w+)=", text)) | set(re.findall(r"`(\w+)=[^`]+`", text))
+    settings = {name for name in named if name.lower() == name}
+    assert settings <= set(TrainingSpec.model_fields)
