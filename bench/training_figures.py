@@ -1,4 +1,4 @@
-"""The figures of docs/algorithms/rebn.md and docs/collapsed-runs.md, from runs that it makes and goes on with if they are there.
+"""The figures of docs/algorithms/rebn.md and docs/collapsed-runs.md, from runs that it makes unless they are there.
 
     python -m bench.training_figures [--folder runs/figures] [--out docs/images/learning]
 
