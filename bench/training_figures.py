@@ -1,18 +1,19 @@
-"""The figures of docs/rebn.md and docs/collapsed-runs.md, from runs that it makes and goes on with if they are there.
+"""The figures of docs/algorithms/rebn.md and docs/collapsed-runs.md, from runs that it makes unless they are there.
 
     python -m bench.training_figures [--folder runs/figures] [--out docs/images/learning]
 
-All runs are of `game:GuessTheNumber-v0-easy` from nano-base, 40 updates of 128 episodes; together they take about four
-CPU minutes. What each one is told besides is in RUNS. The seeds are those of the file's name, so that nobody chooses.
+All runs are of `game:GuessTheNumber-v0-easy` from nano-base, 40 updates of 128 episodes; together they take about three
+CPU minutes. What the broken ones are told besides is in BROKEN.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from bench.training_curves import BOTTOM, COLOURS, HEIGHT, LEFT, STYLE, TOP, WIDTH, Curve, draw
 from gem import episode_files
@@ -39,26 +40,18 @@ COMMON: dict[str, Any] = {
 SEEDS = (0, 1, 2)
 COMPARED: tuple[Algorithm, ...] = ("rebn", "reinforce")
 BROKEN: dict[str, tuple[str, dict[str, Any]]] = {
-    "settled": ("ReBN without an entropy bonus, learning rate 4e-3", {"entropy_bonus": 0.0, "learning_rate": 4e-3}),
-    "scattered": ("ReBN with an entropy bonus of 0.2", {"entropy_bonus": 0.2}),
-    "steps-too-long": ("ReBN with a learning rate of 3e-2", {"learning_rate": 3e-2}),
+    "scattered": ("ReBN with an entropy bonus of 0.2, a hundred times too much", {"entropy_bonus": 0.2}),
+    "steps-too-long": ("ReBN with a learning rate of 3e-2, thirty times too much", {"learning_rate": 3e-2}),
 }
-"""How to break a run: the name of its figure, what it shows, and what was changed."""
+"""How to break a run: the name of its figure, its title, and what is changed."""
 BROKEN_UPDATES = 25
 BINS = 24
 LOWEST, HIGHEST = -0.2, 1.1
 """The returns that a histogram shows."""
 
 
-class Panel(NamedTuple):
-    """A curve of one entry of a run's points, drawn as a share of `top`."""
-
-    entry: str
-    name: str
-    top: float
-
-
-PANELS = (Panel("success", "solved", 1.0), Panel("invalid", "format faults", 1.0), Panel("entropy", "entropy / 4", 4.0))
+ENTRIES = {"success": "solved", "invalid": "format faults", "against_rules": "against rules", "entropy": "entropy"}
+"""What to look at first in a run, and what the figures call it."""
 
 
 def main() -> None:
@@ -72,13 +65,14 @@ def main() -> None:
     figures = {
         "one-batch": histogram(_returns(runs["rebn"][0])),
         "rebn-solved": draw(_curves(runs, "success"), "Share of episodes solved, by update; three seeds each", 1.0),
-        "rebn-entropy": draw(_curves(runs, "entropy"), "Entropy in nats, by update; three seeds each", 1.5),
-        "rebn-return": draw(_curves(runs, "return"), "Return, by update; three seeds each", 1.0),
-        "healthy": draw(_panels(runs["rebn"][0]), "ReBN as it should be", 1.0),
+        "rebn-entropy": draw(_curves(runs, "entropy"), "Entropy in nats, by update; three seeds each", 1.0),
+        "healthy": draw(_entries(runs["rebn"][2]), "ReBN, seed 2: as it should be", 1.0),
+        "stumbling": draw(_entries(runs["rebn"][0]), "ReBN, seed 0: the same settings", 1.0),
+        "settled": draw(_entries(runs["reinforce"][0]), "REINFORCE, seed 0", 1.0),
     }
     for name, (title, changes) in BROKEN.items():
         place = _run(arguments.folder, "rebn", 0, name, updates=BROKEN_UPDATES, **changes)
-        figures[name] = draw(_panels(place), title, 1.0)
+        figures[name] = draw(_entries(place), title, 1.0)
     for name, figure in figures.items():
         (arguments.out / f"{name}.svg").write_text(figure, encoding="utf-8")
 
@@ -102,10 +96,15 @@ def _curves(runs: dict[Algorithm, list[Path]], entry: str) -> list[Curve]:
     ]
 
 
-def _panels(place: Path) -> list[Curve]:
-    """What to look at first in a run, on one scale."""
+def _entries(place: Path) -> list[Curve]:
+    """What to look at first in a run, on one scale; an entropy above 1 nat is divided by so much that it fits."""
     rows = RunFolder(place).metrics()
-    return [Curve(panel.name, [[row[panel.entry] / panel.top for row in rows]]) for panel in PANELS]
+    curves = []
+    for entry, name in ENTRIES.items():
+        values = [float(row[entry]) for row in rows]
+        scale = max(1, math.ceil(max(values)))
+        curves.append(Curve(f"{name} / {scale}" if scale > 1 else name, [[value / scale for value in values]]))
+    return curves
 
 
 def _returns(place: Path) -> list[list[float]]:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from gem.training.run_folder import RunFolder
 from gem.training.spec import TrainingSpec, read_spec
 
-SIZES: dict[str, int] = {
+SIZES: dict[str, Any] = {
     "hidden_size": 1024,
     "intermediate_size": 3072,
     "num_hidden_layers": 28,
@@ -34,7 +34,7 @@ SIZES: dict[str, int] = {
     "vocab_size": 151_936,
 }
 """Of Qwen3-0.6B (arXiv 2505.09388, table 1)."""
-SMOKE: dict[str, int] = {
+SMOKE: dict[str, Any] = {
     "hidden_size": 32,
     "intermediate_size": 64,
     "num_hidden_layers": 2,

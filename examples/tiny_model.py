@@ -1,6 +1,6 @@
 """A language model small enough to train on one CPU core, for trying an example without a GPU.
 
-`make_tiny` builds a Qwen3 of about 90,000 parameters with a tokenizer of its own in a few seconds, and lets it read
+`make_tiny` builds a Qwen3 of about 110,000 parameters with a tokenizer of its own in a few seconds, and lets it read
 episodes of random play. After that it knows how an answer is written and nothing about how to win: the curve that
 follows is what the trainer taught it. Nothing is downloaded.
 
