@@ -29,7 +29,7 @@ def archive(tmp_path: Path, *more: str) -> Path:
 
 
 def test_a_checkpoint_is_uploaded_and_plays(logged_in: Page, expected: list[str], tmp_path: Path) -> None:
-    expected += ["htmx:sendAbort", "htmx:afterRequest", "status of 422"]  # a page is left before its fragments are there
+    expected += ["htmx:sendAbort", "htmx:afterRequest", "status of 422"]  # it left
     page = logged_in
     page.set_default_timeout(TRIED_MS)  # a click waits for the page that it leads to
     page.goto("/agents/")
