@@ -38,6 +38,7 @@ from apps.play.shows import HOSTS
 from apps.queue import beat
 from gem.agents import AsyncAgent, Decision, Exchange, Request
 from gem.agents import Player as AnyAgent
+from gem.agents.apart import ApartAgent
 from gem.agents.endpoint.server import Hosts
 from gem.core import Step
 from gem.errors import AgentFailure, AgentStopped, EnvironmentFailure, GemError
@@ -54,6 +55,8 @@ SWEEP_SECONDS = 1.0
 HANGING_AT_MOST = 6
 """Agents that exceed their time leave a thread behind; with more of them the host ends and is started anew."""
 RETRY_SECONDS = 1.0
+LOADING_SECONDS = 180.0
+"""How long a trained policy may take to be loaded, its libraries included."""
 STOP_SECONDS = 1.5
 GENTLE_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -100,6 +103,8 @@ class Player:
     async def _play_on(self) -> None:
         start = await self._host.in_thread(hosting.begin_again, self.episode_id)
         agents = await self._host.in_thread(self._host.askable, start.agents)
+        for agent in agents.values():
+            await self._load(agent)
         number, observation, info = start.episode.turn_count + 1, start.observation, start.info
         while (seat := start.env.to_act[0]) in agents:
             reading, own = perceived(seat, observation, info)
@@ -110,6 +115,15 @@ class Player:
                 return
             past.append(Exchange(reading, own, decision.action))
             number, observation, info = taken.turn.number + 1, taken.turn.observation, taken.turn.info
+
+    async def _load(self, agent: AnyAgent) -> None:
+        """A policy is loaded before its first turn: that is no thinking."""
+        if not isinstance(agent, ApartAgent):
+            return
+        try:
+            await self._host.thinkers.run(agent.load, LOADING_SECONDS)
+        except TimeoutError as error:
+            raise Broken(f"The agent {agent.name} was not loaded within {LOADING_SECONDS:g} s.") from error
 
     async def _decide(self, agent: AnyAgent, request: Request) -> Decision:
         limit = settings.TURN_SECONDS

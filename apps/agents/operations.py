@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic, sleep, time
 from typing import IO, Any
 
 from django.conf import settings
@@ -31,6 +31,8 @@ COLOURS = (1, 4, 5, 6, 7)
 """In turn; the others belong to the agents that everybody has."""
 SLUG_LENGTH = 40
 MEGABYTE = 10**6
+DRAFT_SECONDS = 3600.0
+"""After so long nobody works on what is being unpacked."""
 WAIT_SECONDS = 60.0
 """How long an upload waits for the one before it to be tried."""
 
@@ -120,6 +122,7 @@ def upload(owner: User, name: str, file: IO[bytes], *, shared: bool = False) -> 
         TooManyAgents: above `UPLOADS_PER_USER`.
     """
     _check_room(owner)
+    _sweep()
     slug = _slug(name or "checkpoint")
     draft = _uploads() / f".{slug}.new"
     draft.mkdir(parents=True)
@@ -130,6 +133,13 @@ def upload(owner: User, name: str, file: IO[bytes], *, shared: bool = False) -> 
         raise Unusable(str(refused)) from refused
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def _sweep() -> None:
+    """Delete what uploads left behind whose process was killed."""
+    for draft in _uploads().glob(".*.new"):
+        if time() - draft.stat().st_mtime > DRAFT_SECONDS:
+            shutil.rmtree(draft, ignore_errors=True)
 
 
 def _inspected(draft: Path, file: IO[bytes]) -> dict[str, Any]:

@@ -47,6 +47,14 @@ class ApartAgent:
         self._path = path
         self._helper = _guarded if guarded else _helper
 
+    def load(self) -> None:
+        """Load the policy now, if it is not: the first question then takes no longer than others.
+
+        Raises:
+            EnvironmentFailure: as `act`.
+        """
+        self.act([])
+
     def act(self, requests: Sequence[Request]) -> list[Decision]:
         """As `Agent.act`.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 import io
 import json
+import os
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -139,6 +141,15 @@ def test_nobody_has_more_than_one_person_may_nor_too_large_ones(ada: User, setti
     with pytest.raises(TooManyAgents, match="You have uploaded 0 checkpoints"):
         operations.upload(ada, "one too many", archive())
     assert kept(tmp_path) == []
+
+
+def test_what_a_killed_upload_left_is_gone_with_the_next(ada: User, tmp_path: Path) -> None:
+    for name, age in ((".old.new", 7200), (".young.new", 60)):
+        (tmp_path / "uploads" / name).mkdir(parents=True)
+        os.utime(tmp_path / "uploads" / name, (time.time() - age,) * 2)
+    with pytest.raises(Unusable):
+        operations.upload(ada, "", io.BytesIO(b"nothing"))
+    assert kept(tmp_path) == [".young.new"]
 
 
 def test_it_is_private_until_it_is_shared(client: Client, ada: User) -> None:
