@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from gem.training.learner import Example, Learner, NotFinite, entropy_bonus, learning_rate
@@ -42,6 +44,13 @@ class Table(Policy):
     def values(self, hidden: Tensor) -> Tensor:
         assert self.value_head is not None
         return self.value_head(hidden).squeeze(-1)
+
+    def write(self, folder: Path) -> None:
+        save_file({"table": self.table.detach()}, folder / "table.safetensors")
+
+    def read(self, folder: Path) -> None:
+        with torch.no_grad():
+            self.table.copy_(load_file(folder / "table.safetensors")["table"])
 
 
 def spec_of(tiny: Any, **settings: Any) -> TrainingSpec:
