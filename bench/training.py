@@ -50,7 +50,8 @@ def recipes_spec(recipe: str, **changes: Any) -> TrainingSpec:
     """A recipe's specification with some fields changed."""
     from gem.training.spec import read_spec
 
-    return read_spec({**recipes.data(recipe), "sample_episodes": 0, "keep_checkpoints": 1, **changes})
+    quiet = {"sample_episodes": 0, "keep_checkpoints": 1, "checkpoint_seconds": 300}
+    return read_spec({**recipes.data(recipe), **quiet, **changes})
 
 
 def _last(folder: Path) -> Path:

@@ -26,7 +26,7 @@ from gem.training.player import TokenSequence
 from gem.training.policy import Policy
 from gem.training.processes import Processes
 from gem.training.sampler import microbatches
-from gem.training.spec import TrainingSpec
+from gem.training.spec import Schedule, TrainingSpec
 
 ORDER_KEY = 3
 """What the stream of chance is for that shuffles the batch."""
@@ -72,9 +72,17 @@ class Learned:
 def learning_rate(spec: TrainingSpec, update: int) -> float:
     """The learning rate of an update, the first being 0."""
     warm = min(1.0, (update + 1) / spec.warmup) if spec.warmup else 1.0
-    done = update / spec.updates
-    falling = {"constant": 1.0, "linear": 1 - done, "cosine": 0.5 * (1 + math.cos(math.pi * done))}[spec.schedule]
-    return spec.learning_rate * warm * falling
+    return spec.learning_rate * warm * _left(spec.schedule, update / spec.updates)
+
+
+def entropy_bonus(spec: TrainingSpec, update: int) -> float:
+    """What a nat of entropy is worth in an update, the first being 0."""
+    return spec.entropy_bonus * _left(spec.entropy_schedule, update / spec.updates)
+
+
+def _left(schedule: Schedule, done: float) -> float:
+    """The share of a setting that is left after the share `done` of a training."""
+    return {"constant": 1.0, "linear": 1 - done, "cosine": 0.5 * (1 + math.cos(math.pi * done))}[schedule]
 
 
 def examples(episodes: Sequence[PlayedEpisode], credit: Credit) -> list[Example]:
@@ -104,6 +112,7 @@ class Learner:
             self.parameters.values(), lr=spec.learning_rate, betas=BETAS, weight_decay=WEIGHT_DECAY
         )
         self.device = next(policy.parameters()).device
+        self._entropy_bonus = spec.entropy_bonus
 
     def learn(self, batch: Sequence[Example], update: int) -> Learned:
         """Make the optimizer steps of one update.
@@ -115,6 +124,7 @@ class Learner:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         sums = _Sums()
+        self._entropy_bonus = entropy_bonus(self.spec, update)
         for epoch in range(self.spec.epochs):
             order = list(range(len(batch)))
             shuffle(Mixer(self.spec.seed, ORDER_KEY, update, epoch, self.processes.rank), order)
@@ -155,7 +165,7 @@ class Learner:
         clip = self.spec.clip_range
         clipped_N = ratio_N.clamp(1 - clip, 1 + clip)
         policy_loss = -torch.minimum(ratio_N * advantage_N, clipped_N * advantage_N).sum()
-        loss = policy_loss - self.spec.entropy_bonus * entropy_N.sum()
+        loss = policy_loss - self._entropy_bonus * entropy_N.sum()
         if self.spec.kl_coefficient:
             away_N = self._away(view, logp_N)
             loss = loss + self.spec.kl_coefficient * away_N.sum()

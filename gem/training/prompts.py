@@ -75,8 +75,11 @@ class NanoPrompts:
         }
 
     def first(self, texts: Sequence[str]) -> list[list[int]]:
-        """As `Prompts.first`."""
-        return [[*encoded.ids, self.act] for encoded in self.tokenizer.encode_batch_fast(list(texts))]
+        """As `Prompts.first`; a text that many episodes share is taken apart once."""
+        different = list(dict.fromkeys(texts))
+        encoded = self.tokenizer.encode_batch_fast(different)
+        tokens = {text: [*one.ids, self.act] for text, one in zip(different, encoded, strict=True)}
+        return [tokens[text].copy() for text in texts]
 
     def later(self, texts: Sequence[str]) -> list[list[int]]:
         """As `Prompts.later`."""

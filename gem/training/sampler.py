@@ -62,7 +62,7 @@ def choose(logits_BV: Tensor, draws: Sequence[Source], temperature: float) -> tu
     if temperature == 0:
         tokens = logps_BV.argmax(-1, keepdim=True)
     else:
-        cumulative_BV = logps_BV.double().exp().cumsum(-1)
+        cumulative_BV = logps_BV.exp().cumsum(-1, dtype=torch.float64)
         heights = torch.tensor([draw.random() for draw in draws], dtype=torch.float64, device=logits_BV.device)
         heights = heights[:, None] * cumulative_BV[:, -1:]
         tokens = torch.searchsorted(cumulative_BV, heights, right=True).clamp_(max=logits_BV.shape[1] - 1)

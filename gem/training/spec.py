@@ -17,6 +17,9 @@ from gem.wrappers.wrapper_factory import wrap
 NANO_BASE = "nano-base"
 """The name of the policy that comes with the engine."""
 
+Schedule = Literal["constant", "linear", "cosine"]
+"""How a setting falls from the first update to the last: not at all, evenly to 0, or along half a cosine to 0."""
+
 
 class Stage(BaseModel):
     """One step of a curriculum: what is trained on until it is solved often enough."""
@@ -80,10 +83,11 @@ class TrainingSpec(BaseModel):
         default=False, description="Keep less for the backward pass and compute it anew: less memory, more time."
     )
     learning_rate: float = Field(default=1e-3, gt=0, le=1, description="The highest one of the schedule.")
-    schedule: Literal["constant", "linear", "cosine"] = Field(default="constant", description="Of the learning rate.")
+    schedule: Schedule = Field(default="constant", description="Of the learning rate.")
     warmup: int = Field(default=5, ge=0, le=100_000, description="Updates over which the learning rate rises.")
     clip_range: float = Field(default=0.2, gt=0, le=10, description="How far the probability ratio may move.")
-    entropy_bonus: float = Field(default=0.0, ge=0, le=10, description="Reward for staying undecided.")
+    entropy_bonus: float = Field(default=0.0, ge=0, le=10, description="Reward for staying undecided, at the start.")
+    entropy_schedule: Schedule = Field(default="constant", description="Of the entropy bonus.")
     kl_coefficient: float = Field(default=0.0, ge=0, le=100, description="Penalty for leaving the first policy.")
     gradient_clip: float = Field(default=1.0, ge=0, le=1e6, description="Longest gradient; 0 does not limit it.")
     token_divisor: float = Field(default=1.0, gt=0, le=1e6, description="A response's token losses, summed, over this.")

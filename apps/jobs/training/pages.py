@@ -83,7 +83,8 @@ def facts(spec: TrainingSpec) -> list[tuple[str, str]]:
         ("Learning rate", f"{spec.learning_rate:g}{falling}"),
     ]
     if spec.entropy_bonus:
-        told.append(("Entropy bonus", f"{spec.entropy_bonus:g}"))
+        falling = "" if spec.entropy_schedule == "constant" else f", {spec.entropy_schedule}"
+        told.append(("Entropy bonus", f"{spec.entropy_bonus:g}{falling}"))
     if spec.kl_coefficient:
         told.append(("KL penalty", f"{spec.kl_coefficient:g}"))
     return [*told, ("Seed", str(spec.seed))]

@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from gem.training.learner import Example, Learner, NotFinite, learning_rate
+from gem.training.learner import Example, Learner, NotFinite, entropy_bonus, learning_rate
 from gem.training.player import TokenSequence, Written
 from gem.training.policy import Policy
 from gem.training.processes import Processes
@@ -42,6 +44,13 @@ class Table(Policy):
     def values(self, hidden: Tensor) -> Tensor:
         assert self.value_head is not None
         return self.value_head(hidden).squeeze(-1)
+
+    def write(self, folder: Path) -> None:
+        save_file({"table": self.table.detach()}, folder / "table.safetensors")
+
+    def read(self, folder: Path) -> None:
+        with torch.no_grad():
+            self.table.copy_(load_file(folder / "table.safetensors")["table"])
 
 
 def spec_of(tiny: Any, **settings: Any) -> TrainingSpec:
@@ -201,3 +210,25 @@ def test_learning_rates_rise_and_fall_as_the_schedule_says(tiny: Any) -> None:
     assert rates(warmup=2) == [0.5, 1, 1, 1]
     assert rates(schedule="linear") == [1, 0.75, 0.5, 0.25]
     assert rates(schedule="cosine") == pytest.approx([1, 0.5 + 0.5**1.5, 0.5, 0.5 - 0.5**1.5])
+
+
+def test_the_entropy_bonus_falls_as_its_own_schedule_says(tiny: Any) -> None:
+    def bonuses(**settings: Any) -> list[float]:
+        spec = spec_of(tiny, **{"updates": 4, "entropy_bonus": 0.2, "warmup": 2, **settings})
+        return [entropy_bonus(spec, update) for update in range(4)]
+
+    assert bonuses(schedule="linear") == [0.2, 0.2, 0.2, 0.2]
+    assert bonuses(entropy_schedule="linear") == pytest.approx([0.2, 0.15, 0.1, 0.05])
+
+
+def test_a_bonus_that_has_fallen_to_half_pulls_half_as_hard(tiny: Any) -> None:
+    def pull(update: int) -> Tensor:
+        policy = Table(tiny)
+        spec = spec_of(tiny, updates=2, entropy_bonus=0.3, entropy_schedule="linear")
+        learner = Learner(spec, policy, Processes())
+        learner.learn([example(policy, [0.0, 0.0])], update)
+        assert policy.table.grad is not None
+        return policy.table.grad
+
+    assert float(pull(0).abs().max()) > 0
+    assert torch.allclose(pull(1), pull(0) / 2)
