@@ -21,12 +21,14 @@ from apps.htmx import wants_part
 from apps.play import duels, limits, shows
 from apps.play.answers import form_again
 from apps.play.forms import MYSELF, PACES, DuelForm
-from apps.play.pairs import record
+from apps.play.pairs import record_of
 from apps.play.sides import Sides, at_turn, sides, sides_of
 from apps.play.views import VERBS as SHOW_VERBS
 from apps.play.views import steering
 from gem.agents import has_expert
 
+OPENING = "game:Sokoban-v0-easy"
+"""What the form offers first: two boards of it tell at a glance who is ahead."""
 STEPS = {"lock-step": True, "free": False}
 """Whether the agents wait for one another at every turn, by the name of the button."""
 STEP_LABELS = [("lock-step", "Lock step"), ("free", "Free")]
@@ -155,7 +157,7 @@ def _context(request: HttpRequest, shown: Sides) -> dict[str, Any]:
         "turn": turn,
         "at": shown.last if turn is None else turn,
         "chunk_size": CHUNK,
-        "pair": record(*shown.all) if len(shown.all) == 2 else None,
+        "pair": record_of(shown),
         "page_url": request.build_absolute_uri(request.path),
     }
 
@@ -181,9 +183,8 @@ def _initial(request: HttpRequest) -> dict[str, str]:
     like = Episode.objects.filter(pk=initial.get("like", ""), seat_count=1).first()
     if like is not None:
         initial |= {"env_id": like.env_id, "seed": str(like.seed)}
-    expert = not initial.get("env_id") or has_expert(initial["env_id"])
-    standard = ("expert", "random") if expert else (MYSELF, "random")
-    return {"first": standard[0], "second": standard[1], **initial}
+    env_id = initial.get("env_id", OPENING)
+    return {"env_id": env_id, "first": "expert" if has_expert(env_id) else MYSELF, "second": "random", **initial}
 
 
 def _start(form: DuelForm) -> duels.Start:

@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from apps.agents.models import Agent
 from apps.episodes.models import Episode, Seat
-from apps.play.sides import Side
+from apps.play.sides import Side, Sides
 from gem.evaluate import Interval, paired_difference
 
 SEEDS_AT_MOST = 20_000
@@ -62,6 +62,11 @@ def record(first: Side, second: Side) -> Record | None:
         only_second=counts[False, True],
         neither=counts[False, False],
     )
+
+
+def record_of(found: Sides) -> Record | None:
+    """The same of a duel; None where there are more than two."""
+    return record(*found.all) if len(found.all) == 2 else None
 
 
 def _who(side: Side) -> tuple[int, int | None, str]:

@@ -9,6 +9,7 @@ from apps.episodes.models import Batch, Episode
 from apps.episodes.seen import own_seat, public_viewpoint
 from apps.episodes.snapshot import Snapshot, snapshot
 from apps.live.topics import Event
+from apps.play.pairs import record_of
 from apps.play.sides import Sides, sides_of
 
 WATCH, SEAT, HOME, SLOT = "watch", "seat-", "home", "slot-"
@@ -108,6 +109,8 @@ class DuelTopic:
         found = sides_of(duel, [self._snapshot(episode) for episode in episodes])
         own = int(audience.removeprefix(SLOT)) if audience.startswith(SLOT) else None
         context = {"duel": duel, "sides": found, "own": own, "swap": True, "announce": _told(found)}
+        if found.over:
+            context["pair"] = record_of(found)
         return [Event(duel.seq, render_to_string("play/duel_event.html", context))]
 
     def _snapshot(self, episode: Episode) -> Snapshot:
