@@ -104,7 +104,7 @@ TABLE: dict[str, Address] = {
     "play:duel": Address("200", names=("duel",)),
     "play:duel_add": Address("403 403 302 302", names=("duel",), post=True, sent={"agent": "random"}),
     "play:duel_control": Address("403 403 302 302", names=("duel", "pause"), post=True),
-    "play:side_by_side": Address("404", names=("episode", "show")),
+    "play:side_by_side": Address("200", names=("episode", "show")),
     "jobs:list": Address("200"),
     "jobs:recent": Address("200"),
     "jobs:submit": Address("302 422 422 422", post=True),
