@@ -247,6 +247,11 @@ class Episode(models.Model):
             return self.Outcome.WON
         return self.Outcome.LIMIT if self.truncated else self.Outcome.LOST
 
+    @property
+    def in_duel(self) -> bool:
+        """Whether it is shown side by side with others of its seed."""
+        return self.batch is not None and self.batch.is_duel
+
     def identity(self) -> dict[str, Any]:
         """What, together with the actions, the episode follows from (`gem.replay`)."""
         return {

@@ -199,9 +199,7 @@ class Snapshot:
     @property
     def helps(self) -> bool:
         """Whether the expert may be asked by whoever sees this: not where it would help against somebody else."""
-        batch = self.episode.batch
-        alone = batch is None or not batch.is_duel
-        return alone and self.expert and self.viewpoint != SPECTATOR and self.among_agents
+        return not self.episode.in_duel and self.expert and self.viewpoint != SPECTATOR and self.among_agents
 
     def since(self, seq: int) -> list[Turn]:
         """The turns played after the episode had reached `seq`, the newest first."""
