@@ -62,6 +62,24 @@ def wilson(successes: int, n: int) -> Interval:
     return Interval(share, max(0.0, centre - half), min(1.0, centre + half))
 
 
+def paired_difference(first_only: int, second_only: int, n: int) -> Interval:
+    """How much more often the first of two agents succeeds on the same `n` seeds, with its 95 % interval, from -1 to 1.
+
+    `first_only` and `second_only` count the seeds on which one of them alone succeeds. The interval adds half a seed
+    to each of the four counts (A. Agresti and Y. Min, Simple improved confidence intervals for comparing matched
+    proportions, 2005), so that it has a width even where all seeds agree.
+
+    Raises:
+        InvalidArgument: if there are no seeds, or more successes than seeds.
+    """
+    if n < 1 or first_only + second_only > n:
+        raise InvalidArgument(f"{first_only} and {second_only} seeds do not fit into {n}.")
+    first, second, seeds = first_only + 0.5, second_only + 0.5, n + 2
+    centre = (first - second) / seeds
+    half = Z95 * math.sqrt(first + second - (first - second) ** 2 / seeds) / seeds
+    return Interval((first_only - second_only) / n, max(-1.0, centre - half), min(1.0, centre + half))
+
+
 def pool(intervals: Sequence[Interval]) -> Interval:
     """The mean over environments, each counting alike.
 

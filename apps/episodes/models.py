@@ -43,13 +43,21 @@ class Batch(models.Model):
         JOB = "job"
         SHOWCASE = "showcase"
         EXAMPLE = "example"
+        DUEL = "duel"
 
     id = models.CharField(primary_key=True, max_length=ID_LENGTH, default=make_id, editable=False)
     kind = models.CharField(max_length=12, choices=Kind.choices)
+    seq = models.PositiveIntegerField(default=0, db_default=0)
+    """Of a duel: counts every change of any of its episodes, inside the transaction that makes the change."""
     created = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
         return f"{self.kind} {self.id}"
+
+    @property
+    def is_duel(self) -> bool:
+        """Whether its episodes are shown side by side."""
+        return self.kind == self.Kind.DUEL
 
 
 class EpisodeQuerySet(models.QuerySet["Episode"]):
@@ -238,6 +246,11 @@ class Episode(models.Model):
         if self.success:
             return self.Outcome.WON
         return self.Outcome.LIMIT if self.truncated else self.Outcome.LOST
+
+    @property
+    def in_duel(self) -> bool:
+        """Whether it is shown side by side with others of its seed."""
+        return self.batch is not None and self.batch.is_duel
 
     def identity(self) -> dict[str, Any]:
         """What, together with the actions, the episode follows from (`gem.replay`)."""

@@ -61,6 +61,7 @@ def begin(
     wrappers: Sequence[Mapping[str, Any]] | None = None,
     listed: bool = True,
     batch: Batch | None = None,
+    slot: int | None = None,
 ) -> Episode:
     """Reset the environment and record the episode that begins; without a seed, one is drawn.
 
@@ -74,6 +75,7 @@ def begin(
     drawn = secrets.randbelow(DRAWN_SEEDS if env.seats == 1 else SECRET_SEEDS)
     episode = Episode(
         batch=batch,
+        slot=slot,
         env_id=spec.id,
         env_version=spec.version,
         env_kwargs=dict(env_kwargs or {}),
@@ -259,7 +261,7 @@ def record_turn(
         episode.state = _cached(env)
         episode.acting = env.to_act[0]
     episode.save(update_fields=CHANGED_BY_A_TURN)
-    publish(f"episode:{episode.id}", episode.seq)
+    tell(episode)
     return turn
 
 
@@ -301,11 +303,22 @@ def fail(episode: Episode, sentence: str, *, by: Episode.FailedBy = Episode.Fail
     return _stop(episode, Episode.Status.FAILED, shortened(storable(sentence), 2000), by)
 
 
+def tell(episode: Episode) -> None:
+    """Tell every page that shows the episode, or the duel it is part of, that it has changed.
+
+    Whoever holds the rows of several episodes of a duel has locked all of them before this, which locks the duel's.
+    """
+    publish(f"episode:{episode.id}", episode.seq)
+    duel = Batch.objects.filter(pk=episode.batch_id, kind=Batch.Kind.DUEL)
+    if episode.batch_id is not None and duel.update(seq=F("seq") + 1):
+        publish(f"duel:{episode.batch_id}", duel.values_list("seq", flat=True).get())
+
+
 def touch(episode: Episode) -> Episode:
     """Tell every page that something about the episode besides its turns has changed; its row is locked."""
     episode.seq += 1
     episode.save(update_fields=["seq"])
-    publish(f"episode:{episode.id}", episode.seq)
+    tell(episode)
     return episode
 
 
@@ -370,7 +383,7 @@ def _stop(episode: Episode, status: Episode.Status, failure: str, failed_by: str
     locked.seq += 1
     _end(locked, status)
     locked.save(update_fields=["status", "failure", "failed_by", "seq", "ended", "state"])
-    publish(f"episode:{locked.id}", locked.seq)
+    tell(locked)
     return locked
 
 

@@ -198,8 +198,8 @@ class Snapshot:
 
     @property
     def helps(self) -> bool:
-        """Whether the expert may be asked by whoever sees this: not where it would help against a person."""
-        return self.expert and self.viewpoint != SPECTATOR and self.among_agents
+        """Whether the expert may be asked by whoever sees this: not where it would help against somebody else."""
+        return not self.episode.in_duel and self.expert and self.viewpoint != SPECTATOR and self.among_agents
 
     def since(self, seq: int) -> list[Turn]:
         """The turns played after the episode had reached `seq`, the newest first."""

@@ -42,7 +42,7 @@ def seen_from(request: HttpRequest, found: Episode) -> int:
 
 def find(episode_id: str) -> Episode:
     """The episode, or a page that says there is none."""
-    found = Episode.objects.filter(pk=episode_id).select_related("parent").first()
+    found = Episode.objects.filter(pk=episode_id).select_related("parent", "batch").first()
     if found is None:
         raise Http404(f"There is no episode {episode_id}. The address may have a slip in it, or it was deleted.")
     return found

@@ -24,7 +24,9 @@ from apps.episodes import operations, past
 from apps.episodes.models import Episode, Seat, Turn
 from apps.episodes.text import storable
 from apps.leases import lease_end, leased_to, unleased
+from apps.live import wake
 from apps.play.models import Show
+from apps.play.shows import HOSTS
 from gem.agents import Decision, Exchange
 from gem.core import Step
 from gem.seats import perceived
@@ -34,6 +36,8 @@ logger = logging.getLogger(__name__)
 REMEMBERING = {Agent.Kind.ENDPOINT, Agent.Kind.CHECKPOINT}
 """Kinds of agents that read the whole episode again when they go on with it in another process."""
 
+AHEAD_SECONDS = 1.0
+"""After that it is asked again whether the others of a duel have caught up; mostly their turns wake the hosts first."""
 EARLY_SECONDS = 0.02
 """A turn that comes so little before its time is on time."""
 
@@ -154,6 +158,8 @@ def is_due(episode_id: str, token: UUID) -> bool | float:
     show, wait = _own(episode_id, token)
     if show.paused and not show.turns_due:
         return False
+    if wait <= EARLY_SECONDS and awaited(show.episode, show):
+        return AHEAD_SECONDS
     return wait if wait > EARLY_SECONDS else True
 
 
@@ -177,6 +183,8 @@ def take_turn(
         return None
     if answer is None and wait > EARLY_SECONDS:
         return wait
+    if answer is None and awaited(episode, show):
+        return AHEAD_SECONDS
     turn = operations.record_turn(episode, env, decision.action, extra_info=decision.kept, answer=answer)
     turn = operations.play_held(episode, env) or turn
     Show.objects.filter(pk=episode_id).update(
@@ -185,7 +193,21 @@ def take_turn(
         next_turn_at=Greatest(F("next_turn_at") + timedelta(seconds=show.pace), Now()),
         **({"lease_token": None, "lease_until": None} if episode.over else {}),
     )
+    if show.lock_step:
+        wake(HOSTS, episode_id)  # the others may have waited for this turn
     return Taken(turn, episode.over, max(wait + show.pace, 0.0))
+
+
+def awaited(episode: Episode, show: Show) -> list[Episode]:
+    """The episodes of its duel that a show in lock step waits for: those with fewer turns.
+
+    A person begins every turn: who plays beside an agent must not read the turn off its board.
+    """
+    if not show.lock_step or episode.batch_id is None:
+        return []
+    others = Episode.objects.running().filter(batch=episode.batch_id).exclude(pk=episode.pk)
+    people = Q(seats__agent__kind=Agent.Kind.HUMAN, turn_count=episode.turn_count)
+    return list(others.filter(people | Q(turn_count__lt=episode.turn_count)).order_by("slot").distinct())
 
 
 @transaction.atomic

@@ -21,6 +21,8 @@ class Show(models.Model):
     paused = models.BooleanField(default=False)
     turns_due = models.PositiveIntegerField(default=0)
     """Turns to take although it is paused: "one turn" was pressed so often."""
+    lock_step = models.BooleanField(default=False, db_default=False)
+    """In a duel: it takes no turn before the others that are still played have taken as many."""
     trouble = models.TextField(blank=True, default="", db_default="")
     """Why it pauses by itself: the agent gave no answer. Resuming asks again."""
     next_turn_at = models.DateTimeField(null=True, blank=True)

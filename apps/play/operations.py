@@ -186,6 +186,8 @@ def undo(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
     seats = list(episode.seats.select_related("agent", "user").order_by("number"))
     if any(seat.agent.kind == Agent.Kind.HUMAN for seat in seats if seat.number != own.number):
         raise Refusal("A turn that another person has seen cannot be taken back. Against an agent it can.")
+    if episode.in_duel:
+        raise Refusal("In a duel no turn is taken back: the others play the same seed, turn by turn.")
     pending.refuse_while_underway(episode)
     last = episode.turns.filter(seat=own.number).order_by("-number").values_list("number", flat=True).first()
     if last is None:

@@ -67,7 +67,10 @@ def start(
     showcase: bool = False,
     env_kwargs: Mapping[str, Any] | None = None,
     wrappers: Sequence[Mapping[str, Any]] = (),
+    listed: bool = True,
     batch: Batch | None = None,
+    slot: int | None = None,
+    lock_step: bool = False,
 ) -> Episode:
     """Begin an episode that `agent` plays live, one turn every `pace` seconds.
 
@@ -89,12 +92,13 @@ def start(
             seats=seats,
             env_kwargs=env_kwargs,
             wrappers=wrappers,
-            listed=not showcase,
+            listed=listed and not showcase,
             batch=batch,
+            slot=slot,
         )
     except EnvironmentFailure as failure:
         raise Refusal(str(failure)) from failure
-    _show(episode, pace, user, visitor, showcase=showcase)
+    _show(episode, pace, user, visitor, showcase=showcase, lock_step=lock_step)
     return episode
 
 
@@ -121,11 +125,11 @@ def go_on(
     return branch
 
 
-def _show(episode: Episode, pace: float, user: User | None, visitor: str, *, showcase: bool = False) -> None:
+def _show(episode: Episode, pace: float, user: User | None, visitor: str, **kind: bool) -> None:
     Show.objects.create(
         episode=episode,
         pace=pace,
-        showcase=showcase,
+        **kind,
         started_by=user,
         visitor=visitor,
         next_turn_at=Now() + timedelta(seconds=pace),
@@ -143,8 +147,8 @@ def accompany(episode: Episode) -> None:
 def answer(episode: Episode) -> None:
     """After a person's turn: let the agent that acts now act soon."""
     soon = Now() + timedelta(seconds=ANSWER_SECONDS)
-    if Show.objects.filter(episode=episode).update(next_turn_at=soon):
-        wake(HOSTS, episode.id)
+    if Show.objects.filter(episode=episode).update(next_turn_at=soon) or episode.batch_id is not None:
+        wake(HOSTS, episode.id)  # in a duel an agent beside the person may have waited for this turn
 
 
 def stand_in(env_id: str, agent: Agent) -> Agent:

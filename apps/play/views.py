@@ -11,6 +11,7 @@ from typing import Any
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
@@ -29,9 +30,10 @@ from apps.episodes.text import MAX_ACTION_BYTES
 from apps.episodes.views import find, play_page
 from apps.htmx import wants_part
 from apps.live import presence
-from apps.play import invitations, limits, operations, showcase, shows
+from apps.play import duels, invitations, limits, operations, showcase, shows
 from apps.play.answers import form_again, fragments, go_to, refused
 from apps.play.forms import PACES, NewForm, WatchForm, who_plays
+from apps.play.sides import sides_of
 from gem.agents import Decision, Request, make_agent
 
 View = Callable[..., HttpResponse]
@@ -40,6 +42,7 @@ MAX_BODY_BYTES = 3 * MAX_ACTION_BYTES + 4096
 """A form with the longest action: in its encoding a byte takes up to three."""
 LOBBY_RUNNING = 12
 LOBBY_ENDED = 12
+LOBBY_DUELS = 6
 LOBBY_AGE = timedelta(days=1)
 """An episode that was begun longer ago has been left by its player, most likely."""
 
@@ -144,6 +147,7 @@ def lobby(request: HttpRequest) -> HttpResponse:
         "showcase": None if running else showcase.present(),
         "ended": list(listed.ended().filter(of_people_or_shown).order_by("-created")[:LOBBY_ENDED]),
         "form": WatchForm(request.user, initial={"agent": "expert"}),
+        "duels": [sides_of(duel) for duel in duels.under_way(LOBBY_DUELS)],
     }
     return render(request, "play/lobby.html", context)
 
@@ -310,6 +314,7 @@ def controls(request: HttpRequest, episode_id: str) -> HttpResponse:
     episode = find(episode_id)
     may = shows.may_control(episode, request.user, visitors.known(request))
     context = {"episode": episode, "shot": public_snapshot(episode), "may_control": may, "paces": PACES}
+    context["steer"] = steering("play:control", episode.id)
     page = "play/controls.html" if wants_part(request) else "play/watch.html"
     return render(request, page, context)
 
@@ -324,7 +329,7 @@ def control(request: HttpRequest, episode_id: str, verb: str) -> HttpResponse:
         may = shows.may_ask_again if verb == "resume" else shows.may_control
         if not may(episode, request.user, visitors.known(request)):
             return HttpResponse("Only who started this episode can steer it.", status=403)
-        VERBS[verb](episode_id, request)
+        VERBS[verb](request)(episode_id)
     except Refusal as refusal:
         return refused(request, episode, refusal, after=None)
     if wants_part(request):
@@ -332,21 +337,31 @@ def control(request: HttpRequest, episode_id: str, verb: str) -> HttpResponse:
     return redirect(episode)
 
 
-def _set_pace(episode_id: str, request: HttpRequest) -> None:
+def steering(name: str, key: str) -> str:
+    """Where the buttons that steer what `key` names are sent; the verb and a slash follow."""
+    return reverse(name, args=[key, "pause"]).removesuffix("pause/")
+
+
+def pace_of(request: HttpRequest) -> float:
+    """The pace that a form sends, in seconds for a turn.
+
+    Raises:
+        Refusal: it is no number.
+    """
     try:
-        seconds = float(request.POST.get("pace", ""))
+        return float(request.POST.get("pace", ""))
     except ValueError:
         raise Refusal("A pace is a number of seconds, for example 0.5.") from None
-    shows.set_pace(episode_id, seconds)
 
 
-VERBS: dict[str, Callable[[str, HttpRequest], None]] = {
-    "pause": lambda episode_id, _: shows.pause(episode_id),
-    "resume": lambda episode_id, _: shows.resume(episode_id),
-    "one-turn": lambda episode_id, _: shows.one_turn(episode_id),
-    "stop": lambda episode_id, _: shows.stop(episode_id),
-    "pace": _set_pace,
+VERBS: dict[str, Callable[[HttpRequest], Callable[[str], None]]] = {
+    "pause": lambda _: shows.pause,
+    "resume": lambda _: shows.resume,
+    "one-turn": lambda _: shows.one_turn,
+    "stop": lambda _: shows.stop,
+    "pace": lambda request: functools.partial(shows.set_pace, seconds=pace_of(request)),
 }
+"""What a button does to a show: the operation, ready for the episode's id."""
 
 
 # ---------------------------------------------------------------- what they share

@@ -27,6 +27,6 @@ def section(request: HttpRequest) -> str:
         return ""
     if match.app_name == "site":
         return {"home": "home", "docs": "docs", "doc": "docs"}.get(match.url_name, "")
-    if match.app_name == "play" and match.url_name.startswith(("watch", "lobby")):
+    if match.app_name == "play" and match.url_name.startswith(("watch", "lobby", "duel", "side_by_side")):
         return "watch"
     return SECTIONS.get(match.app_name, "")

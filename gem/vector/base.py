@@ -11,7 +11,37 @@ from typing import Self
 from gem.core import Info, State, Step
 from gem.errors import InvalidArgument
 
-VectorStep = tuple[list[str], list[float], list[bool], list[bool], list[Info]]
+
+class Flags(list[bool]):
+    """Yes or no for each slot: a list that is combined slot by slot, as scripts do with arrays.
+
+    `terminated | truncated`, `terminated & mask` and `~done` give flags again; the other side may be any sequence of
+    the same length, an array of NumPy's too.
+    """
+
+    def __or__(self, other: Sequence[bool]) -> Flags:
+        return Flags(bool(own or its) for own, its in zip(self, other, strict=True))
+
+    __ror__ = __or__
+
+    def __and__(self, other: Sequence[bool]) -> Flags:
+        return Flags(bool(own and its) for own, its in zip(self, other, strict=True))
+
+    __rand__ = __and__
+
+    def __invert__(self) -> Flags:
+        return Flags(not own for own in self)
+
+    def any(self) -> bool:
+        """Whether one of them is true."""
+        return any(self)
+
+    def all(self) -> bool:
+        """Whether all of them are true."""
+        return all(self)
+
+
+VectorStep = tuple[list[str], list[float], Flags, Flags, list[Info]]
 Actions = Sequence[str | None] | Mapping[int, str]
 """One action for each slot (None leaves a slot as it is), or some slots' actions by index."""
 
@@ -91,19 +121,22 @@ class VectorEnv(ABC):
         """Take a turn in every slot: lists of observations, rewards, terminated, truncated, infos.
 
         Args:
-            actions: one for each slot, or a dictionary from slot to action. Slots without an action (or with
-                None) stay as they are and give "", 0, False, False, {}.
+            actions: one for each slot; a slot with None stays as it is and gives "", 0, False, False, {}. Or a
+                dictionary from slot to action: only these slots take a turn, and the lists have theirs alone, in
+                the dictionary's order.
 
         Raises:
             InvalidArgument: if there are not as many actions as slots, or an index is none of a slot's.
             EpisodeOver: before `reset`, or after the end of an episode when autoreset is disabled.
         """
         steps = self.step_each(actions)
+        if isinstance(actions, Mapping):
+            steps = [steps[slot] for slot in actions]
         return (
             [step[0] for step in steps],
             [step[1] for step in steps],
-            [step[2] for step in steps],
-            [step[3] for step in steps],
+            Flags(step[2] for step in steps),
+            Flags(step[3] for step in steps),
             [step[4] for step in steps],
         )
 

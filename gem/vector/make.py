@@ -17,7 +17,7 @@ Backend = Literal["sync", "threads", "processes"]
 
 
 def make_vec(
-    env_ids: Sequence[str],
+    env_ids: str | Sequence[str],
     wrappers: Sequence[Callable[[Env], Env]] | None = None,
     vec_kwargs: Sequence[Mapping[str, Any]] | None = None,
     async_mode: bool | Backend = False,
@@ -25,7 +25,7 @@ def make_vec(
     autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
     **kwargs: Any,
 ) -> VectorEnv:
-    """Environments stepped together, one for each of `env_ids`; they may differ.
+    """Environments stepped together, one for each of `env_ids` (a single id is a vector of one); they may differ.
 
     Args:
         wrappers: applied to each environment, innermost first (see `gem.wrappers.get_wrapper_fns`).
@@ -41,7 +41,9 @@ def make_vec(
         UnknownEnvironment: if an id is not registered.
         InvalidArgument: if there are no ids, `vec_kwargs` has another length, or an argument is unknown.
     """
-    if isinstance(env_ids, str) or not env_ids:
+    if isinstance(env_ids, str):
+        env_ids = [env_ids]
+    if not env_ids:
         raise InvalidArgument('make_vec takes a list with one id for each environment: ["game:..."] * 8.')
     if vec_kwargs is not None and len(vec_kwargs) != len(env_ids):
         raise InvalidArgument(f"{len(env_ids)} environments need as many vec_kwargs, not {len(vec_kwargs)}.")

@@ -24,6 +24,8 @@ class ChatTokenizer(Protocol):
 def as_message(text: str, info: Info) -> str:
     """A message to an agent: `text` with what `info` puts before it (`prefix`) and after it (`suffix`)."""
     parts = (info.get("prefix", ""), text, info.get("suffix", ""))
+    if not parts[0] and not parts[2]:
+        return text
     return "\n".join(str(part).rstrip("\n") for part in parts if part)
 
 

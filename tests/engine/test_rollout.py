@@ -204,7 +204,7 @@ def test_a_vector_reports_a_failing_environment_in_its_slot(fragile: str) -> Non
 
 
 def test_a_vector_needs_as_many_of_everything_as_environments() -> None:
-    for wrong in (lambda: make_vec([]), lambda: make_vec(HARD), lambda: make_vec([HARD], vec_kwargs=[{}, {}])):
+    for wrong in (lambda: make_vec([]), lambda: make_vec([HARD], vec_kwargs=[{}, {}])):
         with pytest.raises(InvalidArgument):
             wrong()
     vector = SyncVectorEnv([lambda: gem.make(HARD)])

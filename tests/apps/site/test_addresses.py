@@ -18,8 +18,8 @@ from apps.agents import operations as agents
 from apps.agents.models import Agent
 from apps.jobs import operations as jobs
 from apps.jobs.training import operations as trainings
+from apps.play import duels, shows
 from apps.play import operations as play
-from apps.play import shows
 from gem.agents.endpoint import EndpointSpec
 from gem.specs import EvaluationSpec
 from gem.training.spec import read_spec
@@ -98,6 +98,13 @@ TABLE: dict[str, Address] = {
     "play:finish": Address("302", names=("episode",), post=True),
     "play:controls": Address("200", names=("show",)),
     "play:control": Address("403 403 302 302", names=("show", "pause"), post=True),
+    "play:duel_new": Address(
+        "302", post=True, sent={"env_id": ENV_ID, "first": "expert", "second": "random", "pace": "1"}
+    ),
+    "play:duel": Address("200", names=("duel",)),
+    "play:duel_add": Address("403 403 302 302", names=("duel",), post=True, sent={"agent": "random"}),
+    "play:duel_control": Address("403 403 302 302", names=("duel", "pause"), post=True),
+    "play:side_by_side": Address("200", names=("episode", "show")),
     "jobs:list": Address("200"),
     "jobs:recent": Address("200"),
     "jobs:submit": Address("302 422 422 422", post=True),
@@ -141,6 +148,8 @@ def objects(people: dict[str, User | None]) -> dict[str, Any]:
     episode = play.begin(ENV_ID, seed=1, listed=False, user=owner, visitor="")
     play.take_turn(episode.id, "\\boxed{1}", expected_seq=0, user=owner, visitor="")
     show = shows.start(ENV_ID, Agent.objects.get(slug="random"), seed=1, user=owner)
+    agents_of_duel = [Agent.objects.get(slug=slug) for slug in ("expert", "random")]
+    duel = duels.start(duels.Start(ENV_ID, 1), agents_of_duel, user=owner, visitor="")
     job = jobs.submit(owner, EvaluationSpec(agent="random", env_ids=(ENV_ID,), episodes_per_env=2))
     agent = agents.create(owner, "mine", EndpointSpec(url="http://127.0.0.1:1/v1", model="m"))
     training = trainings.submit(owner, read_spec({"env_id": ENV_ID}))
@@ -149,6 +158,7 @@ def objects(people: dict[str, User | None]) -> dict[str, Any]:
         "training": training.id,
         "episode": episode.id,
         "show": show.id,
+        "duel": duel.id,
         "job": job.id,
         "document": "glossary",
         "token": "forged",

@@ -255,6 +255,21 @@ def test_digits_and_spaces_of_any_script_are_read(env_id: str, hidden: Hidden, a
     assert env.get_state()["turn"] == 1
 
 
+@pytest.mark.parametrize(
+    ("env_id", "hidden", "action"),
+    [
+        ("Game2048-v0-easy", DOUBLES, "\\boxed{r\u0131ght}"),
+        ("Sokoban-v0-easy", ROOM, "\\boxed{r\u0131ght}"),
+        ("Hangman-v0-hard", GALLOWS, "\\boxed{\u017fa}"),
+    ],
+)
+def test_letters_that_only_look_alike_are_no_action(env_id: str, hidden: Hidden, action: str) -> None:
+    env = gem.make(f"game:{env_id}")
+    env.set_state(to_state(f"game:{env_id}", hidden))
+    _, reward, terminated, _, info = env.step(action)
+    assert (reward, terminated, info["error"]) == (MALFORMED, True, "format")
+
+
 def test_a_word_pays_once_from_whichever_end_it_is_marked() -> None:
     env = gem.make("game:WordSearch-v0-easy")
     env.set_state(to_state("game:WordSearch-v0-easy", LETTERS))

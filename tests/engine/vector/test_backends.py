@@ -17,7 +17,7 @@ from gem.core import Step
 from gem.draw import Mixer
 from gem.envs.games.guess_the_number import GuessTheNumber
 from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument
-from gem.vector import AutoresetMode, ShardVectorEnv, SyncVectorEnv, ThreadVectorEnv, VectorEnv
+from gem.vector import AutoresetMode, Flags, ShardVectorEnv, SyncVectorEnv, ThreadVectorEnv, VectorEnv
 from gem.wrappers import get_wrapper_fns
 
 BACKENDS = ["sync", "threads", "processes"]
@@ -97,17 +97,62 @@ def test_a_vector_goes_on_from_its_states(backend: str) -> None:
 
 
 def test_actions_by_slot_leave_the_others_alone(vector: VectorEnv) -> None:
+    vector.reset(seed=4)
+    before = vector.get_states()
+    named = vector.step({3: "\\boxed{3}", 0: "\\boxed{5}"})
+    after = vector.get_states()
+    assert [i for i in range(len(IDS)) if before[i] != after[i]] == [0, 3]
+    vector.set_states(before)
+    listed = vector.step(["\\boxed{5}", None, None, "\\boxed{3}"] + [None] * (len(IDS) - 4))
+    assert named == tuple([part[3], part[0]] for part in listed)
+
+
+def test_no_action_leaves_a_slot_alone(vector: VectorEnv) -> None:
     vector.reset()
     before = vector.get_states()
-    observations, rewards, terminated, truncated, infos = vector.step({2: "\\boxed{5}"})
-    after = vector.get_states()
-    assert [i for i in range(len(IDS)) if before[i] != after[i]] == [2]
-    assert observations[0] == ""
-    assert infos[0] == {}
-    assert not terminated[0]
-    assert not truncated[0]
-    assert rewards[0] == 0
-    assert observations[2]
+    actions = [None] * len(IDS)
+    step = vector.step(actions)
+    assert vector.get_states() == before
+    assert step == ([""] * len(IDS), [0.0] * len(IDS), [False] * len(IDS), [False] * len(IDS), [{}] * len(IDS))
+
+
+def test_the_loop_of_gems_scripts_finishes_every_episode() -> None:
+    vector = gem.make_vec(["game:GuessTheNumber-v0-hard"] * 5, seed=3, autoreset_mode="SameStep")
+    vector.reset()
+    played, done = [0] * 5, [False] * 5
+    while not all(done):
+        open_slots = [slot for slot, over in enumerate(done) if not over]
+        _, rewards, terminated, truncated, _ = vector.step({slot: _action(played[slot], slot) for slot in open_slots})
+        now = terminated | truncated | [False] * len(open_slots)
+        assert len(rewards) == len(open_slots)
+        for place, slot in enumerate(open_slots):
+            played[slot] += 1
+            done[slot] = now[place]
+    assert all(1 <= turns <= 7 for turns in played)
+
+
+def test_flags_are_combined_slot_by_slot() -> None:
+    some, others = Flags([True, False, False]), Flags([False, False, True])
+    assert some | others == [True, False, True]
+    assert some & [True, True, True] == [True, False, False]
+    assert ~some == [False, True, True]
+    assert [False, True, False] | some == [True, True, False]
+    assert (some.any(), some.all(), Flags([]).all()) == (True, False, True)
+    with pytest.raises(ValueError, match="zip"):
+        some | [True]
+
+
+def test_flags_meet_arrays() -> None:
+    numpy = pytest.importorskip("numpy")
+    done = numpy.array([False, False, True])
+    now = Flags([True, False]) | numpy.array([False, False])
+    done[~done] = now
+    assert done.tolist() == [True, False, True]
+    assert (numpy.array([True, False]) | Flags([False, False])).tolist() == [True, False]
+
+
+def test_one_id_is_a_vector_of_one() -> None:
+    assert gem.make_vec("game:GuessTheNumber-v0-hard").num_envs == 1
 
 
 def test_a_slot_that_does_not_exist_is_refused(vector: VectorEnv) -> None:
