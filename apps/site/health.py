@@ -16,7 +16,7 @@ from django.db.migrations.executor import MigrationExecutor
 import gem
 from apps import queue
 from gem.errors import InvalidArgument
-from gem.sandbox import ladder
+from gem.sandbox import ladder, shell
 from gem.tools import mcp_config
 
 State = Literal["ok", "warn", "fail"]
@@ -142,11 +142,17 @@ def check_sandbox() -> Check:
     found = ladder.choice_if_known()
     if found is None:
         return Check("sandbox", title, "warn", "The levels are being tried.", "Look again in a moment.")
-    details = tuple(f"{probe.level}: {probe.said}" for probe in found.probes)
+    details = (*(f"{probe.level}: {probe.said}" for probe in found.probes), *_terminals())
     if found.level == "disabled":
         do = "Everything else works. docs/sandbox.md says what a machine needs; `gemweb sandbox` what was tried here."
         return Check("sandbox", title, "warn", "Untrusted programs are not run.", do, "off", details)
     return Check("sandbox", title, "ok", f"Untrusted programs run at the level {found.level}.", details=details)
+
+
+def _terminals() -> tuple[str, ...]:
+    """How commands of terminals are confined, once that is known; who asks does not wait for it."""
+    said = shell.confinement_if_known()
+    return () if said is None else (f"terminals: {said or shell.obstacle()}",)
 
 
 def check_mcp() -> list[Check]:

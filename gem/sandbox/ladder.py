@@ -10,20 +10,22 @@ from dataclasses import dataclass
 from gem.errors import SandboxUnavailable
 from gem.sandbox.collect import Job, SlotDied
 from gem.sandbox.limits import Level, Limits
-from gem.sandbox.slot import Slot
+from gem.sandbox.rungs import open_sandbox
 
-ORDER: tuple[Level, ...] = ("full", "landlock")
+ORDER: tuple[Level, ...] = ("full", "landlock", "runsc")
 """Tried from the first to the last; the first that passes is used."""
+LEVELS = "GEM_SANDBOX"
+"""Names the levels to try instead, in their order: `runsc,full`."""
 MINIMUM = "GEM_SANDBOX_MIN"
 """Names the weakest level that may be used; without it any will do."""
-STRENGTH: dict[str, int] = {"landlock": 1, "full": 2}
+STRENGTH: dict[str, int] = {"landlock": 1, "full": 2, "runsc": 3}
 CANARY = """
 import os, socket
 
 def attempt(name, act):
     try:
         act()
-    except OSError:
+    except (OSError, MemoryError):
         return
     print(name)
 
@@ -35,6 +37,8 @@ attempt("start a process", lambda: os.fork())
 attempt("start a program", lambda: os.execv("/bin/sh", ["sh", "-c", "exit"]))
 attempt("read another process", lambda: open("/proc/1/status"))
 open("mine", "w").write("its own file")
+attempt("take as much memory as it wants", lambda: bytearray(1 << 30))
+attempt("make a file as large as it wants", lambda: open("mine", "r+b").truncate(1 << 30))
 print("done")
 """
 
@@ -90,8 +94,13 @@ def choose() -> Choice:
         return Choice("disabled", (), said)
     if sys.platform != "linux":
         return Choice("disabled", (), f"Untrusted code is run on Linux only; this is {sys.platform}.")
+    order = os.environ.get(LEVELS, ",".join(ORDER)).split(",")
+    unknown = [name for name in order if name not in ORDER]
+    if unknown:
+        said = f"{LEVELS} names {unknown[0]!r}; the levels are {', '.join(ORDER)}. Until then no code is run."
+        return Choice("disabled", (), said)
     probes = []
-    for level in ORDER:
+    for level in sorted((one for one in ORDER if one in order), key=order.index):
         if STRENGTH[level] < STRENGTH[wanted]:
             probes.append(Probe(level, False, f"weaker than {MINIMUM}={wanted} allows"))
             continue
@@ -106,7 +115,7 @@ def choose() -> Choice:
 def probe(level: Level) -> Probe:
     """Start a sandbox of a level and see whether code gets out of it."""
     try:
-        slot = Slot(level)
+        slot = open_sandbox(level)
         try:
             result = slot.execute(Job(CANARY.encode(), limits=Limits(wall_seconds=20)))
         finally:

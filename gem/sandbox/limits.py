@@ -7,7 +7,7 @@ from typing import Literal
 
 from gem.errors import InvalidArgument
 
-Level = Literal["full", "landlock", "disabled"]
+Level = Literal["full", "landlock", "runsc", "disabled"]
 Status = Literal["ok", "error", "timeout", "memory", "output", "killed"]
 
 MEBIBYTE = 1 << 20

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from gem.errors import SandboxUnavailable
 from gem.sandbox.collect import Job, SlotDied
 from gem.sandbox.limits import Level, Limits, Result
-from gem.sandbox.slot import Slot
+from gem.sandbox.rungs import Sandbox, open_sandbox
 
 LIBRARIES = ("numpy", "pandas", "sympy")
 """Slow to import (0.2 to 1.5 s), so a zygote imports those that the code names, once."""
@@ -41,10 +41,10 @@ class Pool:
     def __init__(self, level: Level, size: int | None = None) -> None:
         self.level = level
         self.size = size or max(2, len(os.sched_getaffinity(0)))
-        self._idle: list[Slot] = []
+        self._idle: list[Sandbox] = []
         self._busy = 0
         """Those at work or being started."""
-        self._slots: set[Slot] = set()
+        self._slots: set[Sandbox] = set()
         """All that were started and not ended, idle or at work."""
         self._changed = threading.Condition()
         self._closed = False
@@ -81,7 +81,7 @@ class Pool:
             beside = thread.submit(self._execute_in, other, second)
             return self._execute_in(one, first), beside.result()
 
-    def _execute_in(self, slot: Slot, job: Job) -> Result:
+    def _execute_in(self, slot: Sandbox, job: Job) -> Result:
         """Run a job in a sandbox that was taken for it, and give that back; a second try is not possible."""
         try:
             result = slot.execute(job)
@@ -91,11 +91,11 @@ class Pool:
         self.give_back(slot)
         return result
 
-    def take(self, libraries: frozenset[str] = NONE) -> Slot:
+    def take(self, libraries: frozenset[str] = NONE) -> Sandbox:
         """A sandbox for one job, with `libraries` imported; waits for one if all are busy."""
         return self.take_many(1, libraries)[0]
 
-    def take_many(self, count: int, libraries: frozenset[str] = NONE) -> list[Slot]:
+    def take_many(self, count: int, libraries: frozenset[str] = NONE) -> list[Sandbox]:
         """Several sandboxes at once, so that two that need two each cannot wait for each other."""
         with self._changed:
             while not self._closed and self.size - self._busy < count:
@@ -109,7 +109,7 @@ class Pool:
                 if not slot.has(libraries):
                     slot.import_also(libraries)
             while len(found) < count:
-                found.append(Slot(self.level, (*STANDARD, *sorted(libraries))))
+                found.append(open_sandbox(self.level, (*STANDARD, *sorted(libraries))))
                 self._slots.add(found[-1])
         except BaseException as error:
             self._lose(found, count)
@@ -118,7 +118,7 @@ class Pool:
             raise
         return found
 
-    def _choose(self, libraries: frozenset[str]) -> Slot | None:
+    def _choose(self, libraries: frozenset[str]) -> Sandbox | None:
         """An idle sandbox, counted as busy from now on; None if a new one is better. The lock is held.
 
         Small ones fork faster, so the smallest that has everything is taken. If none has, there is a new one as
@@ -133,7 +133,7 @@ class Pool:
         self._busy += 1
         return chosen
 
-    def _lose(self, slots: list[Slot], count: int) -> None:
+    def _lose(self, slots: list[Sandbox], count: int) -> None:
         """End sandboxes that were to be used, `count` with those that did not even start."""
         for slot in slots:
             self._end(slot)
@@ -141,7 +141,7 @@ class Pool:
             self._busy -= count
             self._changed.notify_all()
 
-    def give_back(self, slot: Slot, *, broken: bool = False) -> None:
+    def give_back(self, slot: Sandbox, *, broken: bool = False) -> None:
         """Let others use a sandbox; a broken or old one is ended, and its place is free for a new one."""
         spent = broken or self._closed or slot.jobs >= JOBS_PER_SLOT
         if spent:
@@ -161,7 +161,7 @@ class Pool:
         for slot in idle:
             self._end(slot)
 
-    def _end(self, slot: Slot) -> None:
+    def _end(self, slot: Sandbox) -> None:
         self._slots.discard(slot)
         slot.close()
 
@@ -181,7 +181,7 @@ def _installed() -> frozenset[str]:
     return frozenset(name for name in LIBRARIES if find_spec(name) is not None)
 
 
-def _size(slot: Slot) -> int:
+def _size(slot: Sandbox) -> int:
     return len(slot.preload)
 
 

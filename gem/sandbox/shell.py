@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gem.errors import EnvironmentFailure, SandboxUnavailable
-from gem.sandbox import layout
+from gem.sandbox import containers, layout
 from gem.sandbox.inside.settings import HOME
 from gem.sandbox.inside.tree import Tree
 
@@ -106,21 +106,45 @@ def execute(command: str, tree: Tree, *, shell: Shell = "", limits: ShellLimits 
     if reason:
         raise SandboxUnavailable(reason)
     with _slots:
-        return _execute(command, tree, shell, limits or ShellLimits())
+        return _run(command, tree, shell, limits or ShellLimits())
+
+
+def _run(command: str, tree: Tree, shell: Shell, limits: ShellLimits) -> Done:
+    """In a container where one was chosen, else in namespaces."""
+    if _engine:
+        return containers.execute(_engine, command, tree, shell, limits, _variables())
+    return _execute(command, tree, shell, limits)
 
 
 _slots = threading.BoundedSemaphore(max(2, os.cpu_count() or 2))
 _lock = threading.Lock()
 _obstacle: str | None = None
+_engine = ""
+"""The container engine that commands run in; empty: in namespaces of our own."""
 
 
 def obstacle() -> str:
     """Why no command can be run here, with what to do; empty if it can. Tried once by each process."""
-    global _obstacle  # noqa: PLW0603 (a once-only answer)
+    global _obstacle, _engine  # noqa: PLW0603 (a once-only answer)
     with _lock:
         if _obstacle is None:
             _obstacle = _probe()
+            if _obstacle:
+                _engine, without = _probe_containers()
+                _obstacle = f"{_obstacle} Nor can a container: {without}." if without else ""
         return _obstacle
+
+
+def confinement() -> str:
+    """How commands are confined here, in words; empty where none is run."""
+    if obstacle():
+        return ""
+    return f"in containers of {os.path.basename(_engine)}" if _engine else "in namespaces"
+
+
+def confinement_if_known() -> str | None:
+    """As `confinement`, without trying anything: None where nobody has asked yet."""
+    return None if _obstacle is None else confinement()
 
 
 CANARY = """
@@ -152,6 +176,18 @@ def _probe() -> str:
     if done.output != "kept\n":
         return f"The sandbox of this machine does not hold, so no command is run: it {done.output.strip()}."
     return ""
+
+
+def _probe_containers() -> tuple[str, str]:
+    """The engine that holds, or why there is none."""
+    try:
+        engine = containers.find_engine()
+        done = containers.execute(engine, containers.CANARY, {}, "", ShellLimits(), _variables())
+    except (containers.Missing, EnvironmentFailure) as error:
+        return "", str(error)
+    if done.output != "kept\n" or done.tree is None or "mine" not in done.tree:
+        return "", f"it does not hold: it {done.output.strip()}"
+    return engine, ""
 
 
 def _execute(command: str, tree: Tree, shell: Shell, limits: ShellLimits) -> Done:

@@ -65,7 +65,7 @@ class Slot:
             control=control.fileno(),
             readable=layout.readable(),
             modules=layout.modules(),
-            preload=_with_parts(self.preload),
+            preload=with_parts(self.preload),
             user=self._user,
             reach=self.level != "full" and self._user is not None and layout.private_directory() is not None,
             work=self._work,
@@ -114,7 +114,7 @@ class Slot:
         Raises:
             SlotDied: if it does not survive that.
         """
-        self._send({"preload": _with_parts(tuple(sorted(modules)))})
+        self._send({"preload": with_parts(tuple(sorted(modules)))})
         self._receive()
         self.preload = (*self.preload, *sorted(modules))
 
@@ -141,7 +141,7 @@ class Slot:
         finally:
             os.close(out)
             os.close(err)
-        return self._result(report, collected, time.monotonic() - started)
+        return result_of(report, collected, time.monotonic() - started, self.level)
 
     def _stop(self) -> None:
         """Have the zygote end the present job; a message that comes too late names a job that is over."""
@@ -164,21 +164,6 @@ class Slot:
         message: dict[str, Any] = json.loads(data)
         return message
 
-    def _result(self, report: dict[str, Any], collected: Collector, wall: float) -> Result:
-        if report["ended"] == "setup":
-            raise SandboxUnavailable(report["said"] or "a process could not be confined")
-        code = report["code"]
-        return Result(
-            status=collected.stopped or _status(report["ended"], code),
-            stdout=collected.out.decode("utf-8", "replace"),
-            stderr=collected.err.decode("utf-8", "replace") + _note(report["ended"]),
-            wall_seconds=wall,
-            cpu_seconds=report["cpu"],
-            level=self.level,
-            exit_code=code if report["ended"] in ("exit", "signal", "memory") and not collected.stopped else None,
-            memory_bytes=report["memory"],
-        )
-
     def close(self) -> None:
         """End the zygote and all below it; safe to call twice."""
         self._control.close()
@@ -196,7 +181,28 @@ class Slot:
         self._process.returncode = 0  # so that nobody waits for another process's child
 
 
-def _with_parts(modules: tuple[str, ...]) -> list[str]:
+def result_of(report: dict[str, Any], collected: Collector, wall: float, level: Level) -> Result:
+    """What a run gave, from the report on its end and what was read of its streams.
+
+    Raises:
+        SandboxUnavailable: if the process could not be confined; no code ran.
+    """
+    if report["ended"] == "setup":
+        raise SandboxUnavailable(report["said"] or "a process could not be confined")
+    code = report["code"]
+    return Result(
+        status=collected.stopped or _status(report["ended"], code),
+        stdout=collected.out.decode("utf-8", "replace"),
+        stderr=collected.err.decode("utf-8", "replace") + _note(report["ended"]),
+        wall_seconds=wall,
+        cpu_seconds=report["cpu"],
+        level=level,
+        exit_code=code if report["ended"] in ("exit", "signal", "memory") and not collected.stopped else None,
+        memory_bytes=report["memory"],
+    )
+
+
+def with_parts(modules: tuple[str, ...]) -> list[str]:
     """Modules with those parts of them that are imported only when they are used."""
     return [part for module in modules for part in (module, *PARTS.get(module, ()))]
 

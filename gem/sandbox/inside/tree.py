@@ -28,7 +28,7 @@ def write(top: str, tree: Tree, user: int) -> None:
         elif kind == "link":
             os.symlink(content, place)
         else:
-            data = content.encode() if kind == "file" else base64.b64decode(content)
+            data = bytes_of(kind, content)
             with open(place, "wb") as file:
                 file.write(data)
             os.chmod(place, mode)
@@ -72,18 +72,36 @@ def _entry(place: str, most: int) -> tuple[list[Any] | None, int]:
     about = os.lstat(place)
     mode, when = stat.S_IMODE(about.st_mode), int(about.st_mtime)
     if stat.S_ISDIR(about.st_mode):
-        return ["folder", mode, "", when], 0
+        return entry_of("folder", mode, b"", "", when), 0
     if stat.S_ISLNK(about.st_mode):
-        target = os.fsencode(os.readlink(place)).decode("utf-8", "replace")
-        return ["link", 0o777, target, when], len(target)
+        target = os.readlink(place)
+        return entry_of("link", mode, b"", target, when), len(target)
     if not stat.S_ISREG(about.st_mode):
         return None, 0
     with open(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
         data = file.read(most + 1)
+    return entry_of("file", mode, data, "", when), len(data)
+
+
+def bytes_of(kind: str, content: str) -> bytes:
+    """What a file holds; nothing for what is no file."""
+    if kind == "bytes":
+        return base64.b64decode(content)
+    return content.encode() if kind == "file" else b""
+
+
+def entry_of(kind: str, mode: int, data: bytes, target: str, when: int) -> list[Any] | None:
+    """An entry of a tree, whose `kind` is "file", "folder" or "link"; None for anything else."""
+    if kind == "folder":
+        return ["folder", mode, "", when]
+    if kind == "link":
+        return ["link", 0o777, os.fsencode(target).decode("utf-8", "replace"), when]
+    if kind != "file":
+        return None
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        return ["bytes", mode, base64.b64encode(data).decode(), when], len(data)
+        return ["bytes", mode, base64.b64encode(data).decode(), when]
     if "\0" in text:
-        return ["bytes", mode, base64.b64encode(data).decode(), when], len(data)
-    return ["file", mode, text, when], len(data)
+        return ["bytes", mode, base64.b64encode(data).decode(), when]
+    return ["file", mode, text, when]

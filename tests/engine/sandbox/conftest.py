@@ -15,7 +15,7 @@ def tried(level: Level) -> ladder.Probe:
     return ladder.probe(level)
 
 
-@pytest.fixture(params=["full", "landlock"], scope="session")
+@pytest.fixture(params=list(ladder.ORDER), scope="session")
 def level(request: pytest.FixtureRequest) -> Level:
     """Each level in turn."""
     found = tried(request.param)

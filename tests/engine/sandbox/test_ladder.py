@@ -1,14 +1,14 @@
 """The strongest level that holds is used, and where none holds nothing is run."""
 
+import os
 import struct
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from gem.errors import SandboxUnavailable
-from gem.sandbox import ladder, pool
+from gem.sandbox import gvisor, ladder, pool
 from gem.sandbox.inside import seccomp
 from gem.sandbox.inside.syscalls import AUDIT_ARCH, numbers
 
@@ -29,7 +29,7 @@ except gem.errors.SandboxUnavailable as error:
 """
 
 
-def without(call: str, first_argument: int | None = None) -> str:
+def without(call: str, first_argument: int | None = None, runsc: str = "gem-no-such-program") -> str:
     """What the ladder says on a kernel that refuses a system call (ENOSYS), perhaps only with this argument."""
     program = struct.pack("HBBI", 0x20, 0, 0, 0)
     if first_argument is None:
@@ -39,7 +39,8 @@ def without(call: str, first_argument: int | None = None) -> str:
         program += struct.pack("HBBI", 0x15, 0, 1, first_argument)
     program += struct.pack("HBBI", 0x06, 0, 0, 0x00050026) + struct.pack("HBBI", 0x06, 0, 0, 0x7FFF0000)
     command = [sys.executable, "-c", WITHOUT, program.hex()]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True, cwd=Path.cwd()).stdout
+    env = {**os.environ, gvisor.RUNSC: runsc}
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True, env=env).stdout
 
 
 def works(level: ladder.Level) -> None:
@@ -63,6 +64,13 @@ def test_without_landlock_nothing_is_run() -> None:
     assert "42" not in said
 
 
+def test_without_landlock_it_is_gvisor_where_that_is_installed() -> None:
+    works("runsc")
+    said = without("landlock_create_ruleset", runsc=gvisor.program() or "")
+    assert said.startswith("runsc\n")
+    assert said.endswith("42\n\n")
+
+
 def test_without_a_filter_of_system_calls_nothing_is_run() -> None:
     said = without("prctl", seccomp.PR_SET_SECCOMP)
     assert said.startswith("disabled\n")
@@ -74,14 +82,24 @@ def test_a_minimum_leaves_weaker_levels_out(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(ladder, "probe", lambda level: ladder.Probe(level, False, "no"))
     chosen = ladder.choose()
     assert chosen.level == "disabled"
-    assert [probe.said for probe in chosen.probes] == ["no", "weaker than GEM_SANDBOX_MIN=full allows"]
+    assert [probe.said for probe in chosen.probes] == ["no", "weaker than GEM_SANDBOX_MIN=full allows", "no"]
 
 
 def test_an_unknown_minimum_disables_code_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEM_SANDBOX_MIN", "strong")
     chosen = ladder.choose()
     assert chosen.level == "disabled"
-    assert "GEM_SANDBOX_MIN is 'strong'; it must be one of landlock, full." in chosen.said
+    assert "GEM_SANDBOX_MIN is 'strong'; it must be one of landlock, full, runsc." in chosen.said
+
+
+def test_levels_are_tried_in_the_order_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ladder, "probe", lambda level: ladder.Probe(level, level == "landlock", "tried"))
+    monkeypatch.setenv("GEM_SANDBOX", "runsc,landlock")
+    chosen = ladder.choose()
+    assert [probe.level for probe in chosen.probes] == ["runsc", "landlock"]
+    assert chosen.level == "landlock"
+    monkeypatch.setenv("GEM_SANDBOX", "runsc,wasm")
+    assert "GEM_SANDBOX names 'wasm'; the levels are full, landlock, runsc." in ladder.choose().said
 
 
 def test_on_other_systems_it_says_that_linux_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:

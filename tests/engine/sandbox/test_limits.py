@@ -74,7 +74,8 @@ def test_wall_time_ends_a_run(pool: Pool, code: str) -> None:
 def test_processor_time_ends_a_run(pool: Pool) -> None:
     result = pool.run("while True: pass", limits=Limits(wall_seconds=60, cpu_seconds=1))
     assert result.status == "timeout"
-    assert 1 <= result.cpu_seconds < 4
+    assert result.cpu_seconds < 4
+    assert result.cpu_seconds >= 1 or result.level == "runsc"  # gVisor's processes are not all counted
 
 
 def test_what_was_printed_before_the_end_is_kept(pool: Pool) -> None:

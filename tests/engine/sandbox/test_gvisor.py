@@ -1,0 +1,90 @@
+"""Containers of gVisor: what they are asked for, and their life. Where runsc is installed; else only the former."""
+
+import json
+import os
+import signal
+import stat
+from pathlib import Path
+
+import psutil
+import pytest
+
+from gem.errors import SandboxUnavailable
+from gem.grading.code import grade_code
+from gem.grading.code_tests import InputTest
+from gem.sandbox import Limits, gvisor
+from gem.sandbox.collect import Job
+from gem.sandbox.pool import Pool
+from tests.engine.sandbox.conftest import tried
+
+
+@pytest.fixture
+def containers() -> Pool:
+    """One container at a time."""
+    found = tried("runsc")
+    if not found.ok:
+        pytest.skip(f"no level runsc here: {found.said}")
+    return Pool("runsc", 1)
+
+
+def test_a_container_is_asked_for_without_network_rights_and_anything_of_the_host(tmp_path: Path) -> None:
+    bundle = str(tmp_path / "bundle")
+    gvisor.make_bundle(bundle, ["python"], 1 << 20)
+    described = json.loads(Path(bundle, "config.json").read_text())
+    assert described["root"] == {"path": "root", "readonly": True}
+    process = described["process"]
+    assert process["noNewPrivileges"]
+    assert not any(process["capabilities"].values())
+    assert process["user"]["uid"] == (gvisor.NOBODY if os.geteuid() == 0 else 0)
+    assert "network" in {one["type"] for one in described["linux"]["namespaces"]}
+    binds = [one for one in described["mounts"] if one["type"] == "bind"]
+    assert all("ro" in one["options"] for one in binds)
+    assert not any(one["source"] in ("/", "/etc", "/home", "/root", "/tmp", "/var", "/proc") for one in binds)
+    assert str(Path(__file__).parents[3]) not in {one["source"] for one in binds}
+    assert "size=1048576" in next(one for one in described["mounts"] if one["destination"] == gvisor.WORK)["options"]
+    assert not stat.S_IMODE(os.stat(f"{bundle}/root").st_mode) & 0o444
+    line = gvisor.command_line("/usr/bin/runsc", bundle)
+    assert "-network=none" in line
+    assert ("-rootless" in line) == (os.geteuid() != 0)
+
+
+def test_without_runsc_the_level_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEM_RUNSC", "gem-no-such-program")
+    with pytest.raises(SandboxUnavailable, match="runsc is not installed"):
+        gvisor.GvisorSlot()
+
+
+def test_a_killed_container_is_replaced_and_nothing_is_left_at_the_end(containers: Pool) -> None:
+    assert containers.run("print(1)").stdout == "1\n"
+    slot = containers.take()
+    os.kill(slot.pid, signal.SIGKILL)
+    containers.give_back(slot)
+    assert containers.run("print(2)").stdout == "2\n"
+    last = containers.take()
+    family = [psutil.Process(last.pid), *psutil.Process(last.pid).children(recursive=True)]
+    containers.give_back(last)
+    containers.close()
+    _, alive = psutil.wait_procs(family, 20)
+    assert alive == []
+
+
+def test_no_descriptor_and_no_folder_is_lost(containers: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    containers.run("print(1)")
+    before = psutil.Process().num_fds()
+    for code in ("print(1)", "while True: pass"):
+        containers.run(code, limits=Limits(wall_seconds=1))
+    assert psutil.Process().num_fds() == before
+    assert len(list(tmp_path.iterdir())) == 1
+    containers.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_programs_are_judged_by_their_tests_and_tests_that_are_programs_are_refused(containers: Pool) -> None:
+    reading, writing = os.pipe()
+    with pytest.raises(SandboxUnavailable, match="the level full or landlock"):
+        containers.execute(Job(b"", own=(reading, writing)))
+    tests = [InputTest("1 2\n", "3\n"), InputTest("3 4\n", "7\n")]
+    result = grade_code("print(sum(map(int, input().split())))", tests, pool=containers)
+    assert result.passed
+    containers.close()
