@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from gem.errors import EnvironmentFailure
 from gem.sandbox.inside import tree as trees
-from gem.sandbox.inside.shell import FLOOD, HOME, KEPT_OF_SHELL, OPEN_FILES, SCRIPT, STATE
+from gem.sandbox.inside.settings import HOME
+from gem.sandbox.inside.shell import FLOOD, KEPT_OF_SHELL, OPEN_FILES, SCRIPT, STATE
 from gem.sandbox.inside.tree import TooBig, Tree
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from typing import Any
 from gem.errors import SandboxUnavailable
 from gem.sandbox import layout
 from gem.sandbox.collect import Job
+from gem.sandbox.inside.settings import HOME
 from gem.sandbox.kept import Kept
 from gem.sandbox.limits import Limits, Result
 from gem.sandbox.slot import HERE, with_parts
@@ -25,7 +26,7 @@ from gem.sandbox.slot import HERE, with_parts
 COMMAND = "import sys; sys.path.insert(0, sys.argv.pop()); from inside.alone import main; main()"
 RUNSC = "GEM_RUNSC"
 """Names the program, where it is not on the PATH."""
-WORK, CODE = "/work", "/opt/gem"
+WORK, CODE = HOME, "/opt/gem"
 """In the container: where the job may write, and where our part of it is."""
 NOBODY = 65534
 DEFAULT_FILES = Limits().files_bytes

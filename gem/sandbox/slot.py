@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from typing import Any
 from gem.errors import SandboxUnavailable
 from gem.sandbox import layout
 from gem.sandbox.collect import Collector, Job, SlotDied
+from gem.sandbox.inside.emptying import empty
 from gem.sandbox.inside.settings import MAX_MESSAGE, Settings
 from gem.sandbox.limits import Level, Limits, Result, Status
 
@@ -172,7 +172,9 @@ class Slot:
         self._process.wait()
         self._stderr.close()
         if self.level != "full":
-            shutil.rmtree(self._work, ignore_errors=True)
+            empty(self._work)
+            with contextlib.suppress(OSError):
+                os.rmdir(self._work)
 
     def forget(self) -> None:
         """In a process forked from ours: let go without ending what is not ours to end."""

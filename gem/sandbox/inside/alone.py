@@ -19,7 +19,7 @@ import sys
 import time
 from typing import Any, NoReturn
 
-from . import bounds, cases, program, seccomp
+from . import bounds, cases, kernel, program, seccomp
 from .settings import EXIT_BROKEN
 
 PROGRAMS = {"script": program.script, "cases": cases.run}
@@ -64,7 +64,8 @@ def _limit(job: dict[str, Any]) -> None:
     bounds.limit(resource.RLIMIT_STACK, STACK_BYTES)
     bounds.limit(resource.RLIMIT_CORE, 0)
     bounds.limit(resource.RLIMIT_NPROC, job["threads"])
-    bounds.give_up_rights(os.getuid())
+    kernel.keep_capabilities()
+    kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
     seccomp.install(seccomp.build(alone=True))
 
 

@@ -10,14 +10,13 @@ import contextlib
 import json
 import os
 import select
-import shutil
 import signal
 import socket
 import sys
 import time
 from typing import Any, NoReturn
 
-from . import kernel
+from . import emptying, kernel
 from .settings import EXIT_BROKEN, EXIT_MEMORY, MAX_MESSAGE
 
 SIGNALLED = 128
@@ -44,11 +43,10 @@ def main() -> NoReturn:
 
 
 def remove(folder: str) -> None:
-    """Remove a folder with what it holds, some of which may be closed to its owner."""
-    for path, _, _ in os.walk(folder):
-        with contextlib.suppress(OSError):
-            os.chmod(path, 0o700)
-    shutil.rmtree(folder, ignore_errors=True)
+    """Remove a folder with what it holds."""
+    emptying.empty(folder)
+    with contextlib.suppress(OSError):
+        os.rmdir(folder)
 
 
 def _watch(control: socket.socket, child: int) -> tuple[str, int, Any]:

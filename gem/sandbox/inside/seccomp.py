@@ -22,7 +22,7 @@ def _names(text: str) -> list[str]:
 FREE = _names("""
 read write readv writev pread64 pwrite64 close close_range fstat stat lstat newfstatat statx lseek mmap mprotect munmap
 mremap brk madvise rt_sigaction rt_sigprocmask rt_sigreturn rt_sigtimedwait sigaltstack access faccessat faccessat2 pipe
-pipe2 select pselect6 poll ppoll epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd2 dup dup2 dup3 fcntl flock fsync
+pipe2 select pselect6 poll ppoll epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd2 dup dup2 dup3 flock fsync
 fdatasync ftruncate getdents64 getcwd chdir fchdir rename renameat renameat2 mkdir mkdirat rmdir unlink unlinkat umask
 open openat creat statfs fstatfs sendfile copy_file_range gettimeofday time clock_gettime clock_getres times getrusage
 getrlimit sysinfo uname nanosleep clock_nanosleep alarm setitimer getitimer pause getpid gettid getppid getuid getgid
@@ -50,6 +50,9 @@ pidfd_getfd iopl ioperm personality
 
 FIOCLEX, FIONCLEX, TCGETS, FIONBIO, FIONREAD, TIOCGWINSZ = 0x5451, 0x5450, 0x5401, 0x5421, 0x541B, 0x5413
 PR_SET_NAME, PR_GET_NAME, PR_SET_SECCOMP = 15, 16, 22
+FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032)
+"""Copies, flags, locks and the size of pipes. Not F_SETOWN and F_SETSIG, by which the kernel would send a signal of
+choice to any process of the same user, nor F_SETPIPE_SZ, which takes memory of the kernel's."""
 AF_UNIX = 1
 CLONE_THREAD = 0x10000
 CLONE_NEW_ANYTHING = 0x7E020000 | 0x80
@@ -93,6 +96,7 @@ def _conditions() -> list[tuple[str, int, int, Iterable[int]]]:
     whole = 0xFFFFFFFF
     return [
         ("ioctl", 1, whole, (FIOCLEX, FIONCLEX, TCGETS, FIONBIO, FIONREAD, TIOCGWINSZ)),
+        ("fcntl", 1, whole, FCNTL),
         ("clone", 0, CLONE_THREAD | CLONE_NEW_ANYTHING, (CLONE_THREAD,)),  # threads; clone3 falls back to it
         ("socketpair", 0, whole, (AF_UNIX,)),  # asyncio wakes its loop with one
         ("sendto", 4, whole, (0,)),  # no address: only to the other end of a pair

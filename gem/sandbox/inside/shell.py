@@ -86,6 +86,8 @@ def _keep(job: dict[str, Any], user: int) -> dict[str, Any]:
         answer["tree"] = tree.read(HOME, most_bytes=job["kept_bytes"], most_entries=job["kept_entries"])
     except tree.TooBig as error:
         answer["status"], answer["said"] = "files", str(error)
+    except OSError as error:  # such as a path that is too long
+        answer["status"], answer["said"] = "files", f"something that cannot be read ({error.strerror})"
     answer["shell"] = _read_state()
     return answer
 

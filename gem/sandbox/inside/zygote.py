@@ -15,12 +15,11 @@ import os
 import select
 import signal
 import socket
-import stat
 import time
 from dataclasses import dataclass
 from typing import Any
 
-from . import confine, kernel, landlock, seccomp
+from . import confine, emptying, kernel, landlock, seccomp
 from .settings import EXIT_MEMORY, MAX_FDS, MAX_MESSAGE, Settings
 
 WATCH_MS = 50
@@ -152,7 +151,7 @@ def _watch(control: socket.socket, waiting: Waiting, job: dict[str, Any], plan: 
 
 def _excess(waiting: Waiting, job: dict[str, Any], plan: confine.Plan) -> str:
     """ "files" or "threads" if a run has more than it may, where the kernel does not see to that."""
-    if _bytes_in(plan.settings.work) > job["files"]:
+    if emptying.bytes_in(plan.settings.work) > job["files"]:
         return "files"
     with contextlib.suppress(FileNotFoundError):  # it has ended meanwhile
         threads = os.stat(f"{waiting.pid}/task", dir_fd=plan.proc).st_nlink - 2
@@ -198,24 +197,11 @@ def _end(waiting: Waiting) -> None:
     _reap(waiting)
 
 
-def _bytes_in(folder: str) -> int:
-    """What the files under a directory take, as far as it can be looked at."""
-    total = 0
-    with contextlib.suppress(OSError):
-        for entry in os.scandir(folder):
-            with contextlib.suppress(OSError):
-                found = entry.stat(follow_symlinks=False)
-                total += found.st_blocks * 512 + 1024
-                if stat.S_ISDIR(found.st_mode):
-                    total += _bytes_in(entry.path)
-    return total
-
-
 def _empty(settings: Settings) -> None:
     """Remove what a run left behind; at the level `full` that went with its own file system."""
     if settings.level == "full":
         return
-    _remove_in(settings.work)
+    emptying.empty(settings.work)
 
 
 def _leave(settings: Settings) -> None:
@@ -225,14 +211,3 @@ def _leave(settings: Settings) -> None:
         os.chdir("/")
         with contextlib.suppress(OSError):
             os.rmdir(settings.work)
-
-
-def _remove_in(folder: str) -> None:
-    with contextlib.suppress(OSError):
-        for entry in os.scandir(folder):
-            with contextlib.suppress(OSError):
-                if entry.is_dir(follow_symlinks=False):
-                    _remove_in(entry.path)
-                    os.rmdir(entry.path)
-                else:
-                    os.unlink(entry.path)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gem.sandbox.inside.syscalls import numbers
 
-MORE = {"x86_64": {"shmget": 29, "mlock": 149}, "aarch64": {"shmget": 194, "mlock": 228}}
+MORE = {"x86_64": {"mlock": 149}, "aarch64": {"mlock": 228}}
 CALLS = numbers() | MORE[platform.machine()] | {"x32": 0x40000000 + 39}
 SECRET = "GEM_TEST_SECRET"
 HELPERS = f"""
@@ -93,6 +93,11 @@ PROCESSES = [
     _at("become a program", "os.execv('/bin/echo', ['echo', 'OPEN'])"),
     _at("execute from memory", "os.memfd_create('program')"),
     _at("signal another process", "os.kill(os.getppid() or 2**22, 0)"),
+    _at(
+        "have the kernel signal another process",
+        "fcntl.fcntl(socket.socketpair()[0], fcntl.F_SETOWN, os.getppid() or 1)",
+    ),
+    _at("choose the signal that it sends", "fcntl.fcntl(socket.socketpair()[0], 10, 9)"),
     _at("trace another process", "syscall('ptrace', 16, os.getppid(), 0, 0)", harmless=False),
     _at("read another's memory", "syscall('process_vm_readv', os.getpid(), None, 0, None, 0, 0)"),
     _at("look at another's limits", "resource.prlimit(os.getppid() or 1, resource.RLIMIT_NOFILE)"),
@@ -111,6 +116,12 @@ KERNEL = [
     _at("open a file by its handle", "syscall('open_by_handle_at', 0, ctypes.create_string_buffer(64), 0)",
         harmless=False),
     _at("make shared memory", "syscall('shmget', 0, 4096, 0o1600)"),
+    _at("make a pipe as large as it wants", "fcntl.fcntl(os.pipe()[1], 1031, 1 << 20)"),
+    _at("watch for page faults", "syscall('userfaultfd', 0)", harmless=False),
+    _at("measure the processor", "syscall('perf_event_open', ctypes.create_string_buffer(128), 0, -1, -1, 0)",
+        harmless=False),
+    _at("take a descriptor of another process", "syscall('pidfd_getfd', 3, 0, 0)", harmless=False),
+    _at("make a message queue", "syscall('msgget', 0, 0o1600)"),
     _at("lock memory", "syscall('mlock', ctypes.create_string_buffer(1 << 16), 1 << 16)"),
     _at("type into the terminal", "fcntl.ioctl(0, 0x5412, b'x')", harmless=False),
     _at("use the second numbering of calls", "syscall('x32', 0)", harmless=False),

@@ -78,6 +78,39 @@ def test_nothing_of_a_run_is_left_for_the_next_one(pool: Pool) -> None:
     assert pool.run(look).stdout == "[] False False False False\n"
 
 
+HIDING = {
+    "a closed directory": (
+        "import os\nos.umask(0)\nos.mkdir('shut', 0o300)\nopen('shut/x', 'w').write('left')",
+        "print(open('shut/x').read())",
+    ),
+    "long names": (
+        "import os\nfor _ in range(40):\n    os.mkdir('y' * 200); os.chdir('y' * 200)\nopen('x', 'w').write('left')",
+        "import os\nfor _ in range(40): os.chdir('y' * 200)\nprint(open('x').read())",
+    ),
+    "depth": (
+        "import os\nfor _ in range(900):\n    os.mkdir('d'); os.chdir('d')\nopen('x', 'w').write('left')",
+        "import os\nfor _ in range(900): os.chdir('d')\nprint(open('x').read())",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", HIDING)
+def test_nothing_can_be_hidden_for_the_next_run(pool: Pool, way: str) -> None:
+    hide, find = HIDING[way]
+    assert pool.run(hide).status in ("ok", "output")
+    found = pool.run(find)
+    assert (found.status, found.stdout) == ("error", "")
+    assert "FileNotFoundError" in found.stderr
+
+
+def test_bytes_that_are_hidden_from_who_counts_them_end_the_run(pool: Pool) -> None:
+    if pool.level != "landlock":
+        pytest.skip("the kernel counts")
+    for hide, _ in HIDING.values():
+        result = pool.run(hide + "\nimport time\ntime.sleep(8)", limits=Limits(wall_seconds=9))
+        assert result.status == ("ok" if os.geteuid() == 0 and "shut" in hide else "output")
+
+
 def test_code_does_not_find_our_modules_nor_its_neighbours(pool: Pool) -> None:
     look = (
         "import sys\nprint([name for name in sys.modules if name.split('.')[0] in ('gem', 'inside', 'apps', 'django')])"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gem.sandbox.inside.syscalls import numbers
 from gem.sandbox.shell import Done, ShellLimits, execute, file
 
 LIMITS = ShellLimits(seconds=5.0)
@@ -174,6 +175,18 @@ def test_links_and_pipes_in_the_tree_lead_nowhere() -> None:
     again = execute("cat s root/etc/shadow; ls -d shut", done.tree)
     assert "No such file" in again.output
     assert again.output.endswith("shut\n")
+
+
+def test_a_tree_too_deep_to_be_read_is_not_kept() -> None:
+    done = run("n=$(printf 'x%.0s' $(seq 250)); for i in $(seq 20); do mkdir $n; cd -P $n; done; echo deep")
+    assert (done.status, done.tree) == ("files", None)
+    assert "cannot be read" in done.said
+
+
+@pytest.mark.parametrize("call", ["memfd_create", "shmget", "msgget", "semget"])
+def test_memory_that_belongs_to_no_process_cannot_be_had(call: str) -> None:
+    code = f"import ctypes; l = ctypes.CDLL(None, use_errno=True); print(l.syscall({numbers()[call]}, 0, 9, 0o1600))"
+    assert run(f'python3 -c "{code}"').output == "-1\n"
 
 
 def test_what_the_shell_remembers_cannot_be_used_to_get_out() -> None:

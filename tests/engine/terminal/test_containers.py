@@ -9,7 +9,7 @@ import pytest
 import gem
 from gem.errors import EnvironmentFailure
 from gem.sandbox import containers, shell
-from gem.sandbox.inside.shell import HOME
+from gem.sandbox.inside.settings import HOME
 from gem.sandbox.inside.tree import TooBig, Tree
 from gem.sandbox.shell import Done, ShellLimits, file, folder
 
