@@ -7,6 +7,7 @@ from apps.leaderboard import views
 app_name = "leaderboard"
 urlpatterns = [
     path("", views.benchmark, name="benchmark"),
+    path("scores.csv", views.scores, name="scores"),
     path("top/", views.top, name="top"),
     path("agents/", views.agents, name="agents"),
     path("row/<int:score_id>/", views.row, name="row"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -12,7 +13,7 @@ from django.views.decorators.http import require_GET
 import gem
 from apps.jobs import pages
 from apps.jobs.models import Job
-from apps.leaderboard.board import ranked
+from apps.leaderboard.board import Row, ranked
 from apps.leaderboard.models import Score
 from gem import benchmarks
 from gem.benchmarks import Benchmark
@@ -34,13 +35,9 @@ SORTS = {
 @require_GET
 def benchmark(request: HttpRequest) -> HttpResponse:
     """The ranking of one benchmark, with tools or without, overall or on one environment, in the order asked for."""
-    found = _benchmark(request)
-    env_id = request.GET.get("env_id", "")
-    if env_id and env_id not in found.env_ids:
-        raise Http404(f"{env_id} is not in the benchmark {found.name}.")
+    found, env_id, tools = _asked(request)
     sort = request.GET.get("sort", "score")
     sort = sort if sort in SORTS else "score"
-    tools = request.GET.get("tools") == "with"
     scores = list(Score.objects.of(found).with_tools(tools).newest(env_id))
     rows = sorted(ranked(scores), key=SORTS[sort])
     opened = request.GET.get("row", "")
@@ -57,6 +54,58 @@ def benchmark(request: HttpRequest) -> HttpResponse:
         **_scale(scores),
     }
     return render(request, "leaderboard/benchmark.html", context)
+
+
+@never_cache
+@require_GET
+def scores(request: HttpRequest) -> HttpResponse:
+    """The same ranking as a CSV file."""
+    found, env_id, tools = _asked(request)
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="gemweb-{found.name}-v{found.version}.csv"'
+    writer = csv.writer(response)
+    writer.writerow(COLUMNS)
+    for row in ranked(list(Score.objects.of(found).with_tools(tools).newest(env_id))):
+        writer.writerow(_cells(row, env_id))
+    return response
+
+
+COLUMNS = (
+    "rank",
+    "agent",
+    "owner",
+    "tools",
+    "environment",
+    "score",
+    "low",
+    "high",
+    "return",
+    "solved",
+    "episodes",
+    "errors",
+    "benchmark",
+    "version",
+    "date",
+    "job",
+)
+
+
+def _cells(row: Row, env_id: str) -> list[Any]:
+    score, owner = row.score, row.score.job.owner
+    return [
+        row.rank,
+        _text(score.agent.name),
+        owner.username if owner else "",
+        _text(score.tools),
+        env_id or "all",
+        *(score.mean, score.low, score.high, score.mean_return, score.success_rate, score.n, score.errors),
+        *(score.benchmark, score.benchmark_version, score.created.isoformat(), score.job_id),
+    ]
+
+
+def _text(told: str) -> str:
+    """Words of a person; a spreadsheet takes what begins like this for a formula."""
+    return f"'{told}" if told.startswith(("=", "+", "-", "@", "\t", "\r")) else told
 
 
 @never_cache
@@ -91,6 +140,14 @@ def agents(request: HttpRequest) -> HttpResponse:
             shown = {"benchmark": found, "env_id": env_id, "rows": ranked(scores), **_scale(scores)}
             return render(request, "leaderboard/agents.html", shown)
     return HttpResponse("")
+
+
+def _asked(request: HttpRequest) -> tuple[Benchmark, str, bool]:
+    """Which benchmark, on which of its environments (empty for all), and whether with tools."""
+    found, env_id = _benchmark(request), request.GET.get("env_id", "")
+    if env_id and env_id not in found.env_ids:
+        raise Http404(f"{env_id} is not in the benchmark {found.name}.")
+    return found, env_id, request.GET.get("tools") == "with"
 
 
 def _benchmark(request: HttpRequest) -> Benchmark:

@@ -1,5 +1,7 @@
 """Scores and ranks: hand-computed, written once, and shown with their evidence."""
 
+import csv
+import io
 from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
@@ -144,3 +146,18 @@ def test_a_row_says_the_version_it_was_played_under(
     assert f"games v{version}<" in page
     with pytest.raises(OldBenchmark, match="has changed since"):
         operations.submit(None, EvaluationSpec.model_validate(job.spec))
+
+
+def test_the_ranking_is_a_file_for_a_spreadsheet(agents: None, client: Client) -> None:
+    job = finished("random")
+    Agent.objects.filter(pk=job.agent_id).update(name="=HYPERLINK(1)")
+    answer = client.get("/leaderboard/scores.csv")
+    assert answer["Content-Disposition"].startswith('attachment; filename="gemweb-games-v')
+    (line,) = csv.DictReader(io.StringIO(answer.content.decode()))
+    overall = job.scores.get(env_id="")
+    assert (line["rank"], line["agent"], line["environment"]) == ("1", "'=HYPERLINK(1)", "all")
+    assert (float(line["score"]), int(line["episodes"])) == (overall.mean, overall.n)
+    env_id = benchmarks.load("games").env_ids[0]
+    (line,) = csv.DictReader(io.StringIO(client.get("/leaderboard/scores.csv", {"env_id": env_id}).content.decode()))
+    assert float(line["score"]) == job.scores.get(env_id=env_id).mean
+    assert client.get("/leaderboard/scores.csv", {"env_id": "nothing"}).status_code == 404

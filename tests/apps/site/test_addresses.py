@@ -123,6 +123,7 @@ TABLE: dict[str, Address] = {
     "jobs:log_tail": Address("403 403 200 200", names=("training",)),
     "jobs:change": Address("302 403 302 302", names=("training",), post=True, sent={"do": "pause"}),
     "leaderboard:benchmark": Address("200"),
+    "leaderboard:scores": Address("200"),
     "leaderboard:top": Address("200"),
     "leaderboard:agents": Address("200", sent={"env_id": ENV_ID}),
     "leaderboard:row": Address("404", names=("one",)),
