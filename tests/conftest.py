@@ -9,6 +9,9 @@ import pytest
 from tests import services
 from tests.browser import FLAGS, MISSING, find_browser
 
+FIRST_OF_WORKERS = 8
+"""The Valkey database of the first worker of pytest-xdist; those below belong to the sites of the walks."""
+
 os.environ["GEM_DATA_FROM"] = "sample"  # the same problems on every machine, and no network
 
 
@@ -25,6 +28,10 @@ def pytest_configure(config: pytest.Config) -> None:
     started = services.start_services(os.environ)
     if started is not None:
         config.add_cleanup(started.stop)
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker:  # its databases are its own already
+        index = FIRST_OF_WORKERS + int(worker.removeprefix("gw"))
+        os.environ["VALKEY_URL"] = services.valkey_database(os.environ["VALKEY_URL"], index)
     from django.conf import settings  # not for engine tests
 
     assert settings.DATABASES  # read now, or pytest-django takes Django for unused

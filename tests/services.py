@@ -14,6 +14,7 @@ import urllib.request
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psutil
 
@@ -73,6 +74,12 @@ def start_services(env: MutableMapping[str, str]) -> Services | None:
     if not env.get("VALKEY_URL"):
         env["VALKEY_URL"] = services.valkey()
     return services
+
+
+def valkey_database(url: str, index: int) -> str:
+    """The address of one of a Valkey's numbered databases."""
+    parts = urlsplit(url)
+    return parts._replace(path=f"/{index}").geturl()
 
 
 class Stack:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from django.db import connection
 
-from tests.services import ROOT
+from tests.services import ROOT, valkey_database
 
 START_SECONDS = 60.0
 LEASE_SECONDS = "2"
@@ -133,12 +133,12 @@ def _environment(database: str, valkey_index: int, folder: Path) -> dict[str, st
 
     known = connection.settings_dict
     host = f"{known['HOST']}:{known['PORT']}" if known["PORT"] else known["HOST"]
-    valkey = settings.VALKEY_URL.rpartition("/")[0] if settings.VALKEY_URL.count("/") > 2 else settings.VALKEY_URL
+    valkey = valkey_database(settings.VALKEY_URL, valkey_index)
     return {
         **os.environ,
         "DATABASE_URL": f"postgres://{known['USER']}:{known['PASSWORD']}@{host}/{database}",
-        "VALKEY_URL": f"{valkey}/{valkey_index}",
-        "BROKER_URL": f"{valkey}/{valkey_index}",
+        "VALKEY_URL": valkey,
+        "BROKER_URL": valkey,
         "SECRET_KEY": settings.SECRET_KEY,
         "STATE_DIR": str(folder),
         "LOCAL_MODE": "1",

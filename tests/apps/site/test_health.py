@@ -73,7 +73,7 @@ def sandbox(monkeypatch: pytest.MonkeyPatch, choice: ladder.Choice | None) -> he
 def test_the_level_of_the_sandbox_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     found = sandbox(monkeypatch, ladder.Choice("landlock", (ladder.Probe("full", False, "no"),), ""))
     assert (found.state, found.said) == ("ok", "Untrusted programs run at the level landlock.")
-    assert found.details == ("full: no",)
+    assert found.details[0] == "full: no"
 
 
 def test_a_site_without_a_sandbox_works_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ def test_a_policy_learns_on_an_open_page_and_plays(logged_in: Page, expected: li
     check_looks(page)
     page.get_by_label("Updates").fill("6")
     page.get_by_label("Episodes of an update").fill("32")
-    page.get_by_label("Name").fill("apprentice")
+    page.get_by_label("Name", exact=True).fill("apprentice")
     page.get_by_role("button", name="Train").click()
 
     expect(page.get_by_role("heading", name="apprentice")).to_be_visible()
