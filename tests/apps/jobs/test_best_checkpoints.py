@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
 
 from apps.accounts.models import User
-from apps.agents.models import Agent
 from apps.jobs.errors import LeaseLost, NotYours, Refusal
 from apps.jobs.leases import Claim
 from apps.jobs.models import Job
@@ -17,14 +14,6 @@ from apps.jobs.training import best, operations, records
 from tests.apps.jobs.trainings import add_checkpoint, claimed, row, small
 
 DUEL = "duel:TicTacToe-v0-vs-random"
-
-
-@pytest.fixture
-def ada(db: None, settings: Settings, tmp_path: Path) -> User:
-    settings.RUNS_DIR = tmp_path
-    for kind in ("random", "expert", "human"):
-        Agent.objects.get_or_create(slug=kind, defaults={"name": kind, "kind": kind, "colour": 8})
-    return User.objects.create_user("ada")
 
 
 def rising_and_collapsing(job: Job) -> Claim:

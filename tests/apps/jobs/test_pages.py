@@ -9,7 +9,6 @@ from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
 from apps.accounts.models import User
-from apps.agents.models import Agent
 from apps.jobs import leases, operations
 from apps.jobs.models import Job
 from apps.jobs.pages import set_up
@@ -32,19 +31,6 @@ FORM: dict[str, Any] = {
     "max_turns": "",
     "name": "",
 }
-
-
-@pytest.fixture
-def ada(db: None) -> User:
-    for kind in ("random", "expert", "human"):
-        Agent.objects.get_or_create(slug=kind, defaults={"name": kind, "kind": kind, "colour": 8})
-    return User.objects.create_user("ada")
-
-
-@pytest.fixture
-def as_ada(ada: User, client: Client) -> Client:
-    client.force_login(ada)
-    return client
 
 
 def submit(owner: User, episodes: int = 20, **more: Any) -> Job:

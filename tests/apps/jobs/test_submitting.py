@@ -21,13 +21,6 @@ EASY = "game:GuessTheNumber-v0-easy"
 HARD = "game:GuessTheNumber-v0-hard"
 
 
-@pytest.fixture
-def ada(db: None) -> User:
-    Agent.objects.get_or_create(slug="random", defaults={"name": "random", "kind": "random", "colour": 8})
-    Agent.objects.get_or_create(slug="human", defaults={"name": "human", "kind": "human", "colour": 2})
-    return User.objects.create_user("ada")
-
-
 def request(*env_ids: str, **more: Any) -> EvaluationSpec:
     return EvaluationSpec.model_validate({"agent": "random", "env_ids": env_ids or (EASY,), **more})
 

@@ -31,19 +31,6 @@ FORM |= {"num_envs": "8", "tool": [TOOL], "max_tool_uses": "3", "tool_format": "
 RECORDED = [{"name": "tools", "tools": [{"name": "search", "index": "wikigame"}], "max_tool_uses": 3}]
 
 
-@pytest.fixture
-def ada(db: None) -> User:
-    for kind in ("random", "expert", "human"):
-        Agent.objects.get_or_create(slug=kind, defaults={"name": kind, "kind": kind, "colour": 8})
-    return User.objects.create_user("ada")
-
-
-@pytest.fixture
-def as_ada(ada: User, client: Client) -> Client:
-    client.force_login(ada)
-    return client
-
-
 def submitted(**more: Any) -> Job:
     wanted = {"agent": "random", "env_ids": (EASY,), "episodes_per_env": 6, "tools": (TOOL,), "max_tool_uses": 3}
     return operations.submit(None, EvaluationSpec.model_validate(wanted | more))

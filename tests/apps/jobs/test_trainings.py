@@ -11,7 +11,6 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from apps.accounts.models import User
-from apps.agents.models import Agent
 from apps.agents.players import player
 from apps.jobs import operations as jobs
 from apps.jobs.errors import LeaseLost, NotYours, TooManyJobs
@@ -22,20 +21,6 @@ from apps.jobs.training.records import Kept
 from gem.agents import make_agent
 from gem.rollout import Slot, rollout
 from tests.apps.jobs.trainings import ENV_ID, claimed, row, small, trained
-
-
-@pytest.fixture
-def ada(db: None, settings: Settings, tmp_path: Path) -> User:
-    settings.RUNS_DIR = tmp_path
-    for kind in ("random", "expert", "human"):
-        Agent.objects.get_or_create(slug=kind, defaults={"name": kind, "kind": kind, "colour": 8})
-    return User.objects.create_user("ada")
-
-
-@pytest.fixture
-def as_ada(ada: User, client: Client) -> Client:
-    client.force_login(ada)
-    return client
 
 
 def test_a_recipe_becomes_a_training_and_an_agent(as_ada: Client, ada: User) -> None:
