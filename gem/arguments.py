@@ -19,10 +19,14 @@ def check_arguments(factory: Callable[..., Any], names: Iterable[str], called: s
         InvalidArgument: on the first unknown argument, with the nearest one that there is.
     """
     parameters = inspect.signature(factory).parameters
-    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
-        return
     for name in names:
-        if name not in parameters:
+        if not takes(factory, name):
             near = difflib.get_close_matches(name, [*parameters, *also], n=1)
             hint = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(parameters)}."
             raise InvalidArgument(f"{called} takes no argument {name!r}. {hint}")
+
+
+def takes(factory: Callable[..., Any], name: str) -> bool:
+    """Whether `factory` can be called with the keyword argument `name`."""
+    parameters = inspect.signature(factory).parameters
+    return name in parameters or any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())

@@ -12,17 +12,27 @@ where present, is a list of pictures that belong to the observation, each a `dat
 An environment with several seats is played with the same calls: `to_act` says whose action `step` takes next. Its
 observations are public, the reward is the acting seat's, and `info["seats"]` has what each seat reads and earns
 (see `gem.seats` and `gem.envs.multiagent`).
+
+A class needs `step` and either `_start` or, as in GEM, a `reset` of its own, which calls `super().reset(seed)` first.
+The other methods have defaults: the state is all attributes, as long as they are plain data; the picture is empty; a
+random action has to be defined by whoever needs one.
 """
 
 from __future__ import annotations
 
 import inspect
+import operator
 import random
+import reprlib
+import struct
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from gem.arguments import check_arguments
-from gem.errors import InvalidArgument
+from gem.attributes import pack_attributes, unpack_attributes
+from gem.errors import GemError, InvalidArgument, MissingMethod
 from gem.views import TextView, View
 
 if TYPE_CHECKING:
@@ -81,20 +91,29 @@ class Env(Remembers, ABC):
         Raises:
             InvalidArgument: if `seed` is no such integer.
         """
-        if seed is not None:
-            seed = check_seed(seed)
-        elif self._next_seed is not None:
-            seed = self._next_seed
-        else:
-            seed = int(self.rng.random() * 2**53)
+        self.seed = self._choose_seed(seed)
         self._next_seed = None
-        self.seed = seed
-        self.rng.seed(seed)
+        self.rng.seed(self.seed)
         return self._start()
 
-    @abstractmethod
+    def _choose_seed(self, seed: int | None) -> int:
+        """The seed of the episode that `reset(seed)` begins."""
+        if seed is not None:
+            return check_seed(seed)
+        return int(self.rng.random() * 2**53) if self._next_seed is None else self._next_seed
+
     def _start(self) -> tuple[str, Info]:
-        """Draw a new episode from `self.rng`; return the first observation and info."""
+        """Draw a new episode from `self.rng`; return the first observation and info.
+
+        Raises:
+            MissingMethod: if a class defines neither this nor a `reset` of its own.
+        """
+        if type(self).reset is Env.reset:
+            raise MissingMethod(
+                f"{type(self).__name__} cannot begin an episode: define _start(), or reset(seed=None) that calls "
+                "super().reset(seed) first. Both return the first observation and the info."
+            )
+        return "", {}
 
     @abstractmethod
     def step(self, action: str) -> Step:
@@ -102,6 +121,7 @@ class Env(Remembers, ABC):
 
         Raises:
             EpisodeOver: before the first `reset` or after the end of the episode.
+            InvalidArgument: if the action is no text.
         """
 
     def feed(self, recorded: Info, *, repeat: bool = False) -> None:
@@ -114,17 +134,33 @@ class Env(Remembers, ABC):
             repeat: ask again for what has to come out the same, so that a difference shows.
         """
 
-    @abstractmethod
     def get_state(self) -> State:
-        """Everything the future depends on, as plain JSON, generator included."""
+        """Everything the future depends on, as plain JSON, generator included; unless overridden, all attributes.
 
-    @abstractmethod
+        Raises:
+            MissingMethod: if it is not overridden and an attribute is no plain data (see `gem.attributes`).
+        """
+        return pack_attributes(self)
+
     def set_state(self, state: State) -> None:
-        """Continue from a state that `get_state` of an environment with the same arguments returned."""
+        """Continue from a state that `get_state` of an environment with the same arguments returned.
 
-    @abstractmethod
+        Raises:
+            InvalidArgument: if it is none.
+        """
+        with reading_state(self):
+            unpack_attributes(self, state)
+
     def sample_random_action(self) -> str:
-        """A valid action; asking does not change what happens next."""
+        """A valid action; asking does not change what happens next.
+
+        Raises:
+            MissingMethod: if it is not overridden.
+        """
+        raise MissingMethod(
+            f"{type(self).__name__} has no random actions: define sample_random_action(), which returns a valid "
+            "action. The random agent and gemweb check play with them."
+        )
 
     def spawn(self, *, same_state: bool = False, **overrides: Any) -> Self:
         """A new environment with the same arguments except `overrides`, at the same state if asked.
@@ -207,9 +243,6 @@ class EnvWrapper(Env):
         """As `Env.reset`."""
         return self.env.reset(seed=seed)
 
-    def _start(self) -> tuple[str, Info]:
-        raise AssertionError("a wrapper delegates reset")
-
     def step(self, action: str) -> Step:
         """As `Env.step`."""
         return self.env.step(action)
@@ -224,8 +257,11 @@ class EnvWrapper(Env):
 
     def set_state(self, state: State) -> None:
         """As `Env.set_state`."""
-        self.env.set_state(state["env"])
-        self._set_own_state(state["wrapper"])
+        with reading_state(self):
+            inside, own = state["env"], state["wrapper"]
+        self.env.set_state(inside)
+        with reading_state(self):
+            self._set_own_state(own)
 
     def _get_own_state(self) -> State:
         """What this wrapper itself remembers, as plain JSON."""
@@ -260,12 +296,44 @@ class EnvWrapper(Env):
         self.env.close()
 
 
+@contextmanager
+def reading_state(env: Env) -> Iterator[None]:
+    """What goes wrong inside means that what `env.set_state` was given is no state of such an environment.
+
+    Raises:
+        InvalidArgument: instead of the error.
+    """
+    try:
+        yield
+    except GemError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, struct.error) as error:
+        raise InvalidArgument(
+            f"That is no state of {type(env).__name__} with these arguments: {type(error).__name__}: {error}."
+        ) from error
+
+
+def check_action(action: object) -> str:
+    """`action`, if it is a text.
+
+    Raises:
+        InvalidArgument: if it is something else.
+    """
+    if not isinstance(action, str):
+        raise InvalidArgument(f"An action is a text, not {type(action).__name__}: {reprlib.repr(action)}.")
+    return action
+
+
 def check_seed(seed: object) -> int:
     """`seed` as an integer that names an episode.
 
     Raises:
         InvalidArgument: if it is no integer from 0 to 2**63 - 1.
     """
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= MAX_SEED:
+    try:
+        number = -1 if isinstance(seed, bool) else operator.index(seed)  # type: ignore[arg-type]  # NumPy's integers too
+    except TypeError:
+        number = -1
+    if not 0 <= number <= MAX_SEED:
         raise InvalidArgument(f"A seed is an integer from 0 to 2**63 - 1, not {seed!r}.")
-    return seed
+    return number

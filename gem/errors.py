@@ -45,6 +45,10 @@ class InvalidArgument(UsageError, ValueError):
     """A keyword argument, seed or configuration that the environment does not take."""
 
 
+class MissingMethod(UsageError, NotImplementedError):
+    """An environment was asked for something that its class does not define; the message says which method to add."""
+
+
 class DataUnavailable(UsageError):
     """Problems cannot be had: a file, a dataset of the hub or a reader is missing; the message says what to do."""
 

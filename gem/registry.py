@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequenc
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from gem.arguments import check_arguments
-from gem.core import Env
+from gem.arguments import check_arguments, takes
+from gem.core import Env, EnvWrapper, check_seed
 from gem.errors import InvalidArgument, MissingDependency, SandboxUnavailable, UnknownEnvironment
 
 if TYPE_CHECKING:
@@ -251,12 +251,28 @@ def make(env_id: str, **kwargs: Any) -> Env:
     seating = {name: given.pop(name) for name in SEATING if several and name in given}
     tooling = {name: given.pop(name) for name in TOOLING if name in given}
     known = (*(SEATING if several else ()), *TOOLING)
+    seed = given.get("seed")
+    if "seed" in given and not takes(factory, "seed"):
+        del given["seed"]
     check_arguments(factory, [name for name in kwargs if name in given], env_id, known)
-    env = factory(**given)
+    env = _completed(env_id, factory(**given))
+    if seed is not None:
+        env.unwrapped._next_seed = check_seed(seed)  # noqa: SLF001 (its class may not know of it)
     env.unwrapped.spec = env_spec
     env.unwrapped.env_kwargs = {name: value for name, value in kwargs.items() if name != "seed"}
     env = _opposed(env, **seating) if seating else env
     return _equipped(env, **tooling) if tooling else env
+
+
+def _completed(env_id: str, env: object) -> Env:
+    """What was made, with what its class leaves to others if it defines only `reset` and `step`."""
+    if not isinstance(env, Env):
+        raise InvalidArgument(f"{env_id} gave a {type(env).__name__}, which is no gem.Env: derive its class from that.")
+    if isinstance(env, EnvWrapper) or type(env).reset is Env.reset:
+        return env
+    from gem.wrappers.completed import Completed  # noqa: PLC0415 (only for environments written for GEM)
+
+    return Completed(env)
 
 
 def _opposed(env: Env, opponent: str | None = None, seat: int | None = None) -> Env:

@@ -13,13 +13,14 @@ import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
 import gem
 from apps.catalog.badges import Badge, Tone
 from gem.agents import has_expert, make_agent
+from gem.errors import MissingMethod
 from gem.registry import EnvSpec
 from gem.replay import frames
 from gem.rollout import Slot, rollout
@@ -147,9 +148,13 @@ def _answer(answer: Future[Look], env_id: str) -> None:
 def _look(env_id: str) -> Sample:
     with closing(gem.make(env_id)) as env:
         observation, info = env.reset(seed=SEED)
+        first = Sample(observation, str(info.get("suffix", "")), "", env.view())
     agent = make_agent("expert" if has_expert(env_id) else "random")
     limit = [{"name": "time_limit", "max_turns": TURNS}]
-    record = next(iter(rollout(agent, [Slot(0, env_id, SEED, wrappers=limit)], num_envs=1)))
+    try:
+        record = next(iter(rollout(agent, [Slot(0, env_id, SEED, wrappers=limit)], num_envs=1)))
+    except MissingMethod:  # nobody here can play it, and people can
+        return first
     actions = [turn.action for turn in record.turns]
     seen = list(frames(record.identity, actions[: math.ceil(PROGRESS * len(actions))], record.infos))
-    return Sample(observation, str(info.get("suffix", "")), actions[0] if actions else "", seen[-1].view)
+    return replace(first, action=actions[0] if actions else "", view=seen[-1].view)

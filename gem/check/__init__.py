@@ -17,6 +17,7 @@ from pathlib import Path
 from gem import registry
 from gem.check import course, pictures, sameness, several_seats
 from gem.check.promise import Broken, Finding, Promise, Subject
+from gem.errors import MissingMethod
 
 __all__ = ["PROMISES", "Finding", "check"]
 
@@ -51,6 +52,8 @@ def _try(promise: Promise, subject: Subject) -> Finding:
         promise.attempt(subject)
     except Broken as broken:
         return Finding(promise.title, "wrong", str(broken), promise.advice)
+    except MissingMethod as missing:
+        return Finding(promise.title, "wrong", str(missing))
     except Exception as error:  # noqa: BLE001 (whatever the environment raises is the finding)
         return Finding(promise.title, "wrong", _raised(error), promise.advice)
     return Finding(promise.title, "ok")

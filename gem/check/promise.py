@@ -34,7 +34,7 @@ class Finding:
     what: str = ""
     """What happened, or why the promise was left out; empty if it is kept."""
     advice: str = ""
-    """What to do about it; empty unless it is broken."""
+    """What to do about it; empty if it is kept, or if `what` says it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import gem
 from gem.cli import tooling
 from gem.cli.screen import open_screen
 from gem.cli.words import count
-from gem.errors import EnvironmentFailure, GemError, UsageError
+from gem.errors import EnvironmentFailure, GemError, MissingMethod, UsageError
 from gem.seats import SPECTATOR, perceived, rewards, success
 from gem.typed import as_action
 
@@ -146,7 +146,10 @@ def _step(env: gem.Env, action: str, turn: int) -> Step:
 
 def _around(env: gem.Env) -> tuple[str, str]:
     """What stands before and after an action, so that one need not type it."""
-    example = env.sample_random_action()
+    try:
+        example = env.sample_random_action()
+    except MissingMethod:
+        return "", ""
     return next((pair for pair in FORMS if pair[0] in example), ("", ""))
 
 

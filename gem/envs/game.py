@@ -10,7 +10,7 @@ import re
 from abc import abstractmethod
 from typing import Any, ClassVar, Literal
 
-from gem.core import Env, Info, State, Step
+from gem.core import Env, Info, State, Step, check_action, reading_state
 from gem.draw import Mixer, pack_generator, unpack_generator
 from gem.errors import EpisodeOver
 
@@ -88,22 +88,33 @@ class BoxedEnv(Env):
 
     def set_state(self, state: State) -> None:
         """As `Env.set_state`."""
-        self.seed = state["seed"]
-        self._next_seed = None  # the constructor's was for the first episode, and this one is under way
-        self.rng = unpack_generator(state["rng"])
-        self.turn = state["turn"]
-        self.over = state["over"]
-        self.max_turns = state["max_turns"]
-        self._asked = 0
-        self._set_common_state(state)
-        self._set_own_state(state)
+        with reading_state(self):
+            self.seed = state["seed"]
+            self._next_seed = None  # the constructor's was for the first episode, and this one is under way
+            self.rng = unpack_generator(state["rng"])
+            self.turn = state["turn"]
+            self.over = state["over"]
+            self.max_turns = state["max_turns"]
+            self._asked = 0
+            self._set_common_state(state)
+            self._set_own_state(state)
 
     def sample_random_action(self) -> str:
         """As `Env.sample_random_action`: follows from the seed, the turn and how often this turn was asked."""
-        if self.seed is None:
-            raise EpisodeOver("There is no episode yet; call reset() first.")
+        self._expect_begun()
+        assert self.seed is not None
         self._asked += 1
         return self._random_action(Mixer(self.seed, self.turn, self._asked))
+
+    def _expect_begun(self) -> None:
+        """Refuse what only makes sense in an episode, before the first one."""
+        if self.seed is None:
+            raise self._no_episode()
+
+    def _no_episode(self) -> EpisodeOver:
+        if self.seed is None:
+            return EpisodeOver("There is no episode yet; call reset() first.")
+        return EpisodeOver("The episode is over; call reset() to begin another one.")
 
 
 class Game(BoxedEnv):
@@ -142,11 +153,15 @@ class Game(BoxedEnv):
         """As `Env.step`. An action without a match ends the episode with `FORMAT_PENALTY`."""
         already_over = self.over
         if already_over:
-            raise EpisodeOver("The episode is over; call reset() to begin another one.")
+            raise self._no_episode()
+        try:
+            matches = self.pattern.findall(action)
+        except TypeError:
+            check_action(action)
+            raise
         self.turn += 1
         self._asked = 0
         truncated = False
-        matches = self.pattern.findall(action)
         fault: Literal["format", "rule"] | None
         if matches:
             text, reward, fault = self._play(matches[-1])

@@ -20,7 +20,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from gem import registry
-from gem.core import Env, Info, State, Step
+from gem.core import Env, Info, State, Step, reading_state
 from gem.draw import pack_generator, unpack_generator
 from gem.errors import EpisodeOver, InvalidArgument
 from gem.views import TextView, View
@@ -183,7 +183,7 @@ class MixtureEnv(Env):
     def step(self, action: str) -> Step:
         """As `Env.step`, of the part that was drawn."""
         if self._ended:
-            raise EpisodeOver("The episode is over; call reset() to begin another one.")
+            raise EpisodeOver("There is no episode under way; call reset() to begin one.")
         observation, reward, terminated, truncated, info = self._current.step(action)
         if terminated or truncated:
             self._ended = True
@@ -227,13 +227,14 @@ class MixtureEnv(Env):
 
     def set_state(self, state: State) -> None:
         """As `Env.set_state`."""
-        self.seed, self._next_seed = state["seed"], None
-        self.rng = unpack_generator(state["rng"])
-        self._place, self._part_seed, self._ended = state["place"], state["part_seed"], state["ended"]
-        self.solved = [list(past) for past in state["solved"]]
-        if self._place is not None:
-            self._current.set_state(state["env"])
-            self.max_turns = self._current.max_turns
+        with reading_state(self):
+            self.seed, self._next_seed = state["seed"], None
+            self.rng = unpack_generator(state["rng"])
+            self._place, self._part_seed, self._ended = state["place"], state["part_seed"], state["ended"]
+            self.solved = [list(past) for past in state["solved"]]
+            if self._place is not None:
+                self._current.set_state(state["env"])
+                self.max_turns = self._current.max_turns
 
     def sample_random_action(self) -> str:
         """As `Env.sample_random_action`."""

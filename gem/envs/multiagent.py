@@ -16,9 +16,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar, Literal
 
-from gem.core import Info, State, Step
+from gem.core import Info, State, Step, check_action
 from gem.envs.game import BoxedEnv
-from gem.errors import EpisodeOver
 from gem.seats import SPECTATOR, with_success
 
 Fault = Literal["rule"] | None
@@ -112,7 +111,8 @@ class MultiAgentEnv(BoxedEnv):
         """As `Env.step`: the action of the first seat in `to_act`; the reward is that seat's."""
         already_over = self.over
         if already_over:
-            raise EpisodeOver("The episode is over; call reset() to begin another one.")
+            raise self._no_episode()
+        check_action(action)
         seat = self.to_act[0]
         self.turn += 1
         self._asked = 0

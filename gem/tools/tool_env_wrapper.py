@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self, cast
 
-from gem.core import Env, EnvWrapper, Info, State, Step
+from gem.core import Env, EnvWrapper, Info, State, Step, check_action
 from gem.errors import EnvironmentFailure, InvalidArgument, ToolError, VersionChanged
 from gem.tools import prompts
 from gem.tools.calls import find_calls
@@ -176,6 +176,7 @@ class ToolEnvWrapper(EnvWrapper):
 
     def step(self, action: str) -> Step:
         """As `Env.step`; a turn that asks for a tool is answered by it."""
+        check_action(action)
         tape, self._tape = self._tape, None
         if not self._over and self.tool_uses_left != 0:
             answer = self._native(action, tape) if self.format == "native" else self._tagged(action, tape)

@@ -8,8 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-from gem.core import Info, State, Step
-from gem.errors import InvalidArgument
+from gem.core import Info, State, Step, check_seed
+from gem.errors import InvalidArgument, UsageError
 
 
 class Flags(list[bool]):
@@ -60,6 +60,7 @@ class AutoresetMode(enum.Enum):
 
 IDLE: Step = ("", 0.0, False, False, {})
 """What a slot without an action gives."""
+CLOSED = "The vector is closed; make another one."
 
 
 class VectorEnv(ABC):
@@ -72,6 +73,7 @@ class VectorEnv(ABC):
     """
 
     autoreset_mode: AutoresetMode
+    _under_way = False
 
     @property
     @abstractmethod
@@ -141,8 +143,23 @@ class VectorEnv(ABC):
         )
 
     async def step_async(self, actions: Actions) -> VectorStep:
-        """As `step`, without blocking the event loop."""
-        return await asyncio.to_thread(self.step, actions)
+        """As `step`, without blocking the event loop.
+
+        A turn that has begun is taken: where this is cancelled, it waits for the turn to end and gives up its result.
+
+        Raises:
+            UsageError: if another `step_async` is under way.
+        """
+        if self._under_way:
+            raise UsageError("A step of this vector is under way; await it before the next one.")
+        self._under_way = True
+        taking = asyncio.ensure_future(asyncio.to_thread(self.step, actions))
+        try:
+            return await asyncio.shield(taking)
+        finally:
+            if not taking.done():
+                await asyncio.wait([taking])
+            self._under_way = False
 
     def __enter__(self) -> Self:
         return self
@@ -152,10 +169,14 @@ class VectorEnv(ABC):
 
     def _listed(self, actions: Actions) -> Sequence[str | None]:
         """The actions as one for each slot."""
+        if isinstance(actions, str | bytes) or not hasattr(actions, "__len__"):
+            raise InvalidArgument(
+                f"actions are a list with one for each slot, or a dictionary from slot to action, not {actions!r}."
+            )
         if isinstance(actions, Mapping):
-            unknown = [i for i in actions if not 0 <= i < self.num_envs]
+            unknown = [i for i in actions if i not in range(self.num_envs)]
             if unknown:
-                raise InvalidArgument(f"There is no slot {unknown[0]}; the slots are 0 to {self.num_envs - 1}.")
+                raise InvalidArgument(f"There is no slot {unknown[0]!r}; the slots are 0 to {self.num_envs - 1}.")
             return [actions.get(i) for i in range(self.num_envs)]
         self._check_length("actions", actions)
         return actions
@@ -163,8 +184,9 @@ class VectorEnv(ABC):
     def _seeds(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:
         if seed is None:
             return [None] * self.num_envs
-        if isinstance(seed, int):
-            return [seed + i for i in range(self.num_envs)]
+        if isinstance(seed, int) or not hasattr(seed, "__len__"):  # integers of NumPy's too
+            first = check_seed(seed)
+            return [first + i for i in range(self.num_envs)]
         self._check_length("seeds", seed)
         return seed
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Literal
 
 from gem import registry
-from gem.core import Env
+from gem.core import Env, check_seed
 from gem.errors import InvalidArgument
 from gem.vector.base import AutoresetMode, VectorEnv
 from gem.vector.shards import ShardVectorEnv
@@ -49,16 +49,18 @@ def make_vec(
         raise InvalidArgument(f"{len(env_ids)} environments need as many vec_kwargs, not {len(vec_kwargs)}.")
     own = [{**kwargs, **(vec_kwargs[i] if vec_kwargs is not None else {})} for i in range(len(env_ids))]
     if seed is not None:
-        own = [{"seed": seed + i, **arguments} for i, arguments in enumerate(own)]
+        first = check_seed(seed)
+        own = [{"seed": first + i, **arguments} for i, arguments in enumerate(own)]
     env_fns = [
-        partial(_make_one, env_id, arguments, tuple(wrappers or ()))
+        partial(_make_one, registry.spec(env_id), arguments, tuple(wrappers or ()))
         for env_id, arguments in zip(env_ids, own, strict=True)
     ]
     return _vector_class(env_ids, async_mode)(env_fns, autoreset_mode)
 
 
-def _make_one(env_id: str, arguments: Mapping[str, Any], wrappers: Sequence[Callable[[Env], Env]]) -> Env:
-    env = registry.make(env_id, **arguments)
+def _make_one(spec: registry.EnvSpec, arguments: Mapping[str, Any], wrappers: Sequence[Callable[[Env], Env]]) -> Env:
+    registry.ENV_REGISTRY.setdefault(spec.id, spec)  # what a script registered, another process does not know
+    env = registry.make(spec.id, **arguments)
     for wrapper in wrappers:
         env = wrapper(env)
     return env

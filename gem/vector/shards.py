@@ -10,6 +10,7 @@ import itertools
 import logging
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -20,14 +21,15 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from gem.core import Env, Info, State, Step
-from gem.errors import EnvironmentFailure, UsageError
-from gem.vector.base import Actions, AutoresetMode, VectorEnv
+from gem.errors import EnvironmentFailure, GemError, UsageError
+from gem.vector.base import CLOSED, Actions, AutoresetMode, VectorEnv
 from gem.vector.sync import SyncVectorEnv
 
 logger = logging.getLogger(__name__)
 
 JOURNAL_LENGTH = 256
-"""Messages after which a process's states are asked for anew: a restart repeats at most so many."""
+"""Messages after which a process's states are asked for anew: a restart repeats at most so many, and all where an
+environment has no states."""
 RESTARTS = 3
 """A process that dies so often on the same message is given up."""
 
@@ -43,6 +45,9 @@ class _Shard:
     autoreset_mode: AutoresetMode
     states: list[State] | None = None
     journal: list[Message] = field(default_factory=list)
+    """What it was told since it had these states."""
+    asked: Message | None = None
+    """The message that it has not answered yet."""
     process: BaseProcess | None = None
     pipe: Connection | None = None
 
@@ -50,8 +55,8 @@ class _Shard:
     def slots(self) -> range:
         return range(self.first, self.first + len(self.env_fns))
 
-    def start(self) -> None:
-        """Start the process and bring it to where the last one was."""
+    def launch(self) -> None:
+        """Start the process; `begin` waits until it has made its environments."""
         context = _context()
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(
@@ -59,48 +64,64 @@ class _Shard:
         )
         self.process.start()
         theirs.close()
-        if self.states is not None:
-            self._exchange(("set_states", self.states))
-        for message in self.journal:
-            self._exchange(message)
 
-    def send(self, message: Message) -> None:
-        """Ask; a process that cannot be reached is found out by `receive`."""
-        assert self.pipe is not None
-        try:
-            self.pipe.send(message)
-        except OSError:
-            logger.debug("Shard %d does not take messages", self.first)
-
-    def receive(self, message: Message) -> Any:
-        """The answer to `message`, from another process if this one has died.
+    def begin(self) -> None:
+        """Bring a new process to where the last one was; what was asked last is asked again.
 
         Raises:
+            GemError: if an environment cannot be made.
+        """
+        self._read()
+        if self.states is not None:
+            self._repeat(("set_states", self.states))
+        for message in self.journal:
+            if message is not self.asked:
+                self._repeat(message)
+        if self.asked is not None:
+            self._post(self.asked)
+
+    def ask(self, message: Message) -> None:
+        """Send a message; `receive` gives the answer."""
+        if self.pipe is None:  # it was stopped in the middle of something
+            self.launch()
+            self.begin()
+        if message[0] != "get_states":
+            self.journal.append(message)
+        self.asked = message
+        self._post(message)
+
+    def receive(self) -> Any:
+        """The answer to what was asked, from another process if this one has died.
+
+        Raises:
+            UsageError: what the environments raised.
             EnvironmentFailure: if the process dies on this message again and again.
         """
         for _ in range(RESTARTS):
             try:
-                answer = self._answer()
+                answer = self._read()
             except (EOFError, OSError):
                 logger.warning("The process of slots %s died; starting another one", self.slots)
-                self.stop()
-                try:
-                    self.start()
-                    self.send(message)
-                except (EOFError, OSError):
-                    logger.warning("The new process of slots %s died too", self.slots)
+                self._start_again()
                 continue
-            self._remember(message)
+            except GemError:
+                self.asked = None
+                raise
+            self.asked = None
+            self._shorten()
             return answer
+        self.journal = [message for message in self.journal if message is not self.asked]
+        self.stop()
         raise EnvironmentFailure(
             f"The process of slots {self.first} to {self.slots[-1]} died {RESTARTS} times on the same step. "
             "An environment in it ends its process; step them in this process to see which."
         )
 
     def stop(self) -> None:
-        """End the process, whatever it does."""
+        """End the process, whatever it does; the next message starts another one."""
+        self.asked = None
         if self.pipe is not None:
-            self.send(("close", None))
+            self._post(("close", None))
             self.pipe.close()
             self.pipe = None
         if self.process is not None:
@@ -110,24 +131,49 @@ class _Shard:
                 self.process.join()
             self.process = None
 
-    def _exchange(self, message: Message) -> Any:
-        self.send(message)
-        return self._answer(again=True)
+    def _start_again(self) -> None:
+        asked = self.asked
+        self.stop()
+        self.asked = asked
+        try:
+            self.launch()
+            self.begin()
+        except (EOFError, OSError):
+            logger.warning("The new process of slots %s died too", self.slots)
 
-    def _answer(self, *, again: bool = False) -> Any:
+    def _shorten(self) -> None:
+        """Ask for the states now and then, so that a restart need not repeat everything."""
+        if not self.journal or len(self.journal) % JOURNAL_LENGTH:
+            return
+        self._post(("get_states", None))
+        try:
+            self.states = self._read()
+        except (GemError, EOFError, OSError) as error:  # no states; or it has just died, as the next message finds out
+            logger.debug("The slots %s have no states: %s", self.slots, error)
+            return
+        self.journal.clear()
+
+    def _post(self, message: Message) -> None:
+        """Send; that a process cannot be reached is found out by whoever reads."""
+        assert self.pipe is not None
+        try:
+            self.pipe.send(message)
+        except OSError:
+            logger.debug("Shard %d does not take messages", self.first)
+
+    def _repeat(self, message: Message) -> None:
+        self._post(message)
+        try:
+            self._read()
+        except GemError:  # it was raised the first time
+            logger.debug("Shard %d repeats a fault", self.first)
+
+    def _read(self) -> Any:
         assert self.pipe is not None
         kind, answer = self.pipe.recv()
-        if kind == "usage" and not again:  # a misuse that is repeated from the journal was raised the first time
+        if kind == "raised":
             raise answer
         return answer
-
-    def _remember(self, message: Message) -> None:
-        if message[0] == "get_states":
-            return
-        self.journal.append(message)
-        if len(self.journal) >= JOURNAL_LENGTH:
-            self.states = self._exchange(("get_states", None))
-            self.journal.clear()
 
 
 class ShardVectorEnv(VectorEnv):
@@ -150,8 +196,15 @@ class ShardVectorEnv(VectorEnv):
         self._shards = [
             _Shard(list(env_fns[low:high]), low, self.autoreset_mode) for low, high in itertools.pairwise(bounds)
         ]
-        for shard in self._shards:
-            shard.start()
+        self._closed = False
+        try:
+            for shard in self._shards:
+                shard.launch()
+            for shard in self._shards:
+                shard.begin()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def num_envs(self) -> int:
@@ -193,22 +246,30 @@ class ShardVectorEnv(VectorEnv):
 
     def close(self) -> None:
         """As `VectorEnv.close`."""
+        self._closed = True
         for shard in self._shards:
             shard.stop()
 
     def _ask(self, messages: Sequence[tuple[_Shard, Message]]) -> list[tuple[_Shard, Any]]:
         """Send everything first, so that the processes work at the same time; then collect every answer."""
-        for shard, message in messages:
-            shard.send(message)
+        if self._closed:
+            raise UsageError(CLOSED)
         answers: list[tuple[_Shard, Any]] = []
-        misuse: UsageError | None = None
-        for shard, message in messages:
-            try:
-                answers.append((shard, shard.receive(message)))
-            except UsageError as error:
-                misuse = misuse or error
-        if misuse is not None:
-            raise misuse
+        fault: GemError | None = None
+        try:
+            for shard, message in messages:
+                shard.ask(message)
+            for shard, _ in messages:
+                try:
+                    answers.append((shard, shard.receive()))
+                except GemError as error:
+                    fault = fault or error
+        finally:  # Ctrl-C: an answer that nobody reads now must not be taken for the next one
+            for shard, _ in messages:
+                if shard.asked is not None:
+                    shard.stop()
+        if fault is not None:
+            raise fault
         return answers
 
 
@@ -221,7 +282,16 @@ def _context() -> ForkContext | SpawnContext:
 
 def _serve(pipe: Connection, env_fns: Sequence[Callable[[], Env]], autoreset_mode: AutoresetMode) -> None:
     """The process: answer until it is told to close, or its parent has gone."""
-    vector = SyncVectorEnv(env_fns, autoreset_mode)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program, which ends this process
+    vector: SyncVectorEnv | None = None
+
+    def make(_: object) -> None:
+        nonlocal vector
+        vector = SyncVectorEnv(env_fns, autoreset_mode)
+
+    _answer(pipe, make, None)
+    if vector is None:
+        return
     verbs: dict[str, Callable[[Any], Any]] = {
         "reset_some": vector.reset_some,
         "step_each": vector.step_each,
@@ -234,9 +304,22 @@ def _serve(pipe: Connection, env_fns: Sequence[Callable[[], Env]], autoreset_mod
         verb, argument = pipe.recv()
         if verb == "close":
             break
-        try:
-            answer = ("ok", verbs[verb](argument))
-        except UsageError as error:
-            answer = ("usage", error)
-        pipe.send(answer)
+        _answer(pipe, verbs[verb], argument)
     vector.close()
+
+
+def _answer(pipe: Connection, verb: Callable[[Any], Any], argument: Any) -> None:
+    """Send what `verb` gives, or what it raises."""
+    said: tuple[str, Any]
+    try:
+        said = ("ok", verb(argument))
+    except GemError as error:
+        said = ("raised", error)
+    except Exception as error:  # noqa: BLE001 (whatever an environment raises, the process goes on)
+        said = ("raised", EnvironmentFailure(f"{type(error).__name__}: {error}"))
+    try:
+        pipe.send(said)
+    except OSError:
+        logger.debug("Nobody reads the answers of a shard")
+    except Exception as error:  # noqa: BLE001 (pickle raises whatever it likes)
+        pipe.send(("raised", EnvironmentFailure(f"An answer cannot be sent from process to process: {error}")))

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from gem.core import Env, Info, State, Step
 from gem.errors import EpisodeOver, UsageError
-from gem.vector.base import IDLE, Actions, AutoresetMode, VectorEnv
+from gem.vector.base import CLOSED, IDLE, Actions, AutoresetMode, VectorEnv
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -28,6 +28,7 @@ class SyncVectorEnv(VectorEnv):
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self._envs: list[Env | None] = [env_fn() for env_fn in self.env_fns]
         self._ended = [False] * len(self.env_fns)
+        self._closed = False
 
     @property
     def num_envs(self) -> int:
@@ -48,6 +49,7 @@ class SyncVectorEnv(VectorEnv):
 
     def reset_some(self, seeds: Mapping[int, int | None]) -> dict[int, tuple[str, Info]]:
         """As `VectorEnv.reset_some`."""
+        self._check_open()
         return {i: self.reset_one(i, seed) for i, seed in seeds.items()}
 
     def reset_one(self, i: int, seed: int | None = None) -> tuple[str, Info]:
@@ -63,6 +65,7 @@ class SyncVectorEnv(VectorEnv):
 
     def step_each(self, actions: Actions) -> list[Step]:
         """As `VectorEnv.step_each`."""
+        self._check_open()
         step_one = self._step_one
         return [IDLE if action is None else step_one(i, action) for i, action in enumerate(self._listed(actions))]
 
@@ -91,8 +94,13 @@ class SyncVectorEnv(VectorEnv):
 
     def close(self) -> None:
         """As `VectorEnv.close`."""
+        self._closed = True
         for i in range(self.num_envs):
             self._close_one(i)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise UsageError(CLOSED)
 
     def _step_one(self, i: int, action: str) -> Step:
         if self._ended[i] and self.autoreset_mode is AutoresetMode.NEXT_STEP:
@@ -147,11 +155,13 @@ class ThreadVectorEnv(SyncVectorEnv):
 
     def reset_some(self, seeds: Mapping[int, int | None]) -> dict[int, tuple[str, Info]]:
         """As `VectorEnv.reset_some`."""
+        self._check_open()
         begun = _AtOnce(self._threads, lambda i: self.reset_one(i, seeds[i]), seeds).finish()
         return {i: begun[i] for i in seeds}
 
     def step_each(self, actions: Actions) -> list[Step]:
         """As `VectorEnv.step_each`. Every turn is taken before the first misuse, if any, is raised."""
+        self._check_open()
         listed = self._listed(actions)
         slots = [i for i, action in enumerate(listed) if action is not None]
         steps = _AtOnce(self._threads, lambda i: self._step_one(i, listed[i] or ""), slots).finish()

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Any
 
-from gem.core import Env, EnvWrapper, Step
+from gem.core import Env, EnvWrapper, Step, check_action
 
 THOUGHT_END = "</think>"
 ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
@@ -33,7 +33,7 @@ class NormalizeAction(EnvWrapper):
 
     def step(self, action: str) -> Step:
         """As `Env.step`."""
-        normal = self.normalize(action)
+        normal = self.normalize(check_action(action))
         observation, reward, terminated, truncated, info = self.env.step(normal)
         if normal != action:
             info = {**info, "parsed_action": normal}

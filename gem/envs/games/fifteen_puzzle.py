@@ -134,6 +134,7 @@ class FifteenPuzzle(Game):
 
     def view(self, seat: int = 0) -> GridView:
         """The board; the tiles beside the gap can be clicked."""
+        self._expect_begun()
         rows, gap = self.num_rows, self.board.index(GAP)
         ways = {source: way for way, source in slides(rows)[gap].items()}
         cells = [self._cell(index, ways.get(index)) for index in range(len(self.board))]

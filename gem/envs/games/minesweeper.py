@@ -228,6 +228,7 @@ class Minesweeper(Game):
 
     def view(self, seat: int = 0) -> GridView:
         """The board as it is seen; once the episode is lost, with the mines."""
+        self._expect_begun()
         cols = self.cols
         cells = [self._cell(cell) for cell in range(len(self.shown))]
         return GridView(

@@ -177,6 +177,7 @@ class Sokoban(Game):
 
     def view(self, seat: int = 0) -> GridView:
         """The room; a click beside the player walks there."""
+        self._expect_begun()
         rows = "".join(self.cells).splitlines()
         acts: dict[int, str] = {}
         if not self.over:

@@ -130,6 +130,7 @@ class TowerOfHanoi(Game):
 
     def view(self, seat: int = 0) -> TowersView:
         """The three towers."""
+        self._expect_begun()
         view = TowersView(
             kind="towers",
             name=f"Tower of Hanoi, {self.num_disks} disks",

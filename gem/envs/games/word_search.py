@@ -227,6 +227,7 @@ class WordSearch(Game):
 
     def view(self, seat: int = 0) -> GridView:
         """The letters; choose the first and the last one of a word."""
+        self._expect_begun()
         size = self.size
         found: set[int] = set()
         latest: set[int] = set()

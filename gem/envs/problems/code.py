@@ -36,7 +36,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from gem.core import Info, State
+from gem.core import Info, State, reading_state
 from gem.datasets import load
 from gem.datasets.loading import Source
 from gem.draw import Mixer, between, choice
@@ -147,7 +147,8 @@ class CodeEnv(ProblemEnv):
     def set_state(self, state: State) -> None:
         """As `Env.set_state`."""
         super().set_state(state)
-        self.code, self.results = state["code"], state["results"]
+        with reading_state(self):
+            self.code, self.results = state["code"], state["results"]
 
     def view(self, seat: int = 0) -> View:
         """As `Env.view`: the problem, the program and its tests."""

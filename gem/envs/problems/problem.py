@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from gem.core import Env, Info, State, Step
+from gem.core import Env, Info, State, Step, check_action, reading_state
 from gem.datasets import Row, load
 from gem.datasets.loading import Source
 from gem.draw import Mixer
@@ -114,7 +114,8 @@ class ProblemEnv(Env):
     def step(self, action: str) -> Step:
         """As `Env.step`: the answer is judged, and the episode ends."""
         if self.over:
-            raise EpisodeOver("The episode is over; call reset() to begin another one.")
+            raise EpisodeOver("There is no episode under way; call reset() to begin one.")
+        check_action(action)
         judged = self._judge(action)
         self.over, self.outcome = True, judged.said
         info: Info = {"suffix": "", "success": judged.reward >= 1, **judged.more}
@@ -128,9 +129,10 @@ class ProblemEnv(Env):
 
     def set_state(self, state: State) -> None:
         """As `Env.set_state`."""
-        self.seed, self._next_seed = state["seed"], None
-        self.rng.seed(self.seed)
-        self.over, self.outcome = state["over"], state["outcome"]
+        with reading_state(self):
+            self.seed, self._next_seed = state["seed"], None
+            self.rng.seed(self.seed)
+            self.over, self.outcome = state["over"], state["outcome"]
         if self.seed is not None:
             self._open()
 

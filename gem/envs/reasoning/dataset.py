@@ -32,7 +32,7 @@ from functools import cache
 from importlib import metadata
 from typing import Any
 
-from gem.core import Env, Info, State, Step
+from gem.core import Env, Info, State, Step, check_action, reading_state
 from gem.draw import Mixer, choice
 from gem.envs.reasoning import PACKAGE, source
 from gem.envs.reasoning.datasets import DATASETS
@@ -96,7 +96,8 @@ class ReasoningGymEnv(Env):
     def step(self, action: str) -> Step:
         """As `Env.step`: the answer is judged, and the episode ends."""
         if self.over:
-            raise EpisodeOver("The episode is over; call reset() to begin another one.")
+            raise EpisodeOver("There is no episode under way; call reset() to begin one.")
+        check_action(action)
         answer = extract_last_boxed_answer(action)
         try:
             reward = float(self._ask("score", seed=self.seed, answer=answer)["score"])
@@ -125,11 +126,12 @@ class ReasoningGymEnv(Env):
 
     def set_state(self, state: State) -> None:
         """As `Env.set_state`."""
-        self.seed = state["seed"]
-        self._next_seed = None
-        self.rng.seed(self.seed)
-        self.question, self._right = state["question"], state["right"]
-        self.over, self.outcome, self._asked = state["over"], state["outcome"], 0
+        with reading_state(self):
+            self.seed = state["seed"]
+            self._next_seed = None
+            self.rng.seed(self.seed)
+            self.question, self._right = state["question"], state["right"]
+            self.over, self.outcome, self._asked = state["over"], state["outcome"], 0
 
     def sample_random_action(self) -> str:
         """As `Env.sample_random_action`: a word or number of the question."""

@@ -69,6 +69,10 @@ class Task:
     checks: Callable[[Facts, Place], list[Check]]
     """Each counts alike."""
 
+    def __reduce__(self) -> tuple[Callable[[str], Task], tuple[str]]:
+        """Pickled by name: its functions stay where they are."""
+        return named, (self.name,)
+
 
 TASKS: dict[str, Task] = {}
 
@@ -76,6 +80,11 @@ TASKS: dict[str, Task] = {}
 def add(task: Task) -> None:
     """Make a task known."""
     TASKS[task.name] = task
+
+
+def named(name: str) -> Task:
+    """The task of this name."""
+    return TASKS[name]
 
 
 def of_level(level: Level) -> list[Task]:

@@ -1,0 +1,98 @@
+"""What the contract asks of an environment besides `reset` and `step`, for those that define only these two."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from gem.core import Env, EnvWrapper, Info, State, Step, check_action
+from gem.errors import EnvironmentFailure, EpisodeOver
+from gem.views import TextView, View
+from gem.wrappers.observation_wrapper import as_message
+
+SOLVED = 1.0
+"""The reward of a success in GEM."""
+STEP = "(observation, reward, terminated, truncated, info)"
+
+
+class Completed(EnvWrapper):
+    """Keeps an environment that defines `reset` itself, as those written for GEM do, to the contract of `gem.core`.
+
+    `gem.make` puts it there. Every episode has a seed, drawn if none is given. Turns outside an episode are refused.
+    An end that is given as terminated and truncated at the same time, as GEM does, is the turn limit if `max_turns`
+    turns were taken and the last one is no success, and the problem's own end otherwise. Where the last info does not
+    say whether the problem was solved, it was if a terminal reward is at least `SOLVED`. Where the environment draws no
+    picture, there is the text that an agent reads.
+    """
+
+    def __init__(self, env: Env) -> None:
+        super().__init__(env)
+        bare = SimpleNamespace()
+        Env.__init__(bare)  # type: ignore[arg-type]  # what every environment has, for a class that does not call it
+        for name, value in vars(bare).items():
+            vars(env).setdefault(name, value)
+        self.of_make = True
+        self._turn = 0
+        self._over = True
+        self._shown = ""
+
+    @property
+    def to_act(self) -> tuple[int, ...]:
+        """As `Env.to_act`; nobody outside an episode."""
+        return () if self._over else self.env.to_act
+
+    def reset(self, seed: int | None = None) -> tuple[str, Info]:
+        """As `Env.reset`.
+
+        Raises:
+            EnvironmentFailure: if the environment returns something else than an observation and an info.
+        """
+        seed = self.env._choose_seed(seed)  # noqa: SLF001 (of our own class)
+        self.env._next_seed = None  # noqa: SLF001
+        begun: Any = self.env.reset(seed=seed)
+        if not isinstance(begun, tuple) or len(begun) != 2 or not isinstance(begun[-1], dict):
+            raise EnvironmentFailure(self._returned("reset", begun, "(observation, info)"))
+        self.env.seed = seed
+        self._turn, self._over = 0, False
+        observation, info = begun
+        self._shown = as_message(observation, info)
+        return observation, info
+
+    def step(self, action: str) -> Step:
+        """As `Env.step`.
+
+        Raises:
+            EnvironmentFailure: if the environment returns something else than five values.
+        """
+        if self._over:
+            raise EpisodeOver("There is no episode under way; call reset() to begin one.")
+        taken: Any = self.env.step(check_action(action))
+        if not isinstance(taken, tuple) or len(taken) != 5 or not isinstance(taken[-1], dict):
+            raise EnvironmentFailure(self._returned("step", taken, STEP))
+        observation, reward, terminated, truncated, info = taken
+        self._turn += 1
+        if terminated or truncated:
+            self._over = True
+            solved = bool(info.get("success", terminated and float(reward) >= SOLVED))
+            if terminated and truncated:
+                terminated = solved or not 0 < self.env.max_turns <= self._turn
+            info = {**info, "success": solved}
+        self._shown = as_message(observation, info)
+        return observation, float(reward), bool(terminated), bool(truncated and not terminated), info
+
+    def view(self, seat: int = 0) -> View:
+        """As `Env.view`; the text that an agent reads where the environment draws nothing."""
+        if type(self.env).view is not Env.view:
+            return self.env.view(seat)
+        spec = self.env.spec
+        return TextView(kind="text", name=spec.family if spec else type(self.env).__name__, text=self._shown)
+
+    def _returned(self, method: str, value: object, wanted: str) -> str:
+        given = ", ".join(type(one).__name__ for one in value) if isinstance(value, tuple) else type(value).__name__
+        return f"{type(self.env).__name__}.{method}() must return {wanted}, the info a dictionary; it returned {given}."
+
+    def _get_own_state(self) -> State:
+        return {"turn": self._turn, "over": self._over, "shown": self._shown}
+
+    def _set_own_state(self, state: State) -> None:
+        self._turn, self._over, self._shown = state["turn"], state["over"], state["shown"]
