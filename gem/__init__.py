@@ -23,15 +23,17 @@ if TYPE_CHECKING:
 compat.install()
 
 __version__ = "0.1.0"
+PARTS = frozenset({"agents", "envs", "errors", "seats", "tools", "vector", "views", "wrappers"})
+"""Modules that need no import of their own: `gem.wrappers.get_wrapper_fns("concat")`."""
 __all__ = ["Env", "EnvWrapper", "make", "make_vec", "print_envs", "register", "register_mixture", "spec"]
 
 
 def __getattr__(name: str) -> Any:
     """Load what takes longer to import than all the rest when it is first used: `make_vec`, our environments."""
-    if name not in ("make_vec", "envs", "register_mixture"):
+    if name in PARTS:
+        return import_module(f"gem.{name}")
+    if name not in ("make_vec", "register_mixture"):
         raise AttributeError(f"module 'gem' has no attribute {name!r}")
-    if name == "envs":
-        return import_module("gem.envs")
     if name == "register_mixture":
         from gem.envs.mixture import register_mixture  # noqa: PLC0415
 

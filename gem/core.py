@@ -217,6 +217,8 @@ class EnvWrapper(Env):
     """
 
     def __init__(self, env: Env) -> None:
+        if not isinstance(env, Env):
+            raise InvalidArgument(f"{type(self).__name__} wraps a gem.Env, not {reprlib.repr(env)}.")
         self.env = env
 
     def __getattr__(self, name: str) -> Any:

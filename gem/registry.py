@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gem.arguments import check_arguments, takes
 from gem.core import Env, EnvWrapper, check_seed
-from gem.errors import InvalidArgument, MissingDependency, SandboxUnavailable, UnknownEnvironment
+from gem.errors import EnvironmentFailure, InvalidArgument, MissingDependency, SandboxUnavailable, UnknownEnvironment
 
 if TYPE_CHECKING:
     from gem.tools.kinds import Described
@@ -92,11 +92,21 @@ class EnvSpec:
         return self.id.partition("-v")[2].partition("-")[2]
 
     def load(self) -> Callable[..., Env]:
-        """The class (or factory) that makes the environment; imports its module."""
+        """The class (or factory) that makes the environment; imports its module.
+
+        Raises:
+            EnvironmentFailure: if there is no such module, or no such class in it.
+        """
         if not isinstance(self.entry_point, str):
             return self.entry_point
         module, _, name = self.entry_point.partition(":")
-        factory: Callable[..., Env] = getattr(importlib.import_module(module), name)
+        try:
+            factory: Callable[..., Env] = getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError) as error:
+            raise EnvironmentFailure(
+                f"{self.id} is registered as {self.entry_point!r}, a module and a class in it, which cannot be loaded: "
+                f"{type(error).__name__}: {error}."
+            ) from error
         return factory
 
 
@@ -213,7 +223,7 @@ def spec(env_id: str) -> EnvSpec:
     load_plugins()
     found = ENV_REGISTRY.get(env_id)
     if found is None:
-        near = difflib.get_close_matches(env_id, ENV_REGISTRY, n=3, cutoff=0.5)
+        near = difflib.get_close_matches(str(env_id), ENV_REGISTRY, n=3, cutoff=0.5)
         hint = f" Did you mean {' or '.join(near)}?" if near else " gem.print_envs() lists all."
         raise UnknownEnvironment(f"No environment is registered as {env_id!r}.{hint}")
     return found
@@ -255,7 +265,13 @@ def make(env_id: str, **kwargs: Any) -> Env:
     if "seed" in given and not takes(factory, "seed"):
         del given["seed"]
     check_arguments(factory, [name for name in kwargs if name in given], env_id, known)
-    env = _completed(env_id, factory(**given))
+    try:
+        made = factory(**given)
+    except TypeError as error:
+        if not kwargs:
+            raise
+        raise InvalidArgument(f"{env_id} does not take these arguments: {error}.") from error
+    env = _completed(env_id, made)
     if seed is not None:
         env.unwrapped._next_seed = check_seed(seed)  # noqa: SLF001 (its class may not know of it)
     env.unwrapped.spec = env_spec

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import enum
+import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Self
@@ -113,7 +114,7 @@ class VectorEnv(ABC):
         """
         seeds = self._seeds(seed)
         if mask is not None:
-            self._check_length("mask", mask)
+            self._check_length("flags in the mask", mask)
         begun = self.reset_some({i: seeds[i] for i in range(self.num_envs) if mask is None or mask[i]})
         nothing: tuple[str, Info] = ("", {})
         results = [begun.get(i, nothing) for i in range(self.num_envs)]
@@ -169,12 +170,8 @@ class VectorEnv(ABC):
 
     def _listed(self, actions: Actions) -> Sequence[str | None]:
         """The actions as one for each slot."""
-        if isinstance(actions, str | bytes) or not hasattr(actions, "__len__"):
-            raise InvalidArgument(
-                f"actions are a list with one for each slot, or a dictionary from slot to action, not {actions!r}."
-            )
         if isinstance(actions, Mapping):
-            unknown = [i for i in actions if i not in range(self.num_envs)]
+            unknown = [i for i in actions if not (hasattr(i, "__index__") and 0 <= i < self.num_envs)]
             if unknown:
                 raise InvalidArgument(f"There is no slot {unknown[0]!r}; the slots are 0 to {self.num_envs - 1}.")
             return [actions.get(i) for i in range(self.num_envs)]
@@ -191,5 +188,20 @@ class VectorEnv(ABC):
         return seed
 
     def _check_length(self, what: str, given: Sequence[object]) -> None:
+        if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
+            raise InvalidArgument(f"{self.num_envs} environments need a list of {what}, not {reprlib.repr(given)}.")
         if len(given) != self.num_envs:
             raise InvalidArgument(f"{self.num_envs} environments need as many {what}, not {len(given)}.")
+
+    @staticmethod
+    def _mode(mode: AutoresetMode | str) -> AutoresetMode:
+        """The mode of this name.
+
+        Raises:
+            InvalidArgument: if there is none.
+        """
+        try:
+            return AutoresetMode(mode)
+        except ValueError:
+            names = ", ".join(repr(one.value) for one in AutoresetMode)
+            raise InvalidArgument(f"autoreset_mode is one of {names}, not {mode!r}.") from None

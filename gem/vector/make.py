@@ -43,10 +43,12 @@ def make_vec(
     """
     if isinstance(env_ids, str):
         env_ids = [env_ids]
-    if not env_ids:
+    if not env_ids or not hasattr(env_ids, "__len__"):
         raise InvalidArgument('make_vec takes a list with one id for each environment: ["game:..."] * 8.')
     if vec_kwargs is not None and len(vec_kwargs) != len(env_ids):
         raise InvalidArgument(f"{len(env_ids)} environments need as many vec_kwargs, not {len(vec_kwargs)}.")
+    if isinstance(wrappers, str) or not all(map(callable, wrappers or ())):
+        raise InvalidArgument(f"wrappers are functions: get_wrapper_fns({wrappers!r}) gives those of these names.")
     own = [{**kwargs, **(vec_kwargs[i] if vec_kwargs is not None else {})} for i in range(len(env_ids))]
     if seed is not None:
         first = check_seed(seed)
@@ -63,6 +65,8 @@ def _make_one(spec: registry.EnvSpec, arguments: Mapping[str, Any], wrappers: Se
     env = registry.make(spec.id, **arguments)
     for wrapper in wrappers:
         env = wrapper(env)
+        if not isinstance(env, Env):
+            raise InvalidArgument(f"A wrapper gave a {type(env).__name__}, which is no gem.Env.")
     return env
 
 

@@ -10,6 +10,7 @@ import itertools
 import logging
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -21,7 +22,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from gem.core import Env, Info, State, Step
-from gem.errors import EnvironmentFailure, GemError, UsageError
+from gem.errors import EnvironmentFailure, GemError, InvalidArgument, UsageError
 from gem.vector.base import CLOSED, Actions, AutoresetMode, VectorEnv
 from gem.vector.sync import SyncVectorEnv
 
@@ -56,13 +57,24 @@ class _Shard:
         return range(self.first, self.first + len(self.env_fns))
 
     def launch(self) -> None:
-        """Start the process; `begin` waits until it has made its environments."""
+        """Start the process; `begin` waits until it has made its environments.
+
+        Raises:
+            InvalidArgument: if what makes them cannot be pickled, where processes are spawned.
+        """
         context = _context()
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(
+        process = context.Process(
             target=_serve, args=(theirs, self.env_fns, self.autoreset_mode), daemon=True, name=f"gem shard {self.first}"
         )
-        self.process.start()
+        try:
+            process.start()
+        except (pickle.PicklingError, AttributeError, TypeError) as error:  # as pickle words it
+            raise InvalidArgument(
+                "What makes the environments cannot be sent to a new process: define classes, wrappers and functions "
+                f"at the top of a module. {error}"
+            ) from error
+        self.process = process
         theirs.close()
 
     def begin(self) -> None:
@@ -189,7 +201,7 @@ class ShardVectorEnv(VectorEnv):
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         num_shards: int | None = None,
     ) -> None:
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.autoreset_mode = self._mode(autoreset_mode)
         self._num_envs = len(env_fns)
         parts = max(1, min(num_shards or os.cpu_count() or 1, self._num_envs))
         bounds = [self._num_envs * i // parts for i in range(parts + 1)]

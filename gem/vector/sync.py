@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, TypeVar
 
-from gem.core import Env, Info, State, Step
+from gem.core import Env, Info, State, Step, reading_state
 from gem.errors import EpisodeOver, UsageError
 from gem.vector.base import CLOSED, IDLE, Actions, AutoresetMode, VectorEnv
 
@@ -25,7 +25,7 @@ class SyncVectorEnv(VectorEnv):
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
     ) -> None:
         self.env_fns = list(env_fns)
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.autoreset_mode = self._mode(autoreset_mode)
         self._envs: list[Env | None] = [env_fn() for env_fn in self.env_fns]
         self._ended = [False] * len(self.env_fns)
         self._closed = False
@@ -71,14 +71,18 @@ class SyncVectorEnv(VectorEnv):
 
     def get_states(self) -> list[State]:
         """As `VectorEnv.get_states`; whether an episode has ended is kept beside the environment's own."""
+        self._check_open()
         return [{"env": env.get_state(), "ended": ended} for env, ended in zip(self.envs, self._ended, strict=True)]
 
     def set_states(self, states: Sequence[State]) -> None:
         """As `VectorEnv.set_states`."""
+        self._check_open()
         self._check_length("states", states)
         for i, state in enumerate(states):
-            self.env(i).set_state(state["env"])
-            self._ended[i] = state["ended"]
+            with reading_state(self.env(i)):
+                inside, ended = state["env"], state["ended"]
+            self.env(i).set_state(inside)
+            self._ended[i] = ended
 
     def add(self, env_fn: Callable[[], Env]) -> int:
         """Add a slot and return its index; its environment is made by the first reset."""

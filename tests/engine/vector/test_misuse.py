@@ -1,0 +1,240 @@
+"""Whatever is done to a vector, it answers in a sentence and is never out of step with its environments."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from functools import partial
+from typing import Any
+
+import pytest
+
+import gem
+from gem.core import Step
+from gem.envs.games.guess_the_number import GuessTheNumber
+from gem.errors import EnvironmentFailure, InvalidArgument, UnknownEnvironment, UsageError
+from gem.vector import ShardVectorEnv, SyncVectorEnv, ThreadVectorEnv, VectorEnv
+from gem.vector.shards import _Shard
+from gem.wrappers import TimeLimit
+
+HARD = "game:GuessTheNumber-v0-hard"
+ACTIONS = ["\\boxed{1}", "\\boxed{2}"]
+
+
+class Sleepy(GuessTheNumber):
+    """Takes its time."""
+
+    def step(self, action: str) -> Step:
+        time.sleep(0.2)
+        return super().step(action)
+
+
+class Deadly(GuessTheNumber):
+    """Ends its process on "die"."""
+
+    def step(self, action: str) -> Step:
+        if action == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().step(action)
+
+
+class Unsendable(GuessTheNumber):
+    """Answers with what cannot go from process to process."""
+
+    def step(self, action: str) -> Step:
+        *step, info = super().step(action)
+        return *step, {**info, "lock": threading.Lock()}
+
+
+def lost(env: gem.Env) -> Any:
+    env.close()
+
+
+def around_nothing(env: gem.Env) -> gem.Env:
+    env.close()
+    return TimeLimit(None, 3)  # type: ignore[arg-type]
+
+
+@pytest.fixture(params=["sync", "threads", "processes"])
+def vector(request: pytest.FixtureRequest) -> Any:
+    with gem.make_vec([HARD] * 2, async_mode=request.param, seed=1) as made:
+        made.reset()
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda v: v.step(None), "need a list of actions, not None"),
+        (lambda v: v.step("ab"), "need a list of actions, not 'ab'"),
+        (lambda v: v.step([1, 2]), "An action is a text, not int: 1"),
+        (lambda v: v.step({"a": "b"}), "There is no slot 'a'; the slots are 0 to 1"),
+        (lambda v: v.step({1.0: "b"}), r"There is no slot 1\.0"),
+        (lambda v: v.reset(seed="ab"), "need a list of seeds, not 'ab'"),
+        (lambda v: v.reset(seed=-1), "A seed is an integer"),
+        (lambda v: v.reset(seed=[1]), "need as many seeds, not 1"),
+        (lambda v: v.reset(mask=3), "need a list of flags in the mask, not 3"),
+        (lambda v: v.set_states([{}, {}]), "That is no state of GuessTheNumber"),
+        (lambda v: v.set_states(None), "need a list of states, not None"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_it_goes_on(vector: VectorEnv, call: Any, said: str) -> None:
+    with pytest.raises(InvalidArgument, match=said):
+        call(vector)
+    vector.reset(seed=5)
+    with gem.make_vec([HARD] * 2) as other:
+        other.reset(seed=5)
+        assert vector.step(ACTIONS) == other.step(ACTIONS)
+
+
+def test_a_closed_one_says_so(vector: VectorEnv) -> None:
+    vector.close()
+    vector.close()
+    for call in (vector.reset, vector.get_states, partial(vector.step, ACTIONS)):
+        with pytest.raises(UsageError, match="The vector is closed; make another one"):
+            call()
+
+
+def test_a_cancelled_step_is_taken_and_not_met_by_the_next(vector: VectorEnv) -> None:
+    async def main() -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.02):
+                await vector.step_async(ACTIONS)
+        with pytest.raises(UsageError, match="A step of this vector is under way"):
+            await asyncio.gather(vector.step_async(ACTIONS), vector.step_async(ACTIONS))
+
+    vector.close()
+    vector = ThreadVectorEnv([Sleepy] * 2)
+    vector.reset(seed=1)
+    asyncio.run(main())
+    assert [state["env"]["turn"] for state in vector.get_states()] == [2, 2]
+
+
+def test_numpys_integers_are_seeds() -> None:
+    numpy = pytest.importorskip("numpy")
+    with gem.make_vec([HARD] * 2, seed=numpy.int64(3)) as vector, gem.make_vec([HARD] * 2, seed=3) as other:
+        assert vector.reset() == other.reset()
+        assert vector.reset(seed=numpy.array([7, 9])) == other.reset(seed=[7, 9])
+        assert isinstance(vector.get_states()[0]["env"]["seed"], int)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"wrappers": "concat"}, r"wrappers are functions: get_wrapper_fns\('concat'\)"),
+        ({"wrappers": ["concat"]}, "wrappers are functions"),
+        ({"wrappers": [lost]}, "A wrapper gave a NoneType, which is no gem.Env"),
+        ({"wrappers": [around_nothing]}, "TimeLimit wraps a gem.Env, not None"),
+        ({"autoreset_mode": "never"}, "one of 'SameStep', 'NextStep', 'Disabled', not 'never'"),
+        ({"seed": "x"}, "A seed is an integer"),
+        ({"max_turns": "5"}, "does not take these arguments"),
+        ({"max_turn": 5}, "Did you mean 'max_turns'"),
+    ],
+)
+@pytest.mark.parametrize("backend", ["sync", "processes"])
+def test_what_cannot_be_made_is_refused_wherever_it_is_made(backend: Any, arguments: Any, said: str) -> None:
+    with pytest.raises(InvalidArgument, match=said):
+        gem.make_vec([HARD] * 2, async_mode=backend, **arguments)
+
+
+def test_ids_that_are_none_are_named() -> None:
+    for no_id in (None, 3, "game:Nothing-v0"):
+        with pytest.raises(UnknownEnvironment, match="No environment is registered as"):
+            gem.make(no_id)  # type: ignore[arg-type]
+    for entry_point, said in (("no_such_module:A", "No module named"), ("gem.core:No", "has no attribute 'No'")):
+        gem.register("test:Nowhere-v0", entry_point)
+        try:
+            with pytest.raises(EnvironmentFailure, match=f"test:Nowhere-v0 is registered as '{entry_point}'.*{said}"):
+                gem.make("test:Nowhere-v0")
+        finally:
+            del gem.registry.ENV_REGISTRY["test:Nowhere-v0"]
+
+
+# ------------------------------------------------------------------ processes
+
+
+def test_a_process_that_is_killed_during_a_reset_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    env_fns = [partial(gem.make, HARD, seed=i) for i in range(4)]
+    post = _Shard._post
+
+    def post_and_kill(shard: _Shard, message: tuple[str, Any]) -> None:
+        post(shard, message)
+        if message[0] == "reset_some" and shard.first == 2 and not killed:
+            assert shard.process is not None
+            assert shard.process.pid is not None
+            os.kill(shard.process.pid, signal.SIGSTOP)  # so that it has not answered yet
+            os.kill(shard.process.pid, signal.SIGKILL)
+            killed.append(shard.process.pid)
+
+    killed: list[int] = []
+    with ShardVectorEnv(env_fns, num_shards=2) as vector, SyncVectorEnv(env_fns) as plain:
+        monkeypatch.setattr(_Shard, "_post", post_and_kill)
+        assert vector.reset() == plain.reset()
+        assert vector.step(ACTIONS * 2) == plain.step(ACTIONS * 2)
+        assert killed
+
+
+def test_a_fault_of_one_process_leaves_no_answer_of_another_behind() -> None:
+    with ShardVectorEnv([Deadly] * 2, num_shards=2) as vector, SyncVectorEnv([Deadly] * 2) as plain:
+        vector.reset(seed=3)
+        plain.reset(seed=3)
+        with pytest.raises(EnvironmentFailure, match="slots 0 to 0 died 3 times"):
+            vector.step(["die", "\\boxed{7}"])
+        plain.step([None, "\\boxed{7}"])
+        assert vector.step(ACTIONS) == plain.step(ACTIONS)
+
+
+def test_an_answer_that_cannot_be_sent_is_named() -> None:
+    with ShardVectorEnv([Unsendable], num_shards=1) as vector:
+        vector.reset(seed=1)
+        with pytest.raises(EnvironmentFailure, match=r"cannot be sent from process to process.*lock"):
+            vector.step(["\\boxed{1}"])
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import gem
+from tests.engine.vector.test_misuse import ACTIONS, Sleepy
+from gem.vector import ShardVectorEnv, SyncVectorEnv
+
+vector = ShardVectorEnv([Sleepy] * 2, num_shards=2)
+vector.reset(seed=3)
+signal.setitimer(signal.ITIMER_REAL, 0.1)
+signal.signal(signal.SIGALRM, lambda *_: os.killpg(0, signal.SIGINT))
+try:
+    vector.step(ACTIONS)
+    print("not interrupted")
+except KeyboardInterrupt:
+    pass
+plain = SyncVectorEnv([Sleepy] * 2)
+plain.reset(seed=3)
+plain.step(ACTIONS)
+print(vector.step(ACTIONS[::-1]) == plain.step(ACTIONS[::-1]))
+vector.close()
+"""
+
+
+def test_after_ctrl_c_the_next_step_gets_its_own_answers() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False, start_new_session=True
+    )
+    assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+def test_what_a_script_registered_is_known_in_a_process_that_is_spawned() -> None:
+    gem.register("test:Here-v0", Deadly)
+    waiting = threading.Event()
+    thread = threading.Thread(target=waiting.wait)  # with a second thread, processes are not forked
+    thread.start()
+    try:
+        with gem.make_vec(["test:Here-v0"], async_mode="processes") as vector:
+            assert vector.reset(seed=1)[0][0]
+        with pytest.raises(InvalidArgument, match="cannot be sent to a new process: define classes, wrappers"):
+            ShardVectorEnv([lambda: gem.make(HARD)])
+    finally:
+        waiting.set()
+        thread.join()
+        del gem.registry.ENV_REGISTRY["test:Here-v0"]
