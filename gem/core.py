@@ -212,8 +212,8 @@ class Env(Remembers, ABC):
 class EnvWrapper(Env):
     """An environment around another one. It delegates everything and copies nothing.
 
-    Attributes that a wrapper does not define are read from the environment inside. A wrapper with arguments says
-    in `_arguments` how to make another one like it; one that remembers something says what in `_get_own_state`.
+    Attributes that a wrapper does not define are read from the environment inside. Another one like it is made with
+    the same arguments (`_arguments`); a wrapper that remembers something says what in `_get_own_state`.
     """
 
     def __init__(self, env: Env) -> None:
@@ -273,8 +273,12 @@ class EnvWrapper(Env):
         """Take back what `_get_own_state` returned."""
 
     def _arguments(self) -> dict[str, Any]:
-        """The constructor's arguments besides the environment."""
-        return {}
+        """The constructor's arguments besides the environment; unless overridden, those that were given."""
+        args, kwargs = self._made_with
+        inside, *names = inspect.signature(type(self)).parameters
+        given = dict(zip(names, args[1:], strict=False)) | kwargs
+        given.pop(inside, None)
+        return given
 
     def spawn(self, *, same_state: bool = False, **overrides: Any) -> Self:
         """As `Env.spawn`; the overrides are the environment's, the new one is wrapped alike."""

@@ -285,9 +285,13 @@ class ShardVectorEnv(VectorEnv):
         return answers
 
 
-def _context() -> ForkContext | SpawnContext:
+def can_fork() -> bool:
     """Forking is fast and needs no importable main module, but is only safe in a process with one thread."""
-    if sys.platform == "linux" and threading.active_count() == 1:
+    return sys.platform == "linux" and threading.active_count() == 1
+
+
+def _context() -> ForkContext | SpawnContext:
+    if can_fork():
         return multiprocessing.get_context("fork")
     return multiprocessing.get_context("spawn")
 

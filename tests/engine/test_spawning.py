@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import gem
-from gem.core import Env, Info, State, Step
+from gem.core import Env, EnvWrapper, Info, State, Step
 from gem.errors import InvalidArgument
 from gem.registry import ENV_REGISTRY
 from gem.wrappers import TimeLimit
@@ -67,6 +67,27 @@ def test_it_names_the_argument_that_was_meant() -> None:
         env.spawn(trns=2)
     with pytest.raises(InvalidArgument, match="same_state or overrides"):
         env.spawn(same_state=True, turns=2)
+
+
+class Bonus(EnvWrapper):
+    """As people write wrappers: its arguments are written down nowhere else."""
+
+    def __init__(self, env: Env, bonus: float, times: int = 1) -> None:
+        super().__init__(env)
+        self.bonus = bonus * times
+
+    def step(self, action: str) -> Step:
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return observation, reward + self.bonus, terminated, truncated, info
+
+
+def test_a_wrapper_is_made_again_with_the_arguments_it_had() -> None:
+    for env in (Bonus(Echo("moon"), 2.0, times=3), Bonus(env=Echo("moon"), bonus=2.0, times=3)):
+        env.reset(seed=1)
+        other = env.spawn(same_state=True)
+        assert (other.bonus, other.env.word) == (6.0, "moon")
+        assert other.env is not env.env
+        assert other.step("moon") == env.step("moon")
 
 
 def test_it_is_wrapped_alike_and_keeps_its_spec() -> None:
