@@ -108,8 +108,8 @@ def _turn_seconds(env_fns: Sequence[Callable[[], Env]]) -> float:
 MANY = 512
 """Environments from which processes may be worth their messages."""
 WORTH_SENDING = 15e-6
-"""Seconds of CPU time of a turn from which they are: on two cores, turns of 6 µs came a fifth faster in processes, turns
-of 43 µs four fifths (docs/benchmarks.md)."""
+"""Seconds of CPU time of a turn from which they are: on two cores, turns of 6 µs came a fifth faster in processes,
+turns of 43 µs four fifths (docs/benchmarks.md)."""
 TRIED = 8
 """Different environments that are tried to find out."""
 TURNS_TRIED = 60
