@@ -51,7 +51,7 @@ def make_vec(
         raise InvalidArgument('make_vec takes a list with one id for each environment: ["game:..."] * 8.')
     if vec_kwargs is not None and len(vec_kwargs) != len(env_ids):
         raise InvalidArgument(f"{len(env_ids)} environments need as many vec_kwargs, not {len(vec_kwargs)}.")
-    if isinstance(wrappers, str) or not all(map(callable, wrappers or ())):
+    if not all(map(callable, wrappers or ())):
         raise InvalidArgument(f"wrappers are functions: get_wrapper_fns({wrappers!r}) gives those of these names.")
     own = [{**kwargs, **(vec_kwargs[i] if vec_kwargs is not None else {})} for i in range(len(env_ids))]
     if seed is not None:
