@@ -132,9 +132,7 @@ def _claim() -> Claim | None:
         first = free.select_for_update(skip_locked=True).first()
         if first is None:
             return None
-        Upload.objects.filter(pk=first.pk).update(
-            lease_token=token, lease_until=lease_end(), attempt=F("attempt") + 1
-        )
+        Upload.objects.filter(pk=first.pk).update(lease_token=token, lease_until=lease_end(), attempt=F("attempt") + 1)
     return Claim(Upload.objects.select_related("owner").get(pk=first.pk), token)
 
 

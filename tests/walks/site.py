@@ -44,7 +44,18 @@ class Site:
             [sys.executable, "-m", "gemweb.local.commands", "migrate", "demo"], cwd=ROOT, env=self.env, check=True
         )
         self.start_web()
-        celery = ["celery", "-A", "gemweb", "worker", "-Q", "evaluate,train,reap", "-c", "2", "--loglevel", "WARNING"]
+        celery = [
+            "celery",
+            "-A",
+            "gemweb",
+            "worker",
+            "-Q",
+            "evaluate,verify,train,reap",
+            "-c",
+            "2",
+            "--loglevel",
+            "WARNING",
+        ]
         self._run("worker", [*celery, "--beat", "--schedule", str(self.folder / "beat")])
         self._run("play", ["workers.play"])
         self.wait()

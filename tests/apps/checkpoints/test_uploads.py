@@ -200,7 +200,7 @@ def test_one_whose_worker_died_is_tried_again_and_then_refused(ada: User, settin
     accepted = uploads.accept(ada, "heavy", archive())
     settings.LEASE_SECONDS = 0.0
     for _ in range(settings.MAX_ATTEMPTS):
-        assert uploads._claim() is not None  # noqa: SLF001 (a worker that is killed now)
+        assert uploads._claim() is not None
     assert not uploads.try_next()
     assert "ended 3 times" in Upload.objects.get(pk=accepted.pk).problem
     assert kept(tmp_path) == []
@@ -209,12 +209,12 @@ def test_one_whose_worker_died_is_tried_again_and_then_refused(ada: User, settin
 def test_a_worker_that_lost_its_lease_writes_nothing(ada: User, settings: Settings) -> None:
     uploads.accept(ada, "mine", archive())
     lease, settings.LEASE_SECONDS = settings.LEASE_SECONDS, 0.0
-    late = uploads._claim()  # noqa: SLF001 (it hangs, and comes back)
+    late = uploads._claim()
     settings.LEASE_SECONDS = lease
     assert late is not None
     assert uploads.try_next()
     agent = Agent.objects.get(owner=ada)
-    uploads._try(late, lambda: False)  # noqa: SLF001
+    uploads._try(late, lambda: False)
     assert list(Agent.objects.filter(owner=ada)) == [agent]
     assert agent.weights.path.is_dir()
 
@@ -231,7 +231,7 @@ def test_a_worker_that_is_to_end_leaves_it_to_another_one(ada: User, tmp_path: P
 
 def test_two_processes_try_one_after_the_other(ada: User) -> None:
     uploads.accept(ada, "mine", archive())
-    with uploads._alone() as first:  # noqa: SLF001 (another process)
+    with uploads._alone() as first:
         assert first
         assert not uploads.try_next()
     assert uploads.try_next()
