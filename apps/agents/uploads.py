@@ -51,7 +51,7 @@ REFUSED_DAYS = 7
 # ------------------------------------------------------------------ people
 
 
-def accept(owner: User, name: str, file: IO[bytes] | UploadedFile, *, shared: bool = False) -> Upload:
+def accept(owner: User, name: str, file: IO[bytes] | UploadedFile[bytes], *, shared: bool = False) -> Upload:
     """Keep an archive until a worker has unpacked it, looked at it and tried it; nothing is judged here.
 
     Args:
@@ -77,7 +77,7 @@ def accept(owner: User, name: str, file: IO[bytes] | UploadedFile, *, shared: bo
     return upload
 
 
-def _keep(file: IO[bytes] | UploadedFile, place: Path) -> None:
+def _keep(file: IO[bytes] | UploadedFile[bytes], place: Path) -> None:
     if isinstance(file, TemporaryUploadedFile):
         file_move_safe(file.temporary_file_path(), str(place))
         return
