@@ -140,6 +140,7 @@ KERNEL = [
     _at("type into the terminal", "fcntl.ioctl(0, 0x5412, b'x')", harmless=False),
     _at("use the second numbering of calls", "syscall('x32', 0)", harmless=False),
 ]  # fmt: skip
-if platform.machine() == "x86_64":  # the number 20, getpid, by the gate of 32-bit programs
-    KERNEL.append(_at("use the system calls of 32-bit programs", "machine_code('b814000000cd80c3')", harmless=False))
+if platform.machine() == "x86_64":  # the number 20, by the gate of 32-bit programs, for which it is getpid
+    way = "{os.getpid(): 'pid'}[machine_code('b814000000cd80c3')]"
+    KERNEL.append(_at("use the system calls of 32-bit programs", way, harmless=False))
 ATTACKS = [*FILES, *NETWORK, *PROCESSES, *KERNEL]
