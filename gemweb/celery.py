@@ -8,7 +8,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gemweb.settings")
 
 from django.conf import settings
 
-app = Celery("gemweb", broker=settings.BROKER_URL, include=["workers.evaluate", "workers.train", "workers.reap"])
+WORK = ["workers.evaluate", "workers.train", "workers.uploads", "workers.reap"]
+app = Celery("gemweb", broker=settings.BROKER_URL, include=WORK)
 app.conf.update(
     task_serializer="json",
     accept_content=["json"],

@@ -150,6 +150,8 @@ ENDPOINT_PATIENCE = env.float("ENDPOINT_PATIENCE", default=900.0)
 """Seconds that an endpoint agent may take for one turn, all tries together."""
 ENDPOINT_TRIALS_PER_MINUTE = env.int("ENDPOINT_TRIALS_PER_MINUTE", default=10)
 """How often one person may try an endpoint in a minute."""
+TOOL_SECONDS = env.float("TOOL_SECONDS", default=10.0)
+"""How long the start of an episode waits for its MCP servers to say what they offer."""
 ENDPOINTS_PER_USER = env.int("ENDPOINTS_PER_USER", default=50)
 """Endpoint agents of one person."""
 

@@ -65,11 +65,11 @@ def play(claim: Claim, lease: Lease) -> bool:
     for records in _chunks(episodes, 0.0 if slow else CHUNK_SECONDS):
         lease.check()
         failpoint("played")
-        ended = leases.record_episodes(claim, records, Spent(monotonic() - started, agent.seconds))
+        ended = leases.record_episodes(claim, records, Spent(monotonic() - started, agent.take_seconds()))
         failpoint("recorded")
         if not ended and leases.stop_over_budget(claim):
             return False
-        agent.seconds, started = 0.0, monotonic()
+        started = monotonic()
     return ended
 
 

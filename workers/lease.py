@@ -113,9 +113,17 @@ class Watched:
         self.seconds += monotonic() - started
         return decisions
 
+    def take_seconds(self) -> float:
+        """The seconds since this was asked the last time."""
+        taken, self.seconds = self.seconds, 0.0
+        return taken
+
 
 class WatchedAsync:
-    """The same for an agent that is asked for many episodes at a time: `seconds` counts when any was awaited."""
+    """The same for an agent that is asked for many episodes at a time: what counts is the time when any was awaited.
+
+    It is asked in an event loop of another thread than the one that takes the seconds.
+    """
 
     def __init__(self, agent: AsyncAgent, lease: Lease) -> None:
         self.name = agent.name
@@ -124,6 +132,7 @@ class WatchedAsync:
         self._lease = lease
         self._awaited = 0
         self._since = 0.0
+        self._counting = threading.Lock()
 
     async def decide(self, request: Request) -> Decision:
         """As `AsyncAgent.decide`.
@@ -147,12 +156,26 @@ class WatchedAsync:
         """As `AsyncAgent.close`."""
         await self._agent.close()
 
+    def take_seconds(self) -> float:
+        """As `Watched.take_seconds`; what is awaited now counts up to now."""
+        with self._counting:
+            self._count()
+            taken, self.seconds = self.seconds, 0.0
+            return taken
+
     def _begin(self) -> None:
-        if not self._awaited:
-            self._since = monotonic()
-        self._awaited += 1
+        with self._counting:
+            self._count()
+            self._awaited += 1
 
     def _end(self) -> None:
-        self._awaited -= 1
-        if not self._awaited:
-            self.seconds += monotonic() - self._since
+        with self._counting:
+            self._count()
+            self._awaited -= 1
+
+    def _count(self) -> None:
+        """Bring `seconds` up to now."""
+        now = monotonic()
+        if self._awaited:
+            self.seconds += now - self._since
+        self._since = now

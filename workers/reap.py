@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from celery import current_app
 
+from apps.agents import uploads
 from apps.jobs import leases
 from apps.leaderboard.operations import record_missing_scores
 from apps.queue import beat
@@ -11,7 +12,8 @@ from apps.queue import beat
 
 @current_app.task(name="reap.everything")
 def everything() -> None:
-    """Take back expired leases, send again what nobody picked up, write missing scores."""
+    """Take back expired leases, send again what nobody picked up, write missing scores, sweep uploads."""
     beat("reap")
     leases.reap()
     record_missing_scores()
+    uploads.reap()

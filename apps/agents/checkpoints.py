@@ -17,10 +17,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts.buckets import take
 from apps.accounts.models import User
-from apps.agents import operations
+from apps.agents import uploads
 from apps.agents.forms import UploadForm
-from apps.agents.models import Agent
-from apps.agents.operations import TooManyAgents, Unusable
+from apps.agents.models import Agent, Upload
+from apps.agents.operations import TooManyAgents
+from apps.htmx import wants_part
 from gem.training.archive import CHUNK, TAKEN, pack
 from gem.training.folder_check import ARCHITECTURES
 
@@ -68,11 +69,11 @@ async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: HttpRequest) -> HttpResponse:
-    """The form for a checkpoint from elsewhere; it is tried before it becomes an agent."""
+    """The form for a checkpoint from elsewhere; a worker tries it before it becomes an agent."""
     if not isinstance(request.user, User):
         return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': resolve_url('agents:upload')})}")
     if request.method != "POST":
-        return _form_page(request, UploadForm())
+        return _form_page(request, UploadForm(initial={"name": request.GET.get("name", "")}))
     form = UploadForm(request.POST, request.FILES)
     wait = take(f"upload:user:{request.user.pk}", settings.UPLOADS_PER_HOUR, settings.UPLOADS_PER_HOUR / HOUR)
     if wait > 0:
@@ -84,15 +85,29 @@ def upload(request: HttpRequest) -> HttpResponse:
         return _form_page(request, form, status=422)
     values = form.cleaned_data
     try:
-        made = operations.upload(request.user, values["name"], values["file"].file, shared=values["shared"])
-    except Unusable as refused:
-        form.add_error("file", str(refused))
+        accepted = uploads.accept(request.user, values["name"], values["file"], shared=values["shared"])
     except TooManyAgents as refused:
         form.add_error(None, str(refused))
-    else:
-        messages.success(request, f"{made.name} has played its first turn. It can be chosen wherever an agent plays.")
-        return redirect(made)
-    return _form_page(request, form, status=422)
+        return _form_page(request, form, status=422)
+    return redirect(accepted)
+
+
+@never_cache
+@require_safe
+def uploaded(request: HttpRequest, slug: str) -> HttpResponse:
+    """How it stands with an upload: it waits, it was refused, or it is an agent by now, whose page follows."""
+    mine = {"slug": slug, "owner_id": request.user.pk or 0}
+    found = Upload.objects.filter(**mine).first()
+    if found is not None:
+        template = "agents/uploaded.html" + ("#standing" if wants_part(request) else "")
+        return render(request, template, {"upload": found})
+    agent = Agent.objects.uploads().filter(**mine).first()
+    if agent is None:
+        raise Http404("There is no such upload, or it is somebody else's.")
+    messages.success(request, f"{agent.name} has played its first turn. It can be chosen wherever an agent plays.")
+    if wants_part(request):
+        return HttpResponse(headers={"HX-Redirect": agent.get_absolute_url()})
+    return redirect(agent)
 
 
 def _form_page(request: HttpRequest, form: UploadForm, *, status: int = 200) -> HttpResponse:

@@ -160,3 +160,43 @@ class Weights(models.Model):
     def path(self) -> Path:
         """The folder, which `make_agent("policy", path=...)` loads."""
         return Path(settings.RUNS_DIR) / self.folder
+
+
+class UploadQuerySet(models.QuerySet["Upload"]):
+    """Reads of uploads."""
+
+    def waiting(self) -> UploadQuerySet:
+        """Those that a worker has yet to try, or is trying."""
+        return self.filter(problem="")
+
+
+class Upload(models.Model):
+    """A checkpoint that was sent and is not an agent: a worker has yet to try it, or has refused it.
+
+    The worker owns it while its lease lasts; after that another one tries it anew. Once it has played it is an agent
+    with the same slug, and this row is gone. With a `problem` it was refused and is not tried again.
+    """
+
+    slug = models.SlugField(primary_key=True)
+    """The agent's, later."""
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="uploads")
+    name = models.CharField(max_length=80, blank=True)
+    shared = models.BooleanField(default=False)
+    problem = models.TextField(blank=True)
+    """Why it was refused, in a sentence; empty while it waits."""
+    created = models.DateTimeField(auto_now_add=True)
+    lease_token = models.UUIDField(null=True, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    attempt = models.PositiveSmallIntegerField(default=0)
+
+    objects = UploadQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created"]
+
+    def __str__(self) -> str:
+        return f"upload {self.slug}"
+
+    def get_absolute_url(self) -> str:
+        """The page that says how it stands with it."""
+        return reverse("agents:uploaded", args=[self.slug])

@@ -10,6 +10,7 @@ urlpatterns = [
     path("new/", views.new, name="new"),
     path("try/", views.trial, name="trial"),
     path("upload/", checkpoints.upload, name="upload"),
+    path("upload/<slug:slug>/", checkpoints.uploaded, name="uploaded"),
     path("<slug:slug>/", views.agent, name="agent"),
     path("<slug:slug>/weights.zip", checkpoints.weights, name="weights"),
     path("<slug:slug>/edit/", views.edit, name="edit"),

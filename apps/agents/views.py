@@ -20,7 +20,7 @@ from apps.accounts.buckets import take
 from apps.accounts.models import User
 from apps.agents import checkpoints, operations, players
 from apps.agents.forms import EndpointForm, initial
-from apps.agents.models import Agent
+from apps.agents.models import Agent, Upload
 from apps.agents.operations import TooManyAgents
 from apps.agents.seal import CannotUnseal, unseal
 from gem.agents.endpoint import EndpointSpec, Trial, try_out
@@ -37,6 +37,7 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
     uploads = Agent.objects.uploads().filter(pk__in=Agent.objects.checkpoints_seen_by(request.user))
     context = {
         "uploads": uploads,
+        "sent": Upload.objects.filter(owner=request.user)[:10] if request.user.is_authenticated else [],
         "own": seen.filter(owner=request.user) if request.user.is_authenticated else [],
         "shared": seen.exclude(owner=request.user) if request.user.is_authenticated else seen,
         "built_in": Agent.objects.filter(owner=None),

@@ -43,6 +43,7 @@ def restore_kept(episode: Episode, turn: int, kept: Mapping[str, Any] | None) ->
     """
     env = replay.make_env(replay.Identity(**episode.identity()))
     if turn == 0:
+        env.feed(episode.first_info)  # what tools said of themselves then: they are not asked again
         env.reset(seed=episode.seed)
         return env
     if kept is None or kept["engine"] != gem.__version__:

@@ -23,6 +23,7 @@ from apps.play.answers import form_again
 from apps.play.forms import MYSELF, PACES, DuelForm
 from apps.play.pairs import record_of
 from apps.play.sides import Sides, at_turn, sides, sides_of
+from apps.play.tooling import ask_tools
 from apps.play.views import VERBS as SHOW_VERBS
 from apps.play.views import steering
 from gem.agents import has_expert
@@ -47,8 +48,10 @@ def new(request: HttpRequest) -> HttpResponse:
     chosen = form.cleaned_data
     try:
         limits.check_start(request)
+        begin = _start(form)
+        ask_tools(begin.env_id, begin.wrappers)
         duel = duels.start(
-            _start(form),
+            begin,
             form.agents,
             plays=form.plays,
             pace=chosen["pace"],
@@ -95,6 +98,9 @@ def add(request: HttpRequest, duel_id: str) -> HttpResponse:
         if agent is None:
             raise shows.CannotPlay("There is no such agent to choose. Nothing was started.")
         limits.check_start(request)
+        first = found.episodes.order_by("slot").first()
+        if first is not None:
+            ask_tools(first.env_id, first.wrappers)
         duels.add(found, agent, user=request.user, visitor=visitor)
     except Refusal as refusal:
         return _refused(request, found, refusal)

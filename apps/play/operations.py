@@ -16,6 +16,7 @@ from apps.episodes.errors import EpisodeOver, NotYourTurn, OtherSeatActs, Refusa
 from apps.episodes.models import Episode, Seat
 from apps.episodes.operations import Occupant
 from apps.play import pending, shows
+from apps.play.tooling import ask_tools
 from gem.errors import EnvironmentFailure, InvalidArgument
 from gem.typed import as_action
 
@@ -35,6 +36,7 @@ def begin(
         Refusal: a tool among the wrappers cannot be used now.
         gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: with a sentence for the person.
     """
+    ask_tools(env_id, wrappers)
     try:
         return operations.begin(env_id, seed=seed, seats=[_person(user, visitor)], listed=listed, wrappers=wrappers)
     except EnvironmentFailure as failure:

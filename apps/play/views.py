@@ -34,6 +34,7 @@ from apps.play import duels, invitations, limits, operations, showcase, shows
 from apps.play.answers import form_again, fragments, go_to, refused
 from apps.play.forms import PACES, NewForm, WatchForm, who_plays
 from apps.play.sides import sides_of
+from apps.play.tooling import ask_tools
 from gem.agents import Decision, Request, make_agent
 
 View = Callable[..., HttpResponse]
@@ -115,6 +116,7 @@ def watch_new(request: HttpRequest) -> HttpResponse:
     chosen = form.cleaned_data
     try:
         limits.check_start(request)
+        ask_tools(chosen["env_id"], form.tool_wrappers)
         episode = shows.start(
             chosen["env_id"],
             chosen["agent"],

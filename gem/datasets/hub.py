@@ -214,7 +214,10 @@ def _said_clearly(repository: str) -> Iterator[None]:
         raise DataUnavailable(f"{repository} has no such revision or file: {_first_line(error)}") from error
     except (OSError, TimeoutError, *errors.HfHubHTTPError.__bases__) as error:  # its base is the HTTP client's own
         _unreached[_endpoint()] = time.monotonic()
-        raise OutOfReach(f"The hub does not answer: {_first_line(error) or type(error).__name__}") from error
+        raise OutOfReach(
+            f"The hub does not answer: {_first_line(error) or type(error).__name__}. Try again later, or put files of "
+            "your own into the data folder; `gemweb data status` says what is played on meanwhile."
+        ) from error
 
 
 def _first_line(error: BaseException) -> str:

@@ -78,10 +78,9 @@ class GvisorSlot:
 
         Raises:
             SlotDied: if the container goes away in the middle of the job; it may be given to another.
-            SandboxUnavailable: if the process could not be confined, or the job needs what a container cannot have.
+            SandboxUnavailable: if the process could not be confined.
         """
         self.jobs += 1
-        refuse_pipes(job)
         container, self._waiting = self._waiting, None
         if container is None or job.limits.files_bytes != DEFAULT_FILES:
             self._end(container)
@@ -113,20 +112,6 @@ class GvisorSlot:
         python = [os.path.realpath(sys.executable), "-S", "-s", "-P", "-B", "-X", "utf8", "-c", COMMAND]
         make_bundle(bundle, [*python, json.dumps(settings), CODE], files)
         return Kept(command_line(self._runsc, bundle), "runsc", bundle)
-
-
-def refuse_pipes(job: Job) -> None:
-    """Jobs that are joined by pipes cannot be run where each has a world of its own.
-
-    Raises:
-        SandboxUnavailable: for one of those.
-    """
-    if job.own:
-        for fd in job.own:
-            os.close(fd)
-        raise SandboxUnavailable(
-            "Tests that are programs need two sandboxes with a pipe between them: the level full or landlock."
-        )
 
 
 def command_line(runsc: str, bundle: str) -> list[str]:

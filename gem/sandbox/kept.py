@@ -11,11 +11,12 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from io import FileIO
 from typing import Any
 
 from gem.errors import SandboxUnavailable
-from gem.sandbox.collect import Collector, Job, SlotDied
+from gem.sandbox.collect import CHUNK, Collector, Job, SlotDied
 from gem.sandbox.inside.alone import BEGINS, READY
 from gem.sandbox.inside.keeper import remove
 from gem.sandbox.inside.settings import MAX_MESSAGE
@@ -38,7 +39,7 @@ class Kept:
     def __init__(self, command: list[str], level: Level, scratch: str) -> None:
         self.level = level
         self._scratch = scratch
-        self._writing: threading.Thread | None = None
+        self._threads: list[threading.Thread] = []
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         (reading, given), (said, out), (complained, err) = os.pipe(), os.pipe(), os.pipe()
         self._in, self._out, self._err = FileIO(given, "w"), FileIO(said), FileIO(complained)
@@ -71,6 +72,14 @@ class Kept:
             SandboxUnavailable: if the process says that it cannot come up or be confined; no code ran.
             SlotDied: if the sandbox goes away without a word, or does not end the job in time.
         """
+        left = list(job.own)  # descriptors that nobody has yet who closes them
+        try:
+            return self._run(job, left)
+        finally:
+            for fd in left:
+                os.close(fd)
+
+    def _run(self, job: Job, left: list[int]) -> Result:
         self._expect(READY)
         limits = job.limits
         cpu = limits.cpu_seconds or limits.wall_seconds
@@ -83,17 +92,22 @@ class Kept:
             "threads": limits.threads,
         }
         given = json.dumps(told).encode() + b"\n" + job.code + job.stdin
-        self._writing = threading.Thread(target=self._write, args=(given,), daemon=True)
-        self._writing.start()
+        self._begin(self._write, given, left.pop(0) if left else None)
         self._expect(BEGINS)
         started = time.monotonic()
         with contextlib.suppress(OSError):  # it has ended already: its report says how
             self._control.send(json.dumps({"wall": limits.wall_seconds, "cpu": cpu}).encode())
-        collected = Collector(
-            job, self._out.fileno(), self._err.fileno(), self._control.fileno(), self._receive, self._stop
-        )
-        report = collected.until_the_end()
+        if left:
+            self._begin(_carry, self._out, left.pop())
+        with _streams(job, self._out.fileno(), self._err.fileno()) as (out, err):
+            collected = Collector(job, out, err, self._control.fileno(), self._receive, self._stop)
+            report = collected.until_the_end()
         return result_of(report, collected, time.monotonic() - started, self.level)
+
+    def _begin(self, work: Callable[..., None], *arguments: Any) -> None:
+        thread = threading.Thread(target=work, args=arguments, daemon=True)
+        self._threads.append(thread)
+        thread.start()
 
     def _expect(self, mark: bytes) -> None:
         """Wait for a mark of the process on its standard output; the code has not begun before the second."""
@@ -109,12 +123,16 @@ class Kept:
         lines = (self._err.read() or b"").decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else ""
 
-    def _write(self, given: bytes) -> None:
-        """The job, then its input, then the end of it."""
+    def _write(self, given: bytes, pipe: int | None) -> None:
+        """The job, then its input, or what another program writes into the pipe; then the end of it."""
         view = memoryview(given)
         with contextlib.suppress(OSError), self._in:  # the program may end without reading all of it
             while view:
                 view = view[self._in.write(view) :]
+            if pipe is not None:
+                _copy(pipe, self._in.fileno())
+        if pipe is not None:
+            os.close(pipe)
 
     def _stop(self) -> None:
         with contextlib.suppress(OSError):
@@ -134,8 +152,8 @@ class Kept:
     def end(self) -> None:
         """End it, whatever it does; safe to call twice."""
         self._kill()
-        if self._writing is not None:
-            self._writing.join()
+        for thread in self._threads:
+            thread.join()
         for held in (self._control, self._in, self._out, self._err):
             held.close()
         remove(self._scratch)
@@ -145,3 +163,36 @@ class Kept:
         for held in (self._control, self._in, self._out, self._err):
             held.close()
         self._process.returncode = 0
+
+
+def _carry(out: FileIO, pipe: int) -> None:
+    """Carry what the program writes into a pipe that is ours to close."""
+    with contextlib.suppress(OSError):  # the other program has ended
+        _copy(out.fileno(), pipe)
+    os.close(pipe)
+
+
+def _copy(source: int, target: int) -> None:
+    """All that comes, until its end."""
+    while data := os.read(source, CHUNK):
+        view = memoryview(data)
+        while view:
+            view = view[os.write(target, view) :]
+
+
+@contextlib.contextmanager
+def _streams(job: Job, out: int, err: int) -> Iterator[tuple[int, int]]:
+    """What is collected as standard output and standard error.
+
+    A program that is joined to another one has its standard output carried there. What it reports, if it asks, or
+    complains of, if it answers, comes on standard error.
+    """
+    if not job.own:
+        yield out, err
+        return
+    empty, end = os.pipe()
+    os.close(end)
+    try:
+        yield (err, empty) if job.program == "ask" else (empty, err)
+    finally:
+        os.close(empty)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import contextlib
 import json
 import logging
@@ -11,22 +10,21 @@ import os
 import tempfile
 import threading
 import weakref
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Future
-from typing import Any, TextIO, TypeVar
+from typing import Any, TextIO
 
 from gem.errors import InvalidArgument, MissingDependency, SandboxUnavailable, ToolError
 from gem.sandbox.server import Start
 from gem.sandbox.server import command as confined
 from gem.tools.mcp_config import SERVERS_FILE, ServerConfig
+from gem.tools.mcp_listings import look, remembered
+from gem.tools.mcp_loop import CLOSE_SECONDS, running_loop, submit, wait
 
 logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
 START_SECONDS = 30.0
 """How long a server may take to start and say what it offers."""
-CLOSE_SECONDS = 8.0
 MOST_LOGGED = 4000
 GRACE_SECONDS = 1.0
 """How much longer than its own time a call is waited for, by whoever asked."""
@@ -55,7 +53,24 @@ class Connection:
         Raises:
             ToolError: if it cannot be reached.
         """
-        return self._connected().offered
+        known = remembered(self.server)
+        return self._connected().offered if known is None else known
+
+    def look(self, seconds: float) -> None:
+        """Know what the server offers before anybody waits for it, without staying connected.
+
+        Raises:
+            ToolError: if it cannot be reached within `seconds`.
+        """
+        look(self.server, self._asked, seconds)
+
+    def _asked(self, seconds: float) -> list[dict[str, Any]]:
+        session = self._session
+        if session is not None and session.alive:
+            return session.offered
+        session = self._opened(seconds)
+        session.stop()
+        return session.offered
 
     def call(self, tool: str, arguments: Mapping[str, Any], seconds: float) -> tuple[str, bool]:
         """What a tool of the server gives as text, and whether it is an error.
@@ -65,7 +80,7 @@ class Connection:
         """
         session = self._connected()
         try:
-            return _wait(session.call(tool, dict(arguments), seconds), seconds + GRACE_SECONDS)
+            return wait(session.call(tool, dict(arguments), seconds), seconds + GRACE_SECONDS)
         except _Dead as error:
             self._drop(session)
             raise ToolError(
@@ -84,26 +99,35 @@ class Connection:
             session.close()
 
     def _connected(self) -> _Session:
-        if not (self.server.command or self.server.url):
-            raise ToolError(f"The MCP server {self.server.name} is not in a file that {SERVERS_FILE} names.")
         with self._lock:
             if self._session is not None and self._session.alive:
                 return self._session
             stale, self._session = self._session, None
             if stale is not None:
                 stale.close()
-            session = _Session(self.server, self._start())
-            try:
-                _wait(session.opened(), START_SECONDS + GRACE_SECONDS)
-            except TimeoutError as error:
-                session.close()
-                raise ToolError(f"The server {self.server.name} did not start within {START_SECONDS:g} s.") from error
-            except _Dead as error:
-                session.close()
-                raise ToolError(f"The server {self.server.name} cannot be used: {error}.") from error
+            session = self._opened(START_SECONDS)
             self._session = session
             weakref.finalize(self, session.stop)  # for those whom nobody closes
             return session
+
+    def _opened(self, seconds: float) -> _Session:
+        """Another session with the server.
+
+        Raises:
+            ToolError: if there is none within `seconds`; nobody waits for the end of what was begun.
+        """
+        if not (self.server.command or self.server.url):
+            raise ToolError(f"The MCP server {self.server.name} is not in a file that {SERVERS_FILE} names.")
+        session = _Session(self.server, self._start())
+        try:
+            wait(session.opened(), min(seconds, START_SECONDS + GRACE_SECONDS))
+        except TimeoutError as error:
+            session.stop()
+            raise ToolError(f"The server {self.server.name} did not start within {seconds:.3g} s.") from error
+        except _Dead as error:
+            session.stop()
+            raise ToolError(f"The server {self.server.name} cannot be used: {error}.") from error
+        return session
 
     def _start(self) -> Start | None:
         """How the command is started confined; None where there is no command, or it is not to be confined."""
@@ -157,7 +181,7 @@ class _Session:
         self.offered: list[dict[str, Any]] = []
         self._closed = False
         self._process = os.getpid()
-        self._held = _submit(self._hold())
+        self._held = submit(self._hold())
 
     @property
     def alive(self) -> bool:
@@ -191,10 +215,10 @@ class _Session:
         self._closed = True
         if self._process != os.getpid():
             return
-        if self._stop is not None:
-            _loop().call_soon_threadsafe(self._stop.set)
+        if self._stop is not None and self._ready.done():
+            running_loop().call_soon_threadsafe(self._stop.set)
         else:
-            self._held.cancel()
+            self._held.cancel()  # it may wait for a server that never says anything
 
     def close(self) -> None:
         """Let go of the server; a process that does not end by itself is killed."""
@@ -317,72 +341,6 @@ def _reason(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-# ------------------------------------------------------------------ the loop
-
-
-class _Runner:
-    """The event loop of this process and its thread."""
-
-    def __init__(self) -> None:
-        self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self.loop.run_forever, name="mcp", daemon=True)
-        self.thread.start()
-
-    def stop(self) -> None:
-        """End what still runs, then the loop."""
-        with contextlib.suppress(Exception):  # the process ends anyway
-            asyncio.run_coroutine_threadsafe(_cancel_all(), self.loop).result(CLOSE_SECONDS)
-        self.loop.call_soon_threadsafe(self.loop.stop)
-
-
-_runner: _Runner | None = None
-_starting = threading.Lock()
-
-
-def _loop() -> asyncio.AbstractEventLoop:
-    global _runner  # noqa: PLW0603 (one for each process)
-    with _starting:
-        if _runner is None:
-            _runner = _Runner()
-            atexit.register(_runner.stop)
-        return _runner.loop
-
-
-def _submit(work: Coroutine[Any, Any, T]) -> Future[T]:
-    return asyncio.run_coroutine_threadsafe(work, _loop())
-
-
-def _wait(work: Coroutine[Any, Any, T], seconds: float) -> T:
-    """What the coroutine gives, waited for in another thread than the loop's.
-
-    Raises:
-        TimeoutError: after so many seconds; it is then cancelled.
-    """
-    future = _submit(work)
-    try:
-        return future.result(seconds)
-    except TimeoutError:
-        future.cancel()
-        raise
-
-
-async def _cancel_all() -> None:
-    tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-
-
 def _nowhere() -> Any:
     """Where servers write what they log."""
     return open(os.devnull, "w")
-
-
-def _forget() -> None:
-    """A forked process has a loop of its own."""
-    global _runner  # noqa: PLW0603 (as above)
-    _runner = None
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -103,6 +104,12 @@ class MCPTool(BaseTool):
         return cls({"mcpServers": {name: {"url": url} for name, url in servers.items()}}, **kwargs)
 
     # ------------------------------------------------------------------ as a tool
+
+    def prepare(self, seconds: float) -> None:
+        """As `BaseTool.prepare`: every server is asked what it offers, within one time for all."""
+        until = time.monotonic() + seconds
+        for connection in self._connections.values():
+            connection.look(max(0.0, until - time.monotonic()))
 
     def reset(self) -> None:
         """As `BaseTool.reset`; the servers are started anew if that was asked for."""

@@ -99,6 +99,13 @@ class BaseTool(Remembers):
         except ToolError as error:
             return Output(str(error), error=True)
 
+    def prepare(self, seconds: float) -> None:
+        """Ask beforehand what has to be asked elsewhere before an episode can begin, so that `reset` waits for nothing.
+
+        Raises:
+            ToolError: if that cannot be known within `seconds`, so that no episode should begin.
+        """
+
     def reset(self) -> None:
         """A new episode begins; what a tool remembers of the last one ends here.
 

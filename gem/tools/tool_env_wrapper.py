@@ -27,6 +27,7 @@ MOST_CALLS = 16
 """Calls in one action that are carried out."""
 MAX_OUTPUT = 16_000
 """Characters of a tool's output that are kept."""
+NO_TOOLS = "The episode cannot begin without its tools:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,20 @@ class ToolEnvWrapper(EnvWrapper):
 
     # ------------------------------------------------------------------ turns
 
+    def prepare_tools(self, seconds: float) -> None:
+        """Ask beforehand what the tools have to ask elsewhere; optional, for who cannot wait in `reset`.
+
+        Raises:
+            EnvironmentFailure: if a tool cannot be used, or that is not known within `seconds`.
+        """
+        until = time.monotonic() + seconds
+        try:
+            for tool in self.tools:
+                if not is_opaque(tool):
+                    tool.prepare(max(0.0, until - time.monotonic()))
+        except ToolError as error:
+            raise EnvironmentFailure(f"{NO_TOOLS} {error}") from error
+
     def reset(self, seed: int | None = None) -> tuple[str, Info]:
         """As `Env.reset`; the tools are described after the environment's first words.
 
@@ -172,7 +187,7 @@ class ToolEnvWrapper(EnvWrapper):
                     tool.reset()
             return prompts.instructions(self.tools, self.tool_schemas, self.max_tool_uses)
         except ToolError as error:
-            raise EnvironmentFailure(f"The episode cannot begin without its tools: {error}") from error
+            raise EnvironmentFailure(f"{NO_TOOLS} {error}") from error
 
     def step(self, action: str) -> Step:
         """As `Env.step`; a turn that asks for a tool is answered by it."""

@@ -19,6 +19,7 @@ from typing import Any
 from gem import registry
 from gem.agents.agent import Request
 from gem.errors import GemError, InvalidArgument
+from gem.training.trial import SECONDS
 
 ENV_ID = "game:GuessTheNumber-v0-easy"
 """What is played where no environment is named that is known here."""
@@ -27,6 +28,8 @@ ENV_ID = "game:GuessTheNumber-v0-easy"
 def main(argv: Sequence[str]) -> int:
     """Try the folder and print what came of it."""
     folder, env_id, memory = Path(argv[0]), (argv[1:2] or [""])[0], int((argv[2:3] or ["0"])[0])
+    spent = int(SECONDS) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (spent, spent))  # it ends even if nobody is left to end it
     if memory:
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")

@@ -178,6 +178,13 @@ function beginProgram(target) {
 
 document.addEventListener("focusin", ({ target }) => beginProgram(target));
 
+/** A program that is pasted with its fences takes the place of the empty ones. */
+document.addEventListener("paste", ({ target, clipboardData }) => {
+  if (target !== field() || !target.hasAttribute("data-lines")) return;
+  const empty = target.value.replace(/\s/g, "") === "```python```";
+  if (empty && clipboardData.getData("text").includes("```")) target.setSelectionRange(0, target.value.length);
+});
+
 document.addEventListener("mousedown", (event) => {
   if (!beginProgram(event.target)) return;
   event.preventDefault(); // or the browser puts the caret where the pointer is

@@ -44,7 +44,8 @@ class Site:
             [sys.executable, "-m", "gemweb.local.commands", "migrate", "demo"], cwd=ROOT, env=self.env, check=True
         )
         self.start_web()
-        celery = ["celery", "-A", "gemweb", "worker", "-Q", "evaluate,train,reap", "-c", "2", "--loglevel", "WARNING"]
+        queues = "evaluate,verify,train,reap"
+        celery = ["celery", "-A", "gemweb", "worker", "-Q", queues, "-c", "2", "--loglevel", "WARNING"]
         self._run("worker", [*celery, "--beat", "--schedule", str(self.folder / "beat")])
         self._run("play", ["workers.play"])
         self.wait()

@@ -76,6 +76,13 @@ def test_a_job_keeps_tokens_and_how_the_agent_was_set_up(submit_endpoint: Submit
     assert 0 < job.seconds_agent <= job.seconds_busy
 
 
+def test_the_time_of_an_agent_counts_while_it_is_still_awaited(submit_endpoint: Submit, server: ModelServer) -> None:
+    """Most of a job with a slow server is the agent's, however the episodes overlap."""
+    server.delay = 0.3
+    job = played(submit_endpoint("bisect"))
+    assert job.seconds_agent > job.seconds_busy / 2
+
+
 @pytest.mark.parametrize("form", ["tags", "native"])
 def test_an_agent_uses_the_tools_that_the_job_adds(submit_endpoint: Submit, form: str) -> None:
     more = {"tools": ("python",), "max_tool_uses": 2, "tool_format": form}

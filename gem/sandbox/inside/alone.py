@@ -2,8 +2,9 @@
 
 It waits with its libraries imported, so that a job finds it warm. Standard input brings a line of JSON about the job,
 then the code, then what the code reads. One byte on standard output says that it is ready, a second one that the code
-begins. Inside the container it limits itself as in the other levels; what is not possible there ends it before the
-second byte.
+begins. A program that is joined to another one (`dialogue`) has the streams as its pipes from then on, and standard
+error for what it writes to its standard output. Inside the container it limits itself as in the other levels; what is
+not possible there ends it before the second byte.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ import sys
 import time
 from typing import Any, NoReturn
 
-from . import bounds, cases, kernel, program, seccomp
+from . import bounds, cases, dialogue, kernel, program, seccomp
 from .settings import EXIT_BROKEN
 
-PROGRAMS = {"script": program.script, "cases": cases.run}
+PROGRAMS = {"script": program.script, "cases": cases.run, "ask": dialogue.ask, "answer": dialogue.answer}
+JOINED = ("ask", "answer")
 READY, BEGINS = b"r", b"b"
 OPEN_FILES = 64
 STACK_BYTES = 64 << 20
@@ -44,6 +46,8 @@ def main() -> NoReturn:
         os.chdir(settings["work"])
         _limit(job)
         os.write(1, BEGINS)
+        if job["program"] in JOINED:
+            _join(job["program"])
     except BaseException as error:  # noqa: BLE001 (whatever it is, no code may run now)
         os.write(2, f"{type(error).__name__}: {error}".encode())
         os._exit(EXIT_BROKEN)
@@ -51,6 +55,15 @@ def main() -> NoReturn:
         PROGRAMS[job["program"]](payload)
     finally:
         os._exit(EXIT_BROKEN)  # a program of ours ends the process itself, unless the code has broken it
+
+
+def _join(joined: str) -> None:
+    """Make pipes to the other program of the standard streams; what `ask` reports goes to standard error."""
+    nothing = os.open("/dev/null", os.O_RDWR)
+    for place, stream in ((dialogue.READ, 0), (dialogue.WRITE, 1), (1, 2), (0, nothing)):
+        os.dup2(stream, place)
+    if joined == "ask":
+        os.dup2(nothing, 2)
 
 
 def _limit(job: dict[str, Any]) -> None:

@@ -86,7 +86,7 @@ def _prepare(plan: Plan) -> int:
         kernel.map_user("self", plan.proc, *plan.user)
         _mount_work(settings.work, settings.work_bytes, 0)
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
-    kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+    kernel.prctl(kernel.PR_SET_DUMPABLE, int(not plan.full))  # where the zygote counts, it looks at our descriptors
     rules = landlock.ruleset(plan.landlock)
     for path in settings.readable:
         landlock.allow(rules, path, landlock.READ, plan.landlock)

@@ -53,8 +53,11 @@ def _is_directory(place: int, name: str) -> bool:
     return stat.S_ISDIR(os.stat(name, dir_fd=place, follow_symlinks=False).st_mode)
 
 
-def bytes_in(folder: str) -> int:
-    """What the files under a directory take, while others change it; `TOO_MUCH` where that cannot be seen."""
+def bytes_in(folder: str, most: int = TOO_MUCH) -> int:
+    """What the files under a directory take, while others change it; `TOO_MUCH` where that cannot be seen.
+
+    Nothing is counted further once it is above `most`: who writes many small files would keep the counter busy.
+    """
     total = 0
     waiting = [(folder, 0)]
     while waiting:
@@ -63,6 +66,8 @@ def bytes_in(folder: str) -> int:
             return TOO_MUCH
         try:
             for entry in os.scandir(path):
+                if total > most:
+                    return total
                 with contextlib.suppress(FileNotFoundError):  # gone meanwhile
                     found = entry.stat(follow_symlinks=False)
                     total += found.st_blocks * 512 + 1024

@@ -11,7 +11,7 @@ import os
 import socket
 import sys
 
-from . import kernel, zygote
+from . import kernel, namespaces, zygote
 from .settings import Settings
 
 DEVICES = ("null", "zero", "random", "urandom")
@@ -27,7 +27,7 @@ def main() -> None:
         score.write("1000")  # if memory runs out on the host, this is what has to go
     proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     if settings.level == "full":
-        _become_alone(settings)
+        namespaces.become_alone("sandbox", (settings.control,))  # else the host would not see the zygote's end
         _leave_the_host(settings)
     _become_nobody(settings)
     if settings.level == "full":
@@ -36,22 +36,6 @@ def main() -> None:
     # when the thread ends that started us.
     os.chdir(settings.work)
     zygote.serve(control, settings, proc)
-
-
-def _become_alone(settings: Settings) -> None:
-    """New namespaces; go on as process 1 of them in a child, and wait for it."""
-    kinds = kernel.NEWNS | kernel.NEWPID | kernel.NEWNET | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWCGROUP
-    user, group = os.geteuid(), os.getegid()
-    if user == 0:
-        kernel.unshare(kinds)
-    else:
-        kernel.unshare(kinds | kernel.NEWUSER)
-        kernel.map_user("/proc/self", None, user, group)
-    child = os.fork()
-    if child:
-        os.close(settings.control)  # else the host would not see the zygote's end
-        _, status = os.waitpid(child, 0)
-        os._exit(min(os.waitstatus_to_exitcode(status) % 256, 255))
 
 
 def _leave_the_host(settings: Settings) -> None:

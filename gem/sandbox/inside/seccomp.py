@@ -22,7 +22,7 @@ def _names(text: str) -> list[str]:
 FREE = _names("""
 read write readv writev pread64 pwrite64 close close_range fstat stat lstat newfstatat statx lseek mmap mprotect munmap
 mremap brk madvise rt_sigaction rt_sigprocmask rt_sigreturn rt_sigtimedwait sigaltstack access faccessat faccessat2 pipe
-pipe2 select pselect6 poll ppoll epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd2 dup dup2 dup3 flock fsync
+pipe2 select pselect6 poll ppoll epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd2 dup dup2 dup3 fsync
 fdatasync ftruncate getdents64 getcwd chdir fchdir rename renameat renameat2 mkdir mkdirat rmdir unlink unlinkat umask
 open openat creat statfs fstatfs sendfile copy_file_range gettimeofday time clock_gettime clock_getres times getrusage
 getrlimit sysinfo uname nanosleep clock_nanosleep alarm setitimer getitimer pause getpid gettid getppid getuid getgid
@@ -30,7 +30,8 @@ geteuid getegid getgroups getpgrp getpgid getsid getresuid getresgid getpriority
 sched_getparam sched_getscheduler arch_prctl set_tid_address set_robust_list futex rseq membarrier restart_syscall
 getrandom exit exit_group shutdown recvfrom
 """)
-"""Allowed whatever the arguments. Landlock and the mounts decide about files, the limits about amounts."""
+"""Allowed whatever the arguments. Landlock and the mounts decide about files, the limits about amounts. Not flock: it
+takes hold of files that may only be read."""
 
 OWN_FILES = _names("""
 truncate readlink readlinkat symlink symlinkat link linkat chmod fchmod fchmodat utimensat

@@ -22,7 +22,7 @@ import threading
 import time
 from typing import Any, NoReturn
 
-from . import bounds, kernel, place, proxy, refusals, seccomp
+from . import bounds, kernel, namespaces, place, proxy, refusals, seccomp
 
 SETTINGS = "GEM_CONFINED_SERVER"
 TICK = 0.25
@@ -35,7 +35,6 @@ LAST_WORDS_SECONDS = 2.0
 OPEN_FILES = 256
 EXIT_MEMORY, EXIT_BROKEN = 252, 253
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
-_NAMESPACES = kernel.NEWNS | kernel.NEWPID | kernel.NEWNET | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWCGROUP
 
 
 def main() -> None:
@@ -46,7 +45,7 @@ def main() -> None:
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     ours, theirs = socket.socketpair()
     user, group = os.geteuid(), os.getegid()
-    child = kernel.clone(_NAMESPACES | (kernel.NEWUSER if user else 0))
+    child = kernel.clone(namespaces.ALL | (kernel.NEWUSER if user else 0))
     if child:
         theirs.close()
         _stay(child, ours, settings)
@@ -56,6 +55,7 @@ def main() -> None:
             kernel.map_user("/proc/self", None, user, group)
         kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+        socket.sethostname("server")
         _keep(settings, theirs)
     except BaseException as error:  # noqa: BLE001 (whatever it is, no server may run now)
         sys.stderr.write(f"{type(error).__name__}: {error}\n")

@@ -18,7 +18,7 @@ import sys
 import time
 from typing import Any, NoReturn
 
-from . import bounds, kernel, place, refusals, seccomp, tree
+from . import bounds, kernel, namespaces, place, refusals, seccomp, tree
 from .settings import HOME
 
 STATE = "/run"
@@ -43,17 +43,8 @@ def main() -> None:
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
         score.write("1000")  # if memory runs out on the host, this is what has to go
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
-    kinds = kernel.NEWNS | kernel.NEWPID | kernel.NEWNET | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWCGROUP
-    user, group = os.geteuid(), os.getegid()
-    if user == 0:
-        kernel.unshare(kinds)
-    else:
-        kernel.unshare(kinds | kernel.NEWUSER)
-        kernel.map_user("/proc/self", None, user, group)
-    child = os.fork()
-    if child:
-        _, status = os.waitpid(child, 0)
-        os._exit(min(os.waitstatus_to_exitcode(status) % 256, 255))
+    user = os.geteuid()
+    namespaces.become_alone("terminal")
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
     answer = _keep(job, job["user"] if user == 0 else user)

@@ -19,7 +19,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from . import confine, emptying, kernel, landlock, seccomp
+from . import confine, deleted, emptying, kernel, landlock, seccomp
 from .settings import EXIT_MEMORY, MAX_FDS, MAX_MESSAGE, Settings
 
 WATCH_MS = 50
@@ -151,7 +151,10 @@ def _watch(control: socket.socket, waiting: Waiting, job: dict[str, Any], plan: 
 
 def _excess(waiting: Waiting, job: dict[str, Any], plan: confine.Plan) -> str:
     """ "files" or "threads" if a run has more than it may, where the kernel does not see to that."""
-    if emptying.bytes_in(plan.settings.work) > job["files"]:
+    written = emptying.bytes_in(plan.settings.work, job["files"])
+    if written <= job["files"]:
+        written += deleted.bytes_held(plan.proc, waiting.pid, plan.settings.work, job["files"])
+    if written > job["files"]:
         return "files"
     with contextlib.suppress(FileNotFoundError):  # it has ended meanwhile
         threads = os.stat(f"{waiting.pid}/task", dir_fd=plan.proc).st_nlink - 2

@@ -20,9 +20,9 @@ from django.urls import reverse
 from pytest_django.fixtures import Settings
 
 from apps.accounts.models import User
-from apps.agents import operations
-from apps.agents.models import Agent
-from apps.agents.operations import TooManyAgents, Unusable
+from apps.agents import uploads
+from apps.agents.models import Agent, Upload
+from apps.agents.operations import TooManyAgents
 from apps.agents.players import player
 from apps.jobs.models import Job
 from apps.jobs.training import operations as trainings
@@ -41,6 +41,7 @@ BASE = Path(folder_of("nano-base"))
 @pytest.fixture
 def ada(db: None, settings: Settings, tmp_path: Path) -> User:
     settings.RUNS_DIR = tmp_path
+    settings.LEASE_SECONDS = 120.0  # the thread that renews it does not see this test's transaction
     return User.objects.create_user("ada")
 
 
@@ -81,10 +82,33 @@ def kept(root: Path) -> list[str]:
     return sorted(path.name for path in (root / "uploads").iterdir() if path.is_dir())
 
 
+def uploaded(owner: User, name: str, file: io.BytesIO) -> Agent:
+    """The agent that a file became."""
+    accepted = uploads.accept(owner, name, file)
+    assert uploads.try_next()
+    assert list(Upload.objects.values_list("problem", flat=True)) == []
+    return Agent.objects.get(slug=accepted.pk)
+
+
+def refused(owner: User, file: io.BytesIO) -> str:
+    """Why a file was refused."""
+    accepted = uploads.accept(owner, "refused", file)
+    assert uploads.try_next()
+    return Upload.objects.get(pk=accepted.pk).problem
+
+
 def test_an_upload_plays_its_first_turn_and_becomes_an_agent(as_ada: Client, ada: User, tmp_path: Path) -> None:
     answer = as_ada.post(reverse("agents:upload"), {"file": sent(archive(env_id=ENV_ID)), "name": "Mine"}, follow=True)
-    page = answer.content.decode()
+    accepted = Upload.objects.get(owner=ada)
+    assert answer.redirect_chain == [(accepted.get_absolute_url(), 302)]
+    assert "It is being checked" in answer.content.decode()
+    assert "being checked" in as_ada.get(reverse("agents:list")).content.decode()
+    assert not Agent.objects.filter(owner=ada).exists()
+
+    assert uploads.try_next()
     agent = Agent.objects.get(owner=ada)
+    answer = as_ada.get(accepted.get_absolute_url(), follow=True)
+    page = answer.content.decode()
     assert answer.redirect_chain == [(agent.get_absolute_url(), 302)]
     assert "Mine has played its first turn" in page
     assert (agent.kind, agent.shared, agent.weights.uploaded) == ("checkpoint", False, True)
@@ -93,6 +117,31 @@ def test_an_upload_plays_its_first_turn_and_becomes_an_agent(as_ada: Client, ada
     assert card["tried"]["action"] in html.unescape(page)
     assert kept(tmp_path) == [agent.slug]
     assert (agent.weights.path / "model.safetensors").read_bytes() == (BASE / "model.safetensors").read_bytes()
+
+
+def test_the_page_follows_the_upload(as_ada: Client, ada: User) -> None:
+    accepted = uploads.accept(ada, "mine", archive())
+    asked = {"HTTP_HX_REQUEST": "true"}
+    waiting = as_ada.get(accepted.get_absolute_url(), **asked).content.decode()
+    assert "waits for a worker" in waiting
+    assert "<html" not in waiting
+    uploads.try_next()
+    answer = as_ada.get(accepted.get_absolute_url(), **asked)
+    assert answer.headers["HX-Redirect"] == Agent.objects.get(owner=ada).get_absolute_url()
+
+
+def test_the_request_unpacks_and_tries_nothing(as_ada: Client, tmp_path: Path) -> None:
+    as_ada.post(reverse("agents:upload"), {"file": sent(with_file("pytorch_model.bin"))})
+    assert kept(tmp_path) == []
+    assert Upload.objects.get().problem == ""
+
+
+def test_a_large_file_is_moved_and_not_copied(as_ada: Client, settings: Settings, tmp_path: Path) -> None:
+    settings.FILE_UPLOAD_MAX_MEMORY_SIZE = 0
+    file = archive()
+    as_ada.post(reverse("agents:upload"), {"file": sent(file)})
+    (place,) = (tmp_path / "uploads").glob(".*.sent")
+    assert place.read_bytes() == file.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -111,13 +160,17 @@ def test_an_upload_plays_its_first_turn_and_becomes_an_agent(as_ada: Client, ada
 def test_a_refusal_is_a_sentence_and_nothing_stays(
     as_ada: Client, ada: User, tmp_path: Path, file: io.BytesIO, said: str
 ) -> None:
-    answer = as_ada.post(reverse("agents:upload"), {"file": sent(file), "name": "kept"})
-    page = answer.content.decode()
-    assert answer.status_code == 422
-    assert said in page
-    assert 'value="kept"' in page
+    address = reverse("agents:upload")
+    answer = as_ada.post(address, {"file": sent(file), "name": "kept"})
+    assert uploads.try_next()
+    page = as_ada.get(answer["Location"]).content.decode()
+    assert said in html.unescape(page)
+    assert f"{address}?name=kept" in page
+    assert 'value="kept"' in as_ada.get(f"{address}?name=kept").content.decode()
+    assert said in html.unescape(as_ada.get(reverse("agents:list")).content.decode())
     assert not Agent.objects.filter(owner=ada).exists()
     assert kept(tmp_path) == []
+    assert not uploads.try_next()
 
 
 def test_no_file_is_a_refusal_too(as_ada: Client) -> None:
@@ -126,34 +179,86 @@ def test_no_file_is_a_refusal_too(as_ada: Client) -> None:
 
 
 def test_a_download_can_be_uploaded_again(as_ada: Client, ada: User) -> None:
-    first = operations.upload(ada, "first", archive())
+    first = uploaded(ada, "first", archive())
     with pytest.warns(Warning, match="asynchronous iterators"):  # the test client is no ASGI server
         content = b"".join(iter(as_ada.get(reverse("agents:weights", args=[first.slug]))))  # type: ignore[call-overload]
-    second = operations.upload(ada, "second", io.BytesIO(content))
+    second = uploaded(ada, "second", io.BytesIO(content))
     assert second.weights.sha256 == first.weights.sha256
 
 
 def test_nobody_has_more_than_one_person_may_nor_too_large_ones(ada: User, settings: Settings, tmp_path: Path) -> None:
     settings.UPLOAD_MEGABYTES = 1
-    with pytest.raises(Unusable, match="more than the 1 MB"):
-        operations.upload(ada, "large", with_file("README.md", b"x" * 500_000))
-    settings.UPLOADS_PER_USER = 0
-    with pytest.raises(TooManyAgents, match="You have uploaded 0 checkpoints"):
-        operations.upload(ada, "one too many", archive())
+    assert "more than the 1 MB" in refused(ada, with_file("README.md", b"x" * 500_000))
+    settings.UPLOADS_PER_USER = 1
+    uploads.accept(ada, "waits", archive())
+    with pytest.raises(TooManyAgents, match="You have uploaded 1 checkpoints"):
+        uploads.accept(ada, "one too many", archive())
+    assert len(list((tmp_path / "uploads").glob(".*.sent"))) == 1
+
+
+def test_one_whose_worker_died_is_tried_again_and_then_refused(ada: User, settings: Settings, tmp_path: Path) -> None:
+    accepted = uploads.accept(ada, "heavy", archive())
+    settings.LEASE_SECONDS = 0.0
+    for _ in range(settings.MAX_ATTEMPTS):
+        assert uploads._claim() is not None
+    assert not uploads.try_next()
+    assert "ended 3 times" in Upload.objects.get(pk=accepted.pk).problem
     assert kept(tmp_path) == []
 
 
-def test_what_a_killed_upload_left_is_gone_with_the_next(ada: User, tmp_path: Path) -> None:
+def test_a_worker_that_lost_its_lease_writes_nothing(ada: User, settings: Settings) -> None:
+    uploads.accept(ada, "mine", archive())
+    lease, settings.LEASE_SECONDS = settings.LEASE_SECONDS, 0.0
+    late = uploads._claim()
+    settings.LEASE_SECONDS = lease
+    assert late is not None
+    assert uploads.try_next()
+    agent = Agent.objects.get(owner=ada)
+    uploads._try(late, lambda: False)
+    assert list(Agent.objects.filter(owner=ada)) == [agent]
+    assert agent.weights.path.is_dir()
+
+
+def test_a_worker_that_is_to_end_leaves_it_to_another_one(ada: User, tmp_path: Path) -> None:
+    accepted = uploads.accept(ada, "mine", archive())
+    assert uploads.try_next(stopping=lambda: True)
+    given_back = Upload.objects.get(pk=accepted.pk)
+    assert (given_back.attempt, given_back.lease_token, given_back.problem) == (0, None, "")
+    assert kept(tmp_path) == []
+    assert uploads.try_next()
+    assert Agent.objects.filter(owner=ada).exists()
+
+
+def test_two_processes_try_one_after_the_other(ada: User) -> None:
+    uploads.accept(ada, "mine", archive())
+    with uploads._alone() as first:
+        assert first
+        assert not uploads.try_next()
+    assert uploads.try_next()
+
+
+def test_the_reaper_wakes_a_worker_and_sweeps(
+    ada: User, tmp_path: Path, django_capture_on_commit_callbacks: Any
+) -> None:
+    accepted = uploads.accept(ada, "mine", archive())
+    old = tmp_path / "uploads"
     for name, age in ((".old.new", 7200), (".young.new", 60)):
-        (tmp_path / "uploads" / name).mkdir(parents=True)
-        os.utime(tmp_path / "uploads" / name, (time.time() - age,) * 2)
-    with pytest.raises(Unusable):
-        operations.upload(ada, "", io.BytesIO(b"nothing"))
-    assert kept(tmp_path) == [".young.new"]
+        (old / name).mkdir(parents=True)
+        os.utime(old / name, (time.time() - age,) * 2)
+    (old / ".unknown.sent").write_text("x")
+    for place in old.glob(".*.sent"):
+        os.utime(place, (time.time() - 7200,) * 2)
+    with django_capture_on_commit_callbacks() as messages:
+        uploads.reap()
+    assert len(messages) == 1
+    assert sorted(path.name for path in old.iterdir()) == sorted([".young.new", f".{accepted.pk}.sent"])
+    Upload.objects.update(problem="refused", created="2020-01-01T00:00:00Z")
+    uploads.reap()
+    assert not Upload.objects.exists()
 
 
 def test_it_is_private_until_it_is_shared(client: Client, ada: User) -> None:
-    agent = operations.upload(ada, "mine", archive())
+    agent = uploaded(ada, "mine", archive())
     eve = User.objects.create_user("eve")
     pages = [agent.get_absolute_url(), reverse("agents:weights", args=[agent.slug])]
     client.force_login(eve)
@@ -168,8 +273,15 @@ def test_it_is_private_until_it_is_shared(client: Client, ada: User) -> None:
     assert client.get(reverse("agents:upload")).status_code == 302
 
 
+def test_nobody_sees_what_somebody_else_sent(client: Client, ada: User) -> None:
+    accepted = uploads.accept(ada, "secret name", archive())
+    client.force_login(User.objects.create_user("eve"))
+    assert client.get(accepted.get_absolute_url()).status_code == 404
+    assert "secret name" not in client.get(reverse("agents:list")).content.decode()
+
+
 def test_it_plays_apart_in_rollouts_and_live(ada: User) -> None:
-    agent = operations.upload(ada, "mine", archive())
+    agent = uploaded(ada, "mine", archive())
     somebody = player(agent)
     assert isinstance(somebody, ApartAgent)
     (record,) = rollout(somebody, [Slot(0, ENV_ID, 3)], num_envs=1)
@@ -179,7 +291,7 @@ def test_it_plays_apart_in_rollouts_and_live(ada: User) -> None:
 
 
 def test_a_training_begins_with_its_weights(as_ada: Client, ada: User) -> None:
-    agent = operations.upload(ada, "mine", archive(env_id=ENV_ID, max_tokens=9))
+    agent = uploaded(ada, "mine", archive(env_id=ENV_ID, max_tokens=9))
     address = reverse("jobs:train")
     form = as_ada.get(address, {"agent": agent.slug}).content.decode()
     assert "Train mine further" in form
@@ -191,7 +303,7 @@ def test_a_training_begins_with_its_weights(as_ada: Client, ada: User) -> None:
 
 
 def test_deleting_it_deletes_its_weights_and_keeps_its_name_where_it_played(as_ada: Client, ada: User) -> None:
-    played, idle = (operations.upload(ada, name, archive()) for name in ("played", "idle"))
+    played, idle = (uploaded(ada, name, archive()) for name in ("played", "idle"))
     shows.start(ENV_ID, played, seed=1, user=ada)
     for agent in (played, idle):
         place = agent.weights.path

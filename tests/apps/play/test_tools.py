@@ -2,9 +2,11 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
+from pytest_django.fixtures import Settings
 
 from apps.agents.models import Agent
 from apps.episodes import operations
@@ -12,6 +14,7 @@ from apps.episodes.models import Episode, PendingTurn
 from gem import replay
 from gem.core import EnvWrapper
 from tests.apps.play.people import BOX, Person, notice
+from tests.engine.tools.servers import BAD_SERVER
 
 pytest.importorskip("bm25s")
 
@@ -109,6 +112,22 @@ def test_a_server_that_is_not_there_begins_nothing(tmp_path: Path, monkeypatch: 
     for address in ("/play/new/", "/play/watch/new/"):
         answer = Person().client.post(address, asked, headers={"HX-Request": "true"})
         assert "cannot begin without its tools: The server gone cannot be used" in notice(answer)
+    assert not Episode.objects.exists()
+
+
+def test_a_server_that_hangs_begins_nothing_and_says_so_soon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    pytest.importorskip("mcp")
+    settings.TOOL_SECONDS = 1.0
+    command = {"command": sys.executable, "args": [str(BAD_SERVER), "silent"]}
+    file = tmp_path / "servers.json"
+    file.write_text(json.dumps({"mcpServers": {"silent": command}}))
+    monkeypatch.setenv("GEM_MCP_SERVERS", str(file))
+    asked = {"env_id": GUESS, "agent": "expert", "pace": "1", "tool": ["mcp:silent"]}
+    for address in ("/play/new/", "/play/watch/new/", "/play/watch/new/"):
+        answer = Person().client.post(address, asked, headers={"HX-Request": "true"})
+        assert "The server silent did not start within 1 s." in notice(answer)
     assert not Episode.objects.exists()
 
 

@@ -15,7 +15,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from apps.accounts.models import User
 from apps.agents import operations as agents
-from apps.agents.models import Agent
+from apps.agents.models import Agent, Upload
 from apps.jobs import operations as jobs
 from apps.jobs.training import operations as trainings
 from apps.play import duels, shows
@@ -67,6 +67,7 @@ TABLE: dict[str, Address] = {
     "agents:edit": Address("404 404 200 404", names=("agent",)),
     "agents:delete": Address("404 404 302 404", names=("agent",), post=True),
     "agents:upload": Address("302 422 422 422", post=True),
+    "agents:uploaded": Address("404 404 200 404", names=("upload",)),
     "agents:weights": Address("404", names=("agent",)),
     "agents:trial": Address("302 422 422 422", post=True),
     "catalog:list": Address("200"),
@@ -153,9 +154,11 @@ def objects(people: dict[str, User | None]) -> dict[str, Any]:
     duel = duels.start(duels.Start(ENV_ID, 1), agents_of_duel, user=owner, visitor="")
     job = jobs.submit(owner, EvaluationSpec(agent="random", env_ids=(ENV_ID,), episodes_per_env=2))
     agent = agents.create(owner, "mine", EndpointSpec(url="http://127.0.0.1:1/v1", model="m"))
+    upload = Upload.objects.create(slug="sent", owner=owner)
     training = trainings.submit(owner, read_spec({"env_id": ENV_ID}))
     return {
         "agent": agent.slug,
+        "upload": upload.pk,
         "training": training.id,
         "episode": episode.id,
         "show": show.id,

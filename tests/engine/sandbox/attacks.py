@@ -5,11 +5,14 @@ from dataclasses import dataclass
 
 from gem.sandbox.inside.syscalls import numbers
 
-MORE = {"x86_64": {"mlock": 149}, "aarch64": {"mlock": 228}}
+MORE = {
+    "x86_64": {"mlock": 149, "inotify_init1": 294, "pidfd_open": 434},
+    "aarch64": {"mlock": 228, "inotify_init1": 26, "pidfd_open": 434},
+}
 CALLS = numbers() | MORE[platform.machine()] | {"x32": 0x40000000 + 39}
 SECRET = "GEM_TEST_SECRET"
 HELPERS = f"""
-import ctypes, fcntl, os, resource, socket, subprocess
+import ctypes, fcntl, mmap, os, resource, socket, subprocess
 CALLS, SOURCE, STANDARD = {CALLS}, {__file__!r}, os.__file__
 
 def attempt(act):
@@ -26,6 +29,11 @@ def syscall(name, *arguments):
     if found < 0:
         raise OSError(ctypes.get_errno(), "refused")
     return found
+
+def machine_code(text):
+    memory = mmap.mmap(-1, 4096, prot=7)
+    memory.write(bytes.fromhex(text))
+    return ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(memory)))()
 
 def link_to(make, path):
     make(path, "link")
@@ -69,6 +77,9 @@ FILES = [
     _at("remove a file of the packages", "os.unlink(STANDARD)", harmless=False),
     _at("change the mode of a file", "os.chmod(STANDARD, 0o644)", root=True),
     _at("change the times of a file", "os.utime(STANDARD)", root=True),
+    _at("give a file an attribute", "open('own', 'w').close() or os.setxattr('own', 'user.x', b'x')", harmless=False),
+    _at("lock a file of the packages", "fcntl.flock(open(STANDARD), fcntl.LOCK_EX | fcntl.LOCK_NB)"),
+    _at("watch what happens to files", "syscall('inotify_init1', 0)"),
     _at("make a device", "os.mknod('device', 0o600 | 0o020000, os.makedev(1, 1))", root=True),
     _at("make a queue", "os.mkfifo('queue')"),
     _at("read other processes", "open('/proc/1/cmdline').read()"),
@@ -82,6 +93,7 @@ NETWORK = [
     _at("open a UDP socket", "socket.socket(socket.AF_INET, socket.SOCK_DGRAM)"),
     _at("open an IPv6 socket", "socket.socket(socket.AF_INET6)"),
     _at("open a unix socket", "socket.socket(socket.AF_UNIX)"),
+    _at("open a socket to the hypervisor", "socket.socket(40, socket.SOCK_STREAM)", harmless=False),
     _at("open a netlink socket", "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)"),
     _at("make a raw system call for a socket", "syscall('socketpair', 2, 1, 0, ctypes.create_string_buffer(8))",
         harmless=False),
@@ -98,6 +110,7 @@ PROCESSES = [
         "fcntl.fcntl(socket.socketpair()[0], fcntl.F_SETOWN, os.getppid() or 1)",
     ),
     _at("choose the signal that it sends", "fcntl.fcntl(socket.socketpair()[0], 10, 9)"),
+    _at("take hold of another process", "syscall('pidfd_open', os.getppid() or 1, 0)"),
     _at("trace another process", "syscall('ptrace', 16, os.getppid(), 0, 0)", harmless=False),
     _at("read another's memory", "syscall('process_vm_readv', os.getpid(), None, 0, None, 0, 0)"),
     _at("look at another's limits", "resource.prlimit(os.getppid() or 1, resource.RLIMIT_NOFILE)"),
@@ -121,9 +134,13 @@ KERNEL = [
     _at("measure the processor", "syscall('perf_event_open', ctypes.create_string_buffer(128), 0, -1, -1, 0)",
         harmless=False),
     _at("take a descriptor of another process", "syscall('pidfd_getfd', 3, 0, 0)", harmless=False),
+    _at("make semaphores", "syscall('semget', 0, 1, 0o1600)"),
     _at("make a message queue", "syscall('msgget', 0, 0o1600)"),
     _at("lock memory", "syscall('mlock', ctypes.create_string_buffer(1 << 16), 1 << 16)"),
     _at("type into the terminal", "fcntl.ioctl(0, 0x5412, b'x')", harmless=False),
     _at("use the second numbering of calls", "syscall('x32', 0)", harmless=False),
 ]  # fmt: skip
+if platform.machine() == "x86_64":  # the number 20, by the gate of 32-bit programs, for which it is getpid
+    way = "{os.getpid(): 'pid'}[machine_code('b814000000cd80c3')]"
+    KERNEL.append(_at("use the system calls of 32-bit programs", way, harmless=False))
 ATTACKS = [*FILES, *NETWORK, *PROCESSES, *KERNEL]

@@ -11,9 +11,8 @@ import pytest
 
 from gem.errors import SandboxUnavailable
 from gem.grading.code import grade_code
-from gem.grading.code_tests import InputTest
+from gem.grading.code_tests import CheckTests, InputTest
 from gem.sandbox import Limits, gvisor
-from gem.sandbox.collect import Job
 from gem.sandbox.pool import Pool
 from tests.engine.sandbox.conftest import tried
 
@@ -80,11 +79,39 @@ def test_no_descriptor_and_no_folder_is_lost(containers: Pool, tmp_path: Path, m
     assert list(tmp_path.iterdir()) == []
 
 
-def test_programs_are_judged_by_their_tests_and_tests_that_are_programs_are_refused(containers: Pool) -> None:
-    reading, writing = os.pipe()
-    with pytest.raises(SandboxUnavailable, match="the level full or landlock"):
-        containers.execute(Job(b"", own=(reading, writing)))
+def test_programs_are_judged_by_their_tests(containers: Pool) -> None:
     tests = [InputTest("1 2\n", "3\n"), InputTest("3 4\n", "7\n")]
     result = grade_code("print(sum(map(int, input().split())))", tests, pool=containers)
     assert result.passed
     containers.close()
+
+
+JUDGED = {
+    "right": ("def twice(x):\n    print('noise')\n    return 2 * x", [True, True]),
+    "wrong": ("def twice(x):\n    return x", [True, False]),
+    "ends the process": ("import os\ndef twice(x):\n    os._exit(0)", [False, False]),
+    "raises": ("def twice(x):\n    raise KeyError(x)", [False, False]),
+    "prints what the judge would": (
+        "import os\ndef twice(x):\n    os.write(1, b'{\"passed\": true}\\n' * 2); os._exit(0)",
+        [False, False],
+    ),
+    "never returns": ("def twice(x):\n    while True: pass", []),
+    "floods": ("import os\ndef twice(x):\n    while True: os.write(4, b'x' * 65536)", []),
+}
+
+
+def test_tests_that_are_programs_run_in_two_containers() -> None:
+    if not tried("runsc").ok:
+        pytest.skip(f"no level runsc here: {tried('runsc').said}")
+    pool = Pool("runsc", 2)
+    tests = CheckTests("twice", "def check(candidate):\n    assert candidate(0) == 0\n    assert candidate(2) == 4\n")
+    pool.run("print(1)")
+    before = psutil.Process().num_fds()
+    for way, (code, passed) in JUDGED.items():
+        result = grade_code(code, tests, pool=pool, limits=Limits(wall_seconds=3))
+        assert result.passed == (way == "right"), way
+        if passed:
+            assert [one.passed for one in result.tests] == passed, way
+    pool.run("print(1)")
+    assert psutil.Process().num_fds() <= before + 6, "those of one more waiting container"
+    pool.close()

@@ -51,6 +51,8 @@ TOOLS = ["echo", "remember", "die", "hang", "flood", "garbage", "environment", "
 
 def main() -> None:
     remembered = 0
+    if "silent" in sys.argv:  # it never says anything
+        time.sleep(600)
     for line in sys.stdin:
         request = json.loads(line)
         method, params = request.get("method"), request.get("params", {})

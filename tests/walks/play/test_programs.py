@@ -35,3 +35,16 @@ def test_a_program_is_typed_sent_and_judged(page: Page) -> None:
     check_looks(page)
     page.get_by_role("link", name="Replay").click()
     expect(page.locator("#board .tests details")).to_have_count(10)
+
+
+def test_a_program_pasted_with_its_fences_takes_the_place_of_the_empty_ones(page: Page) -> None:
+    begin(page, ENV_ID)
+    field = page.get_by_label("Program")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    whole = "```python\nprint(1)\n```"
+    page.evaluate("text => navigator.clipboard.writeText(text)", whole)
+    field.click()
+    field.press("Control+v")
+    expect(field).to_have_value(whole)
+    field.press("Control+v")
+    expect(field).to_have_value(whole + whole)

@@ -1,12 +1,17 @@
 """`manage.py upload_checkpoint policy.zip --owner ada`: make an agent of a checkpoint, as the page does."""
 
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.accounts.models import User
-from apps.agents import operations
+from apps.agents import uploads
+from apps.agents.models import Agent, Upload
+from apps.agents.operations import TooManyAgents
+
+WAIT_SECONDS = 0.5
 
 
 class Command(BaseCommand):
@@ -29,9 +34,16 @@ class Command(BaseCommand):
             raise CommandError(f"There is nobody called {options['owner']}.") from error
         try:
             with Path(options["archive"]).open("rb") as file:
-                made = operations.upload(owner, options["name"], file, shared=options["shared"])
+                accepted = uploads.accept(owner, options["name"], file, shared=options["shared"])
         except OSError as error:
             raise CommandError(f"The archive cannot be read: {error}.") from error
-        except (operations.Unusable, operations.TooManyAgents) as refused:
+        except TooManyAgents as refused:
             raise CommandError(str(refused)) from refused
+        while still := Upload.objects.filter(pk=accepted.pk).first():
+            if still.problem:
+                still.delete()
+                raise CommandError(still.problem)
+            if not uploads.try_next():  # a worker is at it
+                sleep(WAIT_SECONDS)
+        made = Agent.objects.get(slug=accepted.pk)
         self.stdout.write(f"{made.name}: {made.get_absolute_url()}")

@@ -1,0 +1,15 @@
+"""Uploaded checkpoints: try one after the other, until none waits."""
+
+from __future__ import annotations
+
+from celery import current_app
+
+from apps.agents import uploads
+from workers.evaluate import stopping
+
+
+@current_app.task(name=uploads.TASK)
+def check(slug: str) -> None:  # noqa: ARG001 (the claim decides, not the message)
+    """Try what waits; `slug` only says what woke this worker."""
+    while not stopping() and uploads.try_next(stopping):
+        pass
