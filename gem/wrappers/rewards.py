@@ -51,3 +51,17 @@ class ClipReward(EnvWrapper):
 
     def _arguments(self) -> dict[str, Any]:
         return {"low": self.low, "high": self.high}
+
+
+class RewardSuccess(EnvWrapper):
+    """1 when the episode ends solved and 0 otherwise; penalties, which are negative rewards, stay.
+
+    For environments that pay for coming near: where a near miss earns almost as much as the goal, a policy settles
+    for near misses. It asks `info["success"]`, so an environment that does not say it earns penalties only.
+    """
+
+    def step(self, action: str) -> Step:
+        """As `Env.step`."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        solved = (terminated or truncated) and bool(info.get("success"))
+        return observation, 1.0 if solved else min(float(reward), 0.0), terminated, truncated, info
