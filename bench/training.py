@@ -78,7 +78,10 @@ def _learning(recipe: str, at_most: float, at_least: float, cpu_seconds: float) 
             after, greedy = _success(_last(place), spec), _success(_last(place), spec, 0.0)
             spent = RunFolder(place).metrics()[-1]["cpu_seconds"]
             found.append((before, after, greedy, spent))
-            print(f"{recipe}, seed {seed}: {before:.0%} to {after:.0%} (greedy {greedy:.0%}) in {spent:.0f} CPU s")
+            print(
+                f"{recipe}, seed {seed}: {before:.0%} to {after:.0%} (greedy {greedy:.0%}) in {spent:.0f} CPU s",
+                flush=True,
+            )
         means = [statistics.fmean(column) for column in zip(*found, strict=True)]
         reached = means[0] <= at_most and means[1] >= at_least and max(row[3] for row in found) <= cpu_seconds
         each = ", ".join(f"{row[1]:.0%}" for row in found)
@@ -234,7 +237,23 @@ MEASURES: Mapping[str, Callable[[Path, int], Row]] = {
     "T7": _resumed,
     "T8": _latency,
     "T9": _logits,
+    "T10": _learning("hanoi-easy", 0.05, 0.90, 150),
+    "T11": _learning("tictactoe", 0.25, 0.65, 150),
+    "T12": _learning("arithmetic", 0.10, 0.30, 150),
 }
+CURVES = {"solved": "success", "entropy": "entropy", "format faults": "invalid", "against rules": "against_rules"}
+"""What is drawn of a learning: the name of a curve and its entry in the metrics."""
+
+
+def draw_curves(folder: Path, out: Path) -> None:
+    """Write a figure for each recipe that was trained here, over its seeds."""
+    from bench.training_curves import draw, read
+
+    for recipe in sorted({path.name.rpartition("-")[0] for path in folder.glob("*-0")}):
+        curves = [read(f"{name}={folder / recipe}-[0-9]", entry) for name, entry in CURVES.items()]
+        seeds = len(curves[0].runs)
+        title = f"{recipe}, by update; {seeds} seed{'s' * (seeds > 1)}"
+        (out / f"{recipe}.svg").write_text(draw(curves, title, 1.0), encoding="utf-8")
 
 
 def main() -> int:
@@ -243,6 +262,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", choices=list(MEASURES), help="this row; may be given several times")
     parser.add_argument("--seeds", type=int, default=3, help="of each learning (3)")
     parser.add_argument("--folder", type=Path, help="where the runs are written, and gone on from (a temporary one)")
+    parser.add_argument("--figures", type=Path, help="the folder to draw the curves of each recipe into")
     parser.add_argument("--out", type=Path, help="write the rows into this file as JSON as well")
     arguments = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -252,6 +272,8 @@ def main() -> int:
         for name in arguments.only or MEASURES:
             rows[name] = MEASURES[name](folder / name, arguments.seeds)
             print(f"{name}: {rows[name].measured}", file=sys.stderr)
+            if arguments.figures:
+                draw_curves(folder / name, arguments.figures)
     table(
         ["", "target", "measured", ""],
         [[name, row.target, row.measured, "pass" if row.reached else "falls short"] for name, row in rows.items()],

@@ -1,7 +1,7 @@
 """What a discount does to ReBN's credit: how the turns of one batch are judged with different discounts.
 
     python -m bench.training_credit nano-base
-    python -m bench.training_credit runs/guess/checkpoints/000081 --recipe guess-easy
+    python -m bench.training_credit runs/guess/checkpoints/000081 --recipe guess-easy --set wrappers=[]
 
 A policy plays the episodes of one batch, and each discount says which turns were better than usual. The last turn of an
 episode that was not solved should not be.
@@ -19,7 +19,7 @@ from gem.replay import EpisodeRecord
 from gem.rollout import Slot, rollout
 from gem.training import recipes
 from gem.training.collector import FIRST_SEED
-from gem.training.spec import TrainingSpec, read_spec
+from gem.training.spec import TrainingSpec, read_spec, with_settings
 
 HEADINGS = ["discount", "mean return to go", "unsolved", "of these judged good at the end", "mean advantage by turn"]
 
@@ -53,9 +53,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.training_credit", description=__doc__.splitlines()[0])
     parser.add_argument("model", help="nano-base, or the folder of a policy")
     parser.add_argument("--recipe", default="guess-easy", help="the recipe that says what is played (guess-easy)")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a field to change, as JSON")
     parser.add_argument("--discount", type=float, action="append", help="may be given several times (0.9 and 1)")
     arguments = parser.parse_args()
-    records = play(arguments.model, read_spec(recipes.data(arguments.recipe)))
+    records = play(arguments.model, read_spec(with_settings(recipes.data(arguments.recipe), arguments.set)))
     table(HEADINGS, [judged(records, discount) for discount in arguments.discount or (0.9, 1.0)])
 
 

@@ -7,7 +7,7 @@ from gem.wrappers.normalize_action import NormalizeAction
 from gem.wrappers.observation_wrapper import ObservationWrapper
 from gem.wrappers.opponent import Opponent
 from gem.wrappers.record_episodes import RecordEpisodes
-from gem.wrappers.rewards import ClipReward, ScaleReward
+from gem.wrappers.rewards import ClipReward, RewardSuccess, ScaleReward
 from gem.wrappers.time_limit import TimeLimit
 from gem.wrappers.wrapper_factory import TOKENIZER_REQUIRED, WRAPPER_FACTORY, get_wrapper_fns, wrap
 
@@ -21,6 +21,7 @@ __all__ = [
     "ObservationWrapper",
     "Opponent",
     "RecordEpisodes",
+    "RewardSuccess",
     "ScaleReward",
     "TimeLimit",
     "describe",

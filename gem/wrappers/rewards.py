@@ -51,3 +51,35 @@ class ClipReward(EnvWrapper):
 
     def _arguments(self) -> dict[str, Any]:
         return {"low": self.low, "high": self.high}
+
+
+class RewardSuccess(EnvWrapper):
+    """1 when the episode ends solved, other rewards at a share of what they were; penalties stay whole.
+
+    For environments that pay for coming near: where a near miss earns almost as much as the goal, a policy settles
+    for near misses. It asks `info["success"]`, so an environment that does not say it earns its share only.
+
+    Args:
+        partial: share of rewards that are not for success, from 0 (success alone counts) to 1.
+
+    Raises:
+        InvalidArgument: if `partial` is outside that range.
+    """
+
+    def __init__(self, env: Env, partial: float = 0.0) -> None:
+        super().__init__(env)
+        if not 0 <= partial <= 1:
+            raise InvalidArgument(f"partial must be from 0 to 1, not {partial}.")
+        self.partial = partial
+
+    def step(self, action: str) -> Step:
+        """As `Env.step`."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        if (terminated or truncated) and info.get("success"):
+            reward = 1.0
+        elif reward > 0:
+            reward *= self.partial
+        return observation, float(reward), terminated, truncated, info
+
+    def _arguments(self) -> dict[str, Any]:
+        return {"partial": self.partial}

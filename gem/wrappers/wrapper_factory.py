@@ -16,7 +16,7 @@ from gem.wrappers.normalize_action import NormalizeAction
 from gem.wrappers.observation_wrapper import ChatTokenizer, ObservationWrapper
 from gem.wrappers.opponent import Opponent
 from gem.wrappers.record_episodes import RecordEpisodes
-from gem.wrappers.rewards import ClipReward, ScaleReward
+from gem.wrappers.rewards import ClipReward, RewardSuccess, ScaleReward
 from gem.wrappers.time_limit import TimeLimit
 
 WrapperFn = Callable[..., Env]
@@ -49,6 +49,7 @@ WRAPPER_FACTORY: dict[str, WrapperFn] = {
     "concat_chat": partial(ObservationWrapper, include_action=True, include_chat_template=True),
     "concat_with_action": partial(ObservationWrapper, include_action=True, **NO_CHAT),
     "concat_chat_on_reset": partial(ObservationWrapper, include_action=True, apply_chat_template_on_reset=True),
+    "reward_success": RewardSuccess,
     "scale_reward": ScaleReward,
     "clip_reward": ClipReward,
     "episode_tracking": EpisodeTrackingWrapper,

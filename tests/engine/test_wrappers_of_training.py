@@ -126,6 +126,22 @@ def test_rewards_are_scaled_and_clipped_in_the_order_of_the_wrappers() -> None:
             wrong()
 
 
+def test_only_success_is_paid_and_penalties_stay() -> None:
+    def rewards(*guesses: str) -> list[float]:
+        game = gem.make("game:GuessTheNumber-v0-easy")
+        env = wrap(game, [{"name": "reward_success"}])
+        env.reset(seed=0)
+        secret = game.unwrapped.get_state()["secret"]
+        near = secret - 1 if secret > 1 else secret + 1
+        return [env.step(guess.format(secret=secret, near=near))[1] for guess in guesses]
+
+    near, secret = r"\boxed{{{near}}}", r"\boxed{{{secret}}}"
+    assert rewards(near, secret) == [0, 1]
+    assert rewards(near, near, near, near) == [0, 0, 0, 0]
+    assert rewards(near, near, near, secret) == [0, 0, 0, 1]
+    assert rewards(near, "no number") == [0, -0.1]
+
+
 @pytest.mark.parametrize(
     ("action", "passed_on"),
     [
