@@ -4,6 +4,7 @@
 """
 
 import os
+import warnings
 from pathlib import Path
 
 import environ
@@ -62,6 +63,7 @@ MIDDLEWARE = [
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "apps.site.static_files.StaticFilesMiddleware",
+    "django.middleware.gzip.GZipMiddleware",  # pads what it packs, so that its length tells no secret
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -204,6 +206,8 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]  # ours only: pages use no other
 STATIC_ROOT = STATE_DIR / "static"
 WHITENOISE_USE_FINDERS = LOCAL_MODE or DEBUG  # a checkout serves its own files; an image collects them
+if WHITENOISE_USE_FINDERS:  # then STATIC_ROOT may be missing
+    warnings.filterwarnings("ignore", "No directory at", UserWarning)
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": STATE_DIR / "media"}},
     "staticfiles": {
