@@ -176,7 +176,8 @@ def test_where_nobody_plays_the_expert_does(client: Client, ended: Episode) -> N
 
 
 def test_a_person_who_takes_no_turn_is_waited_for(client: Client) -> None:
-    left, played = begin("game:Minesweeper-v0-easy", 8), begin("game:Minesweeper-v0-easy", 9)
+    seats = [Occupant(built_in("human"), visitor="b" * 32)]
+    left, played = (operations.begin("game:Minesweeper-v0-hard", seed=seed, seats=seats) for seed in (8, 5))
     Episode.objects.update(created=timezone.now() - timedelta(minutes=5))
     play(played, "\\boxed{reveal 2 2}")
     page = client.get("/play/watch/").content.decode()

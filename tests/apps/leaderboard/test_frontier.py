@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 
 from apps.agents.models import Agent
+from apps.episodes.models import Batch
 from apps.jobs.models import Job
 from apps.leaderboard.frontier import BOTTOM, GAP, LEFT, RIGHT, TOP, frontier, leading, tokens_per_episode
 from apps.leaderboard.models import Score
@@ -71,7 +72,12 @@ def ranked_job(db: None) -> Job:
     agent = Agent.objects.create(slug="model", name="a model", kind="endpoint", colour=1)
     version = benchmarks.load("games").version
     job = Job.objects.create(
-        kind="evaluate", agent=agent, state="done", episodes_total=20, spec={"agent": "model", "benchmark": "games"}
+        kind="evaluate",
+        agent=agent,
+        batch=Batch.objects.create(kind=Batch.Kind.JOB),
+        state="done",
+        episodes_total=20,
+        spec={"agent": "model", "benchmark": "games"},
     )
     for number, (env_id, tokens) in enumerate(((ENV, 1_000), ("game:GuessTheNumber-v0-hard", 3_000))):
         job.shards.create(
