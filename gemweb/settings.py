@@ -4,7 +4,6 @@
 """
 
 import os
-import warnings
 from pathlib import Path
 
 import environ
@@ -206,8 +205,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]  # ours only: pages use no other
 STATIC_ROOT = STATE_DIR / "static"
 WHITENOISE_USE_FINDERS = LOCAL_MODE or DEBUG  # a checkout serves its own files; an image collects them
-if WHITENOISE_USE_FINDERS:  # then STATIC_ROOT may be missing
-    warnings.filterwarnings("ignore", "No directory at", UserWarning)
+WHITENOISE_AUTOREFRESH = WHITENOISE_USE_FINDERS  # and may change while it is served
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": STATE_DIR / "media"}},
     "staticfiles": {
