@@ -62,6 +62,7 @@ MIDDLEWARE = [
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "apps.site.static_files.StaticFilesMiddleware",
+    "django.middleware.gzip.GZipMiddleware",  # pads what it packs, so that its length tells no secret
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -206,6 +207,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]  # ours only: pages use no other
 STATIC_ROOT = STATE_DIR / "static"
 WHITENOISE_USE_FINDERS = LOCAL_MODE or DEBUG  # a checkout serves its own files; an image collects them
+WHITENOISE_AUTOREFRESH = WHITENOISE_USE_FINDERS  # and may change while it is served
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": STATE_DIR / "media"}},
     "staticfiles": {

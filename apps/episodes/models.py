@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import models
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 
 import gem
@@ -66,6 +67,11 @@ class EpisodeQuerySet(models.QuerySet["Episode"]):
     def running(self) -> EpisodeQuerySet:
         """Those that wait for a turn."""
         return self.filter(status=Episode.Status.RUNNING)
+
+    def by_last_turn(self) -> EpisodeQuerySet:
+        """Those first in which something happened last."""
+        last = Turn.objects.filter(episode=models.OuterRef("pk")).order_by("-number").values("created")[:1]
+        return self.order_by(Coalesce(models.Subquery(last), "created").desc())
 
     def ended(self) -> EpisodeQuerySet:
         """Those that reached an end by the environment's rules."""

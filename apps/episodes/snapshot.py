@@ -13,12 +13,14 @@ from typing import Any
 from django.db.models import BigIntegerField, FloatField, Sum
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
+from django.utils import timezone
 
 from apps.agents.models import Agent
 from apps.episodes.errors import Outdated
 from apps.episodes.models import Episode, PendingTurn, Seat, Turn
 from apps.episodes.past import actions, infos, restore, restore_kept
 from apps.episodes.seen import conceal, open_info, public_viewpoint
+from apps.episodes.text import example_in
 from gem import replay
 from gem.agents import has_expert
 from gem.errors import GemError, UnknownEnvironment
@@ -29,6 +31,8 @@ logger = logging.getLogger(__name__)
 
 HISTORY = 60
 """Turns that a live page lists; the replay has all."""
+IDLE_SECONDS = 60
+"""Without a turn for so long, a person's episode is waiting for its player and not live."""
 RECITED = 20
 """Turns that are told where a board cannot be drawn."""
 
@@ -187,6 +191,37 @@ class Snapshot:
         """Seconds from one of the agent's turns to the next, while it plays live."""
         show = getattr(self.episode, "show", None)
         return show.pace if show else None
+
+    @property
+    def idle_after(self) -> int | None:
+        """Seconds without a turn after which it is not called live; None where agents play all the time."""
+        waits_for_person = self.free is not None or any(self._is_person(number) for number in self.to_act)
+        return IDLE_SECONDS if waits_for_person and not self.episode.over else None
+
+    def _is_person(self, number: int) -> bool:
+        return self.seats[number].agent.kind == Agent.Kind.HUMAN
+
+    @property
+    def waiting(self) -> str:
+        """Whom it waits for, once it waits."""
+        if self.free is not None:
+            return f"the {self.free.ordinal} seat is free"
+        return "waiting for its player" if len(self.seats) == 1 else "waiting for a player"
+
+    @property
+    def idle(self) -> str:
+        """Why nothing happens in it, in a few words; empty while something does, and when it is over."""
+        if self.paused:
+            return "paused"
+        if self.idle_after is None:
+            return ""
+        since = self.latest.created if self.latest else self.episode.created
+        return self.waiting if (timezone.now() - since).total_seconds() > self.idle_after else ""
+
+    @property
+    def example(self) -> str:
+        """An action as this environment's first words show it: the one called an example, or the first."""
+        return example_in(perceived(max(self.viewpoint, 0), self.episode.first_observation, self.episode.first_info)[0])
 
     @property
     def expert(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 MAX_ACTION_BYTES = 64 * 1024
@@ -56,3 +57,13 @@ def what_was_replaced(text: str) -> str:
 
 def _characters(count: int) -> str:
     return "character" if count == 1 else "characters"
+
+
+_BOXED = re.compile(r"(\\boxed\{[^{}.…\n]{1,60}\})")
+_EXAMPLE = re.compile(r"example,?\s+" + _BOXED.pattern)
+
+
+def example_in(rules: str) -> str:
+    r"""The action that an environment's first words call an example, or their first one: `\boxed{reveal 3 4}`."""
+    shown = _EXAMPLE.search(rules) or _BOXED.search(rules)
+    return shown[1] if shown else "\\boxed{…}"

@@ -9,7 +9,6 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts import visitors
@@ -97,7 +96,6 @@ def _replay(request: HttpRequest, found: Episode, number: int, **more: Any) -> H
 
 
 @require_safe
-@gzip_page
 def frames(request: HttpRequest, episode_id: str, chunk: int) -> HttpResponse:
     """The turns of one chunk as HTML, for the player; it never changes once the episode has ended."""
     found = find(episode_id)

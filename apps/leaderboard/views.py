@@ -14,6 +14,7 @@ import gem
 from apps.jobs import pages
 from apps.jobs.models import Job
 from apps.leaderboard.board import Row, ranked
+from apps.leaderboard.frontier import frontier, tokens_per_episode
 from apps.leaderboard.models import Score
 from gem import benchmarks
 from gem.benchmarks import Benchmark
@@ -40,6 +41,7 @@ def benchmark(request: HttpRequest) -> HttpResponse:
     sort = sort if sort in SORTS else "score"
     scores = list(Score.objects.of(found).with_tools(tools).newest(env_id))
     rows = sorted(ranked(scores), key=SORTS[sort])
+    tokens = tokens_per_episode(scores, env_id)
     opened = request.GET.get("row", "")
     context = {
         "benchmark": found,
@@ -49,6 +51,8 @@ def benchmark(request: HttpRequest) -> HttpResponse:
         "tools": tools,
         "both": tools or Score.objects.of(found).with_tools(True).exists(),
         "rows": rows,
+        "spent": tokens,
+        "frontier": frontier(scores, tokens) if scores else None,
         "opened": _detail(int(opened)) if opened.isascii() and opened.isdecimal() and len(opened) < 12 else None,
         "running": _running(found),
         **_scale(scores),
@@ -65,8 +69,10 @@ def scores(request: HttpRequest) -> HttpResponse:
     response["Content-Disposition"] = f'attachment; filename="gemweb-{found.name}-v{found.version}.csv"'
     writer = csv.writer(response)
     writer.writerow(COLUMNS)
-    for row in ranked(list(Score.objects.of(found).with_tools(tools).newest(env_id))):
-        writer.writerow(_cells(row, env_id))
+    listed = list(Score.objects.of(found).with_tools(tools).newest(env_id))
+    spent = tokens_per_episode(listed, env_id)
+    for row in ranked(listed):
+        writer.writerow(_cells(row, env_id, spent.get(row.score.job_id)))
     return response
 
 
@@ -83,6 +89,7 @@ COLUMNS = (
     "solved",
     "episodes",
     "errors",
+    "tokens_per_episode",
     "benchmark",
     "version",
     "date",
@@ -90,7 +97,7 @@ COLUMNS = (
 )
 
 
-def _cells(row: Row, env_id: str) -> list[Any]:
+def _cells(row: Row, env_id: str, tokens: float | None) -> list[Any]:
     score, owner = row.score, row.score.job.owner
     return [
         row.rank,
@@ -99,6 +106,7 @@ def _cells(row: Row, env_id: str) -> list[Any]:
         _text(score.tools),
         env_id or "all",
         *(score.mean, score.low, score.high, score.mean_return, score.success_rate, score.n, score.errors),
+        "" if tokens is None else round(tokens, 1),
         *(score.benchmark, score.benchmark_version, score.created.isoformat(), score.job_id),
     ]
 

@@ -141,12 +141,15 @@ def lobby(request: HttpRequest) -> HttpResponse:
     """What is played now, and what has just ended."""
     listed = Episode.objects.filter(listed=True).with_seats()
     recent = listed.running().filter(batch=None, created__gt=timezone.now() - LOBBY_AGE)
-    running = list(recent.select_related("show").order_by("-created")[:LOBBY_RUNNING])
+    running = list(recent.select_related("show").by_last_turn()[:LOBBY_RUNNING])
     spectators = presence.counts(f"episode:{episode.id}" for episode in running)
+    shown = [(public_snapshot(episode), spectators[f"episode:{episode.id}"]) for episode in running]
+    live = [(shot, watching) for shot, watching in shown if not shot.idle]
     of_people_or_shown = Q(batch=None) | Q(batch__kind=Batch.Kind.SHOWCASE)
     context = {
-        "running": [(public_snapshot(episode), spectators[f"episode:{episode.id}"]) for episode in running],
-        "showcase": None if running else showcase.present(),
+        "live": live,
+        "idle": [(shot, watching) for shot, watching in shown if shot.idle],
+        "showcase": None if live else showcase.present(),
         "ended": list(listed.ended().filter(of_people_or_shown).order_by("-created")[:LOBBY_ENDED]),
         "form": WatchForm(request.user, initial={"agent": "expert"}),
         "duels": [sides_of(duel) for duel in duels.under_way(LOBBY_DUELS)],

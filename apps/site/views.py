@@ -106,7 +106,16 @@ def doc(request: HttpRequest, page: str) -> HttpResponse:
     found = library.find(page)
     if found is None:
         raise Http404("There is no document of this name.")
-    return render(request, "site/doc.html", {"document": found, "groups": library.groups()})
+    groups = library.groups()
+    ordered = [document for group in groups for document in group.documents]
+    at = ordered.index(found)
+    context = {
+        "document": found,
+        "groups": groups,
+        "before": ordered[at - 1] if at else None,
+        "after": ordered[at + 1] if at + 1 < len(ordered) else None,
+    }
+    return render(request, "site/doc.html", context)
 
 
 # ---------------------------------------------------------------- health

@@ -29,6 +29,9 @@ let overdue = null;
 /** Whether a worker plays the last turn: a slow environment answers later, and by the socket only. */
 const running = () => Boolean(document.getElementById("board")?.hasAttribute("data-pending"));
 
+/** Whether somebody else is to act: what is written waits in the field. */
+const waiting = () => Boolean(document.querySelector('#send [aria-disabled="true"]'));
+
 /** Send `action` now, or after the turn that is under way: quick keys are not lost. */
 function send(action) {
   if (busy || running()) {
@@ -40,8 +43,15 @@ function send(action) {
 }
 
 function sendTyped() {
-  if (!busy && !running()) form().requestSubmit();
+  if (!busy && !running() && !waiting()) form().requestSubmit();
 }
+
+document.addEventListener("submit", (event) => {
+  if (event.target === form() && waiting()) {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }
+}, true);
 
 /** Whether actions go through the field; elsewhere (home) a cell is an ordinary submit button. */
 const sends = () => Boolean(field() && form());
@@ -234,6 +244,7 @@ function pressKey(event, onBoard) {
 
 let at = [0, 0];
 let focused = false;
+let held = null; // what had the focus last
 
 const rows = () => [...(grid()?.querySelectorAll('[role="row"]') ?? [])].map((row) => [...row.querySelectorAll(".cell")]);
 
@@ -252,6 +263,7 @@ function focusCell() {
 }
 
 document.addEventListener("focusin", (event) => {
+  held = event.target;
   const cell = event.target.closest?.("[data-acting] .cell");
   focused = Boolean(cell);
   if (!cell) return;
@@ -278,11 +290,17 @@ function sayWhoseTurn() {
   document.title = document.querySelector('#scoreline [data-turn="yours"]') ? `Your turn · ${title}` : title;
 }
 
+/** The field and the cells go with the last turn: whoever was there goes on from the result. */
+function toTheEnd() {
+  document.querySelector("#end section")?.focus({ preventScroll: true });
+}
+
 function drawn() {
   goOn();
   sayWhoseTurn();
   toLastMessage();
   composing.drawn();
+  if (document.activeElement === document.body && held && !held.isConnected) toTheEnd();
   const cells = rows();
   if (!cells.length) return;
   rove(cells);

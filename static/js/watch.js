@@ -3,6 +3,20 @@
 import { toLastMessage } from "./messages.js";
 import { keepRowsOnce } from "./rows.js";
 
+/** A person's episode without a turn for a while is not live: it says whom it waits for, until the next turn comes. */
+let idle = null;
+function awaitTurn() {
+  clearTimeout(idle);
+  const badge = document.getElementById("live-badge");
+  if (!badge?.dataset.idleAfter) return;
+  idle = setTimeout(() => {
+    badge.removeAttribute("data-tone");
+    badge.textContent = badge.dataset.idle;
+  }, Number(badge.dataset.idleAfter) * 1000);
+}
+
+awaitTurn();
+document.addEventListener("htmx:wsAfterMessage", awaitTurn);
 keepRowsOnce();
 toLastMessage();
 document.addEventListener("htmx:wsAfterMessage", toLastMessage);

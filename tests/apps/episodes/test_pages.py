@@ -1,13 +1,16 @@
 """The pages of episodes: live, replay, turns, data, lists."""
 
 import json
+from datetime import timedelta
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from apps.episodes import operations
 from apps.episodes.models import Batch, Episode
 from apps.episodes.operations import Occupant
+from apps.episodes.text import example_in
 from tests.apps.agents import built_in
 from tests.apps.episodes.test_operations import GUESS, begin, play
 
@@ -170,3 +173,31 @@ def test_where_nobody_plays_the_expert_does(client: Client, ended: Episode) -> N
     assert ended.get_absolute_url() in page
     assert 'id="showcase"' in page
     assert 'data-tone="live"' in page
+
+
+def test_a_person_who_takes_no_turn_is_waited_for(client: Client) -> None:
+    seats = [Occupant(built_in("human"), visitor="b" * 32)]
+    left, played = (operations.begin("game:Minesweeper-v0-hard", seed=seed, seats=seats) for seed in (8, 5))
+    Episode.objects.update(created=timezone.now() - timedelta(minutes=5))
+    play(played, "\\boxed{reveal 2 2}")
+    page = client.get("/play/watch/").content.decode()
+    assert page.index(f'id="episode-{played.id}"') < page.index(f'id="episode-{left.id}"')
+    live, waiting = page.split("Waiting for their players")
+    assert 'data-tone="live"' in live
+    assert "waiting for its player" in waiting
+    assert 'data-tone="live"' not in waiting
+    assert "waiting for its player" in client.get(left.get_absolute_url()).content.decode()
+    assert 'data-idle-after="60"' in client.get(played.get_absolute_url()).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("rules", "example"),
+    [
+        ("Write \\boxed{up} or \\boxed{down}.", "\\boxed{up}"),
+        ("Answer in \\boxed{}, for example \\boxed{5}.", "\\boxed{5}"),
+        ("Say \\boxed{say ...} or \\boxed{list}.", "\\boxed{list}"),
+        ("Put the answer into \\boxed{}.", "\\boxed{…}"),
+    ],
+)
+def test_an_example_of_an_action_is_taken_from_the_rules(rules: str, example: str) -> None:
+    assert example_in(rules) == example

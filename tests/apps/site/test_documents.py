@@ -121,3 +121,13 @@ def test_an_empty_corner_of_a_table_is_no_heading(library: Path) -> None:
     assert corner is not None
     assert "<td></td>" in corner.html
     assert "<th>b</th>" in corner.html
+
+
+def test_every_document_leads_on_and_says_what_is_on_its_page(library: Path, client: Client) -> None:
+    first = client.get("/docs/readme/").content.decode()
+    assert '<a class="push" href="/docs/map/" rel="next">' in first
+    assert 'rel="prev"' not in first
+    last = client.get("/docs/decisions/0001-one/").content.decode()
+    assert 'href="/docs/map/" rel="prev"' in last
+    assert 'rel="next"' not in last
+    assert "On this page" not in last

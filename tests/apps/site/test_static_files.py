@@ -1,9 +1,15 @@
 """Static files as the web process serves them, asynchronously."""
 
 import warnings
+from pathlib import Path
 
 import pytest
-from django.test import AsyncClient
+from django.contrib.staticfiles import finders
+from django.http import HttpResponse
+from django.test import AsyncClient, RequestFactory
+from pytest_django import Settings
+
+from apps.site.static_files import StaticFilesMiddleware
 
 STYLES = "/static/css/gemweb.css"
 
@@ -34,3 +40,21 @@ async def test_the_head_of_a_file_has_its_length_and_no_body() -> None:
     head = await AsyncClient().head(STYLES)
     assert head.content == b""
     assert int(head["Content-Length"]) > 1000
+
+
+def test_a_file_that_changes_while_it_is_served_is_whole(tmp_path: Path, settings: Settings) -> None:
+    settings.STATICFILES_DIRS = [tmp_path]
+    settings.STATIC_ROOT = tmp_path / "not-there"
+    finders.get_finder.cache_clear()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            serve = StaticFilesMiddleware(lambda _: HttpResponse(status=404))
+        for content in (b"a { color: red }", b"a { color: rebeccapurple }"):
+            (tmp_path / "page.css").write_bytes(content)
+            answer = serve(RequestFactory().get("/static/page.css"))
+            assert answer.content == content
+            assert int(answer["Content-Length"]) == len(content)
+        assert serve(RequestFactory().get("/static/../settings.py")).status_code == 404
+    finally:
+        finders.get_finder.cache_clear()

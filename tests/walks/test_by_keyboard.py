@@ -1,0 +1,135 @@
+"""Somebody without a mouse, and somebody who hears the page: they play, submit, cancel and scrub by keys alone."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+FINISH_MS = 60_000
+STOPS = 80
+"""Presses of Tab after which what is looked for is taken to be out of reach."""
+
+_RINGED = """
+() => {
+  const at = document.activeElement;
+  const style = getComputedStyle(at);
+  const cover = getComputedStyle(at, "::after");
+  const box = at.getBoundingClientRect();
+  return (style.outlineStyle !== "none" || cover.outlineStyle !== "none" || style.boxShadow !== "none")
+    && box.width > 0 && box.height > 0;
+}
+"""
+
+
+def tab_to(page: Page, wanted: Locator) -> None:
+    """Press Tab until the focus is on `wanted`; every stop on the way is seen."""
+    for _ in range(STOPS):
+        if wanted.count() and wanted.first.evaluate("(element) => element === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+        at = page.evaluate("document.activeElement.outerHTML.slice(0, 160)")
+        assert at.startswith("<body") or page.evaluate(_RINGED), f"the focus is not seen on {at}"
+    raise AssertionError(f"{wanted} was not reached in {STOPS} presses of Tab on {page.url}")
+
+
+def focus_is_kept(page: Page) -> None:
+    """The focus is on something, not on the page as a whole."""
+    page.wait_for_function("document.activeElement !== document.body")
+
+
+def test_an_episode_is_begun_played_and_begun_again(page: Page) -> None:
+    page.goto("/play/new/?env_id=game:GuessTheNumber-v0-easy&seed=7")
+    tab_to(page, page.get_by_role("main").get_by_role("button", name="Play", exact=True))
+    page.keyboard.press("Enter")
+    expect(page.locator("#board")).to_be_visible()
+    expect(page.locator("[data-live]")).to_be_attached()
+    page.keyboard.press("ArrowRight")  # the first arrow goes to the board
+    for _ in range(10):
+        before = page.locator("#turns li").count()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        expect(page.locator("#turns li")).to_have_count(before + 1)
+        focus_is_kept(page)
+        if page.locator("#end section").count():
+            break
+    expect(page.get_by_role("region", name="The end")).to_be_focused()
+    tab_to(page, page.get_by_role("button", name="Play a new seed"))
+    page.keyboard.press("Enter")
+    expect(page.locator("#turns li")).to_have_count(0)
+
+
+def test_the_field_keeps_the_focus_and_the_end_takes_it(page: Page) -> None:
+    page.goto("/play/new/?env_id=game:GuessTheNumber-v0-easy&seed=7")
+    page.get_by_role("main").get_by_role("button", name="Play", exact=True).press("Enter")
+    expect(page.locator("[data-live]")).to_be_attached()
+    tab_to(page, page.get_by_label("Action"))
+    page.keyboard.type("\\boxed{0}")  # not one of the numbers
+    page.keyboard.press("Enter")
+    expect(page.locator("#turns li")).to_have_count(1)
+    focus_is_kept(page)
+    if not page.locator("#end section").count():
+        expect(page.get_by_label("Action")).to_be_focused()
+
+
+def test_what_a_screen_reader_hears(page: Page) -> None:
+    page.goto("/play/new/?env_id=game:GuessTheNumber-v0-easy&seed=7")
+    page.get_by_role("main").get_by_role("button", name="Play", exact=True).press("Enter")
+    expect(page.locator("[data-live]")).to_be_attached()
+    expect(page.get_by_role("grid")).to_have_accessible_name(re.compile("10.* Arrow keys move, Enter acts"))
+    expect(page.get_by_role("gridcell").first).to_have_accessible_name("1: possible")
+    heard = page.get_by_role("log")
+    page.get_by_role("gridcell", name="1: possible").focus()
+    page.keyboard.press("Enter")
+    expect(heard).to_contain_text(re.compile(r"Reward .*(Your turn\.|The episode is over\. Solved\.)"))
+    expect(page.get_by_role("gridcell").first).not_to_have_accessible_name("1: possible")
+    for _ in range(4):
+        if page.locator("#end section").count():
+            break
+        turns = page.locator("#turns li").count()
+        page.get_by_role("link", name="Hint").press("Enter")
+        page.get_by_role("button", name="Do it").press("Enter")
+        expect(page.locator("#turns li")).to_have_count(turns + 1)
+    expect(heard).to_contain_text(re.compile(r"The episode is over\. (Solved|Not solved)"))
+    expect(page.get_by_role("grid")).to_have_count(0)
+    expect(page.locator("#board .board")).to_match_aria_snapshot("- img")
+
+
+def test_a_job_is_submitted_and_cancelled_through_its_dialog(logged_in: Page) -> None:
+    page = logged_in
+    page.set_default_timeout(FINISH_MS)
+    page.goto("/jobs/new/?agent=expert&benchmark=&env_id=game:Minesweeper-v0-hard&episodes_per_env=10000&num_envs=4")
+    tab_to(page, page.get_by_role("link", name="Skip the list"))  # of all environments
+    page.keyboard.press("Enter")
+    tab_to(page, page.get_by_role("button", name="Submit evaluation"))
+    page.keyboard.press("Enter")
+    expect(page.locator("#state")).to_contain_text(re.compile("queued|running"), timeout=FINISH_MS)
+    opener = page.get_by_role("button", name="Cancel job").first
+    tab_to(page, opener)
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(opener).to_be_focused()
+    page.keyboard.press("Enter")
+    tab_to(page, dialog.get_by_role("button", name="Cancel job"))
+    page.keyboard.press("Enter")
+    expect(page.locator("#state")).to_contain_text("cancelled", timeout=FINISH_MS)
+
+
+def test_a_replay_is_scrubbed(page: Page) -> None:
+    page.goto("/episodes/?source=all&outcome=won")
+    page.locator("main tbody a[href^='/episodes/']").first.press("Enter")
+    scrubber = page.get_by_role("slider", name="Turn")
+    last = scrubber.get_attribute("max")
+    tab_to(page, scrubber)
+    page.keyboard.press("Home")
+    expect(page.locator(".scrub [data-player-at]")).to_have_text("0")
+    expect(scrubber).to_have_attribute("aria-valuetext", f"turn 0 of {last}")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".scrub [data-player-at]")).to_have_text("1")
+    expect(scrubber).to_be_focused()
+    tab_to(page, page.get_by_role("combobox", name="Speed"))
+    page.keyboard.press("Shift+Tab")
+    expect(scrubber).to_be_focused()
