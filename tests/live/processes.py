@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -78,7 +77,7 @@ class Fleet:
 def fleet_on(database_url: str, **more: str) -> Iterator[Fleet]:
     """Processes on this database."""
     guard = Guard()
-    env = {"DATABASE_URL": database_url, "STATE_DIR": os.environ.get("STATE_DIR", tempfile.gettempdir())}
+    env = {"DATABASE_URL": database_url, "STATE_DIR": os.environ["STATE_DIR"]}
     fleet = Fleet(guard, dict(os.environ) | env | more)
     try:
         yield fleet

@@ -35,9 +35,8 @@ def site(django_db_blocker: DjangoDbBlocker) -> Iterator[Site]:
     """A running site with demo data; one for all walks of a session, so name what you make apart."""
     from tests.walks.site import connected_to, running_site
 
-    worker = re.sub(r"\D", "", os.environ.get("PYTEST_XDIST_WORKER", "")) or "0"
     name = f"gemweb_walks_{os.getpid()}"
-    with django_db_blocker.unblock(), running_site(name, 1 + int(worker)) as running, connected_to(name):
+    with django_db_blocker.unblock(), running_site(name) as running, connected_to(name):
         yield running
 
 
