@@ -7,6 +7,7 @@ one Valkey are common to all of its databases, so what one process published wou
 import os
 import tempfile
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -47,6 +48,26 @@ def pytest_configure(config: pytest.Config) -> None:
 def hands_out(config: pytest.Config) -> bool:
     """Whether this process lets others run the tests."""
     return bool(config.getoption("tx", None)) and "PYTEST_XDIST_WORKER" not in os.environ
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """The test database. Tests that commit empty it at their end; what migrations wrote is then written again.
+
+    Several processes cannot leave such tests until the others are done, as one process does.
+    """
+    from django.apps import apps
+    from django.db.models.signals import post_migrate  # noqa: TID251 (how Django says that it has emptied tables)
+
+    add = import_module("apps.agents.migrations.0002_built_in_agents").add
+    agents = apps.get_app_config("agents")
+
+    def write_again(**_: Any) -> None:
+        add(apps, None)
+
+    post_migrate.connect(write_again, sender=agents)
+    yield
+    post_migrate.disconnect(write_again, sender=agents)
 
 
 @pytest.fixture(scope="session")
