@@ -43,6 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
     from django.conf import settings  # not for engine tests
 
     assert settings.DATABASES  # read now, or pytest-django takes Django for unused
+    settings.PASSWORD_HASHERS = ["tests.hashers.Quick"]
 
 
 def hands_out(config: pytest.Config) -> bool:

@@ -105,7 +105,10 @@ def test_one_that_is_cancelled_stops_with_a_checkpoint(owner: User, trainer: Tra
     assert made < 5000
 
 
-def test_a_training_that_cannot_go_on_says_why_and_is_not_tried_again(owner: User, trainer: Trainer) -> None:
+def test_a_training_that_cannot_go_on_says_why_and_is_not_tried_again(
+    owner: User, trainer: Trainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # without a network, asking the hub takes a minute
     broken = trainings.submit(owner, small(model="no/such-folder"))
     with trainer():
         wait_until(lambda: fresh(broken).over, "the training is over")
