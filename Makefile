@@ -7,7 +7,8 @@ BOOTSTRAP = $(PYTHON) gemweb/bootstrap.py
 UV = .venv/uv/bin/uv
 COMPILE = $(UV) pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 \
 	--custom-compile-command "make lock"
-PYTEST = $(BIN)/python -m pytest
+# Tests share the cores, four at most: each process of them has a database, a broker and a site of its own.
+PYTEST = $(BIN)/python -m pytest -n logical --maxprocesses 4
 
 # Settings as a server has them, for the checks that load Django; no service is asked.
 PRODUCTION = SECRET_KEY=$$($(BIN)/python -c "import secrets; print(secrets.token_urlsafe(60))") \
@@ -32,7 +33,7 @@ browser: dev
 training: dev
 	-@$(BIN)/python -m gemweb.local.training
 
-test: dev training browser  ## Run every test except the long fault tests (ARGS="tests/engine -k sokoban")
+test: dev training browser  ## Run every test except the long fault tests (ARGS="-n 0 tests/engine -k sokoban")
 	$(PYTEST) -m "not fault" $(ARGS)
 
 test-all: dev training browser  ## Run every test
