@@ -15,6 +15,9 @@ PRODUCTION = SECRET_KEY=$$($(BIN)/python -c "import secrets; print(secrets.token
 	DATABASE_URL=postgres://gemweb@127.0.0.1:9/gemweb VALKEY_URL=redis://127.0.0.1:9/0 \
 	DATABASE_POOL=0 DEBUG=0 LOCAL_MODE=0 HTTPS=1 ALLOWED_HOSTS=gemweb.example
 
+# Hundreds of processes import the same packages; told to write no bytecode, each would compile them anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help up test test-all check types format lock bench clean reset dev browser training
 
