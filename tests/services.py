@@ -24,7 +24,7 @@ from gemweb.local.process import Running, server_folder
 from gemweb.local.valkey import Valkey
 
 ROOT = Path(__file__).resolve().parent.parent
-START_SECONDS = 90
+START_SECONDS = 180
 STOP_SECONDS = 10
 
 

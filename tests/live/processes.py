@@ -16,7 +16,7 @@ from gemweb.local import services
 from gemweb.local.guard import Guard
 from gemweb.local.process import Running
 
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = 60.0
 
 
 @dataclass

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LOOKS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
 """The widths and colour schemes in which every page has to look right."""
 PASSWORD = "correct horse battery"
-PATIENCE_MS = 15_000
+PATIENCE_MS = 30_000
 expect.set_options(timeout=PATIENCE_MS)
 
 

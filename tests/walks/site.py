@@ -21,7 +21,7 @@ from django.db import connection
 
 from tests.services import ROOT, valkey_database
 
-START_SECONDS = 60.0
+START_SECONDS = 180.0
 LEASE_SECONDS = "2"
 
 

@@ -53,9 +53,9 @@ def test_kill_9_of_everything_loses_no_update_and_the_weights_become_the_same(
         doomed.kill()
     assert Point.objects.filter(job=job).count() < UPDATES
     with trainer():
-        wait_until(lambda: fresh(job).over, "the training is over", 120)
+        wait_until(lambda: fresh(job).over, "the training is over")
         undisturbed = trainings.submit(owner, small())
-        wait_until(lambda: fresh(undisturbed).over, "the other training is over", 120)
+        wait_until(lambda: fresh(undisturbed).over, "the other training is over")
     assert_whole(job)
     assert job.shards.get().attempt > 1
     assert weights(job) == weights(undisturbed)
