@@ -7,12 +7,16 @@ BOOTSTRAP = $(PYTHON) gemweb/bootstrap.py
 UV = .venv/uv/bin/uv
 COMPILE = $(UV) pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 \
 	--custom-compile-command "make lock"
-PYTEST = $(BIN)/python -m pytest
+# Tests share the cores, four at most: each process of them has a database, a broker and a site of its own.
+PYTEST = $(BIN)/python -m pytest -n logical --maxprocesses 4
 
 # Settings as a server has them, for the checks that load Django; no service is asked.
 PRODUCTION = SECRET_KEY=$$($(BIN)/python -c "import secrets; print(secrets.token_urlsafe(60))") \
 	DATABASE_URL=postgres://gemweb@127.0.0.1:9/gemweb VALKEY_URL=redis://127.0.0.1:9/0 \
 	DATABASE_POOL=0 DEBUG=0 LOCAL_MODE=0 HTTPS=1 ALLOWED_HOSTS=gemweb.example
+
+# Hundreds of processes import the same packages; told to write no bytecode, each would compile them anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help up test test-all check types format lock bench clean reset dev browser training
@@ -32,7 +36,7 @@ browser: dev
 training: dev
 	-@$(BIN)/python -m gemweb.local.training
 
-test: dev training browser  ## Run every test except the long fault tests (ARGS="tests/engine -k sokoban")
+test: dev training browser  ## Run every test except the long fault tests (ARGS="-n 0 tests/engine -k sokoban")
 	$(PYTEST) -m "not fault" $(ARGS)
 
 test-all: dev training browser  ## Run every test

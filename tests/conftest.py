@@ -1,16 +1,19 @@
-"""Services start here, before Django reads its settings, and only for tests that need them."""
+"""Services start here, before Django reads its settings, and only for tests that need them.
+
+Several processes may share the tests (`-n 2`). Each then has services, a site and stacks of its own: the channels of
+one Valkey are common to all of its databases, so what one process published would reach the other's.
+"""
 
 import os
+import tempfile
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import pytest
 
 from tests import services
 from tests.browser import FLAGS, MISSING, find_browser
-
-FIRST_OF_WORKERS = 8
-"""The Valkey database of the first worker of pytest-xdist; those below belong to the sites of the walks."""
 
 os.environ["GEM_DATA_FROM"] = "sample"  # the same problems on every machine, and no network
 
@@ -19,22 +22,53 @@ def pytest_configure(config: pytest.Config) -> None:
     """Start Postgres and Valkey unless the environment names them or only the engine is tested.
 
     pytest-django sets Django up after this hook, because the settings module is named here and not in
-    pyproject.toml. Workers of pytest-xdist inherit the environment of the process that started them.
+    pyproject.toml. The process that only hands tests to others starts and names nothing: they would inherit it, and
+    pytest-django would read their settings before this hook has named services of their own.
     """
-    if config.option.help or not services.needs_services(config.args, config.invocation_params.dir):
+    if config.option.help or hands_out(config):
         return
-    for name, value in services.session_environment().items():
+    if not services.needs_services(config.args, config.invocation_params.dir):
+        return
+    state = tempfile.TemporaryDirectory(prefix="gemweb-test-state-")
+    config.add_cleanup(state.cleanup)
+    for name, value in services.session_environment(state.name).items():
         os.environ.setdefault(name, value)
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker and "VALKEY_URL" in os.environ:  # one that all share
+        before = 2 * int(worker.removeprefix("gw"))  # the other is for the walks' site
+        os.environ["VALKEY_URL"] = services.valkey_database(os.environ["VALKEY_URL"], before)
     started = services.start_services(os.environ)
     if started is not None:
         config.add_cleanup(started.stop)
-    worker = os.environ.get("PYTEST_XDIST_WORKER")
-    if worker:  # its databases are its own already
-        index = FIRST_OF_WORKERS + int(worker.removeprefix("gw"))
-        os.environ["VALKEY_URL"] = services.valkey_database(os.environ["VALKEY_URL"], index)
     from django.conf import settings  # not for engine tests
 
     assert settings.DATABASES  # read now, or pytest-django takes Django for unused
+    settings.PASSWORD_HASHERS = ["tests.hashers.Quick"]
+
+
+def hands_out(config: pytest.Config) -> bool:
+    """Whether this process lets others run the tests."""
+    return bool(config.getoption("tx", None)) and "PYTEST_XDIST_WORKER" not in os.environ
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """The test database. Tests that commit empty it at their end; what migrations wrote is then written again.
+
+    Several processes cannot leave such tests until the others are done, as one process does.
+    """
+    from django.apps import apps
+    from django.db.models.signals import post_migrate  # noqa: TID251 (how Django says that it has emptied tables)
+
+    add = import_module("apps.agents.migrations.0002_built_in_agents").add
+    agents = apps.get_app_config("agents")
+
+    def write_again(**_: Any) -> None:
+        add(apps, None)
+
+    post_migrate.connect(write_again, sender=agents)
+    yield
+    post_migrate.disconnect(write_again, sender=agents)
 
 
 @pytest.fixture(scope="session")
@@ -58,5 +92,16 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests with a browser last: its event loop stays in this thread, where no other one can run then."""
-    items.sort(key=lambda item: "browser" in getattr(item, "fixturenames", ()))
+    """Put the tests with a browser last: its event loop stays in this thread, where no other one can run then.
+
+    Processes take whole files in this order, so a file with a browser has no other tests.
+    """
+    items.sort(key=has_browser)
+    mixed = {item.path for item in items if has_browser(item)} & {item.path for item in items if not has_browser(item)}
+    if mixed:
+        raise pytest.UsageError(f"Tests with a browser need a file of their own: {', '.join(map(str, sorted(mixed)))}.")
+
+
+def has_browser(item: pytest.Item) -> bool:
+    """Whether this test drives a browser."""
+    return "browser" in getattr(item, "fixturenames", ())

@@ -24,7 +24,7 @@ from gemweb.local.process import Running, server_folder
 from gemweb.local.valkey import Valkey
 
 ROOT = Path(__file__).resolve().parent.parent
-START_SECONDS = 90
+START_SECONDS = 180
 STOP_SECONDS = 10
 
 
@@ -76,10 +76,10 @@ def start_services(env: MutableMapping[str, str]) -> Services | None:
     return services
 
 
-def valkey_database(url: str, index: int) -> str:
-    """The address of one of a Valkey's numbered databases."""
+def valkey_database(url: str, further: int) -> str:
+    """The address of the numbered database that comes so many after that of `url`, in the same Valkey."""
     parts = urlsplit(url)
-    return parts._replace(path=f"/{index}").geturl()
+    return parts._replace(path=f"/{int(parts.path.strip('/') or 0) + further}").geturl()
 
 
 class Stack:
@@ -203,9 +203,10 @@ def forget_state(state_dir: Path) -> None:
     shutil.rmtree(state_dir, ignore_errors=True)
 
 
-def session_environment() -> dict[str, str]:
+def session_environment(state_dir: str) -> dict[str, str]:
     """What settings need in a test session, beside the services."""
     return {
+        "STATE_DIR": state_dir,
         "DJANGO_SETTINGS_MODULE": "gemweb.settings",
         "DJANGO_ALLOW_ASYNC_UNSAFE": "true",  # the browser's own event loop runs in the main thread
         "SECRET_KEY": secrets.token_urlsafe(48),

@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,7 +16,7 @@ from gemweb.local import services
 from gemweb.local.guard import Guard
 from gemweb.local.process import Running
 
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = 60.0
 
 
 @dataclass
@@ -78,7 +77,7 @@ class Fleet:
 def fleet_on(database_url: str, **more: str) -> Iterator[Fleet]:
     """Processes on this database."""
     guard = Guard()
-    env = {"DATABASE_URL": database_url, "STATE_DIR": os.environ.get("STATE_DIR", tempfile.gettempdir())}
+    env = {"DATABASE_URL": database_url, "STATE_DIR": os.environ["STATE_DIR"]}
     fleet = Fleet(guard, dict(os.environ) | env | more)
     try:
         yield fleet

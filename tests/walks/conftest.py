@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LOOKS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
 """The widths and colour schemes in which every page has to look right."""
 PASSWORD = "correct horse battery"
-PATIENCE_MS = 15_000
+PATIENCE_MS = 30_000
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -35,9 +35,8 @@ def site(django_db_blocker: DjangoDbBlocker) -> Iterator[Site]:
     """A running site with demo data; one for all walks of a session, so name what you make apart."""
     from tests.walks.site import connected_to, running_site
 
-    worker = re.sub(r"\D", "", os.environ.get("PYTEST_XDIST_WORKER", "")) or "0"
     name = f"gemweb_walks_{os.getpid()}"
-    with django_db_blocker.unblock(), running_site(name, 1 + int(worker)) as running, connected_to(name):
+    with django_db_blocker.unblock(), running_site(name) as running, connected_to(name):
         yield running
 
 

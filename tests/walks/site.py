@@ -21,21 +21,21 @@ from django.db import connection
 
 from tests.services import ROOT, valkey_database
 
-START_SECONDS = 60.0
+START_SECONDS = 180.0
 LEASE_SECONDS = "2"
 
 
 class Site:
     """The address of a running site, and its processes."""
 
-    def __init__(self, database: str, valkey_index: int) -> None:
+    def __init__(self, database: str) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port: int = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self.folder = Path(tempfile.mkdtemp(prefix="gemweb-walks-"))
         self.log = self.folder / "log"
-        self.env = _environment(database, valkey_index, self.folder)
+        self.env = _environment(database, self.folder)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self) -> None:
@@ -97,12 +97,12 @@ class Site:
 
 
 @contextmanager
-def running_site(name: str, valkey_index: int) -> Iterator[Site]:
+def running_site(name: str) -> Iterator[Site]:
     """A site with a database of its own called `name`; both are gone after the block."""
     with connection._nodb_cursor() as cursor:
         cursor.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
         cursor.execute(f'CREATE DATABASE "{name}"')
-    site = Site(name, valkey_index)
+    site = Site(name)
     try:
         site.start()
         yield site
@@ -129,12 +129,12 @@ def _connect(name: str) -> None:
     connection.settings_dict["NAME"] = name
 
 
-def _environment(database: str, valkey_index: int, folder: Path) -> dict[str, str]:
+def _environment(database: str, folder: Path) -> dict[str, str]:
     from django.conf import settings
 
     known = connection.settings_dict
     host = f"{known['HOST']}:{known['PORT']}" if known["PORT"] else known["HOST"]
-    valkey = valkey_database(settings.VALKEY_URL, valkey_index)
+    valkey = valkey_database(settings.VALKEY_URL, 1)
     return {
         **os.environ,
         "DATABASE_URL": f"postgres://{known['USER']}:{known['PASSWORD']}@{host}/{database}",

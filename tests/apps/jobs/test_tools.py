@@ -18,6 +18,7 @@ from apps.leaderboard.models import Score
 from apps.leaderboard.operations import record_scores
 from gem import benchmarks
 from gem.specs import EvaluationSpec
+from tests.apps.benchmarks import shorten
 from tests.workers.records import play_out
 
 pytest.importorskip("bm25s")
@@ -115,7 +116,8 @@ def test_what_an_agent_took_with_tools_says_nothing_of_what_it_takes_without(ada
 
 
 @PLAYED
-def test_scores_with_tools_are_ranked_apart(ada: User, client: Client) -> None:
+def test_scores_with_tools_are_ranked_apart(ada: User, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    shorten(monkeypatch)
     jobs = {
         tools: play_out(
             operations.submit(None, EvaluationSpec(agent="random", benchmark="games", tools=tools, max_tool_uses=3))
