@@ -47,7 +47,7 @@ BROKEN: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """How to break a run: the name of its figure, its title, and what is changed."""
 BROKEN_UPDATES = 25
-REWARDS: dict[str, dict[str, Any]] = {"success alone": {}, "near misses too": {"wrappers": []}}
+REWARDS: dict[str, dict[str, Any]] = {"success alone": {}, "near misses": {"wrappers": []}}
 """What the recipe `guess-easy` pays for: the name of its curve and what is changed."""
 BINS = 24
 LOWEST, HIGHEST = -0.2, 1.1
