@@ -52,7 +52,7 @@ def test_an_upload_outlives_a_killed_worker_and_one_that_is_told_to_end(owner: U
     assert not Agent.objects.filter(owner=owner).exists()
     with trier() as leaving:
         wait_until(lambda: Upload.objects.get().attempt == 2 and underway(), "it is tried again", PATIENCE)
-        assert leaving.terminate() < 20
+        leaving.terminate()
     left = Upload.objects.get()
     assert (left.attempt, left.lease_token, left.problem) == (1, None, "")
     with trier():

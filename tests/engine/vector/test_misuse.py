@@ -206,8 +206,9 @@ from gem.vector import ShardVectorEnv, SyncVectorEnv
 
 vector = ShardVectorEnv([Sleepy] * 2, num_shards=2)
 vector.reset(seed=3)
-signal.setitimer(signal.ITIMER_REAL, 0.1)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has its background jobs ignore it
 signal.signal(signal.SIGALRM, lambda *_: os.killpg(0, signal.SIGINT))
+signal.setitimer(signal.ITIMER_REAL, 0.1)
 try:
     vector.step(ACTIONS)
     print("not interrupted")

@@ -66,7 +66,9 @@ def test_one_scrubber_moves_both_boards_and_the_address_follows(page: Page) -> N
     assert len(starts) == 1
     assert starts.isdisjoint(boards)
     page.get_by_role("link", name=re.compile("^Go to turn")).click()
-    expect(page).to_have_url(re.compile(r"\?turn=\d+$"))
+    expect(page).to_have_url(re.compile(r"\?turn=[1-9]\d*$"))
+    for slot in (0, 1):
+        expect(side(page, slot).locator("[data-side-turn]")).not_to_have_text("0")
     shown = [side(page, slot).locator("[data-past] .board").inner_html() for slot in (0, 1)]
     page.reload()
     assert [side(page, slot).locator("[data-past] .board").inner_html() for slot in (0, 1)] == shown
