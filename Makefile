@@ -7,8 +7,10 @@ BOOTSTRAP = $(PYTHON) gemweb/bootstrap.py
 UV = .venv/uv/bin/uv
 COMPILE = $(UV) pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 \
 	--custom-compile-command "make lock"
-# Tests share the cores, four at most: each process of them has a database, a broker and a site of its own.
-PYTEST = $(BIN)/python -m pytest -n logical --maxprocesses 4
+# One process of tests more than there are cores, for much of a test is waiting; four at most. Each process has a
+# database, a broker and a site of its own.
+PROCESSES = $$($(PYTHON) -c "import os; print(min(4, 1 + (os.cpu_count() or 1)))")
+PYTEST = $(BIN)/python -m pytest -n $(PROCESSES)
 
 # Settings as a server has them, for the checks that load Django; no service is asked.
 PRODUCTION = SECRET_KEY=$$($(BIN)/python -c "import secrets; print(secrets.token_urlsafe(60))") \
