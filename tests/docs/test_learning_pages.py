@@ -9,7 +9,8 @@ from gem.credit import assign
 from gem.training.spec import TrainingSpec
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = [DOCS / name for name in ("training.md", "algorithms/rebn.md", "collapsed-runs.md", "gpu-node.md", "gem-core-24.md")]
+NAMES = ("training.md", "algorithms/rebn.md", "collapsed-runs.md", "gpu-node.md", "gem-core-24.md")
+PAGES = [DOCS / name for name in NAMES]
 FIGURES = sorted((DOCS / "images/learning").glob("*.svg"))
 
 
