@@ -90,12 +90,17 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
     return {**browser_type_launch_args, "executable_path": path, "args": FLAGS}
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests with a browser last: its event loop stays in this thread, where no other one can run then.
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Call every test with a browser a walk, and put them last.
 
-    Processes take whole files in this order, so a file with a browser has no other tests.
+    A browser's event loop stays in its thread, where no other one can run then. Processes take whole files in this
+    order, so a file with a browser has no other tests.
     """
+    for item in items:
+        if has_browser(item):
+            item.add_marker("walk")  # before tests are chosen by their marks
+    yield
     items.sort(key=has_browser)
     mixed = {item.path for item in items if has_browser(item)} & {item.path for item in items if not has_browser(item)}
     if mixed:
