@@ -39,9 +39,9 @@ def test_a_figure_says_what_it_shows_and_has_colours_for_dark_pages(figure: Path
     assert "prefers-color-scheme:dark" in drawn
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_settings_that_a_page_names_exist(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
+@pytest.mark.parametrize("written", PAGES, ids=lambda page: page.stem)
+def test_settings_that_a_page_names_exist(written: Path) -> None:
+    text = written.read_text(encoding="utf-8")
     named = set(re.findall(r"--set (\w+)=", text)) | set(re.findall(r"`(\w+)=[^`]+`", text))
     settings = {name for name in named if name.lower() == name}
     assert settings <= set(TrainingSpec.model_fields)
