@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,7 +15,10 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
+
+from apps.site import mathematics
 
 FIRST = ("README.md", "docs/map.md", "docs/glossary.md")
 LAST = ("CONTRIBUTING.md", "CHANGELOG.md")
@@ -39,7 +42,28 @@ _ATTRIBUTES = {
     "td": {"class"},
     "th": {"class"},
 }
+_FORMULA = re.compile(r"\$\$(?P<display>[^$]+)\$\$|\$(?=\S)(?P<inline>[^$\n]+)(?<=\S)\$(?!\d)")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+
+
+def _read_formula(state: StateInline, silent: bool) -> bool:
+    """An inline rule: what stands between dollars is mathematics, whose backslashes are no escapes."""
+    found = _FORMULA.match(state.src, state.pos)
+    if found is None:
+        return False
+    if not silent:
+        token = state.push("formula", "", 0)
+        token.content, token.markup = found["display"] or found["inline"], "$$" if found["display"] else "$"
+    state.pos = found.end()
+    return True
+
+
+def _draw_formula(_renderer: object, tokens: Sequence[Token], at: int, _options: object, _env: object) -> str:
+    return mathematics.formula(tokens[at].content, tokens[at].markup == "$$")
+
+
+_MARKDOWN.inline.ruler.before("escape", "formula", _read_formula)
+_MARKDOWN.add_render_rule("formula", _draw_formula)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +154,8 @@ def _render(file: str, changed: int) -> Document:
     headings = tuple(_anchor_headings(body))
     html = nh3.clean(
         _MARKDOWN.renderer.render(body, _MARKDOWN.options, {}),
-        tags=_TAGS,
-        attributes=_ATTRIBUTES,
+        tags=_TAGS | mathematics.TAGS,
+        attributes=_ATTRIBUTES | mathematics.ATTRIBUTES,
         url_schemes={"https", "http", "mailto"},
         link_rel="noopener",
     )

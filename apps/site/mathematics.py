@@ -55,7 +55,7 @@ _MACROS = {"AA": r"\text{Å}", "dotsc": r"\ldots", "dotsm": r"\cdots", "cfrac": 
 """Commands that problems use and the converter does not know."""
 
 _SPACING = {"lspace", "rspace", "stretchy", "form", "fence", "separator", "largeop", "movablelimits", "symmetric"}
-_ATTRIBUTES = {
+ATTRIBUTES = {
     "math": {"display"},
     "mi": {"mathvariant"},
     "mo": {*_SPACING, "minsize", "maxsize", "accent"},
@@ -71,7 +71,7 @@ _ATTRIBUTES = {
     "mtd": {"class", "columnspan", "rowspan"},
     "menclose": {"notation"},
 }
-_TAGS = {*_ATTRIBUTES, "mn", "mtext", "ms", "msup", "msub", "msubsup", "msqrt", "mroot", "mtr", "mphantom"}
+TAGS = {*ATTRIBUTES, "mn", "mtext", "ms", "msup", "msub", "msubsup", "msqrt", "mroot", "mtr", "mphantom"}
 
 
 class _Found(NamedTuple):
@@ -97,6 +97,12 @@ def typeset(text: str) -> SafeString:
             parts += [_plain(text[place : found.start]), mathml]
             place = found.end
     return mark_safe("".join([*parts, _plain(text[place:])]) if parts else "")  # noqa: S308 (escaped and cleaned)
+
+
+def formula(latex: str, display: bool) -> SafeString:
+    """One formula, drawn; as it was written, between its dollars, if it cannot be."""
+    sign = "$$" if display else "$"
+    return mark_safe(_mathml(latex, display) or _plain(f"{sign}{latex}{sign}"))  # noqa: S308 (escaped and cleaned)
 
 
 def answer(action: str) -> SafeString:
@@ -151,7 +157,7 @@ def _mathml(latex: str, display: bool) -> str:
     if convert is None or not _is_bounded(latex):
         return ""
     made = convert(_TAG.sub(r"\\qquad\\text{(\1)}", latex), display)
-    return nh3.clean(_ALIGNED.sub(r'class="\1"', made), tags=_TAGS, attributes=_ATTRIBUTES) if made else ""
+    return nh3.clean(_ALIGNED.sub(r'class="\1"', made), tags=TAGS, attributes=ATTRIBUTES) if made else ""
 
 
 def _is_bounded(latex: str) -> bool:

@@ -131,3 +131,11 @@ def test_every_document_leads_on_and_says_what_is_on_its_page(library: Path, cli
     assert 'href="/docs/map/" rel="prev"' in last
     assert 'rel="next"' not in last
     assert "On this page" not in last
+
+
+def test_formulas_are_drawn_and_none_is_left_as_latex() -> None:
+    page = documents.find("algorithms/rebn")
+    assert page is not None
+    assert page.html.count("<math") >= 5
+    assert "$" not in page.html
+    assert "\\gamma" not in page.html
