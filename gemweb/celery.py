@@ -10,6 +10,7 @@ from django.conf import settings
 
 WORK = ["workers.evaluate", "workers.train", "workers.uploads", "workers.reap"]
 app = Celery("gemweb", broker=settings.BROKER_URL, include=WORK)
+app.set_default()  # in every thread, not only in the one that imports this
 app.conf.update(
     task_serializer="json",
     accept_content=["json"],

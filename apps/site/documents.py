@@ -26,6 +26,8 @@ LAST = ("CONTRIBUTING.md", "CHANGELOG.md")
 FOLDERS = (("Guides", "docs"), ("Algorithms", "docs/algorithms"), ("Decisions", "docs/decisions"))
 """The headings of the others, by folder."""
 
+PICTURES = "docs/images"
+
 _MARKDOWN = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
 _TAGS = {
     "a", "blockquote", "br", "code", "del", "div", "em", "h1", "h2", "h3", "h4", "hr", "img", "li", "ol", "p", "pre",
@@ -119,6 +121,13 @@ def documents() -> list[Document]:
 def find(slug: str) -> Document | None:
     """The document of that name; names that are none of ours reach no file."""
     return next((document for document in documents() if document.slug == slug), None)
+
+
+def picture(name: str) -> Path | None:
+    """The file of a picture that documents show; names that are none of ours reach no file."""
+    folder: Path = settings.BASE_DIR / PICTURES
+    ours = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.suffix in (".png", ".svg")}
+    return ours.get(name)
 
 
 def slug_of(file: str) -> str:
@@ -239,9 +248,18 @@ def _links(children: list[Token], file: str) -> Iterator[Token]:
         if child.type == "link_close" and dropped:
             dropped -= 1
             continue
-        if child.type == "image" and not str(child.attrs["src"]).startswith("/static/"):
-            continue
+        if child.type == "image":
+            source = _picture_address(str(child.attrs["src"]), file)
+            if source is None:
+                continue
+            child.attrs["src"] = source
         yield child
+
+
+def _picture_address(source: str, file: str) -> str | None:
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(file), source))
+    name = path.removeprefix(f"{PICTURES}/")
+    return reverse("site:picture", args=[name]) if picture(name) and name != path else None
 
 
 def _address(href: str, file: str) -> str | None:

@@ -10,6 +10,7 @@ urlpatterns = [
     path("begin/", views.begin, name="begin"),
     path("search/", views.search, name="search"),
     path("docs/", views.docs, name="docs"),
+    path("docs/images/<path:name>", views.picture, name="picture"),
     path("docs/<path:page>/", views.doc, name="doc"),
     path("health/", views.health, name="health"),
     path("health.json", views.health_json, name="health_json"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -98,6 +98,15 @@ def search(request: HttpRequest) -> HttpResponse:
 def docs(request: HttpRequest) -> HttpResponse:
     """The list of documents."""
     return render(request, "site/docs.html", {"groups": library.groups()})
+
+
+@require_safe
+def picture(request: HttpRequest, name: str) -> FileResponse:
+    """A picture of the documents."""
+    found = library.picture(name)
+    if found is None:
+        raise Http404("There is no picture of this name.")
+    return FileResponse(found.open("rb"))
 
 
 @require_safe

@@ -7,7 +7,7 @@ import atexit
 import contextlib
 import os
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -28,7 +28,7 @@ class _Runner:
     def stop(self) -> None:
         """End what still runs, then the loop."""
         with contextlib.suppress(Exception):  # the process ends anyway
-            asyncio.run_coroutine_threadsafe(_cancel_all(), self.loop).result(CLOSE_SECONDS)
+            asyncio.run_coroutine_threadsafe(_end_all(), self.loop).result(CLOSE_SECONDS)
         self.loop.call_soon_threadsafe(self.loop.stop)
 
 
@@ -65,7 +65,22 @@ def wait(work: Coroutine[Any, Any, T], seconds: float) -> T:
         raise
 
 
-async def _cancel_all() -> None:
+_endings: dict[asyncio.Task[Any], Callable[[], None]] = {}
+
+
+def ends_by(ending: Callable[[], None]) -> None:
+    """In the loop: when everything ends, the task that runs is ended by this call instead of being cancelled."""
+    task = asyncio.current_task()
+    assert task is not None, "only a task has an end"
+    _endings[task] = ending
+    task.add_done_callback(lambda ended: _endings.pop(ended, None))
+
+
+async def _end_all() -> None:
+    ending = dict(_endings)
+    for end in ending.values():
+        end()
+    await asyncio.gather(*ending, return_exceptions=True)
     tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     for task in tasks:
         task.cancel()
@@ -76,6 +91,7 @@ def _forget() -> None:
     """A forked process has a loop of its own."""
     global _runner  # noqa: PLW0603 (as above)
     _runner = None
+    _endings.clear()
 
 
 if hasattr(os, "register_at_fork"):

@@ -19,7 +19,7 @@ from gem.sandbox.server import Start
 from gem.sandbox.server import command as confined
 from gem.tools.mcp_config import SERVERS_FILE, ServerConfig
 from gem.tools.mcp_listings import look, remembered
-from gem.tools.mcp_loop import CLOSE_SECONDS, running_loop, submit, wait
+from gem.tools.mcp_loop import CLOSE_SECONDS, ends_by, running_loop, submit, wait
 
 logger = logging.getLogger(__name__)
 
@@ -120,7 +120,7 @@ class Connection:
             raise ToolError(f"The MCP server {self.server.name} is not in a file that {SERVERS_FILE} names.")
         session = _Session(self.server, self._start())
         try:
-            wait(session.opened(), min(seconds, START_SECONDS + GRACE_SECONDS))
+            session.wait_until_open(min(seconds, START_SECONDS + GRACE_SECONDS))
         except TimeoutError as error:
             session.stop()
             raise ToolError(f"The server {self.server.name} did not start within {seconds:.3g} s.") from error
@@ -177,7 +177,7 @@ class _Session:
         self._server, self._start = server, start
         self._ready: Future[None] = Future()
         self._client: Any = None
-        self._stop: asyncio.Event | None = None
+        self._end: Callable[[], None] | None = None
         self.offered: list[dict[str, Any]] = []
         self._closed = False
         self._process = os.getpid()
@@ -188,9 +188,14 @@ class _Session:
         """Whether it can be asked; a forked process has no part in its parent's sessions."""
         return not self._closed and self._process == os.getpid()
 
-    async def opened(self) -> None:
-        """Wait until the server has said what it offers."""
-        await asyncio.wrap_future(self._ready)
+    def wait_until_open(self, seconds: float) -> None:
+        """Wait until the server has said what it offers.
+
+        Raises:
+            TimeoutError: if it has not within `seconds`; it may still do so, unless the session is stopped.
+            _Dead: if it will never.
+        """
+        self._ready.result(seconds)
 
     async def call(self, tool: str, arguments: dict[str, Any], seconds: float) -> tuple[str, bool]:
         """As `Connection.call`."""
@@ -213,12 +218,8 @@ class _Session:
     def stop(self) -> None:
         """Let go of the server, and do not wait for its end."""
         self._closed = True
-        if self._process != os.getpid():
-            return
-        if self._stop is not None and self._ready.done():
-            running_loop().call_soon_threadsafe(self._stop.set)
-        else:
-            self._held.cancel()  # it may wait for a server that never says anything
+        if self._process == os.getpid():
+            running_loop().call_soon_threadsafe(self._let_go)
 
     def close(self) -> None:
         """Let go of the server; a process that does not end by itself is killed."""
@@ -230,21 +231,38 @@ class _Session:
 
     async def _hold(self) -> None:
         """Open the session, keep it until it is to stop, and close it: a task has to do all three."""
-        self._stop = asyncio.Event()
         complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed below)
+        stop = asyncio.Event()
         try:
-            async with _client(self._server, self._start, complaints, self._ended) as client:
-                self._client = client
-                self.offered = await asyncio.wait_for(_offered(client), START_SECONDS)
-                self._ready.set_result(None)
-                await self._stop.wait()
+            opening = _client(self._server, self._start, complaints, self._ended)
+            import anyio  # noqa: PLC0415 (comes with mcp)
+
+            # the scope, unlike the task, can be cancelled without breaking into the end of the server's process
+            with anyio.CancelScope() as scope:
+                self._end = scope.cancel  # the server may never say anything
+                ends_by(self._let_go)
+                if self._closed:
+                    scope.cancel()
+                async with opening as client:
+                    self._client = client
+                    self.offered = await asyncio.wait_for(_offered(client), START_SECONDS)
+                    self._end = stop.set
+                    self._ready.set_result(None)
+                    await stop.wait()
         except Exception as error:  # noqa: BLE001 (whatever a server does to its session ends this session only)
             if not self._ready.done():
                 dead = TimeoutError() if isinstance(error, TimeoutError) else _Dead(_reason(error))
                 self._ready.set_exception(dead)
         finally:
             self._closed = True
+            if not self._ready.done():
+                self._ready.set_exception(_Dead("it was let go before it had answered"))
             _log(self._server.name, complaints)
+
+    def _let_go(self) -> None:
+        """In the loop: end the session, in the way that its state allows."""
+        if self._end is not None:
+            self._end()
 
     def _ended(self) -> None:
         self._closed = True

@@ -1,6 +1,6 @@
 """The broker may deliver twice, late or not at all: Postgres decides."""
 
-from threading import Thread
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import redis
@@ -9,6 +9,7 @@ from django.db import connection
 
 from apps.jobs.models import Job
 from apps.queue import enqueue
+from gemweb.celery import app
 from tests.workers.environments import SLOW
 from tests.workers.processes import wait_until, worker
 from tests.workers.records import Submit, assert_exactly_once, fresh, play_out
@@ -28,15 +29,20 @@ def test_a_task_delivered_twice_and_at_once_plays_every_episode_once(submit: Sub
 def test_the_same_task_in_two_threads_plays_every_episode_once(submit: Submit) -> None:
     job = submit(SLOW, 120)
 
-    def play() -> None:
-        play_out(job)
-        connection.close()
+    def play() -> bool:
+        evaluate.shards(job.pk)
+        return fresh(job).over
 
-    threads = [Thread(target=play) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    def play_on() -> None:
+        try:
+            wait_until(play, "the job is over")  # while the other thread has the shard there is nothing to do
+        finally:
+            connection.close()
+
+    app.finalize()  # as a worker does before its first task
+    with ThreadPoolExecutor(2) as threads:
+        for played in [threads.submit(play_on) for _ in range(2)]:
+            played.result()
     assert_exactly_once(job)
 
 

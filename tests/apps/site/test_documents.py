@@ -139,3 +139,13 @@ def test_formulas_are_drawn_and_none_is_left_as_latex() -> None:
     assert page.html.count("<math") >= 5
     assert "$" not in page.html
     assert "\\gamma" not in page.html
+
+
+def test_pictures_are_shown_and_only_those_of_the_documents_are_served(client: Client) -> None:
+    page = documents.find("algorithms/rebn")
+    assert page is not None
+    assert page.html.count('<img src="/docs/images/learning/') >= 4
+    shown = client.get("/docs/images/learning/one-batch.svg")
+    assert (shown.status_code, shown["Content-Type"]) == (200, "image/svg+xml")
+    for other in ("../map.md", "learning/none.svg", "%2e%2e/map.md", "learning"):
+        assert client.get(f"/docs/images/{other}").status_code in (301, 404)

@@ -12,7 +12,7 @@ import pytest
 
 import gem
 from gem.errors import EnvironmentFailure, ToolError
-from gem.tools import ToolEnvWrapper, make_tool, mcp_listings
+from gem.tools import ToolEnvWrapper, make_tool, mcp_listings, mcp_servers
 from gem.tools.mcp_tool import MCPTool
 from tests.engine.tools.servers import BAD_SERVER
 
@@ -78,6 +78,18 @@ def test_a_server_that_hangs_ends_the_wait_and_leaves_no_process() -> None:
     while ours("silent") and time.monotonic() < until:
         time.sleep(0.1)
     assert ours("silent") == []
+
+
+@pytest.mark.parametrize("name", ["silent", "bad"])
+@pytest.mark.parametrize("seconds", [0.0, 0.02, 0.1, 0.4, 1.5])
+def test_a_session_may_be_stopped_at_any_moment_and_leaves_no_process(name: str, seconds: float) -> None:
+    (connection,) = tool(name)._connections.values()
+    session = mcp_servers._Session(connection.server, connection._start())
+    time.sleep(seconds)
+    session.stop()
+    session.stop()
+    session._held.result(PATIENCE)
+    assert ours("silent") == [] == ours(str(BAD_SERVER))
 
 
 def test_a_server_that_could_not_be_used_is_left_alone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
