@@ -247,7 +247,8 @@ CURVES = {"solved": "success", "entropy": "entropy", "format faults": "invalid",
 
 def draw_curves(folder: Path, out: Path) -> None:
     """Write a figure for each recipe that was trained here, over its seeds."""
-    from bench.training_curves import draw, read
+    from bench.training_curves import read
+    from gem.training.curves import draw
 
     for recipe in sorted({path.name.rpartition("-")[0] for path in folder.glob("*-0")}):
         curves = [read(f"{name}={folder / recipe}-[0-9]", entry) for name, entry in CURVES.items()]

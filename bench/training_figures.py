@@ -16,10 +16,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from bench.training_curves import BOTTOM, COLOURS, HEIGHT, LEFT, STYLE, TOP, WIDTH, Curve, draw
 from gem import episode_files
 from gem.credit import NAMES, Algorithm, moments, normalize, returns_to_go
 from gem.training import recipes
+from gem.training.curves import BOTTOM, COLOURS, HEIGHT, LEFT, STYLE, TOP, WIDTH, Curve, draw
 from gem.training.run_folder import RunFolder
 from gem.training.spec import read_spec
 

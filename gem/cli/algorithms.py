@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gem.cli.words import table
 from gem.credit import ALGORITHMS
-from gem.errors import MissingDependency
+from gem.errors import InvalidArgument, MissingDependency
 
 if TYPE_CHECKING:
-    from gem.training.compare import Run
+    from gem.training.compare import Choice, Run
 
 WORD = "algorithms"
+FIXED = ("algorithm", "discount", "seed", "updates", "episodes")
+"""What tells the runs apart, and what has to be equal for all."""
 
 
 def arguments(group: argparse._ArgumentGroup) -> None:
@@ -26,28 +28,72 @@ def arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--discount", type=float, action="append", help="several times; else 1 and 0.9")
     group.add_argument("--seeds", type=int, default=3, help="runs of each (3)")
     group.add_argument("--updates", type=int, help="of each run; else the recipe's")
+    group.add_argument(
+        "--tune",
+        metavar="KEY=A,B,C",
+        help="what each algorithm first chooses among the same values, such as learning_rate=5e-4,2e-3",
+    )
     group.add_argument("--out", type=Path, default=Path("runs/algorithms"), help="the folder of the runs, gone on from")
 
 
 def run(
-    recipe: str, algorithm: list[str] | None, discount: list[float] | None, seeds: int, updates: int | None, out: Path
+    recipe: str,
+    algorithm: list[str] | None,
+    discount: list[float] | None,
+    seeds: int,
+    updates: int | None,
+    tune: str | None,
+    out: Path,
 ) -> int:
     """Train what is not there yet, and print the table and what it allows to say."""
     from gem.training import compare  # noqa: PLC0415 (a quick start)
 
+    entry, values = _tuning(tune)
     specs = compare.plan(recipe, algorithm or ALGORITHMS, discount or [1.0, 0.9], seeds, updates)
+    folder = out / recipe
+    choices: list[Choice] = []
     try:
-        runs = compare.compare(specs, out / recipe, _show)
+        if entry:
+            specs, choices = compare.tune(specs, entry, values, folder, _say)
+        runs = compare.compare(specs, folder, _show)
     except ModuleNotFoundError as error:
         raise MissingDependency("The comparison of algorithms", [str(error.name)]) from error
     budget = f"{specs[0].updates} updates of {specs[0].episodes} episodes"
     print(f"{recipe}, {specs[0].env_id}: {budget} each; then {compare.EPISODES} episodes on other seeds.")
+    for choice in choices:
+        tried = ", ".join(f"{value} {solved:.0%}" for value, solved in choice.tried.items())
+        print(f"{choice.setting}: {entry} is {choice.value} (tried: {tried})")
     table(compare.HEADINGS, compare.table(runs))
     print(compare.verdict(runs))
+    picture = folder / compare.FIGURE
+    picture.write_text(compare.figure(runs, f"{recipe}: share solved, by update; {seeds} seeds"), encoding="utf-8")
+    print(f"The curves: {picture}")
     return 0
 
 
+def _tuning(asked: str | None) -> tuple[str, list[Any]]:
+    """The setting that is to be tuned and its values; "" and none if nothing is.
+
+    Raises:
+        InvalidArgument: if it does not name at least two values of a setting, or one that tells the runs apart.
+    """
+    if asked is None:
+        return "", []
+    from gem.training.spec import with_settings  # noqa: PLC0415 (a quick start)
+
+    entry, _, listed = asked.partition("=")
+    values = [with_settings({}, [f"{entry}={value}"])[entry] for value in dict.fromkeys(listed.split(",")) if value]
+    if not entry or len(values) < 2 or entry in FIXED:
+        raise InvalidArgument(
+            f"--tune takes a setting with two values or more, such as learning_rate=5e-4,2e-3, and none of "
+            f"{', '.join(FIXED)}; not {asked!r}."
+        )
+    return entry, values
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
 def _show(one: Run) -> None:
-    print(
-        f"{one.setting}, seed {one.seed}: solves {one.success:.0%} after {one.cpu_seconds:.0f} CPU s", file=sys.stderr
-    )
+    _say(f"{one.setting}, seed {one.seed}: solves {one.success:.0%} after {one.cpu_seconds:.0f} CPU s")
