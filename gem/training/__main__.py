@@ -43,9 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         if arguments.list:
-            for recipe in recipes.all_recipes():
-                print(f"{recipe.name:<20} {recipe.summary}")
-            return 0
+            return _list()
         spec = _spec(arguments)
         if arguments.with_parent:
             threading.Thread(target=_stop_with, args=(os.getppid(),), daemon=True).start()
@@ -81,6 +79,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--log", action="store_true", help="say with times what happens, on the error output")
     parser.add_argument("--with-parent", action="store_true", help="stop, as on SIGTERM, when its parent has gone")
     return parser
+
+
+def _list() -> int:
+    try:
+        for recipe in recipes.all_recipes():
+            print(f"{recipe.name:<20} {recipe.summary}")
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def _spec(arguments: argparse.Namespace) -> TrainingSpec:
