@@ -13,6 +13,7 @@ from gem.errors import InvalidArgument, MissingDependency
 
 if TYPE_CHECKING:
     from gem.training.compare import Choice, Run
+    from gem.training.spec import TrainingSpec
 
 WORD = "algorithms"
 FIXED = ("algorithm", "discount", "seed", "updates", "episodes")
@@ -30,8 +31,9 @@ def arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--updates", type=int, help="of each run; else the recipe's")
     group.add_argument(
         "--tune",
+        action="append",
         metavar="KEY=A,B,C",
-        help="what each algorithm first chooses among the same values, such as learning_rate=5e-4,2e-3",
+        help="what each algorithm first chooses among the same values, such as learning_rate=5e-4,2e-3; several times",
     )
     group.add_argument("--out", type=Path, default=Path("runs/algorithms"), help="the folder of the runs, gone on from")
 
@@ -42,43 +44,48 @@ def run(
     discount: list[float] | None,
     seeds: int,
     updates: int | None,
-    tune: str | None,
+    tune: list[str] | None,
     out: Path,
 ) -> int:
     """Train what is not there yet, and print the table and what it allows to say."""
     from gem.training import compare  # noqa: PLC0415 (a quick start)
 
-    entry, values = _tuning(tune)
+    tuned = [_tuning(asked) for asked in tune or ()]
     specs = compare.plan(recipe, algorithm or ALGORITHMS, discount or [1.0, 0.9], seeds, updates)
     folder = out / recipe
     choices: list[Choice] = []
     try:
-        if entry:
-            specs, choices = compare.tune(specs, entry, values, folder, _say)
+        for entry, values in tuned:
+            specs, made = compare.tune(specs, entry, values, folder, _say)
+            choices += made
         runs = compare.compare(specs, folder, _show)
     except ModuleNotFoundError as error:
         raise MissingDependency("The comparison of algorithms", [str(error.name)]) from error
-    budget = f"{specs[0].updates} updates of {specs[0].episodes} episodes"
-    print(f"{recipe}, {specs[0].env_id}: {budget} each; then {compare.EPISODES} episodes on other seeds.")
-    for choice in choices:
-        tried = ", ".join(f"{value} {solved:.0%}" for value, solved in choice.tried.items())
-        print(f"{choice.setting}: {entry} is {choice.value} (tried: {tried})")
-    table(compare.HEADINGS, compare.table(runs))
-    print(compare.verdict(runs))
+    _report(recipe, specs[0], choices, runs)
     picture = folder / compare.FIGURE
     picture.write_text(compare.figure(runs, f"{recipe}: share solved, by update; {seeds} seeds"), encoding="utf-8")
     print(f"The curves: {picture}")
     return 0
 
 
-def _tuning(asked: str | None) -> tuple[str, list[Any]]:
-    """The setting that is to be tuned and its values; "" and none if nothing is.
+def _report(recipe: str, spec: TrainingSpec, choices: list[Choice], runs: list[Run]) -> None:
+    from gem.training import compare  # noqa: PLC0415 (as above)
+
+    budget = f"{spec.updates} updates of {spec.episodes} episodes"
+    print(f"{recipe}, {spec.env_id}: {budget} each; then {compare.EPISODES} episodes on other seeds.")
+    for choice in choices:
+        tried = ", ".join(f"{value} {solved:.0%}" for value, solved in choice.tried.items())
+        print(f"{choice.setting}: {choice.entry} is {choice.value} (tried: {tried})")
+    table(compare.HEADINGS, compare.table(runs))
+    print(compare.verdict(runs))
+
+
+def _tuning(asked: str) -> tuple[str, list[Any]]:
+    """The setting that is to be tuned, and its values.
 
     Raises:
         InvalidArgument: if it does not name at least two values of a setting, or one that tells the runs apart.
     """
-    if asked is None:
-        return "", []
     from gem.training.spec import with_settings  # noqa: PLC0415 (a quick start)
 
     entry, _, listed = asked.partition("=")

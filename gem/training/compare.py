@@ -61,6 +61,7 @@ class Choice:
     """What one of the compared settings was tuned to."""
 
     setting: str
+    entry: str
     tried: dict[Any, float]
     """The share solved at the end of training with each value."""
 
@@ -113,7 +114,7 @@ def tune(
             place = folder / "tuning" / f"{spec.algorithm}-{spec.discount:g}-{entry}-{value}"
             tried[value] = _at_the_end(_trained(spec, place))
             on_try(f"{setting} with {entry} {value}: solves {tried[value]:.0%} at the end of training")
-        choices.append(Choice(setting, tried))
+        choices.append(Choice(setting, entry, tried))
         tuned += [_changed(spec, {entry: choices[-1].value}) for spec in own]
     return tuned, choices
 
