@@ -33,6 +33,8 @@ TUNING_SEED = 1_000_003
 HEADINGS = ["", "seeds", "solved", "95 % interval", "each seed", "area", "return", "turns", "CPU s"]
 """`area` is the mean share solved over all updates of training: the area under the curve."""
 FIGURE = "solved.svg"
+TOPS = (0.1, 0.25, 0.5, 1.0)
+"""Where the scale of the figure may end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +178,8 @@ def figure(runs: Sequence[Run], title: str) -> str:
     """The share solved by update as an SVG picture, a curve with a band for each setting."""
     settings = dict.fromkeys(run.setting for run in runs)
     curves = [Curve(name, [list(run.curve) for run in runs if run.setting == name]) for name in settings]
-    return draw(curves, title, 1.0)
+    highest = max(value for run in runs for value in run.curve)
+    return draw(curves, title, next(top for top in TOPS if highest <= top))
 
 
 def table(runs: Sequence[Run]) -> list[list[str]]:
