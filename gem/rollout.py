@@ -143,7 +143,9 @@ class _Lane:
         if setting != self.setting:
             self._prepare(setting)
         observation, info = self.vector.reset_one(self.place, slot.seed)
-        failure = info.get("failure", "") if isinstance(observation, str) else "The first observation is no text."
+        failure = info.get("failure", "")
+        if not isinstance(observation, str):
+            failure = "The first observation is no text."
         self.busy = not failure
         version = registry.spec(slot.env_id).version
         if not self.busy:

@@ -40,7 +40,7 @@ class Snapshot:
     seats: list[Seat]
     view: View
     turns: list[Turn]
-    """The newest first, at most `HISTORY`; what this viewpoint may not know is not in them."""
+    """The newest first, as many as were asked for; what this viewpoint may not know is not in them."""
     viewpoint: int
     """The seat that sees this, or `gem.seats.SPECTATOR`."""
     sealed: bool
@@ -280,8 +280,8 @@ class Standing:
     """What it has earned; None while that is hidden."""
 
 
-def snapshot(episode: Episode, viewpoint: int) -> Snapshot:
-    """The episode now, as `viewpoint` may see it: a seat, or `gem.seats.SPECTATOR`."""
+def snapshot(episode: Episode, viewpoint: int, history: int = HISTORY) -> Snapshot:
+    """The episode now, as `viewpoint` may see it: a seat, or `gem.seats.SPECTATOR`; with so many of its last turns."""
     sealed = episode.sealed
     seats = list(episode.seats.select_related("agent", "user").order_by("number"))
     view, to_act = _now(episode, viewpoint)
@@ -291,7 +291,7 @@ def snapshot(episode: Episode, viewpoint: int) -> Snapshot:
         episode=episode,
         seats=seats,
         view=view,
-        turns=[conceal(turn, viewpoint, sealed=sealed) for turn in episode.turns.order_by("-number")[:HISTORY]],
+        turns=[conceal(turn, viewpoint, sealed=sealed) for turn in episode.turns.order_by("-number")[:history]],
         viewpoint=viewpoint,
         sealed=sealed,
         to_act=tuple(number for number in to_act if not seats[number].held),
@@ -299,9 +299,9 @@ def snapshot(episode: Episode, viewpoint: int) -> Snapshot:
     )
 
 
-def public_snapshot(episode: Episode) -> Snapshot:
+def public_snapshot(episode: Episode, history: int = HISTORY) -> Snapshot:
     """The episode now, as those see it who only watch."""
-    return snapshot(episode, public_viewpoint(episode))
+    return snapshot(episode, public_viewpoint(episode), history)
 
 
 def _now(episode: Episode, viewpoint: int) -> tuple[View, tuple[int, ...]]:
