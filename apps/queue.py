@@ -79,8 +79,11 @@ def workers_alive() -> list[Worker]:
     """
     expiry = _expiry_ms()
     found = []
-    for name in _valkey().scan_iter(f"{_HEARTBEAT}:*", count=500):
-        left = _valkey().pttl(name)
+    names = list(set(_valkey().scan_iter(f"{_HEARTBEAT}:*", count=500)))  # a scan may give one twice
+    asked = _valkey().pipeline(transaction=False)
+    for name in names:
+        asked.pttl(name)
+    for name, left in zip(names, asked.execute(), strict=True):
         _, queue, host, pid = name.decode().split(":", 3)
         if left > 0:
             found.append(Worker(queue, host, int(pid), max(0.0, (expiry - left) / 1000)))

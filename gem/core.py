@@ -21,6 +21,7 @@ random action has to be defined by whoever needs one.
 from __future__ import annotations
 
 import inspect
+import math
 import operator
 import random
 import reprlib
@@ -32,7 +33,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from gem.arguments import check_arguments
 from gem.attributes import pack_attributes, unpack_attributes
-from gem.errors import GemError, InvalidArgument, MissingMethod
+from gem.errors import EnvironmentFailure, GemError, InvalidArgument, MissingMethod
 from gem.views import TextView, View
 
 if TYPE_CHECKING:
@@ -328,6 +329,24 @@ def check_action(action: object) -> str:
     if not isinstance(action, str):
         raise InvalidArgument(f"An action is a text, not {type(action).__name__}: {reprlib.repr(action)}.")
     return action
+
+
+def check_step(step: Step) -> Step:
+    """What `Env.step` returned, its reward as a float, before it is written down.
+
+    Raises:
+        EnvironmentFailure: if the observation is no text or the reward no finite number.
+    """
+    observation, reward, terminated, truncated, info = step
+    if not isinstance(observation, str):
+        raise EnvironmentFailure(f"The observation is no text: {reprlib.repr(observation)}.")
+    try:
+        earned = float(reward)
+    except (TypeError, ValueError):
+        earned = math.nan
+    if not math.isfinite(earned):
+        raise EnvironmentFailure(f"The reward is no finite number: {reprlib.repr(reward)}.")
+    return observation, earned, terminated, truncated, info
 
 
 def check_seed(seed: object) -> int:

@@ -16,8 +16,8 @@ from typing import Any
 from gem import registry
 from gem.agents.agent import Decision, Exchange, Player, Request
 from gem.agents.asking import Asking
-from gem.core import Env, Info, Step
-from gem.errors import AgentFailure, InvalidArgument
+from gem.core import Env, Info, Step, check_step
+from gem.errors import AgentFailure, EnvironmentFailure, InvalidArgument
 from gem.replay import EpisodeRecord, Identity, TurnRecord, wrapped
 from gem.seats import perceived, success
 from gem.vector.base import AutoresetMode
@@ -143,12 +143,15 @@ class _Lane:
         if setting != self.setting:
             self._prepare(setting)
         observation, info = self.vector.reset_one(self.place, slot.seed)
-        self.busy = "failure" not in info
+        failure = info.get("failure", "")
+        if not isinstance(observation, str):
+            failure = "The first observation is no text."
+        self.busy = not failure
         version = registry.spec(slot.env_id).version
         if not self.busy:
             identity = Identity(slot.env_id, version, slot.seed, slot.env_kwargs, "", slot.wrappers)
             self.record = EpisodeRecord(
-                slot.index, identity, "", {}, failure=info["failure"], failed_by="environment", seat=slot.seat
+                slot.index, identity, "", {}, failure=failure, failed_by="environment", seat=slot.seat
             )
             return False
         self.env = self.vector.env(self.place)
@@ -164,11 +167,13 @@ class _Lane:
 
     def take(self, decision: Decision, step: Step) -> bool:
         """Record a turn; whether the episode is over."""
-        observation, reward, terminated, truncated, info = step
         record = self.record
-        if "failure" in info:
-            record.failure, record.failed_by = info["failure"], "environment"
-            return True
+        if "failure" in step[-1]:
+            return self._fail(step[-1]["failure"])
+        try:
+            observation, reward, terminated, truncated, info = check_step(step)
+        except EnvironmentFailure as failure:
+            return self._fail(str(failure))
         request = self.request
         action = decision.action
         kept = decision.kept if decision.note or decision.extra else {}
@@ -180,6 +185,10 @@ class _Lane:
             return True
         self._ask(observation, info)
         return False
+
+    def _fail(self, failure: str) -> bool:
+        self.record.failure, self.record.failed_by = failure, "environment"
+        return True
 
     def break_off(self, failure: AgentFailure) -> bool:
         """Record that the agent could not decide; the episode is over."""

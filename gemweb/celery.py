@@ -22,6 +22,7 @@ app.conf.update(
     worker_hijack_root_logger=False,
     worker_enable_remote_control=False,
     broker_connection_retry_on_startup=True,
+    broker_transport_options={"socket_timeout": 3.0, "socket_connect_timeout": 3.0},  # a request must not wait for ever
     task_default_queue="evaluate",
     task_routes={
         "evaluate.*": {"queue": "evaluate"},

@@ -109,7 +109,13 @@ VALKEY_URL = env.str("VALKEY_URL", default="redis://127.0.0.1:6379/0")
 BROKER_URL = env.str("BROKER_URL", default=VALKEY_URL)
 CELERY_APP = "gemweb.celery.app"
 
-CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": VALKEY_URL}}
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": VALKEY_URL,
+        "OPTIONS": {"socket_timeout": 2, "socket_connect_timeout": 2},
+    }
+}
 SESSION_ENGINE = "django.contrib.sessions.backends.db"
 
 # ---------------------------------------------------------------- jobs

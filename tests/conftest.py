@@ -1,7 +1,13 @@
-"""Services start here, before Django reads its settings, and only for tests that need them.
+"""How the tests are set up, in the order in which it happens.
 
-Several processes may share the tests (`-n 2`). Each then has services, a site and stacks of its own: the channels of
-one Valkey are common to all of its databases, so what one process published would reach the other's.
+1. `pytest_configure`: this process gets a Postgres and a Valkey of its own before Django reads its settings. Tests of
+   the engine and of the examples know no web and start neither.
+2. `pytest_collection_modifyitems`: a test with a browser is a walk, and walks come last.
+3. The fixtures: the test database, one whole stack as `make up` runs it, and a browser.
+
+With `-n 2` the tests are shared by two processes, pytest-xdist's workers; a third one, its controller, only hands them
+out. Each worker goes through all three steps, because the channels of a Valkey are common to all of its databases: what
+one process published would reach the other's. The controller goes through none.
 """
 
 import os
@@ -18,14 +24,18 @@ from tests.browser import FLAGS, MISSING, find_browser
 os.environ["GEM_DATA_FROM"] = "sample"  # the same problems on every machine, and no network
 
 
+# ------------------------------------------------------------------ 1. services
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Start Postgres and Valkey unless the environment names them or only the engine is tested.
 
-    pytest-django sets Django up after this hook, because the settings module is named here and not in
-    pyproject.toml. The process that only hands tests to others starts and names nothing: they would inherit it, and
-    pytest-django would read their settings before this hook has named services of their own.
+    pytest-django sets Django up after this hook, because the settings module is named here and not in pyproject.toml.
+    What the controller named here its workers would inherit, and they would have no services of their own.
     """
-    if config.option.help or hands_out(config):
+    raised_in_thread = "error::pytest.PytestUnhandledThreadExceptionWarning"
+    config.addinivalue_line("filterwarnings", raised_in_thread)  # it fails the test, instead of being said in passing
+    if config.option.help or is_controller(config):
         return
     if not services.needs_services(config.args, config.invocation_params.dir):
         return
@@ -33,10 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(state.cleanup)
     for name, value in services.session_environment(state.name).items():
         os.environ.setdefault(name, value)
-    worker = os.environ.get("PYTEST_XDIST_WORKER")
-    if worker and "VALKEY_URL" in os.environ:  # one that all share
-        before = 2 * int(worker.removeprefix("gw"))  # the other is for the walks' site
-        os.environ["VALKEY_URL"] = services.valkey_database(os.environ["VALKEY_URL"], before)
+    _take_databases_of_its_own()
     started = services.start_services(os.environ)
     if started is not None:
         config.add_cleanup(started.stop)
@@ -46,16 +53,52 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.PASSWORD_HASHERS = ["tests.hashers.Quick"]
 
 
-def hands_out(config: pytest.Config) -> bool:
-    """Whether this process lets others run the tests."""
+def is_controller(config: pytest.Config) -> bool:
+    """Whether this process hands the tests to others: it was told where to run them (`-n 2` becomes two `tx`)."""
     return bool(config.getoption("tx", None)) and "PYTEST_XDIST_WORKER" not in os.environ
+
+
+def _take_databases_of_its_own() -> None:
+    """Where all workers were given one Valkey: two of its databases for each, one for tests and one for a stack."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker and "VALKEY_URL" in os.environ:
+        taken = 2 * int(worker.removeprefix("gw"))
+        os.environ["VALKEY_URL"] = services.valkey_database(os.environ["VALKEY_URL"], taken)
+
+
+# ------------------------------------------------------------------ 2. order
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Call every test with a browser a walk, and put them last.
+
+    A browser's event loop stays in its thread, where no other one can run then. Processes take whole files in this
+    order, so a file with a browser has no other tests.
+    """
+    for item in items:
+        if has_browser(item):
+            item.add_marker("walk")  # before tests are chosen by their marks
+    yield
+    items.sort(key=has_browser)
+    mixed = {item.path for item in items if has_browser(item)} & {item.path for item in items if not has_browser(item)}
+    if mixed:
+        raise pytest.UsageError(f"Tests with a browser need a file of their own: {', '.join(map(str, sorted(mixed)))}.")
+
+
+def has_browser(item: pytest.Item) -> bool:
+    """Whether this test drives a browser."""
+    return "browser" in getattr(item, "fixturenames", ())
+
+
+# ------------------------------------------------------------------ 3. fixtures
 
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None) -> Iterator[None]:
     """The test database. Tests that commit empty it at their end; what migrations wrote is then written again.
 
-    Several processes cannot leave such tests until the others are done, as one process does.
+    One process has such tests last, where nobody misses that; several take them file by file, between the others.
     """
     from django.apps import apps
     from django.db.models.signals import post_migrate  # noqa: TID251 (how Django says that it has emptied tables)
@@ -88,25 +131,3 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
             pytest.fail(MISSING)
         pytest.skip(MISSING)
     return {**browser_type_launch_args, "executable_path": path, "args": FLAGS}
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
-    """Call every test with a browser a walk, and put them last.
-
-    A browser's event loop stays in its thread, where no other one can run then. Processes take whole files in this
-    order, so a file with a browser has no other tests.
-    """
-    for item in items:
-        if has_browser(item):
-            item.add_marker("walk")  # before tests are chosen by their marks
-    yield
-    items.sort(key=has_browser)
-    mixed = {item.path for item in items if has_browser(item)} & {item.path for item in items if not has_browser(item)}
-    if mixed:
-        raise pytest.UsageError(f"Tests with a browser need a file of their own: {', '.join(map(str, sorted(mixed)))}.")
-
-
-def has_browser(item: pytest.Item) -> bool:
-    """Whether this test drives a browser."""
-    return "browser" in getattr(item, "fixturenames", ())

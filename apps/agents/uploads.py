@@ -71,7 +71,7 @@ def accept(owner: User, name: str, file: IO[bytes] | UploadedFile[bytes], *, sha
             _check_room(owner)
             upload = Upload.objects.create(slug=slug, owner=owner, name=name, shared=shared)
             enqueue(TASK, slug)
-    except BaseException:
+    except BaseException:  # even if this process is told to end: no row names the file
         _sent(slug).unlink(missing_ok=True)
         raise
     return upload
@@ -240,7 +240,7 @@ def reap() -> None:
     Upload.objects.exclude(problem="").filter(created__lt=Now() - timedelta(days=REFUSED_DAYS)).delete()
     named = set(Upload.objects.waiting().values_list("slug", flat=True))
     for left in (*_uploads().glob(".*.new"), *_uploads().glob(".*.sent")):
-        if left.name[1:].removesuffix(".sent") in named or time() - left.stat().st_mtime < DRAFT_SECONDS:
+        if left.name[1:].removesuffix(".sent") in named or _age(left) < DRAFT_SECONDS:
             continue
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
@@ -249,6 +249,14 @@ def reap() -> None:
 
 
 # ------------------------------------------------------------------ the disk
+
+
+def _age(path: Path) -> float:
+    """Seconds since it was written; 0 if it is gone by now, because whoever works on it has finished."""
+    try:
+        return time() - path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def _uploads() -> Path:

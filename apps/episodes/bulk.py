@@ -107,10 +107,13 @@ def _text(value: str) -> str:
 def _json(value: Any) -> str:
     if not value:
         return "[]" if isinstance(value, list | tuple) else "{}"
-    text = _dumps(value)
+    try:
+        text = _dumps(value)
+    except (TypeError, ValueError):  # what JSON does not have
+        text = _dumps(storable_json(value))
     if "\\u" in text:  # not ASCII: maybe what Postgres cannot store
         text = _dumps(storable_json(value))
     return text.replace("\\", "\\\\")
 
 
-_dumps = json.JSONEncoder(separators=(",", ":"), default=str).encode
+_dumps = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode

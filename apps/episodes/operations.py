@@ -10,6 +10,7 @@ import math
 import platform
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,7 @@ from apps.episodes.past import STAYS, restore_at
 from apps.episodes.text import MAX_ACTION_BYTES, shortened, storable, storable_json, what_was_replaced
 from apps.live import publish
 from gem import replay
-from gem.core import Step, check_seed
+from gem.core import Step, check_seed, check_step
 from gem.errors import EnvironmentFailure, InvalidArgument, UnknownEnvironment, VersionChanged
 from gem.seats import rewards, success
 from gem.wrappers.wrapper_factory import wrap
@@ -69,30 +70,30 @@ def begin(
         gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: with a sentence for the user.
     """
     spec = gem.spec(env_id)
-    env = wrap(gem.make(env_id, **(env_kwargs or {})), [dict(wrapper) for wrapper in wrappers or []])
-    if len(seats) != env.seats:
-        raise InvalidArgument(f"{env_id} has {env.seats} seats, and {len(seats)} of them would be taken.")
-    drawn = secrets.randbelow(DRAWN_SEEDS if env.seats == 1 else SECRET_SEEDS)
-    episode = Episode(
-        batch=batch,
-        slot=slot,
-        env_id=spec.id,
-        env_version=spec.version,
-        env_kwargs=dict(env_kwargs or {}),
-        data_hash=env.data_hash,
-        wrappers=[dict(wrapper) for wrapper in wrappers or []],
-        seed=drawn if seed is None else check_seed(seed),
-        seat_count=env.seats,
-        engine_version=gem.__version__,
-        python_version=platform.python_version(),
-        listed=listed,
-    )
-    observation, info = env.reset(seed=episode.seed)
-    episode.acting = env.to_act[0]
-    episode.first_observation = shortened(storable(observation))
-    episode.first_info = storable_json(info)
-    episode.max_turns = env.max_turns
-    episode.state = _cached(env)
+    with closing(wrap(gem.make(env_id, **(env_kwargs or {})), [dict(wrapper) for wrapper in wrappers or []])) as env:
+        if len(seats) != env.seats:
+            raise InvalidArgument(f"{env_id} has {env.seats} seats, and {len(seats)} of them would be taken.")
+        drawn = secrets.randbelow(DRAWN_SEEDS if env.seats == 1 else SECRET_SEEDS)
+        episode = Episode(
+            batch=batch,
+            slot=slot,
+            env_id=spec.id,
+            env_version=spec.version,
+            env_kwargs=dict(env_kwargs or {}),
+            data_hash=env.data_hash,
+            wrappers=[dict(wrapper) for wrapper in wrappers or []],
+            seed=drawn if seed is None else check_seed(seed),
+            seat_count=env.seats,
+            engine_version=gem.__version__,
+            python_version=platform.python_version(),
+            listed=listed,
+        )
+        observation, info = env.reset(seed=episode.seed)
+        episode.acting = env.to_act[0]
+        episode.first_observation = shortened(storable(observation))
+        episode.first_info = storable_json(info)
+        episode.max_turns = env.max_turns
+        episode.state = _cached(env)
     episode.save(force_insert=True)
     Seat.objects.bulk_create(
         Seat(
@@ -100,7 +101,6 @@ def begin(
         )
         for number, who in enumerate(seats)
     )
-    env.close()
     return episode
 
 
@@ -349,15 +349,13 @@ def step(episode: Episode, env: gem.Env, action: str) -> Step:
     Raises:
         EnvironmentFailure: the environment broke.
     """
+    where = f"{episode.env_id} broke at turn {episode.turn_count + 1}"
     try:
-        observation, reward, terminated, truncated, info = env.step(storable(action))
+        return check_step(env.step(storable(action)))
+    except EnvironmentFailure as failure:
+        raise EnvironmentFailure(f"{where}: {failure}") from failure
     except Exception as error:  # an environment may break in any way; the episode says so
-        raise EnvironmentFailure(
-            f"{episode.env_id} broke at turn {episode.turn_count + 1}: {type(error).__name__}: {error}"
-        ) from error
-    if not math.isfinite(reward):
-        raise EnvironmentFailure(f"{episode.env_id} gave {reward} as the reward of turn {episode.turn_count + 1}.")
-    return observation, float(reward), terminated, truncated, info
+        raise EnvironmentFailure(f"{where}: {type(error).__name__}: {error}") from error
 
 
 def _credit(episode: Episode, reward: float, info: Mapping[str, Any], *, over: bool) -> None:

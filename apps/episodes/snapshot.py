@@ -1,12 +1,11 @@
-"""An episode as a page shows it: the picture, the turns and what an agent reads.
+"""An episode as a page shows it now: the picture, the turns and what an agent reads.
 
-A page, the answer to a turn and the live events are drawn from the same snapshot.
+A page, the answer to a turn and the live events are drawn from the same snapshot. A replay is drawn from `moments`.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,23 +17,19 @@ from django.utils import timezone
 from apps.agents.models import Agent
 from apps.episodes.errors import Outdated
 from apps.episodes.models import Episode, PendingTurn, Seat, Turn
-from apps.episodes.past import actions, infos, restore, restore_kept
+from apps.episodes.moments import no_board, record_in_words
+from apps.episodes.past import restore
 from apps.episodes.seen import conceal, open_info, public_viewpoint
 from apps.episodes.text import example_in
-from gem import replay
 from gem.agents import has_expert
-from gem.errors import GemError, UnknownEnvironment
-from gem.seats import SPECTATOR, perceived, rewards
-from gem.views import ChatView, Message, TextView, View, without_acts
-
-logger = logging.getLogger(__name__)
+from gem.errors import UnknownEnvironment
+from gem.seats import SPECTATOR, perceived
+from gem.views import View, without_acts
 
 HISTORY = 60
 """Turns that a live page lists; the replay has all."""
 IDLE_SECONDS = 60
 """Without a turn for so long, a person's episode is waiting for its player and not live."""
-RECITED = 20
-"""Turns that are told where a board cannot be drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +40,7 @@ class Snapshot:
     seats: list[Seat]
     view: View
     turns: list[Turn]
-    """The newest first, at most `HISTORY`; what this viewpoint may not know is not in them."""
+    """The newest first, as many as were asked for; what this viewpoint may not know is not in them."""
     viewpoint: int
     """The seat that sees this, or `gem.seats.SPECTATOR`."""
     sealed: bool
@@ -285,31 +280,8 @@ class Standing:
     """What it has earned; None while that is hidden."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """One turn of a replay: its picture and its record (None for the reset)."""
-
-    number: int
-    view: View
-    turn: Turn | None
-    total: float | None
-    """The reward of the seat that sees this up to here; None for those who watch."""
-    last: int
-    """The last turn of the episode."""
-
-    @property
-    def before(self) -> int:
-        """The turn before, or the first."""
-        return max(0, self.number - 1)
-
-    @property
-    def after(self) -> int:
-        """The next turn, or the last."""
-        return min(self.last, self.number + 1)
-
-
-def snapshot(episode: Episode, viewpoint: int) -> Snapshot:
-    """The episode now, as `viewpoint` may see it: a seat, or `gem.seats.SPECTATOR`."""
+def snapshot(episode: Episode, viewpoint: int, history: int = HISTORY) -> Snapshot:
+    """The episode now, as `viewpoint` may see it: a seat, or `gem.seats.SPECTATOR`; with so many of its last turns."""
     sealed = episode.sealed
     seats = list(episode.seats.select_related("agent", "user").order_by("number"))
     view, to_act = _now(episode, viewpoint)
@@ -319,7 +291,7 @@ def snapshot(episode: Episode, viewpoint: int) -> Snapshot:
         episode=episode,
         seats=seats,
         view=view,
-        turns=[conceal(turn, viewpoint, sealed=sealed) for turn in episode.turns.order_by("-number")[:HISTORY]],
+        turns=[conceal(turn, viewpoint, sealed=sealed) for turn in episode.turns.order_by("-number")[:history]],
         viewpoint=viewpoint,
         sealed=sealed,
         to_act=tuple(number for number in to_act if not seats[number].held),
@@ -327,9 +299,9 @@ def snapshot(episode: Episode, viewpoint: int) -> Snapshot:
     )
 
 
-def public_snapshot(episode: Episode) -> Snapshot:
+def public_snapshot(episode: Episode, history: int = HISTORY) -> Snapshot:
     """The episode now, as those see it who only watch."""
-    return snapshot(episode, public_viewpoint(episode))
+    return snapshot(episode, public_viewpoint(episode), history)
 
 
 def _now(episode: Episode, viewpoint: int) -> tuple[View, tuple[int, ...]]:
@@ -337,65 +309,6 @@ def _now(episode: Episode, viewpoint: int) -> tuple[View, tuple[int, ...]]:
     try:
         env = restore(episode)
     except Outdated as error:
-        told = _record_in_words(episode, episode.turn_count) if episode.slow else None
-        return told or _words(episode, str(error)), () if episode.over else (episode.acting,)
+        told = record_in_words(episode, episode.turn_count) if episode.slow else None
+        return told or no_board(episode, str(error)), () if episode.over else (episode.acting,)
     return env.view(viewpoint), () if episode.over else env.to_act
-
-
-def moments(episode: Episode, first: int, last: int, viewpoint: int) -> list[Moment]:
-    """The turns `first` to `last` (0 is the reset), re-executed from seed and actions, as `viewpoint` may see them."""
-    turns = {turn.number: turn for turn in episode.turns.filter(number__lte=last)}
-    sealed = episode.sealed
-    total = None if viewpoint == SPECTATOR else 0.0
-    found = []
-    long = episode.slow and not episode.on_record
-    views = _kept_views(episode, first, last, viewpoint) if long else _views(episode, last, viewpoint)
-    for number, view in enumerate(views):
-        turn = turns.get(number)
-        if turn and total is not None:
-            total += rewards(turn.reward, turn.info)[viewpoint]
-        if number >= first and view is not None:
-            seen = conceal(turn, viewpoint, sealed=sealed) if turn else None
-            found.append(Moment(number, view, seen, total, episode.turn_count))
-    return found
-
-
-def _kept_views(episode: Episode, first: int, last: int, viewpoint: int) -> Iterator[View | None]:
-    """The same of a slow environment, from the states that its turns kept; None before `first`."""
-    kept = dict(episode.turns.filter(number__range=(first, last)).values_list("number", "state"))
-    yield from [None] * first
-    for number in range(first, last + 1):
-        try:
-            yield restore_kept(episode, number, kept.get(number)).view(viewpoint)
-        except (GemError, Outdated) as error:
-            yield _record_in_words(episode, number) or _words(episode, str(error))
-
-
-def _record_in_words(episode: Episode, number: int) -> ChatView | None:
-    """What was said up to a turn whose state nobody kept, such as those of jobs; None for the reset."""
-    latest = list(episode.turns.filter(number__lte=number).order_by("-number")[:RECITED])[::-1]
-    messages = []
-    for turn in latest:
-        messages += [
-            Message(who=f"Turn {turn.number}", side="own", text=turn.action),
-            Message(who="What came back", side="tool", text=turn.observation),
-        ]
-    return ChatView(kind="chat", name=f"{episode.env_id} in words", messages=messages) if messages else None
-
-
-def _views(episode: Episode, last: int, viewpoint: int) -> Iterator[View]:
-    """The picture after the reset and after each turn up to `last`; words from where it cannot be drawn."""
-    drawn = 0
-    try:
-        identity = replay.Identity(**episode.identity())
-        for frame in replay.frames(identity, actions(episode)[:last], infos(episode), seat=viewpoint):
-            drawn = frame.turn + 1
-            yield frame.view
-    except GemError as error:
-        logger.warning("Episode %s cannot be drawn from turn %s on: %s", episode.id, drawn, error)
-        for _ in range(drawn, last + 1):
-            yield _words(episode, str(error))
-
-
-def _words(episode: Episode, reason: str) -> TextView:
-    return TextView(kind="text", name=f"{episode.env_id} in words", text=f"The board cannot be drawn. {reason}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -24,14 +25,14 @@ def storable(text: str) -> str:
 
 
 def storable_json(value: Any) -> Any:
-    """`value` with every text in it made `storable`."""
-    if isinstance(value, str):
-        return storable(value)
+    """`value` with every text in it made `storable`, and as its text what JSON does not have: NaN, a set, an array."""
+    if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
+        return value
     if isinstance(value, dict):
         return {storable(str(key)): storable_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [storable_json(item) for item in value]
-    return value
+    return storable(str(value))
 
 
 def shortened(text: str, limit: int = MAX_OBSERVATION_CHARS) -> str:

@@ -16,8 +16,9 @@ from apps.episodes import operations
 from apps.episodes.errors import Sealed
 from apps.episodes.forms import FilterForm
 from apps.episodes.models import Episode, Turn
+from apps.episodes.moments import moments
 from apps.episodes.seen import conceal, open_info, own_seat, viewpoint, viewpoints
-from apps.episodes.snapshot import Snapshot, moments, public_snapshot, snapshot
+from apps.episodes.snapshot import Snapshot, public_snapshot, snapshot
 from apps.htmx import wants_part
 from gem.errors import GemError
 from gem.seats import rewards

@@ -37,6 +37,9 @@ from gem.specs import EvaluationSpec, Part
 
 logger = logging.getLogger(__name__)
 
+REASON_CHARS = 2000
+"""As much is kept of why a shard failed: what an environment or an agent raises may be of any length."""
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -292,7 +295,7 @@ def fail_job(claim: Claim, reason: str) -> None:
     shard = owned(claim).first()
     if shard is None:
         return
-    reason = storable(shortened(reason, 2000))
+    reason = storable(shortened(reason, REASON_CHARS))
     Shard.objects.filter(pk=shard.pk).update(
         state=Shard.State.FAILED, lease_token=None, lease_until=None, reason=reason
     )
@@ -323,6 +326,7 @@ def _tokens(job_id: str) -> int:
 
 def _fail_attempt(shard: Shard, reason: str) -> None:
     """What happens to a shard (locked, with all of its job) whose attempt failed."""
+    reason = storable(shortened(reason, REASON_CHARS))
     if shard.attempt < settings.MAX_ATTEMPTS:
         Shard.objects.filter(pk=shard.pk).update(
             state=Shard.State.QUEUED, lease_token=None, lease_until=None, reason=reason, sent=Now()

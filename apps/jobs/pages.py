@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+import redis
 from django.core.cache import cache
 from django.utils import timezone
 
@@ -16,6 +18,8 @@ from apps.jobs import estimates, results
 from apps.jobs.models import Job
 from apps.jobs.results import Tally
 from gem.specs import EvaluationSpec
+
+logger = logging.getLogger(__name__)
 
 LAST_FINISHED = 8
 LOG_LINES = 200
@@ -194,7 +198,11 @@ def items(jobs: Iterable[Job]) -> list[Item]:
 def _histogram(job: Job) -> results.Histogram | None:
     if job.over:
         return results.histogram(job)
-    found: results.Histogram | None = cache.get_or_set(
-        f"job-histogram:{job.pk}", lambda: results.histogram(job), HISTOGRAM_SECONDS
-    )
+    try:
+        found: results.Histogram | None = cache.get_or_set(
+            f"job-histogram:{job.pk}", lambda: results.histogram(job), HISTOGRAM_SECONDS
+        )
+    except redis.RedisError as error:
+        logger.warning("The histogram of %s is not shared with other requests: %s", job, error)
+        return results.histogram(job)
     return found

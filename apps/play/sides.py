@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 from apps.agents.models import Agent
 from apps.episodes.models import Batch, Episode, Turn
-from apps.episodes.snapshot import Moment, Snapshot, moments, public_snapshot
+from apps.episodes.moments import Moment, moments
+from apps.episodes.snapshot import Snapshot, public_snapshot
 from apps.episodes.templatetags.episodes import bare
 from apps.play import hosting
 

@@ -8,6 +8,7 @@ hangs costs one request a moment and not every one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 from django.conf import settings
@@ -28,15 +29,13 @@ def ask_tools(env_id: str, wrappers: Sequence[Mapping[str, Any]] = ()) -> None:
     """
     if not wrappers and not gem.spec(env_id).tools:
         return
-    env = wrap(gem.make(env_id), [dict(wrapper) for wrapper in wrappers])
-    prepare = getattr(env, "prepare_tools", None)
-    if prepare is None:
-        return
-    if not connection.in_atomic_block:
-        connection.close()  # a slow server must not keep a connection of the pool
-    try:
-        prepare(settings.TOOL_SECONDS)
-    except EnvironmentFailure as failure:
-        raise Refusal(str(failure)) from failure
-    finally:
-        env.close()
+    with closing(wrap(gem.make(env_id), [dict(wrapper) for wrapper in wrappers])) as env:
+        prepare = getattr(env, "prepare_tools", None)
+        if prepare is None:
+            return
+        if not connection.in_atomic_block:
+            connection.close()  # a slow server must not keep a connection of the pool
+        try:
+            prepare(settings.TOOL_SECONDS)
+        except EnvironmentFailure as failure:
+            raise Refusal(str(failure)) from failure

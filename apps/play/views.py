@@ -143,7 +143,7 @@ def lobby(request: HttpRequest) -> HttpResponse:
     recent = listed.running().filter(batch=None, created__gt=timezone.now() - LOBBY_AGE)
     running = list(recent.select_related("show").by_last_turn()[:LOBBY_RUNNING])
     spectators = presence.counts(f"episode:{episode.id}" for episode in running)
-    shown = [(public_snapshot(episode), spectators[f"episode:{episode.id}"]) for episode in running]
+    shown = [(public_snapshot(episode, 1), spectators[f"episode:{episode.id}"]) for episode in running]
     live = [(shot, watching) for shot, watching in shown if not shot.idle]
     of_people_or_shown = Q(batch=None) | Q(batch__kind=Batch.Kind.SHOWCASE)
     context = {

@@ -37,6 +37,16 @@ class Job:
     """Called with the standard output so far whenever there is more; True stops the job."""
 
 
+def is_readable(fd: int, seconds: float) -> bool:
+    """Whether there is something to read, or its end, within so many seconds.
+
+    `select.select` could not tell in a process that has more than 1,024 files and sockets open.
+    """
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(max(0.0, seconds) * 1000))
+
+
 class Collector:
     """Reads both streams of a job and the zygote's report; stops a job that writes too much, or nothing for too long.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import select
 import shutil
 import subprocess
 import tarfile
@@ -20,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gem.errors import EnvironmentFailure
+from gem.sandbox.collect import is_readable
 from gem.sandbox.inside import tree as trees
 from gem.sandbox.inside.settings import HOME
 from gem.sandbox.inside.shell import FLOOD, KEPT_OF_SHELL, OPEN_FILES, SCRIPT, STATE
@@ -249,7 +249,7 @@ def _watched(command: Sequence[str], limits: ShellLimits) -> tuple[Any, int | No
                 status = "timeout" if left <= 0 else "output"
                 process.kill()
                 break
-            if not select.select([stream], [], [], left)[0]:
+            if not is_readable(stream.fileno(), left):
                 continue
             data = os.read(stream.fileno(), 1 << 16)
             if not data:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import socket
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from io import FileIO
 from typing import Any
 
 from gem.errors import SandboxUnavailable
-from gem.sandbox.collect import CHUNK, Collector, Job, SlotDied
+from gem.sandbox.collect import CHUNK, Collector, Job, SlotDied, is_readable
 from gem.sandbox.inside.alone import BEGINS, READY
 from gem.sandbox.inside.keeper import remove
 from gem.sandbox.inside.settings import MAX_MESSAGE
@@ -111,8 +110,7 @@ class Kept:
 
     def _expect(self, mark: bytes) -> None:
         """Wait for a mark of the process on its standard output; the code has not begun before the second."""
-        ready, _, _ = select.select([self._out], [], [], START_SECONDS)
-        if not ready or self._out.read(1) != mark:
+        if not is_readable(self._out.fileno(), START_SECONDS) or self._out.read(1) != mark:
             complaint = self._complaint()
             raise SandboxUnavailable(complaint) if complaint else SlotDied
 

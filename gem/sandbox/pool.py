@@ -85,7 +85,7 @@ class Pool:
         """Run a job in a sandbox that was taken for it, and give that back; a second try is not possible."""
         try:
             result = slot.execute(job)
-        except BaseException:
+        except BaseException:  # even if this is interrupted: its place would be taken for ever
             self.give_back(slot, broken=True)
             raise
         self.give_back(slot)
@@ -102,8 +102,7 @@ class Pool:
                 self._changed.wait()
             if self._closed:
                 raise SandboxUnavailable("The pool of sandboxes has been closed.")
-            found = [slot for slot in (self._choose(libraries) for _ in range(count)) if slot is not None]
-            self._busy += count - len(found)
+            found = [slot for slot in [self._choose(libraries) for _ in range(count)] if slot is not None]
         try:
             for slot in found:
                 if not slot.has(libraries):
@@ -111,7 +110,7 @@ class Pool:
             while len(found) < count:
                 found.append(open_sandbox(self.level, (*STANDARD, *sorted(libraries))))
                 self._slots.add(found[-1])
-        except BaseException as error:
+        except BaseException as error:  # as above
             self._lose(found, count)
             if isinstance(error, SlotDied):
                 raise SandboxUnavailable("A sandbox ended while it imported a package.") from error
@@ -119,38 +118,40 @@ class Pool:
         return found
 
     def _choose(self, libraries: frozenset[str]) -> Sandbox | None:
-        """An idle sandbox, counted as busy from now on; None if a new one is better. The lock is held.
+        """An idle sandbox, or None if a new one is better; either is counted as busy from now on. The lock is held.
 
         Small ones fork faster, so the smallest that has everything is taken. If none has, there is a new one as
         long as there may be one, and otherwise the largest learns more: so a mixture of programs settles.
         """
         fitting = [slot for slot in self._idle if slot.has(libraries)]
         room = len(self._idle) + self._busy < self.size
+        self._busy += 1
         if (not fitting and room) or not self._idle:
             return None
         chosen = min(fitting, key=_size) if fitting else max(self._idle, key=_size)
         self._idle.remove(chosen)
-        self._busy += 1
         return chosen
 
     def _lose(self, slots: list[Sandbox], count: int) -> None:
-        """End sandboxes that were to be used, `count` with those that did not even start."""
-        for slot in slots:
-            self._end(slot)
-        with self._changed:
-            self._busy -= count
-            self._changed.notify_all()
+        """End sandboxes that nobody will use again; `count` places are free then, with those that did not start."""
+        try:
+            for slot in slots:
+                self._end(slot)
+        finally:
+            with self._changed:
+                self._busy -= count
+                self._changed.notify_all()
 
     def give_back(self, slot: Sandbox, *, broken: bool = False) -> None:
         """Let others use a sandbox; a broken or old one is ended, and its place is free for a new one."""
-        spent = broken or self._closed or slot.jobs >= JOBS_PER_SLOT
-        if spent:
-            self._end(slot)
-        with self._changed:
-            self._busy -= 1
+        with self._changed:  # or `close` could come in between and miss it
+            spent = broken or self._closed or slot.jobs >= JOBS_PER_SLOT
             if not spent:
                 self._idle.append(slot)
-            self._changed.notify_all()
+                self._busy -= 1
+                self._changed.notify_all()
+        if spent:
+            self._lose([slot], 1)
 
     def close(self) -> None:
         """End all sandboxes; those at work end with their job."""

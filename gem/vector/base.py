@@ -52,7 +52,7 @@ class AutoresetMode(enum.Enum):
 
     SAME_STEP = "SameStep"
     """Reset it in the same step: the observation is the new episode's, `final_observation` and `final_info` in the
-    info are the ended one's."""
+    info are the ended one's. If it breaks in that reset, the next step ignores the action for it and tries again."""
     NEXT_STEP = "NextStep"
     """Return the last observation; the next step ignores the action for it and resets it, with reward 0."""
     DISABLED = "Disabled"
@@ -147,6 +147,7 @@ class VectorEnv(ABC):
         """As `step`, without blocking the event loop.
 
         A turn that has begun is taken: where this is cancelled, it waits for the turn to end and gives up its result.
+        Cancelled once more it does not wait either, and until that end no other step begins.
 
         Raises:
             UsageError: if another `step_async` is under way.
@@ -155,12 +156,15 @@ class VectorEnv(ABC):
             raise UsageError("A step of this vector is under way; await it before the next one.")
         self._under_way = True
         taking = asyncio.ensure_future(asyncio.to_thread(self.step, actions))
+        taking.add_done_callback(self._taken)
         try:
             return await asyncio.shield(taking)
         finally:
             if not taking.done():
                 await asyncio.wait([taking])
-            self._under_way = False
+
+    def _taken(self, _: object) -> None:
+        self._under_way = False
 
     def __enter__(self) -> Self:
         return self

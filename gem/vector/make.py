@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -15,6 +16,8 @@ from gem.errors import InvalidArgument
 from gem.vector.base import AutoresetMode, VectorEnv
 from gem.vector.shards import ShardVectorEnv, can_fork
 from gem.vector.sync import SyncVectorEnv, ThreadVectorEnv
+
+logger = logging.getLogger(__name__)
 
 Backend = Literal["sync", "threads", "processes"]
 
@@ -67,10 +70,15 @@ def make_vec(
 def _make_one(spec: registry.EnvSpec, arguments: Mapping[str, Any], wrappers: Sequence[Callable[[Env], Env]]) -> Env:
     registry.ENV_REGISTRY.setdefault(spec.id, spec)  # what a script registered, another process does not know
     env = registry.make(spec.id, **arguments)
-    for wrapper in wrappers:
-        env = wrapper(env)
-        if not isinstance(env, Env):
-            raise InvalidArgument(f"A wrapper gave a {type(env).__name__}, which is no gem.Env.")
+    try:
+        for wrapper in wrappers:
+            wrapped = wrapper(env)
+            if not isinstance(wrapped, Env):
+                raise InvalidArgument(f"A wrapper gave a {type(wrapped).__name__}, which is no gem.Env.")
+            env = wrapped
+    except BaseException:  # even if this is interrupted: nobody else knows of it
+        env.close()
+        raise
     return env
 
 
@@ -84,10 +92,19 @@ def _vector_class(
         backend = "threads"
     elif async_mode and len(env_ids) >= MANY and (os.cpu_count() or 1) > 1 and can_fork():
         different = dict(zip(env_ids, env_fns, strict=True))
-        backend = "processes" if _turn_seconds(list(different.values())[:TRIED]) >= WORTH_SENDING else "sync"
+        backend = "processes" if _are_worth_sending(list(different.values())[:TRIED]) else "sync"
     if backend not in BACKENDS:
         raise InvalidArgument(f"async_mode is True, False or one of {', '.join(BACKENDS)}, not {async_mode!r}.")
     return BACKENDS[backend]
+
+
+def _are_worth_sending(env_fns: Sequence[Callable[[], Env]]) -> bool:
+    """Whether turns of these environments take longer than their messages; not if they cannot be tried."""
+    try:
+        return _turn_seconds(env_fns) >= WORTH_SENDING
+    except Exception:  # one has no random actions, or is broken: the vector reports that in its slot, or raises it
+        logger.debug("How long a turn takes cannot be found out", exc_info=True)
+        return False
 
 
 def _turn_seconds(env_fns: Sequence[Callable[[], Env]]) -> float:

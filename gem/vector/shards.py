@@ -48,7 +48,7 @@ class _Shard:
     journal: list[Message] = field(default_factory=list)
     """What it was told since it had these states."""
     asked: Message | None = None
-    """The message that it has not answered yet."""
+    """The message that is not done with: an answer may be on its way."""
     process: BaseProcess | None = None
     pipe: Connection | None = None
 
@@ -94,13 +94,13 @@ class _Shard:
 
     def ask(self, message: Message) -> None:
         """Send a message; `receive` gives the answer."""
-        if self.pipe is None:  # it was stopped in the middle of something
-            self.launch()
-            self.begin()
         if message[0] != "get_states":
             self.journal.append(message)
         self.asked = message
-        self._post(message)
+        if self.pipe is None:  # it was stopped in the middle of something
+            self._start_again()
+        else:
+            self._post(message)
 
     def receive(self) -> Any:
         """The answer to what was asked, from another process if this one has died.
@@ -109,18 +109,19 @@ class _Shard:
             UsageError: what the environments raised.
             EnvironmentFailure: if the process dies on this message again and again.
         """
-        for _ in range(RESTARTS):
+        for others_left in reversed(range(RESTARTS)):
             try:
                 answer = self._read()
             except (EOFError, OSError):
-                logger.warning("The process of slots %s died; starting another one", self.slots)
-                self._start_again()
+                logger.warning("The process of slots %s died; %d more may try", self.slots, others_left)
+                if others_left:
+                    self._start_again()
                 continue
             except GemError:
                 self.asked = None
                 raise
-            self.asked = None
             self._shorten()
+            self.asked = None
             return answer
         self.journal = [message for message in self.journal if message is not self.asked]
         self.stop()

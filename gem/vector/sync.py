@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Generic, TypeVar
 
 from gem.core import Env, Info, State, Step, reading_state
@@ -26,9 +26,15 @@ class SyncVectorEnv(VectorEnv):
     ) -> None:
         self.env_fns = list(env_fns)
         self.autoreset_mode = self._mode(autoreset_mode)
-        self._envs: list[Env | None] = [env_fn() for env_fn in self.env_fns]
+        self._envs: list[Env | None] = [None] * len(self.env_fns)
         self._ended = [False] * len(self.env_fns)
         self._closed = False
+        try:
+            for i in range(len(self.env_fns)):
+                self.env(i)
+        except BaseException:  # even if this is interrupted: nobody else knows of those that were made
+            self._close_all()
+            raise
 
     @property
     def num_envs(self) -> int:
@@ -99,27 +105,25 @@ class SyncVectorEnv(VectorEnv):
     def close(self) -> None:
         """As `VectorEnv.close`."""
         self._closed = True
-        for i in range(self.num_envs):
-            self._close_one(i)
+        self._close_all()
 
     def _check_open(self) -> None:
         if self._closed:
             raise UsageError(CLOSED)
 
     def _step_one(self, i: int, action: str) -> Step:
-        if self._ended[i] and self.autoreset_mode is AutoresetMode.NEXT_STEP:
+        if self._ended[i] and self.autoreset_mode is not AutoresetMode.DISABLED:
             observation, info = self.reset_one(i)
             return observation, 0.0, False, self._ended[i], info
         env = self._envs[i]
         if env is None:
             raise EpisodeOver(f"The environment in slot {i} has no episode; reset it first.")
         try:
-            step = env.step(action)
+            observation, reward, terminated, truncated, info = step = env.step(action)
         except UsageError:
             raise
         except Exception as error:  # noqa: BLE001 (whatever one environment raises, the others go on)
-            step = "", 0.0, False, True, self._fail(i, error)
-        observation, reward, terminated, truncated, info = step
+            observation, reward, terminated, truncated, info = step = "", 0.0, False, True, self._fail(i, error)
         if not (terminated or truncated):
             return step
         self._ended[i] = True
@@ -134,6 +138,10 @@ class SyncVectorEnv(VectorEnv):
         self._close_one(i)
         self._ended[i] = True
         return {"failure": f"{type(error).__name__}: {error}"}
+
+    def _close_all(self) -> None:
+        for i in range(self.num_envs):
+            self._close_one(i)
 
     def _close_one(self, i: int) -> None:
         env, self._envs[i] = self._envs[i], None
@@ -201,9 +209,14 @@ class _AtOnce(Generic[T]):
             UsageError: the first slot's, once all slots are done.
         """
         self._call()
-        for helper in self.called:  # helpers that run may call more, which the loop comes to
-            if self.todo or not helper.cancel():  # one that comes to nothing need not come
-                helper.result()
+        try:
+            for helper in self.called:  # helpers that run may call more, which the loop comes to
+                if self.todo or not helper.cancel():  # one that comes to nothing need not come
+                    helper.result()
+        except BaseException:  # Ctrl-C: what is begun must end before anybody steps the same environments
+            self.todo.clear()
+            wait(helper for helper in self.called if not helper.cancel())
+            raise
         if self.misuses:
             raise self.misuses[min(self.misuses)]
         return self.done

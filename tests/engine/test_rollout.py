@@ -84,6 +84,38 @@ def test_an_environment_that_raises_gives_a_failure_and_the_rest_go_on(fragile: 
             assert record.turn_count == 3 or record.success
 
 
+class Numberless(GuessTheNumber):
+    """Answers its second turn with what `answer` is."""
+
+    answer: Any = None
+
+    def step(self, action: str) -> Any:
+        step = super().step(action)
+        return step if self.turn < 2 else self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (("", None, False, False, {}), "The reward is no finite number: None."),
+        (("", float("nan"), False, False, {}), "The reward is no finite number: nan."),
+        ((None, 0.0, False, False, {}), "The observation is no text: None."),
+        (("", 0.0, False, {}), "ValueError: not enough values to unpack"),
+        (None, "TypeError: cannot unpack"),
+    ],
+)
+def test_a_turn_that_cannot_be_written_down_is_a_failure(answer: Any, said: str, monkeypatch: Any) -> None:
+    monkeypatch.setattr(Numberless, "answer", answer)
+    gem.register("test:Numberless-v0", Numberless, min_number=1, max_number=1000)
+    try:
+        [record, other] = rollout(RANDOM, [Slot(0, "test:Numberless-v0", 1), Slot(1, HARD, 1)], num_envs=2)
+    finally:
+        del ENV_REGISTRY["test:Numberless-v0"]
+    record, other = sorted((record, other), key=lambda one: one.index)
+    assert (record.turn_count, record.failed_by, record.failure.startswith(said)) == (1, "environment", True)
+    assert not other.failure
+
+
 def test_misuse_is_raised() -> None:
     with pytest.raises(UnknownEnvironment, match="Did you mean game:GuessTheNumber-v0-hard"):
         list(rollout(RANDOM, [Slot(0, "game:GuessTheNumber-v0-herd", 0)]))

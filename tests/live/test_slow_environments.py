@@ -10,7 +10,7 @@ import pytest
 from apps.agents.models import Agent
 from apps.episodes import past
 from apps.episodes.models import Episode, PendingTurn
-from apps.episodes.snapshot import moments
+from apps.episodes.moments import moments
 from apps.play import shows
 from gemweb.local.process import Running
 from tests.apps.play.people import BOX, Person, notice

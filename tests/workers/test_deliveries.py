@@ -1,5 +1,8 @@
 """The broker may deliver twice, late or not at all: Postgres decides."""
 
+import socket
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -7,11 +10,13 @@ import redis
 from django.conf import settings
 from django.db import connection
 
+from apps.accounts.models import User
 from apps.jobs.models import Job
 from apps.queue import enqueue
 from gemweb.celery import app
+from tests.services import ROOT
 from tests.workers.environments import SLOW
-from tests.workers.processes import wait_until, worker
+from tests.workers.processes import environment, wait_until, worker
 from tests.workers.records import Submit, assert_exactly_once, fresh, play_out
 from workers import evaluate
 
@@ -83,3 +88,28 @@ def test_a_job_is_queued_even_if_nobody_is_there(submit: Submit) -> None:
     job = submit(SLOW, 10)
     assert fresh(job).state == Job.State.QUEUED
     assert job.shards.get().sent is not None
+
+
+SENDS = """
+import django
+django.setup()
+from apps.queue import enqueue
+enqueue("evaluate.shards", "1")
+print("went on")
+"""
+
+
+def test_a_broker_that_hangs_does_not_hold_up_who_sends(owner: User) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as hung:
+        address = f"redis://127.0.0.1:{hung.getsockname()[1]}/0"
+        said = subprocess.run(
+            [sys.executable, "-c", SENDS],
+            env=environment(BROKER_URL=address),
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert "The broker did not take evaluate.shards" in said.stdout + said.stderr
+    assert said.stdout.endswith("went on\n")

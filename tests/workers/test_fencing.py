@@ -127,6 +127,17 @@ def test_every_episode_once_whatever_happens(submit: Submit, steps: list[tuple[A
         assert job.shards.filter(state=Shard.State.FAILED, attempt=3).exists()
 
 
+def test_whatever_broke_a_shard_is_written_down(submit: Submit) -> None:
+    job = submit(FAST, 30)
+    for _ in range(3):
+        claim = leases.claim()
+        assert claim is not None
+        leases.fail_shard(claim, f"ValueError: a\0b \ud800 {'long' * 10_000}")
+    assert fresh(job).state == Job.State.FAILED
+    assert "ValueError: a␀b \ufffd long" in fresh(job).reason
+    assert len(fresh(job).reason) < 2 * leases.REASON_CHARS
+
+
 def split(job: Job, parts: int) -> None:
     """Give the only shard's slots to several, so that workers have something to share."""
     whole = job.shards.get()

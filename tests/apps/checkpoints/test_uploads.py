@@ -257,6 +257,16 @@ def test_the_reaper_wakes_a_worker_and_sweeps(
     assert not Upload.objects.exists()
 
 
+def test_the_reaper_passes_over_what_a_worker_has_removed_meanwhile(ada: User, tmp_path: Path) -> None:
+    folder = tmp_path / "uploads"
+    folder.mkdir()
+    (folder / ".gone.new").symlink_to(folder / "nothing")  # listed, and not there
+    (folder / ".old.new").mkdir()
+    os.utime(folder / ".old.new", (time.time() - 7200,) * 2)
+    uploads.reap()
+    assert [path.name for path in folder.iterdir()] == [".gone.new"]
+
+
 def test_it_is_private_until_it_is_shared(client: Client, ada: User) -> None:
     agent = uploaded(ada, "mine", archive())
     eve = User.objects.create_user("eve")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
-from threading import Thread
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -27,12 +27,8 @@ def rotate(*arguments: str) -> str:
 
 
 def test_the_file_is_made_once_and_is_its_owner_s_alone(settings: Settings) -> None:
-    made: list[str] = []
-    threads = [Thread(target=lambda: made.append(seal.seal(SecretStr("k")))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as threads:
+        made = list(threads.map(seal.seal, [SecretStr("k")] * 8))
     assert {seal.unseal(one).get_secret_value() for one in made} == {"k"}  # type: ignore[union-attr]
     assert stat.S_IMODE(settings.ENDPOINT_KEYS_FILE.stat().st_mode) == 0o600
     assert len(settings.ENDPOINT_KEYS_FILE.read_text().split()) == 1

@@ -67,6 +67,28 @@ def test_what_cannot_begin_says_why_and_leaves_nothing() -> None:
     assert not Episode.objects.exists()
 
 
+def test_an_environment_that_cannot_begin_is_closed() -> None:
+    closed = []
+
+    class Empty(gem.Env):
+        def _start(self) -> Any:
+            raise OSError("no room")
+
+        def step(self, action: str) -> Any:
+            return "", 0.0, False, False, {}
+
+        def close(self) -> None:
+            closed.append(self)
+
+    gem.register("test:Empty-v0", Empty)
+    try:
+        with pytest.raises(OSError, match="no room"):
+            begin("test:Empty-v0")
+    finally:
+        del registry.ENV_REGISTRY["test:Empty-v0"]
+    assert len(closed) == 1
+
+
 def test_a_turn_moves_everything_forward_by_one() -> None:
     episode = begin()
     (turn,) = play(episode, "\\boxed{25}", extra_info={"note": "the middle"})
@@ -133,6 +155,21 @@ def test_what_cannot_be_stored_is_shown_and_told() -> None:
     assert operations.verify(episode) is None
 
 
+def test_what_json_does_not_have_is_kept_as_its_text() -> None:
+    episode = begin()
+
+    class Measured(gem.EnvWrapper):
+        def step(self, action: str) -> Any:
+            *step, info = super().step(action)
+            return *step, {**info, "loss": float("nan"), "seen": {3}}
+
+    with transaction.atomic():
+        locked = operations.lock(episode.id)
+        turn = operations.record_turn(locked, Measured(past.restore(locked)), "\\boxed{1}")
+    turn.refresh_from_db()
+    assert (turn.info["loss"], turn.info["seen"]) == ("nan", "{3}")
+
+
 def test_an_environment_that_breaks_writes_nothing_and_can_then_fail() -> None:
     episode = begin()
 
@@ -144,7 +181,15 @@ def test_an_environment_that_breaks_writes_nothing_and_can_then_fail() -> None:
         def step(self, action: str) -> Any:
             return "", float("nan"), False, False, {}
 
-    for wrapper, said in ((Broken, "ZeroDivisionError: by chance"), (Endless, "gave nan as the reward")):
+    class Mute(gem.EnvWrapper):
+        def step(self, action: str) -> Any:
+            return None, None, False, False, {}
+
+    for wrapper, said in (
+        (Broken, "broke at turn 1: ZeroDivisionError: by chance"),
+        (Endless, "broke at turn 1: The reward is no finite number: nan"),
+        (Mute, "broke at turn 1: The observation is no text: None"),
+    ):
         with pytest.raises(EnvironmentFailure, match=said), transaction.atomic():
             locked = operations.lock(episode.id)
             operations.record_turn(locked, wrapper(past.restore(locked)), "\\boxed{1}")

@@ -1,11 +1,14 @@
 """Episodes written with COPY are the same rows that the ORM reads, and replay exactly."""
 
+import math
+
 import pytest
 from django.utils import timezone
 
 from apps.agents.models import Agent
 from apps.episodes.bulk import copy_episodes, make_ids
 from apps.episodes.models import Batch, Episode
+from apps.episodes.text import storable_json
 from gem.agents import has_expert, make_agent
 from gem.replay import EpisodeRecord, Identity, TurnRecord, verify
 from gem.rollout import Slot, rollout
@@ -60,6 +63,17 @@ def test_any_text_can_be_written(agent: Agent) -> None:
     assert (episode.seed, episode.success) == (2**53, False)
     broken = batch.episodes.get(slot=1)
     assert (broken.status, broken.success, broken.failure) == (Episode.Status.FAILED, None, shown)
+
+
+def test_what_json_does_not_have_is_written_as_its_text(agent: Agent) -> None:
+    info = {"loss": math.nan, "best": [math.inf], "seen": {3}, (1, 2): "a pair", "half": 0.5}
+    turn = TurnRecord("a", "b", 0.0, info)
+    record = EpisodeRecord(0, Identity(EASY, 1, 3), "", {}, [turn], terminated=True, success=False)
+    batch = Batch.objects.create(kind=Batch.Kind.JOB)
+    copy_episodes(batch.pk, agent.pk, [record], timezone.now())
+    written = batch.episodes.get().turns.get().info
+    assert written == {"loss": "nan", "best": ["inf"], "seen": "{3}", "(1, 2)": "a pair", "half": 0.5}
+    assert written == storable_json(info)
 
 
 def test_ids_are_many_and_different() -> None:

@@ -52,6 +52,16 @@ def test_a_form_sent_twice_is_one_job(as_ada: Client) -> None:
     assert Job.objects.count() == 1
 
 
+def test_a_running_job_is_shown_while_valkey_is_away(as_ada: Client, ada: User, settings: Settings) -> None:
+    job = submit(ada)
+    claim = leases.claim()
+    assert claim is not None
+    leases.record_episodes(claim, list(rollout(make_agent("random"), claim.slots()[:5])))
+    nowhere = {"LOCATION": "redis://127.0.0.1:9/0"}
+    settings.CACHES = {"default": {**settings.CACHES["default"], **nowhere}}
+    assert "5 of 20" in as_ada.get(job.get_absolute_url()).content.decode()
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [

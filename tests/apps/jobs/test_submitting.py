@@ -1,7 +1,8 @@
 """Submitting: caps, agents, keys, shards; and who may change a job."""
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from threading import Thread
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -50,16 +51,18 @@ def test_the_same_key_is_the_same_job_and_another_owner_has_their_own(ada: User)
 
 @pytest.mark.django_db(transaction=True)
 def test_the_same_key_twice_at_once_is_one_job(ada: User) -> None:
-    def send() -> None:
-        operations.submit(ada, request(), idempotency_key="k")
-        connection.close()
+    together = Barrier(4)
 
-    threads = [Thread(target=send) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert Job.objects.count() == 1
+    def send(_: int) -> Job:
+        together.wait()
+        try:
+            return operations.submit(ada, request(), idempotency_key="k")
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        sent = list(threads.map(send, range(4)))
+    assert sent == [Job.objects.get()] * 4
 
 
 def test_it_refuses_more_waiting_jobs_than_one_person_may_have(ada: User, settings: Settings) -> None:

@@ -2,8 +2,10 @@
 
 import json
 import os
+import resource
 import signal
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -13,8 +15,12 @@ from gem.errors import SandboxUnavailable
 from gem.grading.code import grade_code
 from gem.grading.code_tests import CheckTests, InputTest
 from gem.sandbox import Limits, gvisor
+from gem.sandbox.inside.alone import READY
+from gem.sandbox.kept import Kept
 from gem.sandbox.pool import Pool
 from tests.engine.sandbox.conftest import tried
+
+FILES = 2048
 
 
 @pytest.fixture
@@ -51,6 +57,30 @@ def test_without_runsc_the_level_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("GEM_RUNSC", "gem-no-such-program")
     with pytest.raises(SandboxUnavailable, match="runsc is not installed"):
         gvisor.GvisorSlot()
+
+
+@pytest.fixture
+def thousands_of_files() -> Iterator[None]:
+    """As many as a busy server has open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < FILES:
+        pytest.skip(f"a process may have {hard} files here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, FILES), hard))
+    with open(os.devnull) as nothing:
+        held = [os.dup(nothing.fileno()) for _ in range(1100)]
+        yield
+        for fd in held:
+            os.close(fd)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_it_is_waited_for_however_many_files_are_open(tmp_path: Path, thousands_of_files: None) -> None:
+    kept = Kept(["/bin/sh", "-c", "printf r; sleep 60"], "runsc", str(tmp_path / "scratch"))
+    try:
+        kept._expect(READY)
+        assert kept._out.fileno() > 1024
+    finally:
+        kept.end()
 
 
 def test_a_killed_container_is_replaced_and_nothing_is_left_at_the_end(containers: Pool) -> None:

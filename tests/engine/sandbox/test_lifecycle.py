@@ -119,6 +119,33 @@ def test_threads_share_the_sandboxes(fresh: Pool) -> None:
     fresh.close()
 
 
+def test_two_at_once_are_no_more_than_there_may_be(level: Level) -> None:
+    two = Pool(level, 2)
+    assert two.run("print(1)").ok
+    for slot in two.take_many(2, frozenset({"sympy"})):
+        assert slot.has(frozenset({"sympy"}))
+        two.give_back(slot)
+    assert len(two._slots) == 2
+    two.close()
+
+
+def test_one_that_is_given_back_while_the_pool_is_closed_is_ended(fresh: Pool) -> None:
+    slot = fresh.take()
+    family = [psutil.Process(slot.pid), *below(slot.pid)]
+    closing = threading.Thread(target=fresh.close)
+
+    def close_meanwhile(_: object) -> int:
+        if closing.ident is None:
+            closing.start()
+            closing.join(timeout=0.5)  # it ends here, unless it has to wait until the sandbox is given back
+        return 0
+
+    slot.__class__ = type("Watched", (type(slot),), {"jobs": property(close_meanwhile)})
+    fresh.give_back(slot)
+    closing.join()
+    assert until(lambda: not any(process.is_running() for process in family))
+
+
 def test_a_sandbox_outlives_the_thread_that_started_it(fresh: Pool) -> None:
     with ThreadPoolExecutor(1) as thread:
         thread.submit(fresh.run, "print(1)").result()

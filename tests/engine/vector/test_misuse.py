@@ -6,47 +6,31 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import gem
-from gem.core import Step
 from gem.envs.games.guess_the_number import GuessTheNumber
 from gem.errors import EnvironmentFailure, InvalidArgument, UnknownEnvironment, UsageError
 from gem.vector import ShardVectorEnv, SyncVectorEnv, ThreadVectorEnv, VectorEnv
 from gem.vector.shards import _Shard
 from gem.wrappers import TimeLimit
+from tests.engine.vector.environments import (
+    Broken,
+    Deadly,
+    Doomed,
+    Held,
+    Late,
+    Sleepy,
+    Stubborn,
+    Unsendable,
+)
 
 HARD = "game:GuessTheNumber-v0-hard"
 ACTIONS = ["\\boxed{1}", "\\boxed{2}"]
-
-
-class Sleepy(GuessTheNumber):
-    """Takes its time."""
-
-    def step(self, action: str) -> Step:
-        time.sleep(0.2)
-        return super().step(action)
-
-
-class Deadly(GuessTheNumber):
-    """Ends its process on "die"."""
-
-    def step(self, action: str) -> Step:
-        if action == "die":
-            os.kill(os.getpid(), signal.SIGKILL)
-        return super().step(action)
-
-
-class Unsendable(GuessTheNumber):
-    """Answers with what cannot go from process to process."""
-
-    def step(self, action: str) -> Step:
-        *step, info = super().step(action)
-        return *step, {**info, "lock": threading.Lock()}
 
 
 def lost(env: gem.Env) -> Any:
@@ -115,6 +99,74 @@ def test_a_cancelled_step_is_taken_and_not_met_by_the_next() -> None:
         vector.reset(seed=1)
         asyncio.run(main(vector))
         assert [state["env"]["turn"] for state in vector.get_states()] == [2, 2]
+
+
+def test_a_step_that_is_cancelled_twice_is_over_when_it_has_ended() -> None:
+    async def main(vector: VectorEnv) -> None:
+        step = asyncio.create_task(vector.step_async(ACTIONS))
+        for _ in range(2):
+            await asyncio.sleep(0.02)
+            step.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await step
+        with pytest.raises(UsageError, match="A step of this vector is under way"):
+            await vector.step_async(ACTIONS)
+        await asyncio.sleep(0.5)
+        await vector.step_async(ACTIONS)
+
+    with ThreadVectorEnv([Sleepy] * 2) as vector:
+        vector.reset(seed=1)
+        asyncio.run(main(vector))
+        assert [state["env"]["turn"] for state in vector.get_states()] == [2, 2]
+
+
+@pytest.mark.parametrize("kind", [SyncVectorEnv, ThreadVectorEnv])
+def test_where_one_cannot_be_made_the_others_are_closed(kind: type[VectorEnv]) -> None:
+    Held.open = 0
+    with pytest.raises(UnknownEnvironment):
+        kind([Held, Held, partial(gem.make, "game:Nothing-v0")])  # type: ignore[call-arg]
+    assert Held.open == 0
+
+
+def test_an_environment_that_cannot_be_wrapped_is_closed() -> None:
+    Held.open = 0
+    gem.register("test:Held-v0", Held)
+    try:
+        with pytest.raises(InvalidArgument, match="A wrapper gave a NoneType"):
+            gem.make_vec(["test:Held-v0"] * 2, wrappers=[lambda _: None])  # type: ignore[list-item, return-value]
+    finally:
+        del gem.registry.ENV_REGISTRY["test:Held-v0"]
+    assert Held.open == 0
+
+
+@pytest.mark.parametrize("kind", [SyncVectorEnv, ThreadVectorEnv])
+def test_an_episode_that_could_not_begin_begins_with_the_next_step(kind: type[VectorEnv]) -> None:
+    Late.begun = 0
+    with kind([Late, GuessTheNumber]) as vector:  # type: ignore[call-arg]
+        vector.reset(seed=1)
+        observations, _, terminated, _, infos = vector.step(["no guess", "\\boxed{1}"])
+        assert (observations[0], terminated) == ("", [True, False])
+        assert infos[0]["failure"] == "RuntimeError: not now"
+        assert infos[0]["final_info"]["success"] is False
+        observations, rewards, terminated, truncated, _ = vector.step(["\\boxed{1}", "\\boxed{2}"])
+        assert "secret number" in observations[0]
+        assert (rewards[0], terminated[0], truncated[0]) == (0.0, False, False)
+        assert [state["env"]["turn"] for state in vector.get_states()] == [0, 2]
+
+
+@pytest.mark.parametrize("kind", [Stubborn, Broken])
+def test_where_turns_cannot_be_tried_they_are_taken_here(kind: type[gem.Env], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gem.vector.make.MANY", 2)
+    monkeypatch.setattr("gem.vector.make.can_fork", lambda: True)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    gem.register("test:Untried-v0", kind)
+    try:
+        with gem.make_vec(["test:Untried-v0"] * 2, async_mode=True, seed=1) as vector:
+            assert type(vector) is SyncVectorEnv
+            _, infos = vector.reset()
+    finally:
+        del gem.registry.ENV_REGISTRY["test:Untried-v0"]
+    assert [info.get("failure", "") for info in infos] == ["RuntimeError: broken" if kind is Broken else ""] * 2
 
 
 def test_numpys_integers_are_seeds() -> None:
@@ -191,6 +243,17 @@ def test_a_fault_of_one_process_leaves_no_answer_of_another_behind() -> None:
         assert vector.step(ACTIONS) == plain.step(ACTIONS)
 
 
+def test_a_process_that_cannot_be_started_again_is_named_every_time(tmp_path: Path) -> None:
+    fuse = tmp_path / "fuse"
+    with ShardVectorEnv([partial(Doomed, fuse)], num_shards=1) as vector:
+        vector.reset(seed=3)
+        for action in ("die", "\\boxed{1}"):
+            with pytest.raises(EnvironmentFailure, match="died 3 times"):
+                vector.step([action])
+        fuse.unlink()
+        assert all(vector.reset(seed=3)[0])
+
+
 def test_an_answer_that_cannot_be_sent_is_named() -> None:
     with ShardVectorEnv([Unsendable], num_shards=1) as vector:
         vector.reset(seed=1)
@@ -199,32 +262,39 @@ def test_an_answer_that_cannot_be_sent_is_named() -> None:
 
 
 INTERRUPTED = """
-import os, signal, sys, threading, time
-import gem
-from tests.engine.vector.test_misuse import ACTIONS, Sleepy
-from gem.vector import ShardVectorEnv, SyncVectorEnv
+import os, signal, sys
+from gem.vector import ShardVectorEnv, SyncVectorEnv, ThreadVectorEnv, shards
+from tests.engine.vector.environments import Alone, Forgetful, Sleepy
 
-vector = ShardVectorEnv([Sleepy] * 2, num_shards=2)
+shards.JOURNAL_LENGTH = {journal}
+vector = {vector}([{env}] * 2)
 vector.reset(seed=3)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has its background jobs ignore it
 signal.signal(signal.SIGALRM, lambda *_: os.killpg(0, signal.SIGINT))
 signal.setitimer(signal.ITIMER_REAL, 0.1)
+actions = ["\\\\boxed{{1}}", "\\\\boxed{{2}}"]
 try:
-    vector.step(ACTIONS)
+    vector.step(actions)
     print("not interrupted")
 except KeyboardInterrupt:
     pass
-plain = SyncVectorEnv([Sleepy] * 2)
-plain.reset(seed=3)
-plain.step(ACTIONS)
-print(vector.step(ACTIONS[::-1]) == plain.step(ACTIONS[::-1]))
+taken = vector.step(actions[::-1])
 vector.close()
+plain = SyncVectorEnv([{env}] * 2)
+plain.reset(seed=3)
+plain.step(actions)
+print(taken == plain.step(actions[::-1]))
 """
 
 
-def test_after_ctrl_c_the_next_step_gets_its_own_answers() -> None:
+@pytest.mark.parametrize(
+    ("vector", "env", "journal"),
+    [("ShardVectorEnv", "Sleepy", 256), ("ShardVectorEnv", "Forgetful", 2), ("ThreadVectorEnv", "Alone", 256)],
+)
+def test_after_ctrl_c_the_next_step_gets_its_own_answers(vector: str, env: str, journal: int) -> None:
+    program = INTERRUPTED.format(vector=vector, env=env, journal=journal)
     done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False, start_new_session=True
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, start_new_session=True
     )
     assert (done.stdout, done.stderr) == ("True\n", "")
 
