@@ -47,8 +47,11 @@ def interval(values: Sequence[float], *, seed: int = 0, samples: int = 2000) -> 
     return Interval(mean, _quantile(means, 0.025), _quantile(means, 0.975))
 
 
-def wilson(successes: int, n: int) -> Interval:
+def wilson(successes: float, n: int) -> Interval:
     """The share of successes with Wilson's 95 % interval (E. B. Wilson, 1927), which stays within 0 and 1.
+
+    A success may count in part, such as a tie for half: then the interval is rather too wide than too narrow, because
+    shares between 0 and 1 vary less than all or nothing.
 
     Raises:
         InvalidArgument: if there are no episodes.

@@ -8,6 +8,7 @@ from django.db.models import Q
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.episodes.models import Batch, Episode, EpisodeQuerySet
+from apps.episodes.seen import seats_of
 from gem import registry
 from gem.core import MAX_SEED
 
@@ -69,8 +70,7 @@ class FilterForm(forms.Form):
         self.is_valid()
         chosen = self.cleaned_data
         if chosen.get("mine"):
-            person = Q(seats__user=user) if user.is_authenticated else Q(seats__visitor=visitor, seats__user=None)
-            episodes = Episode.objects.filter(person) if user.is_authenticated or visitor else Episode.objects.none()
+            episodes = Episode.objects.filter(pk__in=seats_of(user, visitor).values("episode"))
         else:
             episodes = Episode.objects.visible_to(user)
         if chosen.get("env_id"):

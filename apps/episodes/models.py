@@ -287,6 +287,8 @@ class Seat(models.Model):
     """How the agent was set up when it began (`Agent.set_up`). Episodes of a job have that on the job."""
     held = models.TextField(blank=True, default="", db_default="")
     """Where all act at the same time: its action for this round, until those are there that the record has before."""
+    advised = models.BooleanField(default=False, db_default=False)
+    """Whether the person asked the expert what to do."""
 
     class Meta:
         indexes = [models.Index(fields=["user", "episode"]), models.Index(fields=["agent", "episode"])]

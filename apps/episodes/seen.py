@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import QuerySet
+
 from apps.accounts.models import Viewer
-from apps.episodes.models import Episode, Turn
+from apps.episodes.models import Episode, Seat, Turn
 from gem.seats import SPECTATOR
 
 _PUBLIC = ("suffix", "error")
@@ -21,6 +23,13 @@ def own_seat(episode: Episode, user: Viewer, visitor: str) -> int | None:
     """The number of the seat that this person acts from; None if they have none."""
     seats = episode.seats.select_related("agent").order_by("number")
     return next((seat.number for seat in seats if seat.belongs_to(user, visitor)), None)
+
+
+def seats_of(user: Viewer, visitor: str) -> QuerySet[Seat]:
+    """The seats that this person has or had; a visitor without a key has none."""
+    if user.is_authenticated:
+        return Seat.objects.filter(user=user)
+    return Seat.objects.filter(visitor=visitor, user=None) if visitor else Seat.objects.none()
 
 
 def viewpoint(episode: Episode, user: Viewer, visitor: str, wanted: str = "") -> int:

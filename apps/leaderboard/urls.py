@@ -10,5 +10,8 @@ urlpatterns = [
     path("scores.csv", views.scores, name="scores"),
     path("top/", views.top, name="top"),
     path("agents/", views.agents, name="agents"),
+    path("play/", views.play, name="play"),
+    path("yours/", views.yours, name="yours"),
+    path("seed/<slug:episode_id>/", views.seed, name="seed"),
     path("row/<int:score_id>/", views.row, name="row"),
 ]

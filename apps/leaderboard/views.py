@@ -5,23 +5,39 @@ from __future__ import annotations
 import csv
 from typing import Any
 
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
 import gem
+from apps.accounts import visitors
+from apps.episodes.errors import Refusal
+from apps.episodes.models import Episode
+from apps.episodes.ranked import ranked_in
+from apps.episodes.views import find
+from apps.htmx import wants_part
 from apps.jobs import pages
 from apps.jobs.models import Job
+from apps.leaderboard import tries
 from apps.leaderboard.board import Row, ranked
 from apps.leaderboard.frontier import frontier, tokens_per_episode
 from apps.leaderboard.models import Score
+from apps.leaderboard.versus import Verdict, compare, why_not
+from apps.play import limits
+from apps.play import operations as playing
+from apps.play.answers import with_wait
 from gem import benchmarks
 from gem.benchmarks import Benchmark
 from gem.errors import UsageError
 
 DEFAULT = "games"
 TOP = 5
+TRIES = 50
+"""Episodes in one page of somebody's own."""
+AGENTS_SHOWN = 5
+"""Agents in the panel that compares somebody with them; the page of their episodes has all."""
 SORTS = {
     "score": lambda row: (-row.score.mean,),
     "return": lambda row: (-row.score.mean_return,),
@@ -36,6 +52,10 @@ SORTS = {
 @require_GET
 def benchmark(request: HttpRequest) -> HttpResponse:
     """The ranking of one benchmark, with tools or without, overall or on one environment, in the order asked for."""
+    return _page(request)
+
+
+def _page(request: HttpRequest, refusal: Refusal | None = None) -> HttpResponse:
     found, env_id, tools = _asked(request)
     sort = request.GET.get("sort", "score")
     sort = sort if sort in SORTS else "score"
@@ -55,9 +75,83 @@ def benchmark(request: HttpRequest) -> HttpResponse:
         "frontier": frontier(scores, tokens) if scores else None,
         "opened": _detail(int(opened)) if opened.isascii() and opened.isdecimal() and len(opened) < 12 else None,
         "running": _running(found),
+        "verdict": None if tools else _verdict(request, found, env_id, scores),
+        "agents_shown": AGENTS_SHOWN,
+        "notice": refusal,
         **_scale(scores),
     }
-    return render(request, "leaderboard/benchmark.html", context)
+    return render(request, "leaderboard/benchmark.html", context, status=refusal.status if refusal else 200)
+
+
+@require_POST
+def play(request: HttpRequest) -> HttpResponse:
+    """Begin an episode on a ranked seed that is new to this person, and go there."""
+    found, env_id, _ = _asked(request)
+    try:
+        limits.check_start(request)
+        chosen = tries.next_seed(found, request.user, visitors.known(request), env_id=env_id)
+        if chosen is None:
+            raise NoSeedLeft(
+                f"You have been on every seed of {env_id or found.title} that is ranked. Choose another environment, "
+                "or play a seed that is not ranked."
+            )
+        name, seed = chosen
+        episode = playing.begin(name, seed=seed, listed=True, user=request.user, visitor=visitors.key(request))
+    except Refusal as refusal:
+        return with_wait(_page(request, refusal), refusal)
+    return redirect(episode)
+
+
+@never_cache
+@require_GET
+def yours(request: HttpRequest) -> HttpResponse:
+    """What somebody has played of the ranked seeds: what counts, what does not and why, beside the agents."""
+    found, env_id, _ = _asked(request)
+    verdict = _verdict(request, found, env_id, list(Score.objects.of(found).with_tools(False).newest(env_id)))
+    page = Paginator(verdict.tries, TRIES).get_page(request.GET.get("page"))
+    context = {"benchmark": found, "env_id": env_id, "verdict": verdict, "page": page}
+    return render(request, "leaderboard/yours.html", context)
+
+
+@never_cache
+@require_GET
+def seed(request: HttpRequest, episode_id: str) -> HttpResponse:
+    """What the ranked agents did on an episode's seed, once it is over; nothing beside one that is not ranked."""
+    episode = find(episode_id)
+    found = ranked_in(episode)
+    context = {"episode": episode, "benchmark": found, **(_on_its_seed(request, episode, found) if found else {})}
+    template = "leaderboard/seed.html#agents-on-seed" if wants_part(request) else "leaderboard/seed.html"
+    return render(request, template, context)
+
+
+class NoSeedLeft(Refusal):
+    """The person knows every ranked seed."""
+
+    status = 409
+    title = "There is no seed left that is new to you"
+
+
+def _verdict(request: HttpRequest, found: Benchmark, env_id: str, scores: list[Score]) -> Verdict:
+    return tries.verdict(found, scores, request.user, visitors.known(request), env_id=env_id)
+
+
+def _on_its_seed(request: HttpRequest, episode: Episode, found: Benchmark) -> dict[str, Any]:
+    """The ranked agents' episodes on its seed, the best first, and whether it is whoever asks that it counts for."""
+    if not episode.over:
+        return {}
+    visitor = visitors.known(request)
+    theirs = list(tries.rivals(found, episode).with_seats())
+    returns = {one.pk: one.seats.all()[0].total_reward for one in theirs}
+    seat = episode.seats.select_related("agent").get()
+    first = tries.first_try(episode, request.user, visitor)
+    return {
+        "rivals": sorted(theirs, key=lambda one: -returns[one.pk]),
+        "seat": seat,
+        "own": seat.belongs_to(request.user, visitor),
+        "against": compare(seat.total_reward, returns.values()) if episode.status != Episode.Status.FAILED else None,
+        "is_first": first is not None and first.episode_id == episode.pk,
+        "why_not": why_not(first) if first else "",
+    }
 
 
 @never_cache

@@ -37,7 +37,7 @@ def form_again(request: HttpRequest, template: str, form: forms.Form, refusal: R
         response = render(request, "episodes/notice.html", {"notice": notice, "swap": True}, status=status)
     else:
         response = render(request, template, {"form": form, "notice": refusal}, status=status)
-    return _with_wait(response, refusal)
+    return with_wait(response, refusal)
 
 
 def refused(
@@ -50,14 +50,14 @@ def refused(
         else:
             response = fragments(request, episode, after, notice=refusal, typed=typed)
             response.status_code = refusal.status
-        return _with_wait(response, refusal)
+        return with_wait(response, refusal)
     seat = own_seat(episode, request.user, visitors.known(request))
     if not episode.over and seat is not None:
         response = play_page(request, snapshot(episode, seat), status=refusal.status, notice=refusal, typed=typed)
     else:
         context = {"notice": refusal, "episode": episode, "typed": typed}
         response = render(request, "episodes/refused.html", context, status=refusal.status)
-    return _with_wait(response, refusal)
+    return with_wait(response, refusal)
 
 
 def fragments(request: HttpRequest, episode: Episode, after: int, **more: Any) -> HttpResponse:
@@ -76,7 +76,8 @@ def fragments(request: HttpRequest, episode: Episode, after: int, **more: Any) -
     return render(request, "episodes/event.html", context)
 
 
-def _with_wait(response: HttpResponse, refusal: Refusal | None) -> HttpResponse:
+def with_wait(response: HttpResponse, refusal: Refusal | None) -> HttpResponse:
+    """The answer to a refusal, with the seconds to wait where it was for haste."""
     if isinstance(refusal, TooFast):
         response["Retry-After"] = str(max(1, math.ceil(refusal.wait)))
     return response

@@ -175,6 +175,11 @@ def fork(episode: Episode, turn: int, *, user: Viewer, visitor: str) -> Episode:
     return branch
 
 
+def note_advice(episode: Episode, number: int) -> None:
+    """Write down that the person in this seat was told what the expert would do."""
+    episode.seats.filter(number=number, advised=False).update(advised=True)
+
+
 @transaction.atomic
 def undo(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
     """Take the person's last turn back: a new branch begins before it, and the old one stays to read.

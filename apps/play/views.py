@@ -226,6 +226,8 @@ def hint(request: HttpRequest, episode_id: str) -> HttpResponse:
         if not shot.yours:
             raise OtherSeatActs("The expert advises you when it is your turn.")
         decision = _ask_expert(episode, shot)
+        if seat is not None:
+            operations.note_advice(episode, seat)
     except Refusal as refusal:
         return refused(request, episode, refusal, after=None)
     if not wants_part(request):

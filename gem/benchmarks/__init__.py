@@ -130,6 +130,14 @@ def load(name: str) -> Benchmark:
     return Benchmark(name=name, entries=entries, **data)
 
 
+def ranking(env_id: str, seed: int) -> Benchmark | None:
+    """The benchmark that ranks agents on this seed of an environment; None if there is none."""
+    for benchmark in map(load, names()):
+        if any(entry.env_id == env_id and seed in entry.seeds for entry in benchmark.entries):
+            return benchmark
+    return None
+
+
 @cache
 def baselines() -> tuple[Baseline, ...]:
     """All baselines."""

@@ -10,7 +10,9 @@ const page = document.querySelector("[data-curves], [data-arms]");
 const address = new URLSearchParams(location.search);
 const view = { x: address.get("x") ?? "update", smooth: Number(address.get("smooth") ?? 0), seeds: address.get("seeds") ?? "all" };
 const charts = new Map();
-const HEIGHTS = { wide: 280, small: 150 };
+const HEIGHTS = { wide: 280, small: 150, tight: 112 };
+/** Narrower than this a chart stands beside another one on a phone: it is lower, and its axis takes less room. */
+const TIGHT = 220;
 const FOLLOW_MS = 4000;
 /** Steps between ticks of the horizontal axis: there is no half an update. */
 const WHOLE = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((first) => first * 10 ** power)).flat();
@@ -63,6 +65,9 @@ function colour(box, name) {
   probe.remove();
   return found;
 }
+
+const isTight = (box) => box.clientWidth < TIGHT;
+const heightOf = (box) => HEIGHTS[box.dataset.size ?? (isTight(box) ? "tight" : "small")];
 
 function show(kind, value) {
   if (value === null || value === undefined) return "–";
@@ -119,11 +124,11 @@ function draw(box) {
   const reference = Number(box.dataset.ref);
   const plot = new uPlot({
     width: box.clientWidth,
-    height: HEIGHTS[box.dataset.size ?? "small"],
+    height: heightOf(box),
     legend: { show: false },
     cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false } },
     scales: { x: { time: false }, y: { range: (_, low, high) => bounds(kind, low, high, reference) } },
-    axes: [{ ...axis, size: 26, incrs: WHOLE, values: (_, at) => at.map(showX) }, { ...axis, size: 52, values: (_, at) => at.map((v) => show(kind, v).replace(".0 %", " %")) }],
+    axes: [{ ...axis, size: 26, space: () => (isTight(box) ? 32 : 50), incrs: WHOLE, values: (_, at) => at.map(showX) }, { ...axis, size: () => (isTight(box) ? 40 : 52), space: () => (isTight(box) ? 20 : 30), values: (_, at) => at.map((v) => show(kind, v).replace(".0 %", " %")) }],
     series: [{}, ...series.map(({ arm, role }) => ({ stroke: role === "own" ? faint(ink(arm), 55) : ink(arm), width: WIDTHS[role], points: { show: false }, spanGaps: true }))],
     bands: bands.map((pair) => ({ series: pair, fill: faint(ink(series[pair[0] - 1].arm)) })),
     hooks: {
@@ -319,7 +324,7 @@ if (log) {
 }
 
 new ResizeObserver(() => {
-  for (const [box, { plot }] of charts) plot.setSize({ width: box.clientWidth, height: plot.height });
+  for (const [box, { plot }] of charts) plot.setSize({ width: box.clientWidth, height: heightOf(box) });
 }).observe(page);
 new MutationObserver(anew).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", anew);

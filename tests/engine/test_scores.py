@@ -144,6 +144,21 @@ def test_a_share_that_was_always_or_never_seen_still_has_an_interval() -> None:
     assert always.high == pytest.approx(1.0)
 
 
+def test_a_tie_may_count_for_half_in_a_share() -> None:
+    even = wilson(1.5, 3)
+    assert even.mean == 0.5
+    assert even.low == pytest.approx(1 - even.high)
+    assert wilson(1, 3).low < even.low < wilson(2, 3).low
+
+
+def test_a_seed_is_ranked_where_a_benchmark_has_it() -> None:
+    entry = benchmarks.load("games").entries[0]
+    first, last = entry.seeds[0], entry.seeds[-1]
+    ranked = [seed for seed in (first - 1, first, last, last + 1) if benchmarks.ranking(entry.env_id, seed)]
+    assert ranked == [first, last]
+    assert benchmarks.ranking("math:GSM8K", first) is None
+
+
 def test_a_request_keeps_the_version_of_its_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = EvaluationSpec(agent="random", benchmark="games")
     present = benchmarks.load("games")

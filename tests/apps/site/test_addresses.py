@@ -128,6 +128,9 @@ TABLE: dict[str, Address] = {
     "leaderboard:scores": Address("200"),
     "leaderboard:top": Address("200"),
     "leaderboard:agents": Address("200", sent={"env_id": ENV_ID}),
+    "leaderboard:play": Address("302", post=True),
+    "leaderboard:yours": Address("200"),
+    "leaderboard:seed": Address("200", names=("episode",)),
     "leaderboard:row": Address("404", names=("one",)),
 }
 

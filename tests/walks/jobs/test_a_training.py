@@ -42,6 +42,12 @@ def test_a_policy_learns_on_an_open_page_and_plays(logged_in: Page, expected: li
     page.get_by_role("button", name="seed 2").click()
     expect(page.get_by_role("heading", name="Seed 2 then and now")).to_be_visible()
     check_looks(page)
+    page.set_viewport_size({"width": 390, "height": 900})
+    boxes = [chart.bounding_box() for chart in page.locator("[data-charts] > section").all()]
+    tops = [box["y"] for box in boxes if box]
+    assert len(tops) == 8
+    assert tops[::2] == tops[1::2], "two charts stand beside each other on a phone"
+    page.set_viewport_size({"width": 1280, "height": 900})
 
     page.get_by_role("link", name="Watch it play").click()
     expect(page.get_by_label("Agent", exact=True)).to_have_value(re.compile("^training-"))

@@ -1,0 +1,54 @@
+"""A visitor plays a ranked seed and sees how they do against the agents."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.walks.conftest import check_looks
+
+ENV_ID = "game:GuessTheNumber-v0-easy"
+RANKED_MS = 180_000
+
+
+def test_a_visitor_plays_a_ranked_seed_and_is_compared(page: Page) -> None:
+    page.goto("/leaderboard/")
+    expect(page.get_by_role("heading", name="You against the agents")).to_be_visible()
+    wait_for_the_agents(page)
+    page.get_by_label("Environment", exact=True).select_option(ENV_ID)
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator("#versus")).to_contain_text("You have not played a ranked seed yet.")
+    check_looks(page)
+
+    page.get_by_role("button", name="Play a ranked seed").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(ENV_ID)
+    expect(page.locator("#board")).to_be_visible()
+    for turn in range(1, 5):
+        page.get_by_label("Action").fill(f"\\boxed{{{turn}}}")
+        page.get_by_label("Action").press("Enter")
+        expect(page.locator(f"#t{turn}")).to_be_attached()
+        if page.locator("#end .ending").count():
+            break
+    agents = page.get_by_role("region", name="The ranked agents on this seed")
+    expect(agents).to_contain_text(re.compile(r"Your return of \S+ beats \d of \d agents?"))
+    expect(agents.get_by_role("listitem").first).to_contain_text("turn")
+    check_looks(page)
+
+    agents.get_by_role("link", name="you against the agents").click()
+    expect(page.locator("#versus")).to_contain_text(re.compile(r"Your episode beats \d+ % of all episodes"))
+    page.get_by_text("What counts").click()
+    expect(page.get_by_text("Giving up counts with the reward until then.")).to_be_visible()
+    check_looks(page)
+    page.get_by_role("link", name="Your episodes").click()
+    expect(page.get_by_role("row", name=re.compile(ENV_ID))).to_have_count(1)
+    check_looks(page)
+
+
+def wait_for_the_agents(page: Page) -> None:
+    """The workers play the first rows of the leaderboard when a site begins."""
+    rows = page.locator("#rows tr[id^=score-]")
+    for _ in range(RANKED_MS // 3000):
+        if rows.count() == 2:
+            return
+        page.wait_for_timeout(3000)
+        page.reload()
+    raise AssertionError("random and the expert are not ranked yet")
