@@ -7,6 +7,7 @@ only files that a policy consists of leave the archive. Whether these may be loa
 from __future__ import annotations
 
 import hashlib
+import lzma
 import tarfile
 import zipfile
 import zlib
@@ -46,6 +47,19 @@ MOST_ENTRIES = 100
 LONGEST_TEXT = 64_000_000
 """Bytes of any file but the weights."""
 CHUNK = 1 << 20
+LONGEST_END = 16 * CHUNK
+"""Bytes after the last file of a tar archive, which programs fill up with zeros."""
+DAMAGED = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,  # of bz2 and gzip; without an errno
+    RuntimeError,
+    ValueError,
+)
+"""What the readers of archives raise at what they cannot read."""
 
 
 class Entry(NamedTuple):
@@ -83,6 +97,7 @@ def unpack(file: IO[bytes], folder: Path, *, most: int) -> list[str]:
 
     Raises:
         InvalidArgument: with what is wrong with the archive, in a sentence; the folder may hold a part of it.
+        OSError: if it cannot be written.
     """
     left, skipped, found = most, 0, dict[str, PurePosixPath]()
     try:
@@ -99,9 +114,9 @@ def unpack(file: IO[bytes], folder: Path, *, most: int) -> list[str]:
                 raise InvalidArgument(f"The archive has {name} twice: pack the folder of one policy.")
             found[name] = entry.path.parent
             left -= _copy(entry, folder / name, left, most)
-    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, RuntimeError, ValueError) as error:
-        if isinstance(error, InvalidArgument):
-            raise
+    except DAMAGED as error:
+        if isinstance(error, InvalidArgument) or (isinstance(error, OSError) and error.errno is not None):
+            raise  # what has an errno is this machine's trouble, such as a full disk
         raise InvalidArgument(f"The archive is damaged and cannot be read to its end: {error}.") from error
     if not found:
         raise InvalidArgument(f"The archive holds no policy: there is no {WEIGHTS} in it.")
@@ -129,12 +144,25 @@ def _entries(file: IO[bytes]) -> Iterator[Entry]:
     try:
         tar = tarfile.open(fileobj=file, mode="r:*")  # noqa: SIM115 (closed below)
     except tarfile.TarError as error:
-        raise InvalidArgument("This is neither a zip nor a tar archive. A checkpoint's download is a zip.") from error
+        raise InvalidArgument(
+            "This is neither a zip nor a tar archive, or it is damaged. A checkpoint's download is a zip."
+        ) from error
     with tar:
         for member in tar:
             if not member.isdir():
                 content = tar.extractfile(member) if member.isreg() else None
                 yield Entry(PurePosixPath(member.name), member.size, member.isreg(), content)
+        _read_out(tar)
+
+
+def _read_out(tar: tarfile.TarFile) -> None:
+    """Go on to the end of the compressed file: only there is its checksum."""
+    assert tar.fileobj is not None
+    left = LONGEST_END
+    while piece := tar.fileobj.read(CHUNK):
+        left -= len(piece)
+        if left < 0:
+            raise InvalidArgument("The archive goes on after its end: pack the folder of one policy again.")
 
 
 @contextmanager

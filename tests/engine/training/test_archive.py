@@ -1,5 +1,6 @@
 """A policy in an archive: packed, unpacked, and refused whatever else it holds."""
 
+import gzip
 import io
 import json
 import pickle
@@ -175,3 +176,23 @@ def test_a_configuration_may_ask_for_nothing_outside(
     check_folder(folder)
     with pytest.raises(InvalidArgument, match=said):
         check_alone(folder)
+
+
+@pytest.mark.parametrize("mode", ["w:gz", "w:bz2", "w:xz"])
+def test_a_damaged_archive_is_refused_however_it_was_packed(tmp_path: Path, mode: str) -> None:
+    packed = bytearray(tarred(mode=mode).getvalue())
+    late = len(packed) * 3 // 4
+    packed[late : late + 100] = bytes(255 - byte for byte in packed[late : late + 100])
+    with pytest.raises(InvalidArgument, match="damaged"):
+        unpack(io.BytesIO(bytes(packed)), tmp_path, most=MOST)
+
+
+def test_an_archive_that_goes_on_after_its_end_is_refused(tmp_path: Path) -> None:
+    packed = gzip.compress(gzip.decompress(tarred().getvalue()) + bytes(40_000_000))
+    with pytest.raises(InvalidArgument, match="goes on after its end"):
+        unpack(io.BytesIO(packed), tmp_path, most=MOST)
+
+
+def test_a_disk_that_cannot_be_written_is_not_blamed_on_the_archive(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        unpack(zipped(), tmp_path / "away", most=MOST)
