@@ -197,7 +197,9 @@ class _Lane:
         if past is None:
             past = self.past[seat] = []
         number = len(self.record.turns) + 1
-        self.request = Request(self.env, reading, own, number, seat, past=past, episode=self.record.index, repeat=self.repeat)
+        self.request = Request(
+            self.env, reading, own, number, seat, past=past, episode=self.record.index, repeat=self.repeat
+        )
 
     def _prepare(self, setting: _Setting) -> None:
         make = partial(wrapped, *setting)

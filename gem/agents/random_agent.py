@@ -16,7 +16,7 @@ class RandomAgent:
 
 
 def _draw(request: Request) -> str:
-    """The first random action in the first try at a seed, the second one in the second: else all tries were the same."""
+    """The first random action in the first try at a seed, the second in the second: else all tries would be one."""
     for _ in range(request.repeat):
         request.env.sample_random_action()
     return request.env.sample_random_action()

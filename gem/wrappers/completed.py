@@ -94,7 +94,7 @@ class Completed(EnvWrapper):
         if type(own) is not Random:
             return self.env.sample_random_action()
         self._asked += 1
-        self.env.rng = Random(int(Mixer(self.env.seed or 0, self._turn, self._asked).random() * 2**53))  # noqa: S311
+        self.env.rng = Random(int(Mixer(self.env.seed or 0, self._turn, self._asked).random() * 2**53))
         try:
             return self.env.sample_random_action()
         finally:
