@@ -82,6 +82,10 @@ class Env(Remembers, ABC):
         self.rng = random.Random()
         self._next_seed = None if seed is None else check_seed(seed)
 
+    def __repr__(self) -> str:
+        name = type(self).__name__ if self.spec is None else self.spec.id
+        return f"<{name}, {'no episode yet' if self.seed is None else f'seed {self.seed}'}>"
+
     def reset(self, seed: int | None = None) -> tuple[str, Info]:
         """Begin an episode and return its first observation and info.
 
@@ -221,6 +225,9 @@ class EnvWrapper(Env):
         if not isinstance(env, Env):
             raise InvalidArgument(f"{type(self).__name__} wraps a gem.Env, not {reprlib.repr(env)}.")
         self.env = env
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.env!r})"
 
     def __getattr__(self, name: str) -> Any:
         if name == "env" or name.startswith("__"):  # not there yet: while unpickling or copying

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
+import inspect
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -268,9 +269,10 @@ def make(env_id: str, **kwargs: Any) -> Env:
     try:
         made = factory(**given)
     except TypeError as error:
-        if not kwargs:
+        if not kwargs or inspect.isabstract(factory):
             raise
-        raise InvalidArgument(f"{env_id} does not take these arguments: {error}.") from error
+        shown = ", ".join(f"{name}={value!r:.40}" for name, value in kwargs.items())
+        raise InvalidArgument(f"{env_id} cannot be made with {shown}: {error}.") from error
     env = _completed(env_id, made)
     if seed is not None:
         env.unwrapped._next_seed = check_seed(seed)  # noqa: SLF001 (its class may not know of it)

@@ -37,6 +37,8 @@ class Slot:
     """Plain data, innermost first (see `gem.wrappers.wrap`)."""
     seat: int = 0
     """Where the agent sits if there are several seats: the record's return and success are those of this one."""
+    repeat: int = 0
+    """Which try at the seed this is, from 0: agents that draw by chance draw anew in each."""
 
 
 def rollout(
@@ -131,6 +133,7 @@ class _Lane:
     place: int = -1
     busy: bool = False
     setting: _Setting | None = None
+    repeat: int = 0
     env: Env = field(init=False)
     record: EpisodeRecord = field(init=False)
     request: Request = field(init=False)
@@ -161,7 +164,7 @@ class _Lane:
         )
         if not 0 <= slot.seat < self.env.seats:
             raise InvalidArgument(f"{slot.env_id} has the seats 0 to {self.env.seats - 1}; there is no {slot.seat}.")
-        self.past = {}
+        self.past, self.repeat = {}, slot.repeat
         self._ask(observation, info)
         return True
 
@@ -203,7 +206,9 @@ class _Lane:
         if past is None:
             past = self.past[seat] = []
         number = len(self.record.turns) + 1
-        self.request = Request(self.env, reading, own, number, seat, past=past, episode=self.record.index)
+        self.request = Request(
+            self.env, reading, own, number, seat, past=past, episode=self.record.index, repeat=self.repeat
+        )
 
     def _prepare(self, setting: _Setting) -> None:
         make = partial(wrapped, *setting)

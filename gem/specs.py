@@ -32,6 +32,8 @@ class Part(NamedTuple):
     env_id: str
     first_seed: int
     episodes: int
+    repeat: int = 0
+    """Which try at its seeds this is, from 0."""
 
     def place(self, index: int) -> tuple[int, int]:
         """Seed and seat of the episode with this index, from 0."""
@@ -186,7 +188,15 @@ class EvaluationSpec(BaseModel):
             once = [Part(e.env_id, e.first_seed, e.episodes) for e in benchmarks.load(self.benchmark).entries]
         else:
             once = [Part(env_id, self.seed, self.episodes_per_env) for env_id in self.env_ids]
-        return [part for part in once for _ in range(self.repeats)]
+        return [part._replace(repeat=repeat) for part in once for repeat in range(self.repeats)]
+
+    def repeat_of(self, slot: int) -> int:
+        """Which try at its seed the episode with this place in the batch is, from 0."""
+        for part in self.parts:
+            if slot < part.episodes:
+                return part.repeat
+            slot -= part.episodes
+        return 0
 
     @property
     def for_several(self) -> list[str]:

@@ -82,7 +82,8 @@ class Claim:
 
     def _slot(self, part: Part, index: int) -> Slot:
         seed, seat = part.place(index)
-        return Slot(self.first_slot + index, self.env_id, seed, {}, self.spec.wrappers, seat)
+        repeat = self.spec.repeat_of(self.first_slot)
+        return Slot(self.first_slot + index, self.env_id, seed, {}, self.spec.wrappers, seat, repeat)
 
 
 @dataclass(frozen=True, slots=True)

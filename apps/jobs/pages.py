@@ -100,16 +100,23 @@ def set_up(job: Job) -> dict[str, Any]:
         "seeds": (spec.parts[0].first_seed, spec.parts[0].place(spec.parts[0].episodes - 1)[0]),
         "opponent": Agent.objects.filter(slug=spec.opponent).first() if spec.opponent else None,
         "spec_json": json.dumps(plain, indent=2),
-        "script": _commands(spec) if job.set_up else SCRIPT.format(spec=json.dumps(plain, indent=4)),
+        "script": _commands(spec, who) if (who := _who(job)) else SCRIPT.format(spec=json.dumps(plain, indent=4)),
         "agent_json": json.dumps({name: value for name, value in (job.set_up or {}).items() if name != "version"}),
         "again": again(spec),
         "log": job.events.order_by("-seq")[:LOG_LINES],
     }
 
 
-def _commands(spec: EvaluationSpec) -> str:
-    """The command that plays the same with an endpoint of one's own; its specification is in agent.json."""
-    words = ["gemweb eval --agent endpoint --agent-spec agent.json", "--url http://127.0.0.1:8000/v1"]
+def _who(job: Job) -> list[str]:
+    """The options that name an agent which is not built in: an endpoint of one's own, or a downloaded checkpoint."""
+    if job.set_up:
+        return ["--agent endpoint --agent-spec agent.json", "--url http://127.0.0.1:8000/v1"]
+    return ["--agent policy --checkpoint checkpoint"] if job.agent.kind == Agent.Kind.CHECKPOINT else []
+
+
+def _commands(spec: EvaluationSpec, who: list[str]) -> str:
+    """The command that plays the same with the agent that `who` names."""
+    words = [f"gemweb eval {who[0]}", *who[1:]]
     if spec.benchmark:
         words.append(f"--benchmark {spec.benchmark}")
     else:
@@ -131,7 +138,7 @@ from gem.specs import EvaluationSpec
 
 spec = EvaluationSpec.model_validate_json('''{spec}''')
 slots = [
-    Slot(i, part.env_id, part.place(i)[0], {{}}, spec.wrappers, seat=part.place(i)[1])
+    Slot(i, part.env_id, part.place(i)[0], {{}}, spec.wrappers, part.place(i)[1], part.repeat)
     for part in spec.parts
     for i in range(part.episodes)
 ]

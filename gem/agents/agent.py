@@ -32,6 +32,8 @@ class Request:
     """The earlier turns of this seat, the first one first; empty where whoever asks does not keep them."""
     episode: int = -1
     """The episode's place in its batch, where there is a batch."""
+    repeat: int = 0
+    """Which try at the episode's seed this is, from 0. An agent that draws by chance draws anew in each."""
 
 
 class Decision(NamedTuple):

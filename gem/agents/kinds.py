@@ -11,6 +11,7 @@ from gem.agents.agent import Agent
 from gem.agents.experts import ExpertAgent
 from gem.agents.random_agent import RandomAgent
 from gem.errors import InvalidArgument, MissingDependency
+from gem.refusals import in_words
 
 
 def _endpoint(**settings: Any) -> Agent:
@@ -29,8 +30,7 @@ def _endpoint(**settings: Any) -> Agent:
     try:
         return EndpointAgent(EndpointSpec.model_validate(settings), key)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise InvalidArgument(f"{'.'.join(map(str, first['loc']))}: {first['msg']}.".replace("..", ".")) from error
+        raise InvalidArgument(in_words(error, EndpointSpec)) from error
 
 
 def _policy(**settings: Any) -> Agent:

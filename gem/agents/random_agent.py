@@ -12,4 +12,11 @@ class RandomAgent:
 
     def act(self, requests: Sequence[Request]) -> list[Decision]:
         """As `Agent.act`."""
-        return [Decision(request.env.sample_random_action()) for request in requests]
+        return [Decision(_draw(request)) for request in requests]
+
+
+def _draw(request: Request) -> str:
+    """The first random action in the first try at a seed, the second in the second: else all tries would be one."""
+    for _ in range(request.repeat):
+        request.env.sample_random_action()
+    return request.env.sample_random_action()

@@ -155,8 +155,9 @@ PROMISES: tuple[Promise, ...] = (
     Promise(
         "reset(seed=...) begins an episode.",
         begins,
-        "Define _start() (or, in a gem.envs.game.Game, _draw() and _instructions()) and let Env.reset() call it: it "
-        "returns the first observation, a text, and the info, a dictionary of plain JSON.",
+        "Define reset(self, seed=None), which calls super().reset(seed) first, or _start() (in a gem.envs.game.Game, "
+        "_draw() and _instructions()), which Env.reset() calls: the first observation, a text, and the info, a "
+        "dictionary of plain JSON, are returned.",
         basic=True,
     ),
     Promise(

@@ -26,10 +26,13 @@ from gem.cli import (
     replay,
     sandbox,
 )
-from gem.errors import GemError, UsageError
+from gem.errors import GemError, UnknownEnvironment, UsageError
 
 INTERRUPTED = 130
 """The exit code of a program that Ctrl-C ended."""
+
+OWN = " One of your own is known once the module that registers it is named: --module NAME."
+"""What is added where an environment is unknown."""
 
 COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
     "envs": (envs, "List the environments."),
@@ -55,6 +58,9 @@ class Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
+    if not (sys.argv[1:] if argv is None else argv):
+        _parser().print_help(sys.stderr)
+        return 2
     arguments = vars(_parser().parse_args(argv))
     command, modules = arguments.pop("command"), arguments.pop("module")
     if command == "check":
@@ -64,7 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = COMMANDS[command][0].run(**arguments)
         sys.stdout.flush()
     except GemError as error:
-        print(f"gemweb {command}: {error}", file=sys.stderr)
+        hint = OWN if isinstance(error, UnknownEnvironment) and not modules else ""
+        print(f"gemweb {command}: {error}{hint}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # whoever reads our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -78,7 +78,8 @@ def refuse(options: Mapping[str, Any]) -> None:
     """
     for name, value in options.items():
         if value not in (None, False):
-            raise UsageError(f"--{name.replace('_', '-')} belongs to --agent endpoint.")
+            also = " or policy" if name in ("temperature", "max_tokens") else ""
+            raise UsageError(f"--{name.replace('_', '-')} belongs to --agent endpoint{also}.")
 
 
 def _specification(options: Mapping[str, Any]) -> dict[str, Any]:

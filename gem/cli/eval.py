@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import gem
-from gem.cli import endpoint, report, tooling
+from gem.cli import checkpoint, endpoint, report, tooling
 from gem.cli.report import Who
 from gem.errors import UsageError
 
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from gem.rollout import Slot
     from gem.specs import EvaluationSpec
 
+_OF_POLICY = (*checkpoint.OWN, *checkpoint.SHARED)
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What it takes."""
-    parser.add_argument("--agent", required=True, help="random, expert or endpoint")
+    parser.add_argument("--agent", required=True, help="random, expert, endpoint or policy")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--benchmark", help="play this benchmark: games")
     what.add_argument("--env", action="append", metavar="ID", help="play this environment; may be given several times")
@@ -38,6 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--opponent", help="random or expert, where there are several seats; the seats are swapped")
     parser.add_argument("--out", type=Path, metavar="FILE.jsonl", help="add every episode to this file; go on from it")
     tooling.arguments(parser)
+    checkpoint.arguments(parser)
     endpoint.arguments(parser)
 
 
@@ -67,13 +70,7 @@ def run(
     given |= {"repeats": repeats, "max_turns": max_turns, "opponent": opponent, "token_budget": token_budget}
     given |= tooling.fields(tool, tool_uses, tool_format)
     spec = _spec(agent=agent, num_envs=num_envs, **given)
-    player: Player
-    if agent == "endpoint":
-        player = asked = endpoint.make(options, num_envs)
-        who = Who(endpoint.label(asked), opponent, asked.spec)
-    else:
-        endpoint.refuse(options)
-        player, who = make_agent(agent), Who(agent, opponent)
+    player, who = _player(agent, opponent, num_envs, options)
     other = None if opponent is None else make_agent(opponent)
     for env_id in spec.env_ids:
         if "expert" in (agent, opponent) and not has_expert(env_id):
@@ -103,6 +100,27 @@ def run(
     return 0
 
 
+def _player(agent: str, opponent: str | None, num_envs: int, options: dict[str, Any]) -> tuple[Player, Who]:
+    """Who plays, and how the file and the table name them.
+
+    Raises:
+        UsageError: if an option is missing, wrong or of another kind of agent.
+    """
+    from gem.agents import make_agent  # noqa: PLC0415
+
+    if agent == "policy":
+        endpoint.refuse({name: value for name, value in options.items() if name not in _OF_POLICY})
+        policy, name = checkpoint.make(options)
+        return policy, Who(name, opponent)
+    checkpoint.refuse(options)
+    others = {name: value for name, value in options.items() if name not in checkpoint.OWN}
+    if agent == "endpoint":
+        asked = endpoint.make(others, num_envs)
+        return asked, Who(endpoint.label(asked), opponent, asked.spec)
+    endpoint.refuse(others)
+    return make_agent(agent), Who(agent, opponent)
+
+
 def _spec(**given: object) -> EvaluationSpec:
     """The specification of a job, checked as a job's is.
 
@@ -122,9 +140,11 @@ def _spec(**given: object) -> EvaluationSpec:
 def _slots(spec: EvaluationSpec) -> list[Slot]:
     from gem.rollout import Slot  # noqa: PLC0415
 
-    places = [(part.env_id, *part.place(i)) for part in spec.parts for i in range(part.episodes)]
-    wrappers = spec.wrappers
-    return [Slot(index, env_id, seed, {}, wrappers, seat) for index, (env_id, seed, seat) in enumerate(places)]
+    places = [(part, *part.place(i)) for part in spec.parts for i in range(part.episodes)]
+    return [
+        Slot(index, part.env_id, seed, {}, spec.wrappers, seat, part.repeat)
+        for index, (part, seed, seat) in enumerate(places)
+    ]
 
 
 def _go_on(out: Path, who: Who, slots: list[Slot], outcomes: dict[str, list[Outcome]]) -> tuple[list[Slot], TextIO]:

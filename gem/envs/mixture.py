@@ -23,6 +23,7 @@ from gem import registry
 from gem.core import Env, Info, State, Step, reading_state
 from gem.draw import pack_generator, unpack_generator
 from gem.errors import EpisodeOver, InvalidArgument
+from gem.refusals import in_words
 from gem.views import TextView, View
 from gem.wrappers.wrapper_factory import wrap
 
@@ -104,9 +105,7 @@ def _read(mixture: Mixture | Mapping[str, Any] | str | Path) -> Mixture:
     except OSError as error:
         raise InvalidArgument(f"The mixture {mixture} cannot be read: {error.strerror}.") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the mixture"
-        raise InvalidArgument(f"That is no mixture: {where}: {first['msg']}.") from error
+        raise InvalidArgument(f"That is no mixture. {in_words(error, Mixture)}") from error
 
 
 class MixtureEnv(Env):

@@ -87,6 +87,8 @@ class ToolEnvWrapper(EnvWrapper):
         of_make: bool = False,
     ) -> None:
         super().__init__(env)
+        if isinstance(tools, str):
+            raise InvalidArgument(f"Tools are a list: tools=[{tools!r:.60}].")
         self.tools: list[BaseTool] = [make_tool(tool) for tool in tools]
         _check(env, self.tools, format, max_tool_uses, max_output)
         self.tool_reward, self.tool_success_reward = tool_reward, tool_success_reward

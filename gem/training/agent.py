@@ -76,4 +76,5 @@ class PolicyAgent:
             ]
 
     def _draws(self, request: Request) -> Mixer:
-        return Mixer(self._seed, request.env.unwrapped.seed or 0, request.seat, request.turn)
+        chances = (self._seed, request.env.unwrapped.seed or 0, request.seat, request.turn)
+        return Mixer(*chances, request.repeat) if request.repeat else Mixer(*chances)

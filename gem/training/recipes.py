@@ -52,6 +52,7 @@ def data(name: str) -> dict[str, Any]:
     """
     known = {recipe.name: recipe for recipe in all_recipes()}
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=1) or list(known)
-        raise InvalidArgument(f"There is no recipe {name!r}. Did you mean {' or '.join(near)}?")
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"Did you mean {near[0]}?" if near else "python -m gem.training --list shows them."
+        raise InvalidArgument(f"There is no recipe {name!r}. {hint}")
     return {**known[name].spec, "recipe": name}

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from gem import registry
 from gem.credit import Algorithm
 from gem.errors import InvalidArgument, UsageError
+from gem.refusals import in_words
 from gem.wrappers.wrapper_factory import wrap
 
 NANO_BASE = "nano-base"
@@ -160,15 +161,12 @@ def read_spec(data: Mapping[str, Any]) -> TrainingSpec:
     """The specification that plain data describe.
 
     Raises:
-        InvalidArgument: with what is wrong, in a sentence.
+        InvalidArgument: with what is wrong, in a sentence for each field.
     """
     try:
         return TrainingSpec.model_validate(data)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        said = first["msg"] if first["type"] == "refused" else f"{where}: {first['msg']}."
-        raise InvalidArgument(said) from error
+        raise InvalidArgument(in_words(error, TrainingSpec)) from error
 
 
 def with_settings(data: Mapping[str, Any], settings: list[str]) -> dict[str, Any]:

@@ -49,6 +49,10 @@ def make_vec(
         InvalidArgument: if there are no ids, `vec_kwargs` has another length, or an argument is unknown.
     """
     if isinstance(env_ids, str):
+        if "num_envs" in kwargs:
+            raise InvalidArgument(
+                f"make_vec takes as many ids as environments: [{env_ids!r}] * {kwargs['num_envs']!r:.9}."
+            )
         env_ids = [env_ids]
     if not env_ids or not hasattr(env_ids, "__len__"):
         raise InvalidArgument('make_vec takes a list with one id for each environment: ["game:..."] * 8.')

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from random import Random
 from types import SimpleNamespace
 from typing import Any
 
 from gem.core import Env, EnvWrapper, Info, State, Step, check_action
+from gem.draw import Mixer
 from gem.errors import EnvironmentFailure, EpisodeOver
 from gem.views import TextView, View
 from gem.wrappers.observation_wrapper import as_message
@@ -33,6 +35,7 @@ class Completed(EnvWrapper):
             vars(env).setdefault(name, value)
         self.of_make = True
         self._turn = 0
+        self._asked = 0
         self._over = True
         self._shown = ""
 
@@ -53,7 +56,7 @@ class Completed(EnvWrapper):
         if not isinstance(begun, tuple) or len(begun) != 2 or not isinstance(begun[-1], dict):
             raise EnvironmentFailure(self._returned("reset", begun, "(observation, info)"))
         self.env.seed = seed
-        self._turn, self._over = 0, False
+        self._turn, self._asked, self._over = 0, 0, False
         observation, info = begun
         self._shown = as_message(observation, info)
         return observation, info
@@ -71,6 +74,7 @@ class Completed(EnvWrapper):
             raise EnvironmentFailure(self._returned("step", taken, STEP))
         observation, reward, terminated, truncated, info = taken
         self._turn += 1
+        self._asked = 0
         if terminated or truncated:
             self._over = True
             solved = bool(info.get("success", terminated and float(reward) >= SOLVED))
@@ -79,6 +83,22 @@ class Completed(EnvWrapper):
             info = {**info, "success": solved}
         self._shown = as_message(observation, info)
         return observation, float(reward), bool(terminated), bool(truncated and not terminated), info
+
+    def sample_random_action(self) -> str:
+        """As `Env.sample_random_action`.
+
+        A class that draws it from `self.rng` draws it from another generator, which follows from the seed, the turn
+        and how often this turn was asked: so asking changes nothing.
+        """
+        own = self.env.rng
+        if type(own) is not Random:
+            return self.env.sample_random_action()
+        self._asked += 1
+        self.env.rng = Random(int(Mixer(self.env.seed or 0, self._turn, self._asked).random() * 2**53))
+        try:
+            return self.env.sample_random_action()
+        finally:
+            self.env.rng = own
 
     def view(self, seat: int = 0) -> View:
         """As `Env.view`; the text that an agent reads where the environment draws nothing."""
@@ -96,3 +116,4 @@ class Completed(EnvWrapper):
 
     def _set_own_state(self, state: State) -> None:
         self._turn, self._over, self._shown = state["turn"], state["over"], state["shown"]
+        self._asked = 0

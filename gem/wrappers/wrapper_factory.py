@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from gem.arguments import check_arguments
 from gem.core import Env
 from gem.errors import InvalidArgument
 from gem.tools.tool_env_wrapper import ToolEnvWrapper
@@ -85,9 +86,15 @@ def wrap(env: Env, wrappers: Iterable[Mapping[str, Any]]) -> Env:
     Raises:
         InvalidArgument: on an unknown name or arguments that a wrapper does not take.
     """
-    for described in wrappers:
+    for described in [wrappers] if isinstance(wrappers, str | Mapping) else wrappers:
+        if not isinstance(described, Mapping):
+            raise InvalidArgument(
+                f"wrap takes a list of dictionaries: [{{'name': {described!r:.60}}}]. "
+                f"get_wrapper_fns({described!r:.60}) gives functions by their names."
+            )
         arguments = dict(described)
         name = arguments.pop("name", "")
+        check_arguments(_find(name), arguments, f"The wrapper {name!r}")
         try:
             env = _find(name)(env, **arguments)
         except TypeError as error:

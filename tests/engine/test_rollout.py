@@ -244,3 +244,14 @@ def test_a_vector_needs_as_many_of_everything_as_environments() -> None:
         vector.reset(seed=[1, 2])
     with pytest.raises(InvalidArgument, match="as many actions"):
         vector.step([])
+
+
+def test_the_tries_at_a_seed_are_drawn_anew_and_the_first_is_as_ever() -> None:
+    env_id = "game:GuessTheNumber-v0-hard"
+    slots = [Slot(i, env_id, seed=i % 5, repeat=i // 5) for i in range(20)]
+    tries = sorted(rollout(RANDOM, slots), key=lambda record: record.index)
+    assert len({(one.identity.seed, *(turn.action for turn in one.turns)) for one in tries}) == 20
+    once = sorted(rollout(RANDOM, slots[:5]), key=lambda record: record.index)
+    assert [one.turns for one in tries[:5]] == [one.turns for one in once]
+    alone = next(iter(rollout(RANDOM, [slots[-1]])))
+    assert alone.turns == tries[-1].turns

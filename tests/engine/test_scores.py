@@ -97,7 +97,7 @@ def test_an_unknown_benchmark_is_named() -> None:
 
 def test_a_specification_says_what_is_played() -> None:
     spec = EvaluationSpec(agent="random", env_ids=[EASY, HARD], episodes_per_env=3, seed=9, max_turns=2)
-    assert spec.parts == [(EASY, 9, 3), (HARD, 9, 3)]
+    assert spec.parts == [(EASY, 9, 3, 0), (HARD, 9, 3, 0)]
     assert spec.episodes_total == 6
     assert spec.wrappers == [{"name": "time_limit", "max_turns": 2}]
     assert EvaluationSpec.model_validate_json(spec.model_dump_json()) == spec
@@ -174,3 +174,9 @@ def test_a_request_keeps_the_version_of_its_benchmark(monkeypatch: pytest.Monkey
     for version in (0, present.version, changed.version + 1):
         with pytest.raises(ValidationError, match=f"version {changed.version}, not {version}"):
             EvaluationSpec(agent="random", benchmark="games", benchmark_version=version)
+
+
+def test_a_place_in_the_batch_says_which_try_it_is() -> None:
+    spec = EvaluationSpec(agent="random", env_ids=[EASY, HARD], episodes_per_env=3, repeats=2)
+    assert spec.parts == [(EASY, 0, 3, 0), (EASY, 0, 3, 1), (HARD, 0, 3, 0), (HARD, 0, 3, 1)]
+    assert [spec.repeat_of(slot) for slot in range(12)] == [0] * 3 + [1] * 3 + [0] * 3 + [1] * 3

@@ -214,3 +214,24 @@ def test_a_class_that_calls_no_other_constructor_has_what_every_environment_has(
     env: Any = gem.make("custom:Countdown-v0")
     assert (env.data_hash, env.max_turns, env.seats) == ("", 3, 1)
     assert isinstance(Countdown(), Env)
+
+
+def test_random_actions_drawn_from_its_generator_change_nothing() -> None:
+    class DrawsAll(Env):
+        def reset(self, seed: int | None = None) -> tuple[str, dict]:
+            super().reset(seed)
+            return f"{self.rng.random()}", {}
+
+        def step(self, action: str) -> tuple[str, float, bool, bool, dict]:
+            return f"{self.rng.random()}", 0.0, self.rng.random() < 0.2, False, {}
+
+        def sample_random_action(self) -> str:
+            return f"{self.rng.randint(1, 1000)}"
+
+    gem.register("custom:DrawsAll-v0", DrawsAll)
+    asked, quiet = gem.make("custom:DrawsAll-v0"), gem.make("custom:DrawsAll-v0")
+    assert asked.reset(seed=3) == quiet.reset(seed=3)
+    actions = [asked.sample_random_action() for _ in range(4)]
+    assert len(set(actions)) > 1
+    assert asked.step("1") == quiet.step("1")
+    assert asked.sample_random_action() == quiet.sample_random_action()

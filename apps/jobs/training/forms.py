@@ -6,8 +6,10 @@ import json
 from typing import Any
 
 from django import forms
+from pydantic import ValidationError
 
 from gem.errors import InvalidArgument
+from gem.refusals import refusals
 from gem.training import recipes
 from gem.training.spec import TrainingSpec, read_spec
 
@@ -81,11 +83,23 @@ class TrainingForm(forms.Form):
             if values.get(name, "") != "":
                 wanted[name] = _value(values[name])
         try:
-            self.spec = read_spec(wanted)
-        except InvalidArgument as error:
-            field, _, rest = str(error).partition(": ")
-            self.add_error(field if field in self.fields else None, rest if field in self.fields else str(error))
+            self.spec = TrainingSpec.model_validate(wanted)
+        except ValidationError as errors:
+            for place, sentence in refusals(errors, TrainingSpec, LABELS):
+                self.add_error(self._field_of(place), sentence)
         return values
+
+    @property
+    def problems(self) -> int:
+        """How many fields have something to correct."""
+        return len(self.errors)
+
+    def _field_of(self, place: str) -> str | None:
+        """The field of the form that asks for this part of the specification."""
+        name = place.partition(".")[0]
+        if name in (*PLAIN, *FINE):
+            return name
+        return "more" if name else None
 
     def _base(self, values: dict[str, Any]) -> dict[str, Any]:
         if not values["recipe"]:

@@ -9,6 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
 from apps.accounts.models import User
+from apps.agents.models import Agent
 from apps.jobs import leases, operations
 from apps.jobs.models import Job
 from apps.jobs.pages import set_up
@@ -233,3 +234,24 @@ def test_the_script_on_the_page_plays_the_same_episodes(ada: User, capsys: pytes
     printed = {int(line.split()[1]): float(line.split()[2]) for line in capsys.readouterr().out.splitlines()}
     recorded = dict(job.batch.episodes.values_list("seed", "seats__total_reward"))
     assert printed == recorded
+
+
+@PLAYED
+def test_the_script_plays_every_try_as_the_workers_did(ada: User, capsys: pytest.CaptureFixture[str]) -> None:
+    job = submit(ada, 5, repeats=3)
+    play_out(job)
+    exec(set_up(Job.objects.get())["script"], {})
+    printed = sorted((int(line.split()[1]), line.split()[2]) for line in capsys.readouterr().out.splitlines())
+    recorded = job.batch.episodes.values_list("seed", "seats__total_reward")
+    assert printed == sorted((seed, str(total)) for seed, total in recorded)
+    played = {(one.seed, *one.turns.values_list("action", flat=True)) for one in job.batch.episodes.all()}
+    assert len(played) > 8, "the three tries of a seed are not one"
+
+
+def test_an_evaluation_of_a_checkpoint_is_reproduced_with_its_download(ada: User) -> None:
+    agent = Agent.objects.create(slug="mine-000150", name="mine 150", kind=Agent.Kind.CHECKPOINT, colour=3, owner=ada)
+    job = submit(ada, 4)
+    Job.objects.filter(pk=job.pk).update(agent=agent)
+    script = set_up(Job.objects.get())["script"]
+    assert script.startswith("gemweb eval --agent policy --checkpoint checkpoint")
+    assert f"--env {EASY}" in script

@@ -38,11 +38,27 @@ def test_a_refused_field_says_what_to_do_and_keeps_the_rest(as_ada: Client) -> N
     answer = as_ada.post("/jobs/train/", {"recipe": "guess-easy", "updates": "-3", "name": "kept"})
     page = answer.content.decode()
     assert answer.status_code == 422
-    assert "greater than or equal to 1" in page
+    assert "Updates has to be at least 1, not -3." in page
+    assert "One thing to correct." in page
     assert 'value="kept"' in page
     answer = as_ada.post("/jobs/train/", {"recipe": "guess-easy", "more": "{not json"})
     assert "Write other settings as JSON" in answer.content.decode()
     assert not Job.objects.exists()
+
+
+def test_all_refused_fields_are_named_at_once(as_ada: Client) -> None:
+    sent = {
+        "recipe": "guess-easy",
+        "learning_rate": "fast",
+        "updates": "0",
+        "more": '{"minibatch": 2, "group_size": 0}',
+    }
+    errors = as_ada.post("/jobs/train/", sent).context["form"].errors
+    assert {name: list(said) for name, said in errors.items()} == {
+        "learning_rate": ["Learning rate has to be a number, not 'fast'."],
+        "updates": ["Updates has to be at least 1, not 0."],
+        "more": ["group_size has to be at least 2, not 0.", "There is no setting minibatch. Did you mean minibatches?"],
+    }
 
 
 def test_several_seeds_and_all_algorithms_are_one_comparison(as_ada: Client) -> None:

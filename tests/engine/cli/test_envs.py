@@ -45,7 +45,10 @@ def test_it_lists_environments_of_other_modules(run: Run, coin_row) -> None:
         (["replay", "no-such-file.jsonl"], "no-such-file.jsonl cannot be read"),
         (["eval", "--agent", "random"], "one of the arguments --benchmark --env is required"),
         (["fly"], "invalid choice"),
-        ([], "required: COMMAND"),
+        (
+            ["check", "mine:Own-v0"],
+            "One of your own is known once the module that registers it is named: --module NAME.",
+        ),
     ],
 )
 def test_bad_input_is_answered_in_one_sentence(run: Run, arguments: list[str], sentence: str) -> None:
@@ -54,6 +57,13 @@ def test_bad_input_is_answered_in_one_sentence(run: Run, arguments: list[str], s
     assert sentence in err
     assert len(err.splitlines()) == 1
     assert err.startswith("gemweb")
+
+
+def test_without_a_command_they_are_listed(run: Run) -> None:
+    code, out, err = run()
+    assert (code, out) == (2, "")
+    assert err.startswith("usage: gemweb")
+    assert "Re-execute the episodes of a file" in err
 
 
 def test_a_module_that_does_not_import_is_not_our_traceback(run: Run, tmp_path: Path, monkeypatch) -> None:

@@ -25,8 +25,8 @@ GUESS = {"env_id": "game:GuessTheNumber-v0-easy"}
         ({**GUESS, "max_tokens": 2000}, "A response must be shorter than a sequence"),
         ({**GUESS, "sampler": "server"}, "server_url names the server"),
         ({"env_id": "duel:TicTacToe-v0"}, "has 2 seats: fill the others"),
-        ({**GUESS, "discount": 1.5}, "discount: Input should be less than or equal to 1"),
-        ({**GUESS, "learning_rte": 0.1}, "learning_rte: Extra inputs are not permitted"),
+        ({**GUESS, "discount": 1.5}, "discount has to be at most 1, not 1.5."),
+        ({**GUESS, "learning_rte": 0.1}, "There is no setting learning_rte. Did you mean learning_rate?"),
         ({**GUESS, "curriculum": [{"env_id": "game:Nothing-v0"}]}, "No environment is registered as"),
     ],
 )
@@ -73,7 +73,7 @@ def test_the_nearest_recipe_is_named() -> None:
     [
         ([], "Say where the run is written"),
         (["--folder", "{}/none"], "Say what to train"),
-        (["--recipe", "guess-easy", "--folder", "{}/a", "--set", "discount=7"], "discount: Input should be"),
+        (["--recipe", "guess-easy", "--folder", "{}/a", "--set", "discount=7"], "discount has to be at most 1, not 7."),
         (["--spec", "{}/missing.json", "--folder", "{}/a"], "cannot be read"),
     ],
 )

@@ -186,7 +186,7 @@ def test_numpys_integers_are_seeds() -> None:
         ({"wrappers": [around_nothing]}, "TimeLimit wraps a gem.Env, not None"),
         ({"autoreset_mode": "never"}, "one of 'SameStep', 'NextStep', 'Disabled', not 'never'"),
         ({"seed": "x"}, "A seed is an integer"),
-        ({"max_turns": "5"}, "does not take these arguments"),
+        ({"max_turns": "5"}, "cannot be made with"),
         ({"max_turn": 5}, "Did you mean 'max_turns'"),
     ],
 )

@@ -1,0 +1,74 @@
+"""What newcomers get wrong in calls of the engine is answered with what to write instead."""
+
+from typing import Any
+
+import pytest
+
+import gem
+from gem.core import Env
+from gem.errors import InvalidArgument
+from gem.registry import ENV_REGISTRY
+from gem.wrappers import wrap
+
+WORDLE = "game:Wordle-v0"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"max_turns": "3"}, "cannot be made with max_turns='3': '<' not supported"),
+        ({"tools": "python"}, "Tools are a list: tools=['python']."),
+        ({"num_env": 4}, "takes no argument 'num_env'"),
+    ],
+)
+def test_make_says_which_argument_is_wrong(arguments: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        gem.make(WORDLE, **arguments)
+    assert sentence in str(refused.value)
+
+
+def test_a_number_of_environments_is_a_list_of_ids() -> None:
+    with pytest.raises(InvalidArgument, match=r"\['game:Wordle-v0'\] \* 4"):
+        gem.make_vec(WORDLE, num_envs=4)
+
+
+@pytest.mark.parametrize(
+    ("wrappers", "sentence"),
+    [
+        ("concat", "[{'name': 'concat'}]"),
+        (["concat"], "[{'name': 'concat'}]"),
+        ([{"name": "time_limit", "max_turn": 2}], "takes no argument 'max_turn'. Did you mean 'max_turns'?"),
+        ([{"name": "concat", "max_history": 2}], "Did you mean 'max_history_length'?"),
+        ([{"name": "conact"}], "Did you mean concat?"),
+    ],
+)
+def test_wrap_says_how_a_wrapper_is_described(wrappers: Any, sentence: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        wrap(gem.make(WORDLE), wrappers)
+    assert sentence in str(refused.value)
+
+
+def test_one_description_is_a_list_of_one() -> None:
+    env = wrap(gem.make(WORDLE), {"name": "time_limit", "max_turns": 2})
+    assert env.max_turns == 2
+
+
+def test_a_class_without_step_says_so_whatever_it_is_made_with() -> None:
+    class NoStep(Env):
+        def reset(self, seed: int | None = None) -> tuple[str, dict[str, Any]]:
+            return "", {}
+
+    gem.register("custom:NoStep-v0", NoStep)
+    try:
+        for made in (lambda: gem.make("custom:NoStep-v0"), lambda: gem.make_vec(["custom:NoStep-v0"], seed=1)):
+            with pytest.raises(TypeError, match=r"abstract method '?step"):
+                made()
+    finally:
+        del ENV_REGISTRY["custom:NoStep-v0"]
+
+
+def test_an_environment_prints_what_it_is() -> None:
+    env = wrap(gem.make(WORDLE), [{"name": "concat"}])
+    assert repr(env) == "ObservationWrapper(<game:Wordle-v0, no episode yet>)"
+    env.reset(seed=7)
+    assert str(env.unwrapped) == "<game:Wordle-v0, seed 7>"
