@@ -68,10 +68,7 @@ def use_login_link(request: HttpRequest, token: str) -> User:
     Raises:
         LinkRefused: if the token is not ours, older than 15 minutes, or used.
     """
-    try:
-        after = signing.loads(token, salt=_SALT, max_age=LINK_LIFETIME)["after"]
-    except signing.BadSignature as error:
-        raise LinkRefused(token) from error
+    after = _bound_to(token)
     with transaction.atomic():
         user, created = User.objects.select_for_update().get_or_create(
             username=LINK_USER, defaults={"is_staff": True, "is_superuser": True}
@@ -84,6 +81,23 @@ def use_login_link(request: HttpRequest, token: str) -> User:
         user.save()
         log_in(request, user)
     return user
+
+
+def check_login_link(token: str) -> None:
+    """Say whether the link would work now, without using it up.
+
+    Raises:
+        LinkRefused: as `use_login_link`.
+    """
+    if _last_login(User.objects.filter(username=LINK_USER).first()) != _bound_to(token):
+        raise LinkRefused(token)
+
+
+def _bound_to(token: str) -> str:
+    try:
+        return str(signing.loads(token, salt=_SALT, max_age=LINK_LIFETIME)["after"])
+    except signing.BadSignature as error:
+        raise LinkRefused(token) from error
 
 
 def _last_login(user: User | None) -> str:

@@ -98,9 +98,10 @@ def login_link(request: HttpRequest, token: str) -> HttpResponse:
     """Log in as the administrator of a stack on one's own machine. Only the button's POST uses the link up."""
     if not settings.LOCAL_MODE or request.META.get("REMOTE_ADDR") not in LOOPBACK:
         raise Http404
-    if request.method == "GET":
-        return render(request, "accounts/login_link.html")
     try:
+        if request.method == "GET":
+            operations.check_login_link(token)
+            return render(request, "accounts/login_link.html")
         operations.use_login_link(request, token)
     except operations.LinkRefused:
         return render(request, "accounts/login_link.html", {"refused": True}, status=403)

@@ -87,6 +87,8 @@ class Document:
     summary: str
     html: SafeString
     headings: tuple[Heading, ...]
+    text: str
+    """All that a search looks at, in small letters."""
 
     def get_absolute_url(self) -> str:
         """Its page."""
@@ -123,6 +125,16 @@ def find(slug: str) -> Document | None:
     return next((document for document in documents() if document.slug == slug), None)
 
 
+def matching(words: Sequence[str]) -> list[Document]:
+    """The documents that have all these words; those first that have more of them in their title and headings."""
+
+    def ahead(document: Document) -> int:
+        said = " ".join([document.title, *(heading.text for heading in document.headings)]).lower()
+        return -sum((word in document.title.lower()) * 2 + (word in said) for word in words)
+
+    return sorted((found for found in documents() if all(word in found.text for word in words)), key=ahead)
+
+
 def picture(name: str) -> Path | None:
     """The file of a picture that documents show; names that are none of ours reach no file."""
     folder: Path = settings.BASE_DIR / PICTURES
@@ -155,7 +167,8 @@ def _load(file: str) -> Document | None:
 
 @cache
 def _render(file: str, changed: int) -> Document:
-    tokens = _MARKDOWN.parse((settings.BASE_DIR / file).read_text("utf-8"))
+    text = (settings.BASE_DIR / file).read_text("utf-8")
+    tokens = _MARKDOWN.parse(text)
     title, body = _take_title(tokens, file)
     for token in body:
         _prepare(token, file)
@@ -168,7 +181,8 @@ def _render(file: str, changed: int) -> Document:
         url_schemes={"https", "http", "mailto"},
         link_rel="noopener",
     )
-    return Document(slug_of(file), file, title, _summary(body), mark_safe(html), headings)  # noqa: S308 (cleaned)
+    safe = mark_safe(html)  # noqa: S308 (cleaned)
+    return Document(slug_of(file), file, title, _summary(body), safe, headings, text.lower())
 
 
 def _take_title(tokens: list[Token], file: str) -> tuple[str, list[Token]]:

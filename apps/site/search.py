@@ -1,7 +1,8 @@
-"""One field for everything: environments, agents, episodes and jobs."""
+"""One field for everything: environments, agents, episodes, jobs and documents."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q
@@ -12,6 +13,8 @@ from apps.catalog.entries import Entry, all_entries
 from apps.catalog.filters import Filter
 from apps.episodes.models import ID_LENGTH, Episode
 from apps.jobs.models import Job
+from apps.site import documents
+from apps.site.documents import Document
 
 MAX_QUERY = 200
 LIMIT = 12
@@ -27,18 +30,25 @@ class Found:
     agents: list[Agent]
     episodes: list[Episode]
     jobs: list[Job]
+    documents: list[Document]
 
     @property
     def total(self) -> int:
         """How much that is."""
-        return len(self.environments) + len(self.agents) + len(self.episodes) + len(self.jobs)
+        lists: list[Sequence[object]] = [self.environments, self.agents, self.episodes, self.jobs, self.documents]
+        return sum(map(len, lists))
 
     @property
-    def only(self) -> Entry | Episode | Job | None:
+    def only(self) -> Entry | Episode | Job | Document | None:
         """The one page that was meant, if the query names exactly one."""
         if self.total != 1 or self.agents:
             return None
-        fits: list[Entry | Episode | Job] = [*self.environments, *self.episodes, *self.jobs]
+        fits: list[Entry | Episode | Job | Document] = [
+            *self.environments,
+            *self.episodes,
+            *self.jobs,
+            *self.documents,
+        ]
         return fits[0]
 
 
@@ -46,13 +56,15 @@ def search(query: str, viewer: Viewer) -> Found:
     """Everything that fits `query`, the nearest first."""
     query = query.replace("\0", "").strip()[:MAX_QUERY]
     if not query:
-        return Found([], [], [], [])
-    words = Filter(words=tuple(query.lower().split()[:8]), chosen={}, sort="name")
-    environments = sorted(words.apply(all_entries()), key=lambda entry: query.lower() not in entry.id.lower())
+        return Found([], [], [], [], [])
+    words = tuple(query.lower().split()[:8])
+    fits = Filter(words=words, chosen={}, sort="name").apply(all_entries())
+    environments = sorted(fits, key=lambda entry: query.lower() not in entry.id.lower())
+    told = documents.matching(words)[:LIMIT]
     if any(entry.id == query for entry in environments):
-        environments = [entry for entry in environments if entry.id == query]
+        environments, told = [entry for entry in environments if entry.id == query], []
     agents = Agent.objects.named_to(viewer).filter(Q(name__icontains=query) | Q(slug__icontains=query))
-    return Found(environments[:LIMIT], list(agents[:LIMIT]), _episodes(query, viewer), _jobs(query))
+    return Found(environments[:LIMIT], list(agents[:LIMIT]), _episodes(query, viewer), _jobs(query), told)
 
 
 def _episodes(query: str, viewer: Viewer) -> list[Episode]:

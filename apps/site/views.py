@@ -83,7 +83,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
-    """Environments, agents, episodes and jobs by name or id; the only fit opens at once."""
+    """Environments, agents, episodes, jobs and documents by name, id or words; the only fit opens at once."""
     query = request.GET.get("q", "").strip()[:MAX_QUERY]
     found = find(query, request.user)
     if (only := found.only) is not None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gem.training.spec import TrainingSpec
 
 WORD = "algorithms"
+RUNS = Path("runs/algorithms")
 FIXED = ("algorithm", "discount", "seed", "updates", "episodes")
 """What tells the runs apart, and what has to be equal for all."""
 
@@ -35,7 +36,7 @@ def arguments(group: argparse._ArgumentGroup) -> None:
         metavar="KEY=A,B,C",
         help="what each algorithm first chooses among the same values, such as learning_rate=5e-4,2e-3; several times",
     )
-    group.add_argument("--out", type=Path, default=Path("runs/algorithms"), help="the folder of the runs, gone on from")
+    group.add_argument("--out", type=Path, help=f"the folder of the runs, gone on from ({RUNS})")
 
 
 def run(
@@ -45,14 +46,15 @@ def run(
     seeds: int,
     updates: int | None,
     tune: list[str] | None,
-    out: Path,
+    out: Path | None,
 ) -> int:
     """Train what is not there yet, and print the table and what it allows to say."""
     from gem.training import compare  # noqa: PLC0415 (a quick start)
 
     tuned = [_tuning(asked) for asked in tune or ()]
     specs = compare.plan(recipe, algorithm or ALGORITHMS, discount or [1.0, 0.9], seeds, updates)
-    folder = out / recipe
+    folder = (out or RUNS) / recipe
+    _say(f"{len(specs)} trainings in {folder}; once stopped, the same command goes on with them.")
     choices: list[Choice] = []
     try:
         for entry, values in tuned:

@@ -3,7 +3,8 @@
     python -m gem.training --list
     python -m gem.training --recipe guess-easy --folder runs/guess [--set learning_rate=3e-4]
     python -m gem.training --spec spec.json --folder runs/mine
-    python -m gem.training --folder runs/guess            # go on
+    python -m gem.training --folder runs/guess                      # go on
+    python -m gem.training --folder runs/guess --set updates=200    # go on for longer
 
 Exit codes: 0 finished or cancelled, 1 failed, 2 asked for something that cannot be, 75 interrupted by SIGTERM (start
 it again to go on).
@@ -83,8 +84,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _list() -> int:
     try:
-        for recipe in recipes.all_recipes():
-            print(f"{recipe.name:<20} {recipe.summary}")
+        found = sorted(recipes.all_recipes(), key=lambda recipe: recipe.status != "reproduced here")
+        width = max(len(recipe.name) for recipe in found)
+        for recipe in found:
+            print(f"{recipe.name:<{width}}  {recipe.summary}")
         sys.stdout.flush()
     except BrokenPipeError:  # whoever reads our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -111,9 +114,11 @@ def _spec(arguments: argparse.Namespace) -> TrainingSpec:
     stored = RunFolder(arguments.folder).spec()
     if stored is None:
         raise UsageError("Say what to train: --recipe NAME (--list shows them) or --spec FILE.")
-    if arguments.set:
-        raise UsageError("A training goes on as it began: --set belongs to its first start.")
-    return stored
+    if not arguments.set:
+        return stored
+    wanted = read_spec(with_settings(stored.model_dump(mode="json"), arguments.set))
+    RunFolder(arguments.folder).extend(wanted)
+    return wanted
 
 
 def _stop_with(parent: int) -> None:

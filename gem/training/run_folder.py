@@ -72,6 +72,25 @@ class RunFolder:
                 raise
             raise UsageError(f"{path} cannot be read: {error}.") from error
 
+    def extend(self, spec: TrainingSpec) -> None:
+        """Have the training go on for as many updates as the specification says.
+
+        Raises:
+            UsageError: if it changes anything else, or has fewer updates, or somebody trains here now.
+        """
+        with self.alone():
+            stored = self.spec()
+            if (
+                stored is None
+                or spec.updates < stored.updates
+                or spec != stored.model_copy(update={"updates": spec.updates})
+            ):
+                raise UsageError(
+                    "A training goes on as it began: only more updates may be asked for, as --set updates=200. For "
+                    "other settings begin one in a new folder."
+                )
+            write_whole(self.path / "spec.json", spec.model_dump_json(indent=2) + "\n")
+
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Within, nobody else trains in this folder.

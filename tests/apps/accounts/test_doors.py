@@ -54,6 +54,19 @@ def test_an_old_link_is_refused(client: Client, link: str, monkeypatch: pytest.M
     assert not User.objects.filter(username="admin").exists()
 
 
+@pytest.mark.parametrize("why", ["forged", "old", "used"])
+def test_a_link_that_does_not_work_says_so_before_anybody_presses(
+    client: Client, link: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if why == "old":
+        monkeypatch.setattr(operations, "LINK_LIFETIME", timedelta(seconds=-1))
+    if why == "used":
+        Client().post(link)
+    answer = client.get(link[:-6] + "aaaaa/" if why == "forged" else link)
+    assert answer.status_code == 403
+    assert "This link no longer works" in answer.content.decode()
+
+
 def test_a_forged_link_is_refused(client: Client, link: str) -> None:
     assert client.post(link[:-6] + "aaaaa/").status_code == 403
 

@@ -61,7 +61,7 @@ TABLE: dict[str, Address] = {
     "accounts:login": Address("200 302 302 302"),
     "accounts:logout": Address("302", post=True),
     "accounts:signup": Address("200 302 302 302"),
-    "accounts:login_link": Address("200", names=("token",)),
+    "accounts:login_link": Address("403", names=("token",)),
     "agents:list": Address("200"),
     "agents:new": Address("302 200 200 200"),
     "agents:agent": Address("404 404 200 404", names=("agent",)),

@@ -52,6 +52,18 @@ def test_an_agent_is_found_by_name(client: Client) -> None:
     assert 'id="agents"' in page
 
 
+def test_a_document_is_found_by_its_words_the_one_about_them_first(client: Client) -> None:
+    page = client.get("/search/", {"q": "ReBN"}).content.decode()
+    assert 'id="documents"' in page
+    own, other = page.index("/docs/algorithms/rebn/"), page.index("/docs/experiments/")
+    assert own < other
+
+
+def test_the_only_document_that_fits_opens_at_once(client: Client) -> None:
+    answer = client.get("/search/", {"q": "return batch normalization consolation"})
+    assert (answer.status_code, answer["Location"]) == (302, "/docs/algorithms/rebn/")
+
+
 @pytest.mark.parametrize("query", ["", " ", "\0", "%", "'; drop table", "x" * 5000, "\ud800", "<script>"])
 def test_odd_queries_are_answered(client: Client, query: str) -> None:
     answer = client.get("/search/", {"q": query.encode("utf-8", "surrogatepass")})

@@ -66,6 +66,16 @@ def same_weights(one: Path, other: Path) -> bool:
     )
 
 
+def test_a_run_that_is_done_goes_on_for_more_updates(small: dict[str, Any], tmp_path: Path) -> None:
+    spec, folder = read_spec(small | {"updates": 2}), RunFolder(tmp_path / "run")
+    assert train(spec, folder.path) == "finished"
+    before = folder.metrics()
+    folder.extend(spec.model_copy(update={"updates": 4}))
+    assert train(folder.spec() or spec, folder.path) == "finished"
+    assert [row["update"] for row in folder.metrics()] == [1, 2, 3, 4]
+    assert folder.metrics()[:2] == before
+
+
 @pytest.mark.parametrize("algorithm", ["rebn", "ppo"])
 def test_a_run_that_was_killed_ends_with_the_same_bits(algorithm: str, small: dict[str, Any], tmp_path: Path) -> None:
     spec = {**small, "algorithm": algorithm, "updates": 12, "minibatches": 2, "schedule": "cosine"}

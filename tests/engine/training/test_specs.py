@@ -10,6 +10,7 @@ import pytest
 from gem.errors import InvalidArgument
 from gem.training import recipes
 from gem.training.__main__ import main
+from gem.training.run_folder import RunFolder
 from gem.training.spec import TrainingSpec, read_spec, with_settings
 
 GUESS = {"env_id": "game:GuessTheNumber-v0-easy"}
@@ -82,6 +83,26 @@ def test_the_command_says_what_is_wrong(
 ) -> None:
     assert main([argument.replace("{}", str(tmp_path)) for argument in arguments]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_only_more_updates_may_be_asked_for_later(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = RunFolder(tmp_path / "run")
+    spec = read_spec(recipes.data("guess-easy"))
+    folder.begin(spec)
+    for asked in ("updates=3", "learning_rate=0.5"):
+        assert main(["--folder", str(folder.path), "--set", asked]) == 2
+        assert "only more updates may be asked for" in capsys.readouterr().err
+    longer = spec.model_copy(update={"updates": spec.updates + 1})
+    folder.extend(longer)
+    assert folder.spec() == longer
+
+
+def test_the_recipes_that_were_reproduced_are_listed_first(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list"]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert sorted(names) == sorted(recipe.name for recipe in recipes.all_recipes())
+    small = {recipe.name for recipe in recipes.all_recipes() if recipe.status == "reproduced here"}
+    assert set(names[: len(small)]) == small
 
 
 def test_specifications_recipes_and_run_folders_need_no_torch() -> None:
