@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import posixpath
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -45,6 +46,7 @@ _ATTRIBUTES = {
     "th": {"class"},
 }
 _FORMULA = re.compile(r"\$\$(?P<display>[^$]+)\$\$|\$(?=\S)(?P<inline>[^$\n]+)(?<=\S)\$(?!\d)")
+_COMMAND = re.compile(r"\\([a-zA-Z]+)")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
@@ -194,7 +196,21 @@ def _take_title(tokens: list[Token], file: str) -> tuple[str, list[Token]]:
 
 def _text(token: Token) -> str:
     children = token.children or []
-    return "".join(" " if child.type in {"softbreak", "hardbreak"} else child.content for child in children)
+    return "".join(map(_words, children))
+
+
+def _words(child: Token) -> str:
+    if child.type in {"softbreak", "hardbreak"}:
+        return " "
+    return _COMMAND.sub(_letter, child.content) if child.type == "formula" else child.content
+
+
+def _letter(command: re.Match[str]) -> str:
+    r"""The Greek letter that a command of a formula names: of `\gamma` it is γ; of others the name."""
+    try:
+        return unicodedata.lookup(f"GREEK SMALL LETTER {command[1].upper()}")
+    except KeyError:
+        return command[1]
 
 
 def _summary(tokens: list[Token]) -> str:

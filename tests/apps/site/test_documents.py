@@ -141,6 +141,12 @@ def test_formulas_are_drawn_and_none_is_left_as_latex() -> None:
     assert "\\gamma" not in page.html
 
 
+def test_a_summary_says_formulas_in_letters() -> None:
+    page = documents.find("algorithms/rebn")
+    assert page is not None
+    assert "the discount γ" in page.summary
+
+
 def test_pictures_are_shown_and_only_those_of_the_documents_are_served(client: Client) -> None:
     page = documents.find("algorithms/rebn")
     assert page is not None
