@@ -49,6 +49,7 @@ def assert_as_undisturbed(owner: User, job: Job) -> None:
     assert weights(job) == weights(undisturbed)
 
 
+@pytest.mark.fault
 def test_one_cancelled_and_resumed_has_the_same_curve_and_the_same_bits(owner: User, trainer: Trainer) -> None:
     job = trainings.submit(owner, small())
     with trainer():
@@ -90,6 +91,7 @@ def test_an_emptied_broker_that_drops_its_connections_does_no_harm(owner: User, 
     assert_whole(later, 2)
 
 
+@pytest.mark.fault
 def test_a_database_that_drops_its_connections_costs_no_update(owner: User, trainer: Trainer) -> None:
     job = trainings.submit(owner, small())
     with trainer():
