@@ -28,6 +28,8 @@ from gem.training.spec import TrainingSpec
 
 EPISODES = 512
 """Of an evaluation."""
+SIDE_BY_SIDE_ROUNDS = 5
+"""Odd, so that the median is one of them."""
 
 
 class Row(NamedTuple):
@@ -118,10 +120,18 @@ def _speed(folder: Path, _seeds: int) -> Row:
 
 
 def _side_by_side(folder: Path, _seeds: int) -> Row:
-    alone = _clock([folder / "alone"])
-    both = _clock([folder / "left", folder / "right"])
-    ratio = 2 * alone / both
-    return Row("two runs side by side at least 1.8 times one (by the clock)", f"{ratio:.2f} times", ratio >= 1.8)
+    """One run and two at once, in turn, so that what else the machine does falls on both."""
+    ratios = []
+    for turn in range(SIDE_BY_SIDE_ROUNDS):
+        alone = _clock([folder / f"alone-{turn}"])
+        both = _clock([folder / f"left-{turn}", folder / f"right-{turn}"])
+        ratios.append(2 * alone / both)
+    middle = statistics.median(ratios)
+    return Row(
+        "two runs side by side at least 1.8 times one (by the clock)",
+        f"{middle:.2f} times (median of {', '.join(f'{ratio:.2f}' for ratio in ratios)})",
+        middle >= 1.8,
+    )
 
 
 def _clock(places: list[Path]) -> float:
