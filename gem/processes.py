@@ -10,9 +10,11 @@ import atexit
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import weakref
 from typing import Any
@@ -21,7 +23,9 @@ from gem.errors import EnvironmentFailure
 
 RESTARTS = 2
 _START = (
-    "import json, sys, importlib; sys.path[:] = json.loads(sys.argv[1]); importlib.import_module(sys.argv[2]).serve()"
+    "import importlib, json, shutil, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "importlib.import_module(sys.argv[2]).serve(); "
+    "[shutil.rmtree(folder, ignore_errors=True) for folder in sys.argv[3:]]"  # whoever asked may have been killed
 )
 
 
@@ -36,12 +40,14 @@ class Helper:
         module: whose function `serve` answers, in the process.
         name: in messages: "The process that grades answers".
         patience: seconds by the clock after which the process is ended; the process itself limits its computing.
+        folder: how the name of an empty folder begins that each process starts in; it is gone when the process is.
     """
 
-    def __init__(self, module: str, name: str, patience: float | None = None) -> None:
-        self.module, self.name, self.patience = module, name, patience
+    def __init__(self, module: str, name: str, patience: float | None = None, folder: str | None = None) -> None:
+        self.module, self.name, self.patience, self.folder = module, name, patience, folder
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
+        self._own_folder: str | None = None
         _helpers.add(self)
 
     def ask(self, **request: Any) -> dict[str, Any]:
@@ -97,13 +103,16 @@ class Helper:
     def _start(self) -> subprocess.Popen[str]:
         environment = {**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "PYTHONUTF8": "1"}
         path = [os.getcwd() if entry == "" else entry for entry in sys.path]
+        self._own_folder = tempfile.mkdtemp(prefix=self.folder) if self.folder else None
+        own = [self._own_folder] if self._own_folder else []
         self._process = subprocess.Popen(  # noqa: S603 (our own program)
-            [sys.executable, "-W", "ignore", "-c", _START, json.dumps(path), self.module],
+            [sys.executable, "-W", "ignore", "-c", _START, json.dumps(path), self.module, *own],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             encoding="utf-8",
             env=environment,
+            cwd=self._own_folder,
         )
         return self._process
 
@@ -120,6 +129,9 @@ class Helper:
         except subprocess.TimeoutExpired:
             process.kill()
             return process.wait()
+        finally:
+            if self._own_folder:
+                shutil.rmtree(self._own_folder, ignore_errors=True)
 
 
 def _end(process: subprocess.Popen[str], late: threading.Event) -> None:

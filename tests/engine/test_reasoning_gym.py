@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -165,15 +167,37 @@ def test_a_helper_that_dies_is_replaced_and_one_that_cannot_start_is_reported(mo
         env.reset(seed=4)
 
 
-def test_an_answer_that_takes_too_long_earns_nothing(monkeypatch) -> None:
-    other = Helper("tests.engine.slow_reasoning", "The slow process")
+def test_an_answer_that_takes_too_long_earns_nothing(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    other = Helper("tests.engine.slow_reasoning", "The slow process", folder=source.FOLDER)
     monkeypatch.setattr(source, "_source", other)
     env = make("letter_counting")
     env.reset(seed=0)
     observation, reward, terminated, _, info = env.step("\\boxed{1}")
     assert (reward, terminated, info["success"]) == (0, True, False)
     assert observation.startswith("That is not correct.")
+    assert list(tmp_path.iterdir()) == []
     other.close()
+
+
+def test_a_helper_whose_owner_was_killed_leaves_no_folder(tmp_path: Path) -> None:
+    program = (
+        "import gem, signal\ngem.make('rg:letter_counting').reset(seed=0)\nprint('there', flush=True)\nsignal.pause()"
+    )
+    owner = subprocess.Popen(
+        [sys.executable, "-c", program], env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE
+    )
+    assert owner.stdout is not None
+    with owner.stdout as said:
+        assert said.readline() == b"there\n"
+        folders = list(tmp_path.iterdir())
+        owner.kill()
+        owner.wait()
+    assert [folder.name.startswith(source.FOLDER) for folder in folders] == [True]
+    deadline = time.monotonic() + 30
+    while folders[0].exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not folders[0].exists()
 
 
 def test_a_forked_process_has_a_helper_of_its_own() -> None:

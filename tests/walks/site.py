@@ -6,6 +6,7 @@ It is apart from the test database, so that other tests may empty theirs while i
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -84,6 +85,7 @@ class Site:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def output(self) -> str:
         """The last lines that the processes printed."""
@@ -99,8 +101,8 @@ class Site:
 @contextmanager
 def running_site(name: str) -> Iterator[Site]:
     """A site with a database of its own called `name`; both are gone after the block."""
+    _drop(name)
     with connection._nodb_cursor() as cursor:
-        cursor.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
         cursor.execute(f'CREATE DATABASE "{name}"')
     site = Site(name)
     try:
@@ -108,8 +110,18 @@ def running_site(name: str) -> Iterator[Site]:
         yield site
     finally:
         site.stop()
-        with connection._nodb_cursor() as cursor:
-            cursor.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        _drop(name)
+
+
+def _drop(name: str) -> None:
+    """Drop the database called `name`, if it is there, and end who is still connected.
+
+    FORCE would end autovacuum as well, which only a superuser may; without it the server sees to that itself.
+    """
+    with connection._nodb_cursor() as cursor:
+        ours = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND usename = current_user"
+        cursor.execute(ours, [name])
+        cursor.execute(f'DROP DATABASE IF EXISTS "{name}"')
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Real worker processes on the test's database, to be killed."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -31,10 +32,10 @@ class Worker:
 
     def __init__(self, *arguments: str, scheduler: bool = True, queues: str = "evaluate,reap", **more: str) -> None:
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 (as long as the worker)
-        schedule = tempfile.mkdtemp(prefix="gemweb-beat-")
+        self.schedule = tempfile.mkdtemp(prefix="gemweb-beat-")
         command = [sys.executable, "-m", "celery", "-A", "tests.workers.app", "worker", "-Q", queues]
         command += ["--loglevel", "WARNING", *(arguments or ("--concurrency", "2"))]
-        command += ["--beat", "--schedule", f"{schedule}/beat"] if scheduler else []
+        command += ["--beat", "--schedule", f"{self.schedule}/beat"] if scheduler else []
         self.process = subprocess.Popen(
             command,
             cwd=ROOT,
@@ -49,6 +50,7 @@ class Worker:
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        shutil.rmtree(self.schedule, ignore_errors=True)
 
     def terminate(self) -> None:
         """End it as an operator does."""

@@ -11,7 +11,6 @@ import os
 import random
 import signal
 import sys
-import tempfile
 import warnings
 from collections.abc import Mapping
 from functools import lru_cache
@@ -39,15 +38,12 @@ def serve() -> None:
     warnings.simplefilter("ignore")
     import reasoning_gym  # noqa: F401, PLC0415 (takes seconds; only this process pays them)
 
-    with tempfile.TemporaryDirectory(prefix="gem-reasoning-") as folder:
-        os.chdir(folder)  # some problems of codeio write files where they are
-        for line in sys.stdin:
-            request = json.loads(line)
-            _limit(CPU_SECONDS[request["do"]])
-            answer = _answer(request)
-            _limit(0)
-            _write(answers, answer)
-        os.chdir(os.sep)
+    for line in sys.stdin:
+        request = json.loads(line)
+        _limit(CPU_SECONDS[request["do"]])
+        answer = _answer(request)
+        _limit(0)
+        _write(answers, answer)
 
 
 def _limit(seconds: float) -> None:

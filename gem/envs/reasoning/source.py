@@ -10,7 +10,9 @@ from typing import Any
 
 from gem.processes import Helper
 
-_source = Helper("gem.envs.reasoning.helper", "The process that makes ReasoningGym's problems")
+FOLDER = "gem-reasoning-"
+"""Some problems of codeio write files where they are: there."""
+_source = Helper("gem.envs.reasoning.helper", "The process that makes ReasoningGym's problems", folder=FOLDER)
 
 
 def ask(do: str, **request: Any) -> dict[str, Any]:
