@@ -32,12 +32,16 @@ const running = () => Boolean(document.getElementById("board")?.hasAttribute("da
 /** Whether somebody else is to act: what is written waits in the field. */
 const waiting = () => Boolean(document.querySelector('#send [aria-disabled="true"]'));
 
-/** Send `action` now, or after the turn that is under way: quick keys are not lost. */
+/** Send `action` now, or after the turn that is under way and those that wait: quick keys keep their order. */
 function send(action) {
-  if (busy || running()) {
+  if (busy || running() || queue.length) {
     if (queue.length < QUEUED_AT_MOST) queue.push(action);
     return;
   }
+  sendNow(action);
+}
+
+function sendNow(action) {
   field().value = action;
   form().requestSubmit();
 }
@@ -96,7 +100,7 @@ function goOn() {
     busy = false;
   }
   if (document.querySelector("#notice [data-problem]")) queue.length = 0; // they were meant for what did not happen
-  if (queue.length) setTimeout(() => !busy && !running() && sends() && queue.length && send(queue.shift()), 0);
+  if (queue.length) setTimeout(() => !busy && !running() && sends() && queue.length && sendNow(queue.shift()), 0);
 }
 
 const composing = composer({ panel, field, send, ready: sends });

@@ -93,6 +93,24 @@ def test_sokoban_by_keyboard_loses_no_quick_key(page: Page) -> None:
     assert turns(page) == ["up", "left", "right", "down", "up"]
 
 
+_ONE_KEY_BETWEEN_TWO_TURNS = """
+() => {
+  const press = (key) => document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  document.addEventListener("htmx:wsAfterMessage", () => press("ArrowRight"), { once: true });
+  press("ArrowUp");
+  press("ArrowLeft");
+}
+"""
+
+
+def test_a_key_does_not_overtake_the_one_that_waits(page: Page) -> None:
+    start(page, "game:Sokoban-v0-easy")
+    expect(page.locator("[data-live]")).to_be_attached()
+    page.evaluate(_ONE_KEY_BETWEEN_TWO_TURNS)
+    expect(page.locator("#t3")).to_be_visible()
+    assert turns(page) == ["up", "left", "right"]
+
+
 def test_sokoban_by_its_pad(page: Page) -> None:
     start(page, "game:Sokoban-v0-easy")
     page.get_by_role("group", name="Pad").get_by_role("button", name="left").click()
