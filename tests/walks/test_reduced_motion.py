@@ -43,6 +43,7 @@ def test_nothing_moves_and_everything_happens(
     page.goto("/episodes/?source=all&outcome=won")
     page.locator("main tbody a[href^='/episodes/']").first.click()
     expect(page.get_by_role("slider", name="Turn")).to_be_visible()
+    page.wait_for_load_state()  # the scripts that hear the keys
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
     expect(page.locator(".scrub [data-player-at]")).to_have_text("1")
