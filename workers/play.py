@@ -102,6 +102,10 @@ class Player:
 
     async def _play_on(self) -> None:
         start = await self._host.in_thread(hosting.begin_again, self.episode_id)
+        async with self._host.thinkers.closing(start.env):
+            await self._play_from(start)
+
+    async def _play_from(self, start: hosting.Start) -> None:
         agents = await self._host.in_thread(self._host.askable, start.agents)
         for agent in agents.values():
             await self._load(agent)
@@ -231,8 +235,9 @@ class Errand:
         token, limit = self._host.token, settings.TURN_SECONDS
         try:
             claimed = await self._host.in_thread(pending.begin, self._episode_id, token)
-            answer = await self._host.thinkers.run(lambda: step(claimed.episode, claimed.env, claimed.action), limit)
-            await self._host.in_thread(pending.finish, claimed, token, answer)
+            async with self._host.thinkers.closing(claimed.env):
+                stepped = self._host.thinkers.run(lambda: step(claimed.episode, claimed.env, claimed.action), limit)
+                await self._host.in_thread(pending.finish, claimed, token, await stepped)
         except (hosting.LeaseLost, EpisodeOver, DatabaseError):
             raise
         except TimeoutError:

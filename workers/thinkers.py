@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import TypeVar
+
+from gem import Env
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 THINKING_AT_ONCE = 64
+CLOSE_SECONDS = 2.0
 
 
 class Thinkers:
@@ -36,6 +43,17 @@ class Thinkers:
                 self.hanging += 1
                 answer.add_done_callback(self._came_back)
                 raise
+
+    @asynccontextmanager
+    async def closing(self, env: Env) -> AsyncIterator[None]:
+        """Close `env` after the block, whose turns are recorded by then: what goes wrong is only logged."""
+        try:
+            yield
+        finally:
+            try:
+                await self.run(env.close, CLOSE_SECONDS)
+            except Exception:
+                logger.warning("%s could not be closed", type(env).__name__, exc_info=True)
 
     def _came_back(self, answer: asyncio.Future[T]) -> None:
         self.hanging -= 1

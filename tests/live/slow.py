@@ -15,6 +15,8 @@ ENV_ID = "test:Laboratory-v0"
 SECONDS = 0.4
 BREAKS, HANGS, KILLS, LATE = (f"\\boxed{{{number}}}" for number in (101, 102, 103, 104))
 LATE_SECONDS = 3.0
+CLOSED = "LABORATORY_CLOSED"
+"""The variable with the file that gets a line whenever one is closed."""
 
 
 class Laboratory(GuessTheNumber):
@@ -35,6 +37,11 @@ class Laboratory(GuessTheNumber):
         if action == LATE:
             time.sleep(LATE_SECONDS)
         return super().step(action)
+
+    def close(self) -> None:
+        if CLOSED in os.environ:
+            with open(os.environ[CLOSED], "a") as file:
+                file.write("closed\n")
 
 
 def add() -> None:

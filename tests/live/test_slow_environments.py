@@ -4,6 +4,7 @@ import re
 import signal
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -110,8 +111,11 @@ def test_giving_up_takes_the_turn_back_and_undo_waits_for_it(person: Person, epi
 # ---------------------------------------------------------------- playing
 
 
-def test_a_host_plays_it_and_the_episode_goes_on_to_its_end(fleet: Fleet, person: Person, episode: Episode) -> None:
-    host(fleet)
+def test_a_host_plays_it_and_the_episode_goes_on_to_its_end(
+    fleet: Fleet, person: Person, episode: Episode, tmp_path: Path
+) -> None:
+    closed = tmp_path / "closed"
+    host(fleet, LABORATORY_CLOSED=str(closed))
     for number in range(1, 13):
         assert person.send(episode, BOX % number).status_code == 202
         comes_back(episode, number)
@@ -119,6 +123,7 @@ def test_a_host_plays_it_and_the_episode_goes_on_to_its_end(fleet: Fleet, person
     assert (episode.outcome, episode.turn_count, Laboratory.stepped) == (Episode.Outcome.LIMIT, 12, 0)
     assert turns_of(episode) == [BOX % number for number in range(1, 13)]
     assert not PendingTurn.objects.exists()
+    wait_for(lambda: len(closed.read_text().splitlines()) == 12, "every environment that was made to be closed")
 
 
 def test_replay_fork_and_undo_take_the_states_that_were_kept(fleet: Fleet, person: Person, episode: Episode) -> None:
@@ -156,9 +161,9 @@ def test_the_states_are_in_no_download(fleet: Fleet, person: Person, episode: Ep
         assert not re.search(r'"(secret|rng|state)"', text)
 
 
-def test_an_agent_plays_it_live_without_holding_the_episode(fleet: Fleet, agents: Agents) -> None:
+def test_an_agent_plays_it_live_without_holding_the_episode(fleet: Fleet, agents: Agents, tmp_path: Path) -> None:
     show = shows.start(ENV_ID, agents["random"], seed=3, pace=0.1, visitor="v")
-    host(fleet)
+    host(fleet, LABORATORY_CLOSED=str(tmp_path / "closed"))
     wait_for(lambda: len(turns_of(show)) >= 2, "two turns")
     shows.pause(show.id)
     paused_at = len(turns_of(show))
@@ -170,6 +175,7 @@ def test_an_agent_plays_it_live_without_holding_the_episode(fleet: Fleet, agents
     show.refresh_from_db()
     assert show.status == Episode.Status.ENDED, show.failure
     assert len(turns_of(show)) == show.turn_count
+    wait_for((tmp_path / "closed").exists, "its environment to be closed")
 
 
 # ---------------------------------------------------------------- what goes wrong
