@@ -63,6 +63,12 @@ def test_every_environment_named_is_registered() -> None:
     assert named - registered - own_examples == set()
 
 
+def test_the_readme_says_what_every_family_of_environments_is() -> None:
+    suite = (ROOT / "README.md").read_text().partition("## What is in it")[2].partition("\n## ")[0]
+    families = {f"{env_id.partition(':')[0]}:" for env_id in gem.registry.ENV_REGISTRY}
+    assert set(re.findall(r"`([a-z]+:)`", suite)) == families
+
+
 def test_the_map_names_only_places_that_exist() -> None:
     tree = (ROOT / "docs/map.md").read_text().partition("```")[2].partition("```")[0]
     folder = ""
