@@ -17,27 +17,118 @@ from gem.core import Env, EnvWrapper
 from gem.registry import make, print_envs, register, spec
 
 if TYPE_CHECKING:
+    from gem import (
+        adapters as adapters,
+    )
+    from gem import (
+        agents as agents,
+    )
+    from gem import (
+        check as check,
+    )
+    from gem import (
+        credit as credit,
+    )
+    from gem import (
+        datasets as datasets,
+    )
+    from gem import (
+        draw as draw,
+    )
+    from gem import (
+        envs as envs,
+    )
+    from gem import (
+        episode_files as episode_files,
+    )
+    from gem import (
+        errors as errors,
+    )
+    from gem import (
+        evaluate as evaluate,
+    )
+    from gem import (
+        grading as grading,
+    )
+    from gem import (
+        parsing as parsing,
+    )
+    from gem import (
+        replay as replay,
+    )
+    from gem import (
+        rollout as rollout,
+    )
+    from gem import (
+        sandbox as sandbox,
+    )
+    from gem import (
+        seats as seats,
+    )
+    from gem import (
+        specs as specs,
+    )
+    from gem import (
+        tools as tools,
+    )
+    from gem import (
+        training as training,
+    )
+    from gem import (
+        vector as vector,
+    )
+    from gem import (
+        views as views,
+    )
+    from gem import (
+        wrappers as wrappers,
+    )
     from gem.envs.mixture import register_mixture
     from gem.vector.make import make_vec
 
 compat.install()
 
 __version__ = "0.1.0"
-PARTS = frozenset({"agents", "envs", "errors", "seats", "tools", "vector", "views", "wrappers"})
+LATER = {"make_vec": "gem.vector.make", "register_mixture": "gem.envs.mixture"}
+"""What takes longer to import than all the rest, and its module; loaded when it is first used."""
+PARTS = (
+    "adapters",
+    "agents",
+    "check",
+    "credit",
+    "datasets",
+    "draw",
+    "envs",
+    "episode_files",
+    "errors",
+    "evaluate",
+    "grading",
+    "parsing",
+    "replay",
+    "rollout",
+    "sandbox",
+    "seats",
+    "specs",
+    "tools",
+    "training",
+    "vector",
+    "views",
+    "wrappers",
+)
 """Modules that need no import of their own: `gem.wrappers.get_wrapper_fns("concat")`."""
 __all__ = ["Env", "EnvWrapper", "make", "make_vec", "print_envs", "register", "register_mixture", "spec"]
 
+if not TYPE_CHECKING:  # for whoever checks types, every name that is not above is a mistake
 
-def __getattr__(name: str) -> Any:
-    """Load what takes longer to import than all the rest when it is first used: `make_vec`, our environments."""
-    if name in PARTS:
-        return import_module(f"gem.{name}")
-    if name not in ("make_vec", "register_mixture"):
+    def __getattr__(name: str) -> Any:
+        """Load `LATER` and `PARTS` when they are first used."""
+        if name in PARTS:
+            return import_module(f"gem.{name}")
+        if name in LATER:
+            return getattr(import_module(LATER[name]), name)
         raise AttributeError(f"module 'gem' has no attribute {name!r}")
-    if name == "register_mixture":
-        from gem.envs.mixture import register_mixture  # noqa: PLC0415
 
-        return register_mixture
-    from gem.vector.make import make_vec  # noqa: PLC0415
 
-    return make_vec
+def __dir__() -> list[str]:
+    """Also what is loaded later."""
+    return sorted({*globals(), *LATER, *PARTS})

@@ -11,6 +11,22 @@ from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+GAMES = {
+    "crosswords": "CrosswordsEnv",
+    "fifteen_puzzle": "FifteenPuzzleEnv",
+    "game_2048": "Game2048Env",
+    "guess_the_number": "GuessTheNumberEnv",
+    "hangman": "HangmanEnv",
+    "mastermind": "MastermindEnv",
+    "minesweeper": "MinesweeperEnv",
+    "sokoban": "SokobanEnv",
+    "sudoku": "SudokuEnv",
+    "tower_of_hanoi": "TowerofHanoiEnv",
+    "word_search": "WordSearchEnv",
+    "wordle": "WordleEnv",
+}
+"""GEM's modules of games, each with its class."""
+
 ALIASES: Mapping[str, Mapping[str, str]] = {
     "gem.envs.registration": {
         "ENV_REGISTRY": "gem.registry",
@@ -20,11 +36,13 @@ ALIASES: Mapping[str, Mapping[str, str]] = {
         "print_envs": "gem.registry",
         "register": "gem.registry",
     },
+    **{f"gem.envs.game_env.{module}": {name: "gem.envs.games.named_by_gem"} for module, name in GAMES.items()},
     "gem.envs.math_env": {"MathEnv": "gem.envs.problems.math"},
     "gem.envs.math_visual_env": {"MathVisualEnv": "gem.envs.problems.visual"},
     "gem.envs.qa_env": {"QaEnv": "gem.envs.problems.qa"},
     "gem.envs.reasoning_gym": {"ReasoningGymEnv": "gem.envs.reasoning.dataset"},
     "gem.vector.vector_env": {"AutoresetMode": "gem.vector.base", "VectorEnv": "gem.vector.base"},
+    "gem.vector.async_vector_env": {"AsyncVectorEnv": "gem.vector.sync:ThreadVectorEnv"},
     "gem.vector.sync_vector_env": {"SyncVectorEnv": "gem.vector.sync"},
     "gem.tools.base_tool": {"BaseTool": "gem.tools.tool"},
     "gem.utils.parsing": {
@@ -34,12 +52,17 @@ ALIASES: Mapping[str, Mapping[str, str]] = {
     },
     "gem.envs.code_env": {"CodeEnv": "gem.envs.problems.code"},
     "gem.utils.debug": {"run_and_print_episode": "gem.debug"},
-    "gem.utils.constants": {"TERMINAL_STATE": "gem.debug"},
+    "gem.utils.constants": {"LanguageGameReward": "gem.envs.game", "TERMINAL_STATE": "gem.debug"},
+    "gem.utils.qa_em": {
+        "em_check": "gem.grading.answers:exact_match",
+        "normalize_answer": "gem.grading.answers:normalized",
+    },
+    "gem.utils.seeding": {"set_seed": "gem.chance"},
 }
-"""GEM's module to its names, and the module that has each of them here."""
+"""GEM's module to its names, and the module that has each of them here; after a colon, its name if that is another."""
 
 
-PACKAGES = ("gem.utils",)
+PACKAGES = ("gem.utils", "gem.envs.game_env")
 """Folders of GEM's that hold only modules of `ALIASES`."""
 
 
@@ -66,8 +89,9 @@ class AliasFinder:
         """As `importlib.abc.Loader.exec_module`."""
         names = ALIASES.get(module.__name__, {})
         for name, home in names.items():
-            setattr(module, name, getattr(import_module(home), name))
-        homes = ", ".join(sorted(set(names.values())))
+            where, _, called = home.partition(":")
+            setattr(module, name, getattr(import_module(where), called or name))
+        homes = ", ".join(sorted({home.partition(":")[0] for home in names.values()}))
         module.__doc__ = f"GEM's name for what is in {homes}." if homes else "GEM's folder of small modules."
         module.__all__ = list(names)  # type: ignore[attr-defined]
 

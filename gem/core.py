@@ -43,6 +43,8 @@ Info = dict[str, Any]
 State = dict[str, Any]
 Step = tuple[str, float, bool, bool, Info]
 AgentFault = Literal["format", "rule"]
+ObsType = ActType = str
+"""GEM's names for what observations and actions are."""
 
 MAX_SEED = 2**63 - 1
 
@@ -347,13 +349,24 @@ def check_step(step: Step) -> Step:
     observation, reward, terminated, truncated, info = step
     if not isinstance(observation, str):
         raise EnvironmentFailure(f"The observation is no text: {reprlib.repr(observation)}.")
-    try:
-        earned = float(reward)
-    except (TypeError, ValueError):
-        earned = math.nan
+    earned = check_reward(reward)
     if not math.isfinite(earned):
         raise EnvironmentFailure(f"The reward is no finite number: {reprlib.repr(reward)}.")
     return observation, earned, terminated, truncated, info
+
+
+def check_reward(reward: object) -> float:
+    """`reward` as a float, if it is a number of any kind, also NumPy's or one in an array.
+
+    Raises:
+        EnvironmentFailure: if it is something else; a text is no number, whatever stands in it.
+    """
+    try:
+        if isinstance(reward, str | bytes | bytearray):
+            raise TypeError
+        return float(reward)  # type: ignore[arg-type]  # that is what is tried
+    except (TypeError, ValueError, OverflowError):
+        raise EnvironmentFailure(f"The reward is no finite number: {reprlib.repr(reward)}.") from None
 
 
 def check_seed(seed: object) -> int:

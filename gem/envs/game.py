@@ -17,6 +17,17 @@ from gem.errors import EpisodeOver
 FORMAT_PENALTY = -0.1
 """The reward of an action that cannot be parsed; it also ends the episode."""
 
+
+class LanguageGameReward:
+    """GEM's rewards by name, for games written for it; a game may earn something in between."""
+
+    success_reward = 1.0
+    internal_step_reward = 0.0
+    fail_reward = 0.0
+    invalid_action_reward = 0.0
+    format_error_reward = FORMAT_PENALTY
+
+
 Played = tuple[str, float, Literal["rule"] | None]
 """What happened in words, the reward, and whether the action was against the rules."""
 

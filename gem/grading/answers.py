@@ -40,10 +40,11 @@ def aliases(reference: object) -> list[str]:
     return [str(reference)]
 
 
-def exact_match(answer: str, references: Sequence[str]) -> bool:
-    """Whether the answer is one of the references, up to what `normalized` ignores."""
+def exact_match(answer: str, references: str | Sequence[str]) -> bool:
+    """Whether the answer is one of the references, up to what `normalized` ignores. A single text is one reference."""
     found = normalized(answer)
-    return any(found == normalized(reference) for reference in references)
+    alternatives = [references] if isinstance(references, str) else references
+    return any(found == normalized(reference) for reference in alternatives)
 
 
 def f1(answer: str, reference: str) -> float:
@@ -55,6 +56,7 @@ def f1(answer: str, reference: str) -> float:
     return 2 * common / (len(given) + len(wanted))
 
 
-def best_f1(answer: str, references: Sequence[str]) -> float:
-    """The highest `f1` over the references."""
-    return max((f1(answer, reference) for reference in references), default=0.0)
+def best_f1(answer: str, references: str | Sequence[str]) -> float:
+    """The highest `f1` over the references. A single text is one reference."""
+    alternatives = [references] if isinstance(references, str) else references
+    return max((f1(answer, reference) for reference in alternatives), default=0.0)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from random import Random
 from types import SimpleNamespace
 from typing import Any
 
-from gem.core import Env, EnvWrapper, Info, State, Step, check_action
+from gem.chance import Chance
+from gem.core import Env, EnvWrapper, Info, State, Step, check_action, check_reward
 from gem.draw import Mixer
 from gem.errors import EnvironmentFailure, EpisodeOver
 from gem.views import TextView, View
@@ -24,7 +26,8 @@ class Completed(EnvWrapper):
     An end that is given as terminated and truncated at the same time, as GEM does, is the turn limit if `max_turns`
     turns were taken and the last one is no success, and the problem's own end otherwise. Where the last info does not
     say whether the problem was solved, it was if a terminal reward is at least `SOLVED`. Where the environment draws no
-    picture, there is the text that an agent reads.
+    picture, there is the text that an agent reads. What it draws from the generators of the whole process, as GEM's do,
+    it draws from its own (see `gem.chance`), unless it is registered as slow: nobody waits for it then.
     """
 
     def __init__(self, env: Env) -> None:
@@ -38,6 +41,7 @@ class Completed(EnvWrapper):
         self._asked = 0
         self._over = True
         self._shown = ""
+        self._chance = Chance(type(env))
 
     @property
     def to_act(self) -> tuple[int, ...]:
@@ -52,8 +56,9 @@ class Completed(EnvWrapper):
         """
         seed = self.env._choose_seed(seed)  # noqa: SLF001 (of our own class)
         self.env._next_seed = None  # noqa: SLF001
-        begun: Any = self.env.reset(seed=seed)
-        if not isinstance(begun, tuple) or len(begun) != 2 or not isinstance(begun[-1], dict):
+        with self._lent(seed):
+            begun: Any = self.env.reset(seed=seed)
+        if not _is_answer(begun, 2):
             raise EnvironmentFailure(self._returned("reset", begun, "(observation, info)"))
         self.env.seed = seed
         self._turn, self._asked, self._over = 0, 0, False
@@ -65,38 +70,43 @@ class Completed(EnvWrapper):
         """As `Env.step`.
 
         Raises:
-            EnvironmentFailure: if the environment returns something else than five values.
+            EnvironmentFailure: if the environment returns something else than five values, or a reward that is no
+                number.
         """
         if self._over:
             raise EpisodeOver("There is no episode under way; call reset() to begin one.")
-        taken: Any = self.env.step(check_action(action))
-        if not isinstance(taken, tuple) or len(taken) != 5 or not isinstance(taken[-1], dict):
+        check_action(action)
+        with self._lent():
+            taken: Any = self.env.step(action)
+        if not _is_answer(taken, 5):
             raise EnvironmentFailure(self._returned("step", taken, STEP))
-        observation, reward, terminated, truncated, info = taken
+        observation, given, terminated, truncated, info = taken
+        reward = check_reward(given)
         self._turn += 1
         self._asked = 0
         if terminated or truncated:
             self._over = True
-            solved = bool(info.get("success", terminated and float(reward) >= SOLVED))
+            solved = bool(info.get("success", terminated and reward >= SOLVED))
             if terminated and truncated:
                 terminated = solved or not 0 < self.env.max_turns <= self._turn
             info = {**info, "success": solved}
         self._shown = as_message(observation, info)
-        return observation, float(reward), bool(terminated), bool(truncated and not terminated), info
+        return observation, reward, bool(terminated), bool(truncated and not terminated), info
 
     def sample_random_action(self) -> str:
         """As `Env.sample_random_action`.
 
-        A class that draws it from `self.rng` draws it from another generator, which follows from the seed, the turn
-        and how often this turn was asked: so asking changes nothing.
+        A class that draws it from `self.rng` or from a generator of the whole process draws it from another one, which
+        follows from the seed, the turn and how often this turn was asked: so asking changes nothing.
         """
-        own = self.env.rng
-        if type(own) is not Random:
-            return self.env.sample_random_action()
         self._asked += 1
-        self.env.rng = Random(int(Mixer(self.env.seed or 0, self._turn, self._asked).random() * 2**53))
+        seed = int(Mixer(self.env.seed or 0, self._turn, self._asked).random() * 2**53)
+        own = self.env.rng
+        if type(own) is Random:
+            self.env.rng = Random(seed)
         try:
-            return self.env.sample_random_action()
+            with self._chance.aside(seed) if self._has_chance else nullcontext():
+                return self.env.sample_random_action()
         finally:
             self.env.rng = own
 
@@ -107,13 +117,32 @@ class Completed(EnvWrapper):
         spec = self.env.spec
         return TextView(kind="text", name=spec.family if spec else type(self.env).__name__, text=self._shown)
 
+    @property
+    def _has_chance(self) -> bool:
+        """Whether it has generators of its own; a slow one would keep those of the process for as long as it takes."""
+        return self.env.spec is None or self.env.spec.cost == "fast"
+
+    def _lent(self, seed: int | None = None) -> AbstractContextManager[None]:
+        return self._chance.lent(seed) if self._has_chance else nullcontext()
+
     def _returned(self, method: str, value: object, wanted: str) -> str:
         given = ", ".join(type(one).__name__ for one in value) if isinstance(value, tuple) else type(value).__name__
-        return f"{type(self.env).__name__}.{method}() must return {wanted}, the info a dictionary; it returned {given}."
+        return (
+            f"{type(self.env).__name__}.{method}() must return {wanted}, the observation a text and the info a "
+            f"dictionary; it returned {given}."
+        )
 
     def _get_own_state(self) -> State:
-        return {"turn": self._turn, "over": self._over, "shown": self._shown}
+        return {"turn": self._turn, "over": self._over, "shown": self._shown, "chance": self._chance.pack()}
 
     def _set_own_state(self, state: State) -> None:
         self._turn, self._over, self._shown = state["turn"], state["over"], state["shown"]
+        self._chance.unpack(state["chance"])
         self._asked = 0
+
+
+def _is_answer(value: Any, length: int) -> bool:
+    """Whether it is what `reset` or `step` has to return, so many values with a text first and an info last."""
+    return (
+        isinstance(value, tuple) and len(value) == length and isinstance(value[0], str) and isinstance(value[-1], dict)
+    )

@@ -5,14 +5,15 @@ from importlib import import_module
 import pytest
 
 import gem
-from gem.compat import ALIASES, AliasFinder, install
+from gem.compat import ALIASES, GAMES, AliasFinder, install
 
 
 @pytest.mark.parametrize(
     ("path", "name", "home"), [(path, name, home) for path, names in ALIASES.items() for name, home in names.items()]
 )
 def test_an_alias_is_the_very_thing(path: str, name: str, home: str) -> None:
-    assert getattr(import_module(path), name) is getattr(import_module(home), name)
+    where, _, called = home.partition(":")
+    assert getattr(import_module(path), name) is getattr(import_module(where), called or name)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,11 @@ def test_an_alias_is_the_very_thing(path: str, name: str, home: str) -> None:
         "from gem.envs.reasoning_gym import ReasoningGymEnv",
         "from gem.vector.vector_env import AutoresetMode, VectorEnv",
         "from gem.vector.sync_vector_env import SyncVectorEnv",
+        "from gem.vector.async_vector_env import AsyncVectorEnv",
+        "from gem.core import ActType, ObsType",
+        "from gem.utils.constants import LanguageGameReward; LanguageGameReward.format_error_reward",
+        "from gem.utils import seeding; seeding.set_seed(1)",
+        "from gem.utils.qa_em import em_check; assert em_check('The cat.', 'cat') and not em_check('a', ['cat'])",
         "from gem import make, make_vec, print_envs, register",
         "import gem.envs.registration as registration; registration.ENV_REGISTRY['game:Sokoban-v0']",
     ],
@@ -39,6 +45,34 @@ def test_imports_of_scripts_for_gem_work(statement: str) -> None:
     names: dict[str, object] = {}
     exec(statement, names)
     assert len(names) > 1
+
+
+@pytest.mark.parametrize(("module", "name"), GAMES.items())
+def test_a_game_of_gem_is_made_by_its_class(module: str, name: str) -> None:
+    env = getattr(import_module(f"gem.envs.game_env.{module}"), name)(seed=1)
+    observation, info = env.reset()
+    assert observation
+    assert info["suffix"]
+    assert env.step(env.sample_random_action())[4].get("error") != "format"
+
+
+def test_the_classes_of_games_have_gems_defaults() -> None:
+    made = {name: getattr(import_module(f"gem.envs.game_env.{module}"), name)(seed=1) for module, name in GAMES.items()}
+    for env in made.values():
+        env.reset()
+    turns = (100, 20, 1000, 20, 20, 20, 20, 100, 100, 100, 20, 20)
+    assert {name: env.max_turns for name, env in made.items()} == dict(zip(made, turns, strict=True))
+    assert len(made["WordleEnv"].secret) == 5
+    assert made["MastermindEnv"].config.code_length == 4
+
+
+def test_a_game_of_gem_is_registered_by_its_path() -> None:
+    gem.register("custom:Sudoku-v0", "gem.envs.game_env.sudoku:SudokuEnv", clues=50, max_turns=60, scale=9)
+    try:
+        env = gem.make("custom:Sudoku-v0")
+        assert env.reset(seed=3)[0] == gem.make("game:Sudoku-v0-hard", clues=50, max_turns=60).reset(seed=3)[0]
+    finally:
+        del gem.registry.ENV_REGISTRY["custom:Sudoku-v0"]
 
 
 def test_what_is_registered_through_an_alias_is_registered() -> None:

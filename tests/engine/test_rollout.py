@@ -99,6 +99,7 @@ class Numberless(GuessTheNumber):
     [
         (("", None, False, False, {}), "The reward is no finite number: None."),
         (("", float("nan"), False, False, {}), "The reward is no finite number: nan."),
+        (("", "1", False, False, {}), "The reward is no finite number: '1'."),
         ((None, 0.0, False, False, {}), "The observation is no text: None."),
         (("", 0.0, False, {}), "ValueError: not enough values to unpack"),
         (None, "TypeError: cannot unpack"),

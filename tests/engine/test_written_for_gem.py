@@ -137,12 +137,12 @@ def test_the_one_in_the_documentation_keeps_the_contract(tmp_path: Path, monkeyp
     assert wrong == []
 
 
-def test_it_is_named_where_the_global_generator_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_named_where_the_global_generator_decides() -> None:
     class Loose(Countdown):
         def sample_random_action(self) -> str:
             return str(random.randint(1, 9))
 
-    gem.register("custom:Loose-v0", Loose)
+    gem.register("custom:Loose-v0", Loose, cost="slow")
     [said] = [finding.what for finding in check("custom:Loose-v0") if "global generator" in finding.what]
     assert said.startswith("It draws from Python's global generator")
 
@@ -194,7 +194,7 @@ class Four(Sorting):
 def test_what_is_no_environment_is_refused_in_a_sentence() -> None:
     with pytest.raises(MissingMethod, match=r"Neither cannot begin an episode: define _start\(\), or reset"):
         Neither().reset()
-    for entry_point, said in ((Old, "must return .observation, info., the info a dictionary; it returned str"),):
+    for entry_point, said in ((Old, r"must return \(observation, info\), .* it returned str\."),):
         gem.register("custom:Odd-v0", entry_point)
         with pytest.raises(EnvironmentFailure, match=said):
             gem.make("custom:Odd-v0").reset()
@@ -208,6 +208,35 @@ def test_what_is_no_environment_is_refused_in_a_sentence() -> None:
         gem.make("custom:No-v0")
     with pytest.raises(InvalidArgument, match=r"takes no argument 'lenght'\. Did you mean 'length'"):
         gem.make("custom:Sorting-v0", lenght=3)
+
+
+@pytest.mark.parametrize("reward", ["1", "nan", b"1", None, [1]])
+def test_a_reward_that_is_no_number_is_refused(reward: Any) -> None:
+    class Paying(Sorting):
+        def step(self, action: str) -> Any:
+            return "", reward, True, False, {}
+
+        def sample_random_action(self) -> str:
+            return "a"
+
+    gem.register("custom:Paying-v0", Paying)
+    env = gem.make("custom:Paying-v0")
+    env.reset()
+    with pytest.raises(EnvironmentFailure, match="The reward is no finite number"):
+        env.step("a")
+    [wrong] = [finding for finding in check("custom:Paying-v0") if finding.status == "wrong"]
+    assert "The reward is no finite number" in wrong.what
+    assert "a text, a number, two booleans" in wrong.advice
+
+
+def test_an_observation_that_is_no_text_is_refused() -> None:
+    class Numbered(Sorting):
+        def reset(self, seed: int | None = None) -> Any:
+            return 5, {"suffix": "go"}
+
+    gem.register("custom:Numbered-v0", Numbered)
+    with pytest.raises(EnvironmentFailure, match=r"the observation a text .* it returned int, dict"):
+        gem.make("custom:Numbered-v0").reset()
 
 
 def test_a_class_that_calls_no_other_constructor_has_what_every_environment_has() -> None:
