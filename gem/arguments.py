@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from gem.errors import InvalidArgument
@@ -20,7 +20,7 @@ def check_arguments(factory: Callable[..., Any], names: Iterable[str], called: s
     """
     parameters = inspect.signature(factory).parameters
     for name in names:
-        if not takes(factory, name):
+        if not _among(parameters, name):
             near = difflib.get_close_matches(name, [*parameters, *also], n=1)
             hint = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(parameters)}."
             raise InvalidArgument(f"{called} takes no argument {name!r}. {hint}")
@@ -28,5 +28,8 @@ def check_arguments(factory: Callable[..., Any], names: Iterable[str], called: s
 
 def takes(factory: Callable[..., Any], name: str) -> bool:
     """Whether `factory` can be called with the keyword argument `name`."""
-    parameters = inspect.signature(factory).parameters
+    return _among(inspect.signature(factory).parameters, name)
+
+
+def _among(parameters: Mapping[str, inspect.Parameter], name: str) -> bool:
     return name in parameters or any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())

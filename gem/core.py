@@ -325,7 +325,7 @@ def reading_state(env: Env) -> Iterator[None]:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, struct.error) as error:
         raise InvalidArgument(
-            f"That is no state of {type(env).__name__} with these arguments: {type(error).__name__}: {error}."
+            f"That is no state of {type(env.unwrapped).__name__} with these arguments: {type(error).__name__}: {error}."
         ) from error
 
 

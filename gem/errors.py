@@ -6,6 +6,7 @@ penalises them as its rules say. What is raised is either the environment's fail
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 
@@ -30,10 +31,10 @@ class MissingDependency(UsageError, ImportError):
     def __init__(self, env_id: str, packages: Sequence[str]) -> None:
         self.env_id, self.packages = env_id, list(packages)
         one = len(self.packages) == 1
-        names = " and ".join(self.packages)
+        names = " and ".join(filter(None, [", ".join(self.packages[:-1]), self.packages[-1]]))
         super().__init__(
             f"{env_id} needs the {'package' if one else 'packages'} {names}, which {'is' if one else 'are'} not "
-            f"installed: pip install {' '.join(self.packages)}"
+            f"installed: pip install {shlex.join(self.packages)}"
         )
 
     def __reduce__(self) -> tuple[type[MissingDependency], tuple[str, list[str]]]:

@@ -9,7 +9,7 @@ socket, takes no compressed answer, and stops at a deadline and at a number of b
         async with client.send("POST", url, headers, body, seconds=60, most_bytes=1_000_000) as answer:
             async for part in answer.body: ...
 
-Needs the package httpcore (`pip install "gemweb[endpoint]"`).
+Needs the package httpcore (`pip install 'httpcore[asyncio]'`).
 """
 
 from __future__ import annotations

@@ -6,21 +6,31 @@ import difflib
 import importlib
 import importlib.util
 import inspect
+import re
+from _thread import RLock  # that of threading, without the time it takes to import
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from gem.arguments import check_arguments, takes
 from gem.core import Env, EnvWrapper, check_seed
 from gem.errors import EnvironmentFailure, InvalidArgument, MissingDependency, SandboxUnavailable, UnknownEnvironment
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from gem.tools.kinds import Described
 
 Replay = Literal["exact", "taped", "none"]
 Cost = Literal["fast", "slow"]
 Turns = Literal["single", "multi"]
 
+ID = re.compile(r"[\w.:+-]+")
+"""What an id is made of: it stands in addresses and on command lines."""
+ALLOWED = {"replay": get_args(Replay), "cost": get_args(Cost), "turns": get_args(Turns)}
+"""What these arguments of `register` may be."""
+NOT_REGISTERED = "No environment is registered as"
+"""How the message of `UnknownEnvironment` begins, also where it is quoted."""
 SEATING = ("opponent", "seat")
 """The arguments of `make` that fill the other seats."""
 TOOL_USES = 10
@@ -162,6 +172,9 @@ def _load_own() -> None:
 
 ENV_REGISTRY: MutableMapping[str, EnvSpec] = Registry()
 _plugins_loaded = False
+_loading = RLock()
+_loading_now: list[bool] = []
+"""Not empty while plugins are imported; they may ask for environments themselves."""
 
 
 def register(
@@ -186,18 +199,21 @@ def register(
     With `tools`, `make` puts them around the environment, with `tool_format` and `max_tool_uses` if those are among
     `kwargs`. What tools give comes from outside, so the environment is then `taped`, and `slow`.
 
+    What is registered twice in the same way stays; a class that is defined again, as in a cell of a notebook that runs
+    twice, takes the place of the one before.
+
     Raises:
-        InvalidArgument: if the id is taken.
+        InvalidArgument: if the id is taken or cannot be one, if `entry_point` is no class, function or
+            "module:Class", or if another argument is none of its values.
     """
-    if env_id in ENV_REGISTRY:
-        raise InvalidArgument(f"{env_id!r} is already registered; choose another id or raise its version.")
+    _check_registration(env_id, entry_point, replay=replay, cost=cost, turns=turns)
     names: tuple[str, ...] = ()
     if tools:
         from gem.tools.kinds import names_of  # noqa: PLC0415 (only where there are tools)
 
         names, kwargs = names_of(tools), {"tools": list(tools), **kwargs}
         replay, cost = ("taped" if replay == "exact" else replay), "slow"
-    ENV_REGISTRY[env_id] = EnvSpec(
+    registered = EnvSpec(
         env_id,
         entry_point,
         dict(kwargs),
@@ -213,6 +229,31 @@ def register(
         board,
         summary,
     )
+    taken = ENV_REGISTRY.get(env_id)
+    if taken is not None and taken != registered and not _is_defined_again(entry_point, taken.entry_point):
+        raise InvalidArgument(f"{env_id!r} is already registered; choose another id or raise its version.")
+    ENV_REGISTRY[env_id] = registered
+
+
+def _is_defined_again(new: object, old: object) -> bool:
+    """Whether two classes are two states of one: of another object, and from the same place of the same module."""
+    places = [(getattr(one, "__module__", None), getattr(one, "__qualname__", None)) for one in (new, old)]
+    return new is not old and places[0] == places[1] and None not in places[0]
+
+
+def _check_registration(env_id: object, entry_point: object, **values: object) -> None:
+    if not isinstance(env_id, str) or not ID.fullmatch(env_id):
+        raise InvalidArgument(
+            f"{env_id!r:.80} cannot be an id: letters, digits and the signs _ . : + - make one, as in game:Mine-v0."
+        )
+    if not callable(entry_point) and not isinstance(entry_point, str):
+        raise InvalidArgument(
+            f"{env_id} is registered with {entry_point!r:.80}: give the class itself, a function that makes one, or "
+            '"module:Class".'
+        )
+    for name, value in values.items():
+        if value not in ALLOWED[name]:
+            raise InvalidArgument(f"{name} is one of {', '.join(map(repr, ALLOWED[name]))}, not {value!r:.40}.")
 
 
 def spec(env_id: str) -> EnvSpec:
@@ -226,7 +267,7 @@ def spec(env_id: str) -> EnvSpec:
     if found is None:
         near = difflib.get_close_matches(str(env_id), ENV_REGISTRY, n=3, cutoff=0.5)
         hint = f" Did you mean {' or '.join(near)}?" if near else " gem.print_envs() lists all."
-        raise UnknownEnvironment(f"No environment is registered as {env_id!r}.{hint}")
+        raise UnknownEnvironment(f"{NOT_REGISTERED} {env_id!r}.{hint}")
     return found
 
 
@@ -261,11 +302,17 @@ def make(env_id: str, **kwargs: Any) -> Env:
     several = env_spec.seats > 1 or "opponent" in env_spec.kwargs
     seating = {name: given.pop(name) for name in SEATING if several and name in given}
     tooling = {name: given.pop(name) for name in TOOLING if name in given}
+    if not several and any(name in kwargs and not takes(factory, name) for name in SEATING):
+        raise InvalidArgument(
+            f"{env_id} has one seat, so nobody can sit in another. One with several says so where it is registered: "
+            "seats=2."
+        )
     known = (*(SEATING if several else ()), *TOOLING)
     seed = given.get("seed")
     if "seed" in given and not takes(factory, "seed"):
         del given["seed"]
     check_arguments(factory, [name for name in kwargs if name in given], env_id, known)
+    check_arguments(factory, [name for name in env_spec.kwargs if name in given], f"{env_id}, as it is registered,")
     try:
         made = factory(**given)
     except TypeError as error:
@@ -279,6 +326,9 @@ def make(env_id: str, **kwargs: Any) -> Env:
     env.unwrapped.spec = env_spec
     env.unwrapped.env_kwargs = {name: value for name, value in kwargs.items() if name != "seed"}
     env = _opposed(env, **seating) if seating else env
+    if env.seats > env_spec.seats:
+        env.close()
+        raise InvalidArgument(f"{env_id} has {env.seats} seats: say so where it is registered, seats={env.seats}.")
     return _equipped(env, **tooling) if tooling else env
 
 
@@ -334,12 +384,38 @@ def print_envs() -> None:
 
 
 def load_plugins() -> None:
-    """Import the modules that installed packages name in the entry point group, once."""
+    """Import the modules that installed packages name in the entry point group, once.
+
+    One that cannot be imported is named in the log, and the others are loaded all the same.
+    """
+    if not _plugins_loaded:
+        with _loading:  # another thread waits until all are there
+            _load_all()
+
+
+def _load_all() -> None:
     global _plugins_loaded  # noqa: PLW0603 (a once-only switch)
-    if _plugins_loaded:
+    if _plugins_loaded or _loading_now:
         return
-    _plugins_loaded = True
     from importlib.metadata import entry_points  # noqa: PLC0415 (a third of the time that `import gem` takes)
 
-    for plugin in entry_points(group=ENTRY_POINTS):
+    _loading_now.append(True)
+    try:
+        for plugin in entry_points(group=ENTRY_POINTS):
+            _load_plugin(plugin)
+    finally:
+        _loading_now.clear()
+    _plugins_loaded = True
+
+
+def _load_plugin(plugin: EntryPoint) -> None:
+    try:
         plugin.load()
+    except Exception:  # whatever one package does wrong, the environments of all others are there
+        import logging  # noqa: PLC0415 (a tenth of the time that `import gem` takes)
+
+        logging.getLogger(__name__).exception(
+            "The environments of the entry point %r (%s) cannot be registered; the others are there",
+            plugin.name,
+            plugin.value,
+        )

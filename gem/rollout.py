@@ -56,8 +56,8 @@ def rollout(
     decision, and what else it reports, is in the turn's `extra`.
 
     Raises:
-        InvalidArgument: if `num_envs` is below 1, or a slot has arguments that its environment does not take, or
-            a seat that it does not have.
+        InvalidArgument: if `num_envs` is below 1, a slot has arguments that its environment does not take or a seat
+            that it does not have, or an agent returns something else than decisions.
         UnknownEnvironment: if a slot names an environment that is not registered.
         AgentStopped: if an agent is of no further use.
     """
@@ -116,6 +116,8 @@ def _begin(lanes: Sequence[_Lane], waiting: Iterator[Slot]) -> tuple[list[_Lane]
     for lane in lanes:
         lane.busy = False
         for slot in waiting:
+            if not isinstance(slot, Slot):
+                raise InvalidArgument(f"An episode to play is a Slot(0, 'game:...', seed=0), not {slot!r:.80}.")
             if lane.begin(slot):
                 break
             failed.append(lane.record)

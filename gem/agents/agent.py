@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from gem.core import Env
+from gem.errors import InvalidArgument
 
 
 class Exchange(NamedTuple):
@@ -88,3 +90,35 @@ class AsyncAgent(Protocol):
 
 Player: TypeAlias = Agent | AsyncAgent
 """Whoever can be asked for a decision."""
+
+
+def decisions_of(agent: Agent, requests: Sequence[Request]) -> list[Decision]:
+    """What `agent.act` says to the requests.
+
+    Raises:
+        InvalidArgument: if that is not a decision for each.
+    """
+    decisions = agent.act(requests)
+    if set(map(type, decisions)) - {Decision}:
+        for decision in decisions:
+            check_decision(agent, "act", decision)
+    if len(decisions) != len(requests):
+        raise InvalidArgument(
+            f"act of {type(agent).__name__} returned {len(decisions)} decisions for {len(requests)} requests: one for "
+            "each belongs there, in the same order."
+        )
+    return decisions
+
+
+def check_decision(agent: Player, method: str, returned: object) -> Decision:
+    """What a method of an agent returned, if it is a decision.
+
+    Raises:
+        InvalidArgument: if it is something else.
+    """
+    if not isinstance(returned, Decision):
+        raise InvalidArgument(
+            f"{method} of {type(agent).__name__} returned {reprlib.repr(returned)} where a decision belongs: "
+            'gem.agents.Decision("the action").'
+        )
+    return returned

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import reprlib
 import threading
 from collections.abc import Sequence
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Self, cast
 
-from gem.agents.agent import Agent, AsyncAgent, Decision, Player, Request
-from gem.errors import AgentFailure
+from gem.agents.agent import Agent, AsyncAgent, Decision, Player, Request, check_decision, decisions_of
+from gem.errors import AgentFailure, InvalidArgument
 
 Answer = tuple[int, Decision | AgentFailure]
 """The key of a request, and what came of it."""
@@ -54,6 +55,10 @@ class Asking:
         waits = self._waits.get(id(agent))
         if waits is None:
             waits = self._waits[id(agent)] = isinstance(agent, AsyncAgent)
+            if not waits and not hasattr(agent, "act"):
+                raise InvalidArgument(
+                    f"{reprlib.repr(agent)} is no agent: it needs act(requests), see gem.agents.Agent."
+                )
         if waits:
             self._loop = self._loop or _LoopThread()
             self._loop.ask(key, cast("AsyncAgent", agent), request)
@@ -69,7 +74,7 @@ class Asking:
         found: list[Answer] = []
         batches, self._batches = self._batches, {}
         for agent, keys, requests in batches.values():
-            found += zip(keys, agent.act(requests), strict=True)
+            found += zip(keys, decisions_of(agent, requests), strict=True)
         while self._awaited and self._loop is not None and (not found or not self._loop.came.empty()):
             key, outcome = self._loop.came.get()
             self._awaited -= 1
@@ -126,7 +131,8 @@ class _LoopThread:
 
     async def _decide(self, key: int, agent: AsyncAgent, request: Request) -> None:
         try:
-            self.came.put((key, await agent.decide(request)))
+            decision = await agent.decide(request)
+            self.came.put((key, check_decision(agent, "decide", decision)))
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001 (it is raised again where the answer is awaited)

@@ -10,7 +10,8 @@ from typing import Any
 from gem.agents.agent import Agent
 from gem.agents.experts import ExpertAgent
 from gem.agents.random_agent import RandomAgent
-from gem.errors import InvalidArgument, MissingDependency
+from gem.errors import InvalidArgument
+from gem.modules import ENDPOINTS, TRAINING, expect_installed
 from gem.refusals import in_words
 
 
@@ -20,11 +21,10 @@ def _endpoint(**settings: Any) -> Agent:
     Args:
         settings: the fields of an `EndpointSpec`, and `key`.
     """
-    try:
-        from gem.agents.endpoint import EndpointAgent, EndpointSpec  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise MissingDependency("The agent 'endpoint'", [str(error.name)]) from error
+    expect_installed("The agent 'endpoint'", ENDPOINTS)
     from pydantic import ValidationError  # noqa: PLC0415
+
+    from gem.agents.endpoint import EndpointAgent, EndpointSpec  # noqa: PLC0415
 
     key = settings.pop("key", None)
     try:
@@ -35,11 +35,8 @@ def _endpoint(**settings: Any) -> Agent:
 
 def _policy(**settings: Any) -> Agent:
     """A `gem.training.agent.PolicyAgent`; it is named as text, so that whoever imports agents does not import torch."""
-    try:
-        module = importlib.import_module("gem.training.agent")
-    except ModuleNotFoundError as error:
-        raise MissingDependency("The agent 'policy'", [str(error.name)]) from error
-    agent: Agent = module.PolicyAgent(**settings)
+    expect_installed("The agent 'policy'", TRAINING)
+    agent: Agent = importlib.import_module("gem.training.agent").PolicyAgent(**settings)
     return agent
 
 

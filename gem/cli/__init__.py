@@ -7,7 +7,6 @@ Bad input ends with one sentence on stderr and exit code 2. Exit code 1 means th
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -26,13 +25,12 @@ from gem.cli import (
     replay,
     sandbox,
 )
-from gem.errors import GemError, UnknownEnvironment, UsageError
+from gem.cli.words import OWN
+from gem.errors import GemError, UnknownEnvironment
+from gem.modules import import_modules
 
 INTERRUPTED = 130
 """The exit code of a program that Ctrl-C ended."""
-
-OWN = " One of your own is known once the module that registers it is named: --module NAME."
-"""What is added where an environment is unknown."""
 
 COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
     "envs": (envs, "List the environments."),
@@ -63,10 +61,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     arguments = vars(_parser().parse_args(argv))
     command, modules = arguments.pop("command"), arguments.pop("module")
-    if command == "check":
-        arguments["modules"] = modules  # for the other processes that it starts
+    if command in ("check", "play"):
+        arguments["modules"] = modules  # for the other processes that it starts, and for the command that it names
     try:
-        _import(modules)
+        import_modules(modules)
         code: int = COMMANDS[command][0].run(**arguments)
         sys.stdout.flush()
     except GemError as error:
@@ -94,21 +92,3 @@ def _parser() -> Parser:
         )
         module.arguments(one)
     return parser
-
-
-def _import(modules: Sequence[str]) -> None:
-    """Import modules as seen from the current folder.
-
-    Raises:
-        UsageError: if one cannot be imported.
-    """
-    if modules and not {"", os.getcwd()} & set(sys.path):
-        sys.path.insert(0, os.getcwd())
-    for name in modules:
-        try:
-            importlib.import_module(name)
-        except UsageError:
-            raise
-        except Exception as error:  # whatever the user's module raises is for its author to read
-            hint = " Give its name without .py." if name.endswith(".py") else ""
-            raise UsageError(f"{name} cannot be imported: {type(error).__name__}: {error}.{hint}") from error

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from gem.cli.words import table
 from gem.credit import ALGORITHMS
-from gem.errors import InvalidArgument, MissingDependency
+from gem.errors import InvalidArgument
+from gem.modules import TRAINING, expect_installed
 
 if TYPE_CHECKING:
     from gem.training.compare import Choice, Run
@@ -54,15 +55,13 @@ def run(
     tuned = [_tuning(asked) for asked in tune or ()]
     specs = compare.plan(recipe, algorithm or ALGORITHMS, discount or [1.0, 0.9], seeds, updates)
     folder = (out or RUNS) / recipe
+    expect_installed("The comparison of algorithms", TRAINING)
     _say(f"{len(specs)} trainings in {folder}; once stopped, the same command goes on with them.")
     choices: list[Choice] = []
-    try:
-        for entry, values in tuned:
-            specs, made = compare.tune(specs, entry, values, folder, _say)
-            choices += made
-        runs = compare.compare(specs, folder, _show)
-    except ModuleNotFoundError as error:
-        raise MissingDependency("The comparison of algorithms", [str(error.name)]) from error
+    for entry, values in tuned:
+        specs, made = compare.tune(specs, entry, values, folder, _say)
+        choices += made
+    runs = compare.compare(specs, folder, _show)
     _report(recipe, specs[0], choices, runs)
     picture = folder / compare.FIGURE
     picture.write_text(compare.figure(runs, f"{recipe}: share solved, by update; {seeds} seeds"), encoding="utf-8")

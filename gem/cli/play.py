@@ -42,6 +42,7 @@ def run(
     tool: list[str] | None,
     tool_uses: int | None,
     tool_format: str | None,
+    modules: Sequence[str] = (),
 ) -> int:
     """Play one episode by typing."""
     env = _equipped(_seated(env_id, seat, opponent), tooling.fields(tool, tool_uses, tool_format))
@@ -72,7 +73,8 @@ def run(
             break
     screen.show(env, observation, info, 0 if env.seats == 1 else SPECTATOR)
     print(f"\n{_how(env, info, truncated)} after {count(turn, 'turn')}, with a return of {_returns(totals)}.")
-    given = [("--seat", seat), ("--opponent", opponent), *(("--tool", name) for name in tool or [])]
+    given: list[tuple[str, object]] = [("--module", name) for name in modules]
+    given += [("--seat", seat), ("--opponent", opponent), *(("--tool", name) for name in tool or [])]
     given += [("--tool-uses", tool_uses), ("--tool-format", tool_format)]
     words = "".join(f" {name} {value}" for name, value in given if value is not None)
     print(f"The same episode again: gemweb play {env_id} --seed {env.seed}{words}")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from pathlib import Path
 
-from gem.cli.words import count
-from gem.errors import UsageError
+from gem.cli.words import OWN, count
+from gem.errors import UnknownEnvironment, UsageError
 
 STDIN = Path("/dev/stdin")
 """What the file name `-` stands for."""
@@ -23,11 +24,18 @@ def run(file: Path) -> int:
 
     same = turns = 0
     bad = 0
+    unknown: Counter[str] = Counter()
     for stored in episode_files.read(STDIN if str(file) == "-" else file):
         identity = stored.record.identity
         name = f"{stored.name}, {identity.env_id}, seed {identity.seed}"
         try:
             difference = episode_files.verify(stored)
+        except UnknownEnvironment as error:
+            bad += 1
+            if identity.env_id not in unknown:
+                print(f"{name}: cannot be re-executed. {error}{OWN}")
+            unknown[identity.env_id] += 1
+            continue
         except UsageError as error:
             bad += 1
             print(f"{name}: cannot be re-executed. {error}")
@@ -41,6 +49,9 @@ def run(file: Path) -> int:
             print(f"{name}: {difference.sentence}")
             continue
         same, turns = same + 1, turns + stored.record.turn_count
+    for env_id, number in unknown.items():
+        if number > 1:
+            print(f"The same holds for {count(number - 1, 'other episode')} of {env_id}.")
     total = same + bad
     print(f"{same:,} of {count(total, 'episode')} identical ({count(turns, 'turn')}).")
     return 1 if bad else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import json
 import types
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, TypedDict, Union, get_args, get_origin, get_type_hints
@@ -66,6 +67,37 @@ def _schema_of(hint: Any) -> Schema:
     if origin is list:
         return {"type": "array", "items": _schema_of(arguments[0])}
     return {"type": _TYPES.get(origin or hint, "string")}
+
+
+def form_of(function: Function) -> str:
+    """How the arguments are written as one text: the name of the first, or a JSON object where several are needed."""
+    described = function["function"]["parameters"]
+    required: list[str] = described["required"]
+    if len(required) > 1:
+        return "{" + ", ".join(f'"{name}": ...' for name in required) + "}"
+    return next(iter(described["properties"]), "")
+
+
+def arguments_in(function: Function, text: str) -> tuple[dict[str, Any], str]:
+    """The arguments in a text of the form that `form_of` names, and what is wrong with it (empty if nothing is).
+
+    A text for an argument that is none, such as a number, is read as JSON.
+    """
+    described = function["function"]
+    properties: dict[str, Schema] = described["parameters"]["properties"]
+    several = len(described["parameters"]["required"]) > 1
+    name = next(iter(properties), "")
+    if not several and (not name or properties[name].get("type") == "string"):
+        return ({name: text} if name else {}), ""
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        given = text
+    if not several:
+        return {name: given}, ""
+    if isinstance(given, dict):
+        return given, ""
+    return {}, f"{described['name']} takes its arguments as a JSON object: {form_of(function)}"
 
 
 def check_call(function: Function, arguments: Mapping[str, Any]) -> None:

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from gem.core import Remembers
 from gem.errors import ToolError, UsageError
-from gem.tools.schema import Function, check_call, function_of
+from gem.tools.schema import Function, arguments_in, check_call, form_of, function_of
 from gem.tools.tags import between
 
 
@@ -130,7 +130,10 @@ class BaseTool(Remembers):
     def find(self, action: str) -> Call | None:
         """The first complete call in an action."""
         found = between(action, f"<{self.name}>", f"</{self.name}>")
-        return found and Call(self.name, {self._parameter: found.text.strip()}, found.end)
+        if found is None:
+            return None
+        given, fault = arguments_in(self._function, found.text.strip())
+        return Call(self.name, given, found.end, fault)
 
     def told(self, output: str) -> str:
         """The output as the agent reads it."""
@@ -139,8 +142,9 @@ class BaseTool(Remembers):
     def instruction_string(self) -> str:
         """What an agent is told about the tool before an episode begins."""
         description = self._function["function"]["description"]
+        form = form_of(self._function)
         return (
-            f"{description} To use it, write <{self.name}> {self._parameter} </{self.name}>; "
+            f"{description} To use it, write <{self.name}>{form and f' {form} '}</{self.name}>; "
             "what it gives comes back in <output> ... </output>."
         )
 
@@ -164,11 +168,6 @@ class BaseTool(Remembers):
             raise _unwritten(self)
         description = inspect.getdoc(type(self)) or self.name
         return function_of(self.name, description.partition("\n\n")[0].replace("\n", " "), self.run)
-
-    @property
-    def _parameter(self) -> str:
-        """What the text between the tags is."""
-        return next(iter(self._function["function"]["parameters"]["properties"]), "text")
 
 
 def _unwritten(tool: BaseTool) -> UsageError:

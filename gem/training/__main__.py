@@ -2,7 +2,7 @@
 
     python -m gem.training --list
     python -m gem.training --recipe guess-easy --folder runs/guess [--set learning_rate=3e-4]
-    python -m gem.training --spec spec.json --folder runs/mine
+    python -m gem.training --spec spec.json --folder runs/mine [--module my_environments]
     python -m gem.training --folder runs/guess                      # go on
     python -m gem.training --folder runs/guess --set updates=200    # go on for longer
 
@@ -24,7 +24,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gem.cli.words import OWN
 from gem.errors import GemError, UsageError
+from gem.modules import TRAINING, expect_installed, import_modules
+from gem.registry import NOT_REGISTERED
 from gem.training import recipes
 from gem.training.run_folder import RunFolder
 from gem.training.spec import TrainingSpec, read_spec, with_settings
@@ -45,11 +48,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if arguments.list:
             return _list()
+        import_modules(arguments.module)
         spec = _spec(arguments)
         if arguments.with_parent:
             threading.Thread(target=_stop_with, args=(os.getppid(),), daemon=True).start()
         if arguments.log:
             _begin_log(spec)
+        expect_installed("A training", TRAINING)
         from gem.training.trainer import TrainingFailed, train  # noqa: PLC0415 (torch takes seconds)
 
         try:
@@ -58,10 +63,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"gem.training: {error}", file=sys.stderr)
             return 1
     except GemError as error:
-        print(f"gem.training: {error}", file=sys.stderr)
+        hint = OWN if NOT_REGISTERED in str(error) and not arguments.module else ""
+        print(f"gem.training: {error}{hint}", file=sys.stderr)
         return 2
     except ModuleNotFoundError as error:
-        print(f"gem.training: {error.name} is not installed; docs/training.md says how to install it.", file=sys.stderr)
+        print(f"gem.training: {error.name} is not installed: pip install {error.name}", file=sys.stderr)
         return 2
     if int(os.environ.get("RANK", "0")) == 0:
         print(ended if arguments.log else f"{ended}: {arguments.folder}")
@@ -75,6 +81,9 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument("--spec", type=Path, metavar="FILE", help="a specification as JSON")
     parser.add_argument("--folder", type=Path, help="where the run is written, and gone on from (runs/RECIPE)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change the specification")
+    parser.add_argument(
+        "--module", action="append", default=[], help="import this module first; it registers environments"
+    )
     parser.add_argument("--list", action="store_true", help="show the recipes")
     parser.add_argument("--quiet", action="store_true", help="print no line for each update")
     parser.add_argument("--log", action="store_true", help="say with times what happens, on the error output")

@@ -49,13 +49,17 @@ def make_vec(
         InvalidArgument: if there are no ids, `vec_kwargs` has another length, or an argument is unknown.
     """
     if isinstance(env_ids, str):
-        if "num_envs" in kwargs:
-            raise InvalidArgument(
-                f"make_vec takes as many ids as environments: [{env_ids!r}] * {kwargs['num_envs']!r:.9}."
-            )
+        given: object = wrappers
+        wanted = given if isinstance(given, int) else kwargs.get("num_envs")
+        if wanted is not None:
+            raise InvalidArgument(f"make_vec takes as many ids as environments: [{env_ids!r}] * {wanted!r:.9}.")
         env_ids = [env_ids]
     if not env_ids or not hasattr(env_ids, "__len__"):
         raise InvalidArgument('make_vec takes a list with one id for each environment: ["game:..."] * 8.')
+    if isinstance(vec_kwargs, Mapping):
+        raise InvalidArgument(
+            "vec_kwargs is a list with arguments for each environment; those of all are given by name."
+        )
     if vec_kwargs is not None and len(vec_kwargs) != len(env_ids):
         raise InvalidArgument(f"{len(env_ids)} environments need as many vec_kwargs, not {len(vec_kwargs)}.")
     if not all(map(callable, wrappers or ())):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gem.agents.agent import Agent, Request
+from gem.agents.agent import Agent, Request, decisions_of
 from gem.agents.kinds import make_agent
 from gem.core import Env, EnvWrapper, Info, State, Step
 from gem.draw import Mixer, below
@@ -89,7 +89,7 @@ class Opponent(EnvWrapper):
         while not (step[2] or step[3]) and (acting := self.env.to_act[0]) != self.seat:
             reading, info = perceived(acting, step[0], step[4])
             request = Request(self.env, reading, info, self._turn + 1, acting)
-            step = self.env.step(self._agent.act([request])[0].action)
+            step = self.env.step(decisions_of(self._agent, [request])[0].action)
             self._turn += 1
             self._earned += self._reward(step)
         return step

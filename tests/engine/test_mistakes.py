@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 
 import gem
+from gem.agents import RandomAgent
 from gem.core import Env
 from gem.errors import InvalidArgument
 from gem.registry import ENV_REGISTRY
-from gem.wrappers import wrap
+from gem.rollout import Slot, rollout
+from gem.wrappers import Opponent, wrap
 
 WORDLE = "game:Wordle-v0"
 
@@ -30,6 +32,68 @@ def test_make_says_which_argument_is_wrong(arguments: dict[str, Any], sentence: 
 def test_a_number_of_environments_is_a_list_of_ids() -> None:
     with pytest.raises(InvalidArgument, match=r"\['game:Wordle-v0'\] \* 4"):
         gem.make_vec(WORDLE, num_envs=4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((WORDLE, 4), "['game:Wordle-v0'] * 4"),
+        (([WORDLE], ["concat"]), "wrappers are functions: get_wrapper_fns(['concat'])"),
+        (([WORDLE], "concat"), "wrappers are functions: get_wrapper_fns('concat')"),
+        (([WORDLE] * 2, None, {"max_turns": 3}), "those of all are given by name"),
+    ],
+)
+def test_make_vec_says_what_each_argument_is(arguments: tuple[Any, ...], sentence: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        gem.make_vec(*arguments)
+    assert sentence in str(refused.value)
+
+
+class Says:
+    """An agent that returns what it is told to."""
+
+    name = "says"
+
+    def __init__(self, *returned: Any) -> None:
+        self.returned = list(returned)
+
+    def act(self, requests: Any) -> Any:
+        return self.returned
+
+
+class Awaited(Says):
+    async def decide(self, request: Any) -> Any:
+        return self.returned[0]
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("agent", "sentence"),
+    [
+        (Says("\\boxed{crane}"), "returned '\\\\boxed{crane}' where a decision belongs: gem.agents.Decision("),
+        (Awaited("a"), "decide of Awaited returned 'a' where a decision belongs"),
+        (Says(), "act of Says returned 0 decisions for 1 requests"),
+        (lambda _: "a", "is no agent: it needs act(requests)"),
+    ],
+)
+def test_a_rollout_says_what_is_wrong_with_an_agent(agent: Any, sentence: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        list(rollout(agent, [Slot(0, WORDLE, seed=1)]))
+    assert sentence in str(refused.value)
+
+
+def test_an_opponent_that_returns_no_decision_is_named() -> None:
+    env = Opponent(gem.make("duel:TicTacToe-v0"), Says("\\boxed{1}"), seat=0)
+    env.reset(seed=1)
+    with pytest.raises(InvalidArgument, match="act of Says returned"):
+        env.step("\\boxed{5}")
+
+
+def test_a_rollout_says_what_a_slot_is() -> None:
+    with pytest.raises(InvalidArgument, match=r"Slot\(0, 'game:...', seed=0\), not 'game:Wordle-v0'"):
+        list(rollout(RandomAgent(), [WORDLE]))  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,12 @@ def test_making_an_environment_without_its_packages_says_what_to_install(needy: 
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
+def test_a_command_that_a_message_names_can_be_pasted_into_a_shell() -> None:
+    said = str(MissingDependency("The agent", ["mcp>=2", "httpcore[asyncio]", "torch"]))
+    assert "the packages mcp>=2, httpcore[asyncio] and torch, which are not installed" in said
+    assert said.endswith("pip install 'mcp>=2' 'httpcore[asyncio]' torch")
+
+
 def test_a_specification_says_what_the_catalog_filters_by(needy: EnvSpec) -> None:
     assert (needy.turns, needy.tools, needy.seats, needy.replay) == ("single", ("python",), 2, "taped")
     assert needy.cost == "slow"  # what tools give comes from outside, and takes its time

@@ -1,6 +1,8 @@
 """`gemweb play`: an episode in the terminal."""
 
 import io
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -138,3 +140,20 @@ def test_a_tool_is_used_between_guesses(run: Run, typed) -> None:
 
 def test_tools_are_refused_where_there_are_tools_already(run: Run) -> None:
     assert "has tools of its own" in run("play", "math:GSM8K-python", "--tool", "python").err
+
+
+def test_the_command_that_plays_it_again_names_the_module(
+    run: Run, typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_guesses.py").write_text(
+        "import gem\ngem.register('own:Guess-v0', 'gem.envs.games.guess_the_number:GuessTheNumber', max_turns=1)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    typed("1")
+    try:
+        code, out, _ = run("play", "own:Guess-v0", "--module", "own_guesses", "--seed", 3)
+    finally:
+        gem.registry.ENV_REGISTRY.pop("own:Guess-v0", None)
+        sys.modules.pop("own_guesses", None)
+    assert code == 0
+    assert out.endswith("gemweb play own:Guess-v0 --seed 3 --module own_guesses\n")

@@ -157,3 +157,15 @@ def test_a_seat_that_the_episode_does_not_have_is_refused(run: Run, tmp_path: Pa
     ran = run("replay", path)
     assert ran.code == 2
     assert "seat 4, which it has not" in ran.err
+
+
+def test_an_environment_that_is_not_registered_is_named_once_with_what_to_do(
+    run: Run, data: dict, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "episodes.jsonl", *[{**data, "env_id": "own:Missing-v0"}] * 3, data)
+    code, out, _ = run("replay", path)
+    assert code == 1
+    assert out.count("No environment is registered as 'own:Missing-v0'") == 1
+    assert "--module NAME" in out
+    assert "The same holds for 2 other episodes of own:Missing-v0." in out
+    assert "1 of 4 episodes identical" in out

@@ -33,6 +33,33 @@ class Scale(BaseTool):
         return f"{what}: {grams} {unit}{' exactly' if exact else ''}"
 
 
+class Power(BaseTool):
+    """Raises a number to a power."""
+
+    name = "power"
+
+    def run(self, base: float, exponent: int) -> str:
+        return f"{base**exponent:g}"
+
+
+class Root(BaseTool):
+    """The square root of a whole number."""
+
+    name = "root"
+
+    def run(self, number: int) -> str:
+        return f"{number**0.5:g}"
+
+
+class Clock(BaseTool):
+    """What time it is."""
+
+    name = "clock"
+
+    def run(self) -> str:
+        return "noon"
+
+
 class Bomb(BaseTool):
     """Breaks in a way that no tool should."""
 

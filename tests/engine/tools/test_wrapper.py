@@ -8,7 +8,7 @@ import gem
 from gem.errors import EpisodeOver, InvalidArgument
 from gem.tools import ToolEnvWrapper
 from gem.tools.prompts import LAST_USE
-from tests.engine.tools.own import Bomb, Flood, OfGem, Scale, WordCount, info_of
+from tests.engine.tools.own import Bomb, Clock, Flood, OfGem, Power, Root, Scale, WordCount, info_of
 
 GUESS = "game:GuessTheNumber-v0-easy"
 
@@ -225,3 +225,26 @@ def test_several_seats_need_an_opponent_first() -> None:
     env = ToolEnvWrapper(gem.make("duel:TicTacToe-v0", opponent="random"), [WordCount()])
     env.reset(seed=1)
     assert "2" in env.step("<count>a b</count>")[0]
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [
+        ("<root>16</root>", "4"),
+        ("<root> 16.5 </root>", "The argument 'number' of root is a whole number, not 16.5."),
+        ("<root>many</root>", "The argument 'number' of root is a whole number, not 'many'."),
+        ('<power>{"base": 1.5, "exponent": 2}</power>', "2.25"),
+        ('<power>{"base": 1.5}</power>', "power needs the argument 'exponent'."),
+        ("<power>3</power>", 'power takes its arguments as a JSON object: {"base": ..., "exponent": ...}'),
+        ("<clock></clock>", "noon"),
+        ("<count>1 2</count>", "2"),
+    ],
+)
+def test_by_tags_any_argument_can_be_given(action: str, said: str) -> None:
+    env = ToolEnvWrapper(gem.make(GUESS), [Root(), Power(), Clock(), WordCount()])
+    observation, _ = env.reset(seed=7)
+    for form in ("<root> number </root>", '<power> {"base": ..., "exponent": ...} </power>', "<clock></clock>"):
+        assert form in observation
+    told, *_, info = env.step(action)
+    assert told == f"\n<output>\n{said}\n</output>\n"
+    assert info["use_tool"]

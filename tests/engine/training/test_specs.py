@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import gem
 from gem.errors import InvalidArgument
 from gem.training import recipes
 from gem.training.__main__ import main
@@ -95,6 +96,28 @@ def test_only_more_updates_may_be_asked_for_later(tmp_path: Path, capsys: pytest
     longer = spec.model_copy(update={"updates": spec.updates + 1})
     folder.extend(longer)
     assert folder.spec() == longer
+
+
+def test_an_environment_of_ones_own_is_trained_in_once_its_module_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_numbers.py").write_text(
+        "import gem\ngem.register('own:Guess-v0', 'gem.envs.games.guess_the_number:GuessTheNumber', max_number=3)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    asked = ["--recipe", "guess-easy", "--folder", "run", "--quiet"]
+    asked += [word for setting in ("env_id=own:Guess-v0", "updates=1", "episodes=4") for word in ("--set", setting)]
+    assert main(asked) == 2
+    assert "--module NAME" in capsys.readouterr().err
+    try:
+        assert main([*asked, "--module", "own_numbers"]) == 0
+        assert main(["--folder", "run", "--set", "updates=2", "--quiet", "--module", "own_numbers"]) == 0
+    finally:
+        gem.registry.ENV_REGISTRY.pop("own:Guess-v0", None)
+        sys.modules.pop("own_numbers", None)
+    assert len((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()) == 2
+    assert main(["--folder", "run", "--module", "no_such_module"]) == 2
+    assert "no_such_module cannot be imported" in capsys.readouterr().err
 
 
 def test_the_recipes_that_were_reproduced_are_listed_first(capsys: pytest.CaptureFixture[str]) -> None:
