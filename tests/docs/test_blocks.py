@@ -1,0 +1,280 @@
+"""What the documents show runs as it is written: blocks of Python, of JSON and TOML, and commands.
+
+A block or command that nobody has said how to run fails; so a new one is run, or stands here with the reason why not.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gem
+from gem import episode_files
+from gem.agents import make_agent
+from gem.cli import _parser as gemweb_parser
+from gem.cli import main as gemweb
+from gem.envs.terminal import easy
+from gem.envs.terminal.task import TASKS
+from gem.errors import DataUnavailable
+from gem.registry import ENV_REGISTRY
+from gem.rollout import Slot, rollout
+from gem.tools.kinds import TOOLS
+from gem.training import __main__ as training
+from gem.training.run_folder import RunFolder
+from gem.training.spec import read_spec
+from tests.docs.blocks import blocks, commands
+from tests.docs.tutorial import block
+from tests.model_server import model_server
+
+HERE = Path(gem.__file__).parent
+NANO = HERE / "training/models/nano-base"
+OLLAMA, QWEN = "http://127.0.0.1:11434/v1", "qwen3:4b"
+
+ELSEWHERE = {
+    "docs/engine.md": "tests/engine/test_engine_page.py",
+    "docs/tools.md": "tests/engine/tools/test_documentation.py",
+    "docs/add-an-environment.md": "tests/docs/test_authoring.py and tests/engine/test_written_for_gem.py",
+}
+"""Pages whose Python has tests of its own, which look at what comes of it."""
+NOT_HERE = {
+    "make ": "whole products, tests and checks: test_docs.py knows the targets, CI runs them",
+    "git clone ": "needs a repository",
+    ".venv/": "test_authoring.py installs the package; a GPU",
+    "from gem.envs.games import": "a line of a file",
+    "python -m tests.engine.golden": "writes into the checkout",
+    "python -m pytest": "is running",
+    "python -m bench.": "measures for minutes; test_docs.py knows the programs",
+    "python -m gem.training.make_nano_base": "trains for an hour",
+    "ollama ": "a program of others",
+    "vllm ": "a program of others",
+    "llama-server ": "a program of others",
+    "VLLM_ALLOW_RUNTIME_LORA_UPDATING=1 vllm ": "a program of others",
+    "torchrun ": "needs GPUs",
+    "curl ": "needs a site; tests/apps/episodes downloads, and test_replay.py reads standard input",
+}
+"""How commands begin that are not run here, and why."""
+ONLY_READ = {
+    "gemweb data fetch": "downloads",
+    "gemweb bench algorithms": "trains for minutes",
+    "gemweb eval --agent random --benchmark games": "plays for a minute",
+    "gemweb eval --agent endpoint --url https://api.example.org": "asks somebody else's server",
+    "python -m gem.training ": "trains for minutes",
+}
+"""Commands whose options are read, and whose specification is made, but which are not carried out."""
+SHORTER = [
+    ("--episodes 200", "--episodes 3"),
+    ("--episodes 50", "--episodes 3"),
+    ("--envs 64", "--envs 2 --seconds 0.1"),
+]
+"""Numbers that are made smaller, to be quick."""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty folder to be in, with indexes of its own; what a block registers is forgotten afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GEM_DATA_FROM", "sample")
+    monkeypatch.setenv("GEM_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("GEM_INDEXES", str(tmp_path / "indexes"))
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    kept: list[tuple[Any, dict[str, Any]]] = [(known, dict(known)) for known in (ENV_REGISTRY, TASKS, TOOLS)]
+    yield tmp_path
+    for known, before in kept:
+        for name in [name for name in known if name not in before]:
+            del known[name]
+    sys.modules.pop("coin_row", None)
+
+
+# ------------------------------------------------------------------ Python
+
+
+def test_pages_with_tests_of_their_own_are_there() -> None:
+    assert {found.page for found in blocks("python")} >= ELSEWHERE.keys()
+
+
+@pytest.mark.parametrize(
+    "document", dict.fromkeys(found.page for found in blocks("python") if found.page not in ELSEWHERE)
+)
+def test_the_python_of_a_page_runs(document: str, folder: Path) -> None:
+    names: dict[str, Any] = {}
+    with PREPARED.get(document, _nothing)(folder, names) as substitute:
+        for one in blocks("python"):
+            if one.page == document:
+                exec(compile(substitute(one.text), one.name, "exec"), names)
+    EXPECTED.get(document, lambda _: None)(names)
+
+
+Substitute = Callable[[str], str]
+"""Puts what there is here in the place of what a text names."""
+
+
+@contextmanager
+def _nothing(folder: Path, names: dict[str, Any]) -> Iterator[Substitute]:
+    yield lambda text: text
+
+
+@contextmanager
+def _datasets(folder: Path, names: dict[str, Any]) -> Iterator[Substitute]:
+    """Files of problems; the hub is asked by whoever calls `hub`."""
+    (folder / "problems.csv").write_text("problem,answer\n1 + 1?,2\n", "utf-8")
+    (folder / "problems.jsonl").write_text('{"problem": "1 + 1?", "answer": "2"}\n', "utf-8")
+    program = {"prompt": "def one():\n", "test": "def check(candidate):\n    assert candidate() == 1\n"}
+    (folder / "HumanEval.jsonl").write_text(json.dumps({**program, "entry_point": "one"}) + "\n", "utf-8")
+    yield lambda text: re.sub(r"^(gem\.make\(.*hub:.*)$", r"hub = lambda: \1", text, flags=re.MULTILINE)
+
+
+@contextmanager
+def _training(folder: Path, names: dict[str, Any]) -> Iterator[Substitute]:
+    pytest.importorskip("torch", reason="training is not installed")
+    _run_folder(folder)
+    yield lambda text: text
+
+
+@contextmanager
+def _terminal(folder: Path, names: dict[str, Any]) -> Iterator[Substitute]:
+    """The names of the file that the page's task would stand in."""
+    if obstacle := gem.spec("terminal:Shell-v0").hindrance():
+        pytest.skip(obstacle)
+    names.update(vars(easy))
+    yield lambda text: text
+
+
+@contextmanager
+def _agents(folder: Path, names: dict[str, Any]) -> Iterator[Substitute]:
+    """A server, at another address than Ollama's."""
+    with model_server() as server:
+        yield lambda text: text.replace(OLLAMA, server.url).replace(QWEN, "bisect").replace("range(20)", "range(2)")
+
+
+@contextmanager
+def _sandbox(folder: Path, names: dict[str, Any]) -> Iterator[Substitute]:
+    if gem.sandbox.level() == "disabled":
+        pytest.skip("code cannot be confined on this machine")
+    yield lambda text: text
+
+
+PREPARED = {
+    "docs/agents.md": _agents,
+    "docs/datasets.md": _datasets,
+    "docs/sandbox.md": _sandbox,
+    "docs/terminal.md": _terminal,
+    "docs/training.md": _training,
+}
+"""What a page takes for granted, made before its blocks run."""
+
+
+def _expect_datasets(names: dict[str, Any]) -> None:
+    with pytest.raises(DataUnavailable):
+        names["hub"]()
+    assert gem.make("math:Mine-v0").reset(seed=0)[0] == "1 + 1?"
+
+
+def _expect_sandbox(names: dict[str, Any]) -> None:
+    result = names["result"]
+    assert (result.status, result.stdout) == ("ok", "hello\n")
+
+
+def _expect_task(names: dict[str, Any]) -> None:
+    assert names["terminated"]
+    assert "reverse-lines" in TASKS
+
+
+EXPECTED: dict[str, Callable[[dict[str, Any]], None]] = {
+    "docs/datasets.md": _expect_datasets,
+    "docs/sandbox.md": _expect_sandbox,
+    "docs/terminal.md": _expect_task,
+    "docs/training-sets.md": lambda names: names["vector"].reset()[0],
+    "docs/training.md": lambda names: names["agent"].name,
+}
+
+# ------------------------------------------------------------------ JSON, TOML, commands
+
+
+def test_every_block_of_data_can_be_read() -> None:
+    read = [json.loads(found.text) for found in blocks("json")] + [
+        tomllib.loads(found.text) for found in blocks("toml")
+    ]
+    assert all(read)
+    assert len(read) >= 3
+
+
+def _beginning(line: str, table: dict[str, str]) -> bool:
+    return any(f"{line} ".startswith(beginning) for beginning in table)
+
+
+TO_RUN = list(dict.fromkeys(line for _, line in commands() if not _beginning(line, {**NOT_HERE, **ONLY_READ})))
+
+
+def test_no_reason_is_left_of_a_command_that_is_gone() -> None:
+    lines = [line for _, line in commands()]
+    for beginning in (*NOT_HERE, *ONLY_READ):
+        assert any(f"{line} ".startswith(beginning) for line in lines), beginning
+
+
+def test_the_options_of_commands_that_are_not_carried_out_are_read(folder: Path) -> None:
+    _run_folder(folder)
+    (folder / "spec.json").write_text(json.dumps({"env_id": "game:Wordle-v0-easy"}), "utf-8")
+    for line in [line for _, line in commands() if _beginning(line, ONLY_READ)]:
+        program, *words = shlex.split(line)
+        if program == "gemweb":
+            assert gemweb_parser().parse_args(words), line
+            continue
+        arguments = training._parser().parse_args(words[2:])
+        assert arguments.list or training._spec(arguments), line
+
+
+@pytest.fixture
+def presumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Substitute]:
+    """Files that commands name, a server in Ollama's place, and somebody who leaves every game."""
+    (folder / "coin_row.py").write_text(block("python", "class CoinRow"), "utf-8")
+    rows = [{"title": name, "text": f"{name} is the capital of Japan."} for name in ("Tokyo", "Kyoto")]
+    (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    record = next(rollout(make_agent("random"), [Slot(0, "game:Wordle-v0-easy", seed=1)]))
+    for name in ("minesweeper.jsonl", "episode-abcd.json"):
+        (folder / name).write_text(episode_files.line(record, "random"), "utf-8")
+    _run_folder(folder)
+    monkeypatch.setattr("sys.stdin", io.StringIO("?\nhint\nquit\n"))
+    with model_server() as server:
+        yield lambda line: line.replace(OLLAMA, server.url).replace(QWEN, "bisect")
+
+
+@pytest.mark.parametrize("line", TO_RUN)
+def test_a_command_runs(line: str, presumed: Substitute, capsys: pytest.CaptureFixture[str]) -> None:
+    for number, smaller in SHORTER:
+        line = line.replace(number, smaller)
+    program, *words = shlex.split(presumed(line))
+    if program == "python":
+        option, source = words
+        assert option == "-c"
+        exec(source, {})
+        return
+    if "policy" in words:
+        pytest.importorskip("torch", reason="training is not installed")
+    assert program == "gemweb", f"say here how this is run, or why not: {line}"
+    if words[:2] == ["check", "game:CoinRow-v0"]:
+        words += ["--module", "coin_row"]  # instead of a package that is installed
+    if words[:2] == ["index", "search"]:
+        gemweb(["index", "build", "corpus.jsonl", "--name", "wiki"])
+    code = gemweb(words)
+    out, err = capsys.readouterr()
+    assert code == 0 or (words == ["sandbox"] and gem.sandbox.level() == "disabled"), err
+    assert out
+
+
+def _run_folder(folder: Path) -> None:
+    """A training in `runs/guess` whose newest checkpoint is nano-base."""
+    run = RunFolder(folder / "runs/guess")
+    run.begin(read_spec({"env_id": "game:GuessTheNumber-v0-easy"}))
+    (run.path / "checkpoints").mkdir(exist_ok=True)
+    os.symlink(NANO, run.path / "checkpoints/000150")
