@@ -17,74 +17,35 @@ from gem.core import Env, EnvWrapper
 from gem.registry import make, print_envs, register, spec
 
 if TYPE_CHECKING:
-    from gem import (
-        adapters as adapters,
-    )
-    from gem import (
-        agents as agents,
-    )
-    from gem import (
-        check as check,
-    )
-    from gem import (
-        credit as credit,
-    )
-    from gem import (
-        datasets as datasets,
-    )
-    from gem import (
-        draw as draw,
-    )
-    from gem import (
-        envs as envs,
-    )
-    from gem import (
-        episode_files as episode_files,
-    )
-    from gem import (
-        errors as errors,
-    )
-    from gem import (
-        evaluate as evaluate,
-    )
-    from gem import (
-        grading as grading,
-    )
-    from gem import (
-        parsing as parsing,
-    )
-    from gem import (
-        replay as replay,
-    )
-    from gem import (
-        rollout as rollout,
-    )
-    from gem import (
-        sandbox as sandbox,
-    )
-    from gem import (
-        seats as seats,
-    )
-    from gem import (
-        specs as specs,
-    )
-    from gem import (
-        tools as tools,
-    )
-    from gem import (
-        training as training,
-    )
-    from gem import (
-        vector as vector,
-    )
-    from gem import (
-        views as views,
-    )
-    from gem import (
-        wrappers as wrappers,
-    )
     from gem.envs.mixture import register_mixture
     from gem.vector.make import make_vec
+
+    from . import (  # noqa: F401 (in this form they are gem's own names for type checkers)
+        adapters,
+        agents,
+        check,
+        core,
+        credit,
+        datasets,
+        draw,
+        envs,
+        episode_files,
+        errors,
+        evaluate,
+        grading,
+        parsing,
+        registry,
+        replay,
+        rollout,
+        sandbox,
+        seats,
+        specs,
+        tools,
+        training,
+        vector,
+        views,
+        wrappers,
+    )
 
 compat.install()
 
@@ -95,6 +56,7 @@ PARTS = (
     "adapters",
     "agents",
     "check",
+    "core",
     "credit",
     "datasets",
     "draw",
@@ -104,6 +66,7 @@ PARTS = (
     "evaluate",
     "grading",
     "parsing",
+    "registry",
     "replay",
     "rollout",
     "sandbox",
