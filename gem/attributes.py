@@ -39,7 +39,7 @@ def pack_attributes(env: object) -> dict[str, Any]:
             raise MissingMethod(
                 f"{type(env).__name__} has {_a(value)} in the attribute {name!r}, which no JSON can hold. "
                 "Define get_state() and set_state(state), or keep in attributes only numbers, texts, lists, tuples, "
-                "sets and dictionaries."
+                'sets and dictionaries. With register(..., replay="none") no state is asked for.'
             ) from error
     return packed
 

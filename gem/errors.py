@@ -6,7 +6,6 @@ penalises them as its rules say. What is raised is either the environment's fail
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 
 
@@ -29,6 +28,8 @@ class MissingDependency(UsageError, ImportError):
     """An environment needs packages that are not installed; `packages` names them as one writes them to pip."""
 
     def __init__(self, env_id: str, packages: Sequence[str]) -> None:
+        import shlex  # noqa: PLC0415 (only where something is missing)
+
         self.env_id, self.packages = env_id, list(packages)
         one = len(self.packages) == 1
         names = " and ".join(filter(None, [", ".join(self.packages[:-1]), self.packages[-1]]))

@@ -182,8 +182,8 @@ PROMISES: tuple[Promise, ...] = (
     Promise(
         "Turns before the first reset and after the end are refused.",
         refuses_turns_outside_an_episode,
-        "Begin step() with: if there is no episode under way, raise gem.errors.EpisodeOver. A Game does it for you, and "
-        "so does gem.make for a class that defines reset() instead of _start().",
+        "Begin step() with: if there is no episode under way, raise gem.errors.EpisodeOver. A Game does it for you, "
+        "and so does gem.make for a class that defines reset() instead of _start().",
     ),
     Promise(
         "Misspelt arguments and impossible seeds are refused.",

@@ -1,5 +1,6 @@
 """Our environments through Gymnasium, by Gymnasium's own check."""
 
+import re
 import subprocess
 import sys
 import warnings
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import gem
+from gem.check import check
 from gem.errors import InvalidArgument
 from tests.engine.ids import played
 
@@ -111,3 +113,22 @@ def test_the_engine_does_not_import_gymnasium_by_itself() -> None:
     code = "import sys, gem, gem.cli; print('gymnasium' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_an_environment_of_gymnasiums_is_ported_as_the_page_says() -> None:
+    page = (Path(__file__).parents[3] / "docs/add-an-environment.md").read_text("utf-8")
+    [source] = re.findall(r"```python\n(import gymnasium\n.*?)```", page, re.DOTALL)
+    try:
+        exec(source, {"__name__": "frozen_lake"})
+        found = {finding.title: finding.status for finding in check("custom:FrozenLake-v0")}
+        assert "wrong" not in found.values()
+        with gem.make_vec(["custom:FrozenLake-v0"] * 3, seed=5) as vector:
+            first = vector.reset()
+            turns = [vector.step(["right", "down", "jump"]) for _ in range(3)]
+            assert vector.reset(seed=5) == first
+            assert vector.step(["right", "down", "jump"]) == turns[0]
+        gem.adapters.gymnasium.register_all()
+        assert "Walk to G" in gymnasium.make("gem/custom.FrozenLake-v0").reset(seed=5)[0]
+    finally:
+        del gem.registry.ENV_REGISTRY["custom:FrozenLake-v0"]
+        gymnasium.registry.pop("gem/custom.FrozenLake-v0", None)
