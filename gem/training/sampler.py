@@ -72,12 +72,12 @@ def choose(logits_BV: Tensor, draws: Sequence[Source], temperature: float) -> tu
 class Writing:
     """Responses as they grow, token by token."""
 
-    def __init__(self, count: int, end: int, max_tokens: int) -> None:
+    def __init__(self, count: int, ends: frozenset[int], max_tokens: int) -> None:
         self.tokens: list[list[int]] = [[] for _ in range(count)]
         self.logps: list[list[float]] = [[] for _ in range(count)]
         self.live = list(range(count))
         """Those that are not finished."""
-        self._end, self._most = end, max_tokens
+        self._ends, self._most = ends, max_tokens
 
     def take(self, tokens: Sequence[int], logps: Sequence[float]) -> list[int]:
         """Add one token to each live response; the places among them of those that go on."""
@@ -85,7 +85,7 @@ class Writing:
         for place, (i, token, logp) in enumerate(zip(self.live, tokens, logps, strict=True)):
             self.tokens[i].append(token)
             self.logps[i].append(logp)
-            if token != self._end and len(self.tokens[i]) < self._most:
+            if token not in self._ends and len(self.tokens[i]) < self._most:
                 going.append(place)
         self.live = [self.live[place] for place in going]
         return going
@@ -94,7 +94,7 @@ class Writing:
         """All of them, finished."""
         said = values or [0.0] * len(self.tokens)
         return [
-            Response(tokens, logps, tokens[-1] == self._end, value)
+            Response(tokens, logps, tokens[-1] in self._ends, value)
             for tokens, logps, value in zip(self.tokens, self.logps, said, strict=True)
         ]
 
@@ -125,7 +125,7 @@ class SlotSampler:
         """As `Sampler.respond`."""
         hidden_BD = self._read(prompts, slots)
         values = self.policy.values(hidden_BD).tolist() if self.policy.value_head is not None else None
-        writing = Writing(len(prompts), self.policy.prompts.end, self.max_tokens)
+        writing = Writing(len(prompts), self.policy.prompts.ends, self.max_tokens)
         slots_B = torch.tensor(slots, device=hidden_BD.device)
         lengths_B = torch.tensor([len(prompt) for prompt in prompts], device=hidden_BD.device)
         self._cache.reserve(max(map(len, prompts)) + self.max_tokens, hidden_BD)
@@ -205,7 +205,7 @@ class GenerateSampler:
         values = None
         if self.policy.value_head is not None:
             values = [self._value(prompt) for prompt in prompts]
-        writing = Writing(len(prompts), self.policy.prompts.end, self.max_tokens)
+        writing = Writing(len(prompts), self.policy.prompts.ends, self.max_tokens)
         past: Any = None
         while True:
             places = (mask_BL.cumsum(-1) - 1).clamp_(min=0)[:, -ids_BT.shape[1] :]
