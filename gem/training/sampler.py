@@ -196,29 +196,25 @@ class GenerateSampler:
         return [responses[i] for i in range(len(prompts))]
 
     def _respond(self, prompts: Sequence[Sequence[int]], draws: Sequence[Source], temperature: float) -> list[Response]:
-        model = self.policy.causal
+        model = self.policy.causal.base_model
         device = next(model.parameters()).device
         longest = max(map(len, prompts))
         pads = [longest - len(prompt) for prompt in prompts]
         ids_BT = torch.tensor([[0] * pad + list(prompt) for pad, prompt in zip(pads, prompts, strict=True)]).to(device)
         mask_BL = torch.tensor([[0] * pad + [1] * (longest - pad) for pad in pads], device=device)
-        values = None
-        if self.policy.value_head is not None:
-            values = [self._value(prompt) for prompt in prompts]
+        values: list[float] | None = None
         writing = Writing(len(prompts), self.policy.prompts.ends, self.max_tokens)
         past: Any = None
         while True:
             places = (mask_BL.cumsum(-1) - 1).clamp_(min=0)[:, -ids_BT.shape[1] :]
             out = model(
-                input_ids=ids_BT,
-                attention_mask=mask_BL,
-                position_ids=places,
-                past_key_values=past,
-                use_cache=True,
-                logits_to_keep=1,
+                input_ids=ids_BT, attention_mask=mask_BL, position_ids=places, past_key_values=past, use_cache=True
             )
+            hidden_BD = out.last_hidden_state[:, -1]
+            if past is None and self.policy.value_head is not None:
+                values = self.policy.values(hidden_BD).tolist()
             past = out.past_key_values
-            tokens, logps = choose(out.logits[:, -1], [draws[i] for i in writing.live], temperature)
+            tokens, logps = choose(self.policy.logits(hidden_BD), [draws[i] for i in writing.live], temperature)
             going = writing.take(tokens, logps)
             if not going:
                 return writing.responses(values)
@@ -228,11 +224,6 @@ class GenerateSampler:
                 tokens = [tokens[place] for place in going]
             ids_BT = torch.tensor(tokens, device=device)[:, None]
             mask_BL = torch.cat([mask_BL, mask_BL.new_ones((len(going), 1))], -1)
-
-    def _value(self, prompt: Sequence[int]) -> float:
-        device = next(self.policy.parameters()).device
-        hidden_BTD = self.policy.hidden(torch.tensor([list(prompt)], device=device))
-        return float(self.policy.values(hidden_BTD[:, -1])[0])
 
 
 class AutocastSampler:

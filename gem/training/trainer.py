@@ -8,7 +8,6 @@ have become without the break, bit for bit: episodes and responses follow from t
 
 from __future__ import annotations
 
-import errno
 import logging
 import math
 import os
@@ -32,6 +31,7 @@ from gem.training.learner import Learned, Learner, NotFinite, autocast, examples
 from gem.training.player import CUT_OFF
 from gem.training.policy import AutoPolicy, Policy, load_policy
 from gem.training.processes import Processes
+from gem.training.reasons import why
 from gem.training.run_folder import FAILED_BATCH, RunFolder, State
 from gem.training.sampler import AutocastSampler, Sampler, make_sampler
 from gem.training.server import ServerFailed, ServerSampler
@@ -112,6 +112,11 @@ class _Training:
             device=device,
             gradient_checkpointing=spec.gradient_checkpointing,
         )
+        longest = self.policy.longest
+        if longest and spec.max_length > longest:
+            raise InvalidArgument(
+                f"max_length is {spec.max_length}: lower it, for {spec.model} reads {longest} tokens at most."
+            )
         self.learner = Learner(spec, self.policy, processes, self._reference(device))
         share = processes.share(spec.episodes, spec.group)
         self.collector = Collector(spec, self.policy, self._sampler(len(share)), share)
@@ -128,12 +133,11 @@ class _Training:
                 ended = self._loop()
             if self.processes.is_first:
                 self._save()
-        except OSError as error:
-            raise self._failed(_cannot_write(error, self.folder.path)) from error
-        except ServerFailed as error:
-            raise self._failed(str(error)) from error
-        except NotFinite as error:
-            raise self._failed(f"{error} It is in episodes/{FAILED_BATCH}.jsonl.") from error
+        except (OSError, RuntimeError, MemoryError, NotFinite, ServerFailed) as error:
+            reason = why(error, self.folder.path)
+            if reason is None:
+                raise
+            raise self._failed(reason) from error
         self._set_state(ended)
         logger.info("%s after update %d", ended, self.progress.update)
         return ended
@@ -151,6 +155,7 @@ class _Training:
             self.progress.seconds += time.perf_counter() - began
             self.progress.cpu_seconds += time.process_time() - began_cpu
             metrics = self._metrics(batch, learned, learner_seconds, time.perf_counter() - began)
+            metrics |= self._held_out()
             self._advance(metrics["success"])
             self._report(batch, metrics)
         return "finished"
@@ -208,6 +213,19 @@ class _Training:
             "seconds_generation": batch.generation_seconds,
             "seconds_environment": batch.environment_seconds,
             "seconds_learner": learner_seconds,
+        }
+
+    def _held_out(self) -> Metrics:
+        """How the policy does on held-out seeds of the last stage, where that is to be measured after this update."""
+        every, update = self.spec.held_out_every, self.progress.update
+        if not every or (update % every and update != self.spec.updates):
+            return {}
+        places = range(self.processes.rank, self.spec.held_out_episodes, self.processes.count)
+        played = self.collector.held_out(self.spec.stages[-1], places)
+        records = [episode.record for episode in played if not episode.record.failure]
+        return {
+            "held_out_success": _mean(self.processes.gather([float(bool(record.success)) for record in records])),
+            "held_out_return": _mean(self.processes.gather([record.total_reward for record in records])),
         }
 
     def _report(self, batch: Batch, metrics: Metrics) -> None:
@@ -366,12 +384,6 @@ def _device(spec: TrainingSpec) -> str:
         raise TrainingFailed(f"There are {devices} GPUs here: start no more than {devices} processes, or device=cpu.")
     torch.cuda.set_device(here)
     return f"cuda:{here}"
-
-
-def _cannot_write(error: OSError, place: Path) -> str:
-    if error.errno == errno.ENOSPC or "No space left" in str(error):
-        return f"The disk that holds {place} is full. The last checkpoint is whole: free space and start again."
-    return f"{place} cannot be written: {error}."
 
 
 def _mean(numbers: list[float]) -> float:

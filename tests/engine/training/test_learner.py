@@ -138,6 +138,45 @@ def test_a_bad_action_is_still_unlearned_when_its_ratio_is_high(tiny: Any) -> No
     assert learned.policy_loss == pytest.approx(2 * 2 / 2, rel=1e-5)
 
 
+@pytest.mark.parametrize(("ratio", "high", "moved"), [(1.25, 0.0, False), (1.25, 0.3, True), (1.35, 0.3, False)])
+def test_a_good_action_may_move_as_far_upwards_as_it_is_told(tiny: Any, ratio: float, high: float, moved: bool) -> None:
+    policy = Table(tiny)
+    one = example(policy, [1.0, 0.0])
+    one.sequence.logps = [logp - math.log(ratio) for logp in one.sequence.logps]
+    learned = Learner(spec_of(tiny, clip_range=0.2, clip_range_high=high), policy, Processes()).learn([one], 0)
+    assert (learned.gradient_norm > 0) == moved
+    # Two tokens of the turn that earned 1, over two turns; the loss is that of the ratio, cut where it is too high.
+    assert learned.policy_loss == pytest.approx(-2 * min(ratio, 1 + (high or 0.2)) / 2, rel=1e-5)
+    assert learned.clip_fraction == (0.0 if moved else 1.0)
+
+
+def test_a_bad_action_may_move_as_far_downwards_as_before(tiny: Any) -> None:
+    policy = Table(tiny)
+    one = example(policy, [-1.0, 0.0])
+    one.sequence.logps = [logp - math.log(0.75) for logp in one.sequence.logps]
+    learned = Learner(spec_of(tiny, clip_range=0.2, clip_range_high=0.5), policy, Processes()).learn([one], 0)
+    assert learned.gradient_norm == 0.0
+    assert learned.clip_fraction == 1.0
+
+
+def test_an_update_ends_before_a_step_that_begins_too_far_away(tiny: Any) -> None:
+    def steps(target: float, ratio: float = 1.0) -> float:
+        policy = Table(tiny)
+        one = example(policy, [1.0, -1.0])
+        one.sequence.logps = [logp - math.log(ratio) for logp in one.sequence.logps]
+        before = policy.table.detach().clone()
+        spec = spec_of(tiny, target_kl=target, epochs=4, learning_rate=0.1, clip_range=10)
+        learned = Learner(spec, policy, Processes()).learn([one], 0)
+        assert torch.equal(policy.table.detach(), before) == (learned.steps == 0)
+        return learned.steps
+
+    assert steps(0.0) == 4
+    assert steps(1e-9) == 1  # nothing is too far before the first one
+    away = 1.5 - 1 - math.log(1.5)  # estimator k3 of each token
+    assert steps(0.99 * away, ratio=1.5) == 0
+    assert steps(100.0, ratio=1.5) == 4
+
+
 def test_the_entropy_is_that_of_the_distribution(tiny: Any) -> None:
     policy = Table(tiny)
     with torch.no_grad():

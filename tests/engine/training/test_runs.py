@@ -76,6 +76,33 @@ def test_a_run_that_is_done_goes_on_for_more_updates(small: dict[str, Any], tmp_
     assert folder.metrics()[:2] == before
 
 
+def test_a_run_goes_on_with_other_settings_of_its_machine_and_learns_the_same(
+    small: dict[str, Any], tmp_path: Path
+) -> None:
+    spec, folder = read_spec(small | {"updates": 2}), RunFolder(tmp_path / "run")
+    train(spec, folder.path)
+    machine = {"updates": 4, "microbatch_tokens": 300, "keep_checkpoints": 1, "sample_episodes": 2}
+    other = spec.model_copy(update=machine)
+    folder.extend(other)
+    train(other, folder.path)
+    train(read_spec(small), tmp_path / "whole")
+    for row, whole in zip(untimed(folder.path), untimed(tmp_path / "whole"), strict=True):
+        assert row == pytest.approx(whole, rel=1e-3, abs=1e-5)
+    with pytest.raises(UsageError, match="settings of the machine: device"):
+        folder.extend(other.model_copy(update={"learning_rate": 1e-4}))
+
+
+def test_held_out_seeds_are_played_when_asked_for_and_change_nothing(small: dict[str, Any], tmp_path: Path) -> None:
+    train(read_spec(small), tmp_path / "without")
+    train(read_spec({**small, "held_out_every": 3, "held_out_episodes": 40}), tmp_path / "with")
+    rows = untimed(tmp_path / "with")
+    measured = [{name: row.pop(name) for name in list(row) if name.startswith("held_out")} for row in rows]
+    assert [len(one) for one in measured] == [0, 0, 2, 2]  # after every third update, and after the last one
+    assert 0 < measured[2]["held_out_return"] <= 2
+    assert rows == untimed(tmp_path / "without")
+    assert same_weights(tmp_path / "with", tmp_path / "without")
+
+
 @pytest.mark.parametrize("algorithm", ["rebn", "ppo"])
 def test_a_run_that_was_killed_ends_with_the_same_bits(algorithm: str, small: dict[str, Any], tmp_path: Path) -> None:
     spec = {**small, "algorithm": algorithm, "updates": 12, "minibatches": 2, "schedule": "cosine"}
@@ -226,9 +253,9 @@ def test_episodes_are_shared_equally_and_in_whole_groups(monkeypatch: pytest.Mon
         processes.share(30, 6)
 
 
-@pytest.mark.parametrize("algorithm", ["rebn", "grpo"])
+@pytest.mark.parametrize("algorithm", ["rebn", "grpo", "ppo"])
 def test_two_processes_see_the_statistics_of_one(algorithm: str, small: dict[str, Any], tmp_path: Path) -> None:
-    spec = {**small, "updates": 3, "algorithm": algorithm}
+    spec = {**small, "updates": 3, "algorithm": algorithm, "held_out_every": 3, "held_out_episodes": 9}
     train(read_spec(spec), tmp_path / "one")
     path = tmp_path / "spec.json"
     path.write_text(json.dumps(spec))
@@ -249,3 +276,4 @@ def test_two_processes_see_the_statistics_of_one(algorithm: str, small: dict[str
     for first, second in zip(one, two, strict=True):
         assert second == pytest.approx(first, rel=1e-3, abs=1e-4)
     assert one[0]["return"] == two[0]["return"]
+    assert "held_out_return" in one[2]
