@@ -12,6 +12,7 @@ import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -111,7 +112,7 @@ class Learner:
         self.spec, self.policy, self.processes, self.reference = spec, policy, processes, reference
         self.parameters = {name: one for name, one in policy.named_parameters() if one.requires_grad}
         self.optimizer = torch.optim.AdamW(
-            self.parameters.values(), lr=spec.learning_rate, betas=BETAS, weight_decay=WEIGHT_DECAY
+            self._groups(), lr=spec.learning_rate, betas=BETAS, weight_decay=WEIGHT_DECAY
         )
         self.device = next(policy.parameters()).device
         self._entropy_bonus = spec.entropy_bonus
@@ -124,7 +125,7 @@ class Learner:
         """
         rate = learning_rate(self.spec, update)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["times"]
         sums = _Sums()
         self._entropy_bonus = entropy_bonus(self.spec, update)
         for epoch in range(self.spec.epochs):
@@ -134,6 +135,16 @@ class Learner:
                 if not self._step([batch[i] for i in order[first :: self.spec.minibatches]], sums):
                     return sums.averages(self.processes, rate)
         return sums.averages(self.processes, rate)
+
+    def _groups(self) -> list[dict[str, Any]]:
+        """What the optimizer changes, and how many times the learning rate it is changed with."""
+        head = self.policy.value_head
+        apart = {id(one) for one in head.parameters()} if head and self.spec.critic_learning_rate else set()
+        groups = [{"params": [one for one in self.parameters.values() if id(one) not in apart], "times": 1.0}]
+        if head and apart:
+            times = self.spec.critic_learning_rate / self.spec.learning_rate
+            groups.append({"params": list(head.parameters()), "times": times})
+        return groups
 
     def _step(self, minibatch: Sequence[Example], sums: _Sums) -> bool:
         """One optimizer step; False, and no step, if the policy has moved too far for one."""

@@ -38,6 +38,8 @@ class TokenSequence:
     written: list[Written] = field(default_factory=list)
     logps: list[float] = field(default_factory=list)
     """Of the tokens of all responses, in order."""
+    shortened: bool = False
+    """Whether something that came before, or the prompt itself, was too long for it."""
 
 
 @dataclass(slots=True)
@@ -160,7 +162,7 @@ class Player:
         that are read again, is closed first."""
         room = self.max_length - self.max_tokens
         if not memory.sequences or self.input_mode == "markov":
-            memory.sequences.append(TokenSequence(tokens[-room:]))
+            memory.sequences.append(TokenSequence(tokens[-room:], shortened=len(tokens) > room))
             memory.opening = tokens
             return
         held = memory.sequences[-1].tokens
@@ -170,4 +172,4 @@ class Player:
             return
         opening = memory.opening[: max(0, room - 1 - len(tokens))]
         closing = [self.prompts.end] if opening else []
-        memory.sequences.append(TokenSequence([*opening, *closing, *tokens[-room:]]))
+        memory.sequences.append(TokenSequence([*opening, *closing, *tokens[-room:]], shortened=True))

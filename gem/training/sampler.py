@@ -244,12 +244,14 @@ class AutocastSampler:
             return self._inner.respond(prompts, slots, draws, temperature)
 
 
-def make_sampler(policy: Policy, capacity: int, max_tokens: int, microbatch_tokens: int = 8192) -> Sampler:
+def make_sampler(
+    policy: Policy, capacity: int, max_tokens: int, microbatch_tokens: int = 8192, generation_tokens: int = 0
+) -> Sampler:
     """The sampler that suits a policy in this process."""
     if isinstance(policy, NanoPolicy):
         return SlotSampler(policy, capacity, max_tokens, microbatch_tokens)
     assert isinstance(policy, AutoPolicy)
-    return GenerateSampler(policy, max_tokens, WITHOUT_GRADIENT * microbatch_tokens)
+    return GenerateSampler(policy, max_tokens, generation_tokens or WITHOUT_GRADIENT * microbatch_tokens)
 
 
 def microbatches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:

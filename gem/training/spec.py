@@ -26,6 +26,7 @@ OF_THE_MACHINE = (
     "device",
     "threads",
     "microbatch_tokens",
+    "generation_tokens",
     "gradient_checkpointing",
     "server_url",
     "checkpoint_seconds",
@@ -95,10 +96,19 @@ class TrainingSpec(BaseModel):
     epochs: int = Field(default=2, ge=1, le=100, description="Passes over each batch.")
     minibatches: int = Field(default=1, ge=1, le=1024, description="Optimizer steps of one pass.")
     microbatch_tokens: int = Field(default=8192, ge=32, le=10_000_000, description="Tokens of one forward pass.")
+    generation_tokens: int = Field(
+        default=0,
+        ge=0,
+        le=100_000_000,
+        description="Tokens of prompts and responses that are written at once; 0 is four times microbatch_tokens.",
+    )
     gradient_checkpointing: bool = Field(
         default=False, description="Keep less for the backward pass and compute it anew: less memory, more time."
     )
     learning_rate: float = Field(default=1e-3, gt=0, le=1, description="The highest one of the schedule.")
+    critic_learning_rate: float = Field(
+        default=0.0, ge=0, le=1, description="Of PPO's value head, by the same schedule; 0 is as the policy's."
+    )
     schedule: Schedule = Field(default="constant", description="Of the learning rate.")
     warmup: int = Field(default=5, ge=0, le=100_000, description="Updates over which the learning rate rises.")
     clip_range: float = Field(default=0.2, gt=0, le=10, description="How far the probability ratio may move.")

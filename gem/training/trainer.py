@@ -185,7 +185,9 @@ class _Training:
         together = self.processes.gather
         records = [episode.record for episode in batch.episodes]
         turns = [turn for record in records for turn in record.turns]
-        written = [one for e in batch.episodes for sequence in e.sequences for one in sequence.written]
+        sequences = [sequence for episode in batch.episodes for sequence in episode.sequences]
+        written = [one for sequence in sequences for one in sequence.written]
+        shortened = [float(sequence.shortened) for sequence in sequences for _ in sequence.written]
         errors = [turn.info.get("error") for turn in turns]
         lengths = together([float(one.length) for one in written])
         returns = together([record.total_reward for record in records])
@@ -204,6 +206,7 @@ class _Training:
             "invalid": _mean(together([float(error == "format") for error in errors])),
             "against_rules": _mean(together([float(error == "rule") for error in errors])),
             "cut_off": _mean(together([float(turn.action == CUT_OFF) for turn in turns])),
+            "shortened": _mean(together(shortened)),
             "turns_per_episode": len(lengths) / max(len(returns), 1),
             "length": _mean(lengths),
             **asdict(learned),
@@ -329,7 +332,9 @@ class _Training:
             if self.processes.count > 1:
                 raise InvalidArgument("A server writes the responses of one process: start it without torchrun.")
             return ServerSampler(self.policy, self.spec.server_url, self.folder.path / "adapters", self.spec.max_tokens)
-        sampler = make_sampler(self.policy, capacity, self.spec.max_tokens, self.spec.microbatch_tokens)
+        sampler = make_sampler(
+            self.policy, capacity, self.spec.max_tokens, self.spec.microbatch_tokens, self.spec.generation_tokens
+        )
         if self.spec.precision == "float32":
             return sampler
         return AutocastSampler(sampler, lambda: autocast(self.spec, self.learner.device))

@@ -68,10 +68,8 @@ class Script:
         return [self.responses.pop(0) for _ in prompts]
 
 
-def read_by(prompts: ChatPrompts, *responses: Response, observations: list[str], max_length: int = 512) -> Script:
-    """What a policy has read when it wrote these responses to these observations."""
-    script, env = Script(*responses), Bandit()
-    player = Player(
+def player_of(prompts: ChatPrompts, script: Script, max_length: int) -> Player:
+    return Player(
         prompts,
         script,
         input_mode="transcript",
@@ -81,6 +79,12 @@ def read_by(prompts: ChatPrompts, *responses: Response, observations: list[str],
         draws=lambda _: Mixer(0),
         capacity=1,
     )
+
+
+def read_by(prompts: ChatPrompts, *responses: Response, observations: list[str], max_length: int = 512) -> Script:
+    """What a policy has read when it wrote these responses to these observations."""
+    script, env = Script(*responses), Bandit()
+    player = player_of(prompts, script, max_length)
     for turn, observation in enumerate(observations, 1):
         player.act([Request(env, observation, {}, turn, 0, past=[], episode=0)])
     return script
@@ -110,6 +114,18 @@ def test_where_old_turns_have_to_go_what_is_left_is_still_a_chat(tiny: Path) -> 
     responses = [written(prompts, "A", prompts.end), written(prompts, "B", prompts.end)]
     script = read_by(prompts, *responses, observations=["What?", "And now?"], max_length=longest)
     assert tokenizer.decode(script.read[1]) == templated(tokenizer, "What?", "", "And now?")
+
+
+def test_a_prompt_that_does_not_fit_is_said_to_be_shortened(tiny: Path) -> None:
+    prompts = ChatPrompts(tokenizer_of(tiny, "qwen3"))
+    responses = [written(prompts, "A", prompts.end)] * 2
+    (first,), (later,) = prompts.first(["What?"]), prompts.later(["And now?"])
+    fits = len(first) + len(responses[0].tokens) + len(later) + 8
+    for longest, said in ((fits, [False]), (fits - 1, [False, True]), (len(first) + 7, [True, True])):
+        player = player_of(prompts, Script(*responses), longest)
+        for turn, observation in enumerate(["What?", "And now?"], 1):
+            player.act([Request(Bandit(), observation, {}, turn, 0, past=[], episode=0)])
+        assert [sequence.shortened for sequence in player.memories[0].sequences] == said
 
 
 def test_without_a_template_a_text_begins_as_the_tokenizer_begins_it(tiny: Path) -> None:

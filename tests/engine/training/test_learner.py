@@ -198,6 +198,19 @@ def test_the_critic_moves_towards_its_targets_within_its_clip(tiny: Any) -> None
     assert learned.value_loss == pytest.approx(0.5 * (0.8**2 + 2.8**2) / 2)  # it said 0 before: 0.2 counts, not 0.5
 
 
+def test_the_critic_may_have_a_learning_rate_of_its_own(tiny: Any) -> None:
+    def moved(**settings: Any) -> tuple[float, float]:
+        policy = Table(tiny, critic=True)
+        head, table = policy.value_head, policy.table.detach().clone()
+        spec = spec_of(tiny, algorithm="ppo", learning_rate=1e-3, schedule="linear", updates=2, **settings)
+        Learner(spec, policy, Processes()).learn([example(policy, [1.0, -1.0], targets=[1.0, 3.0])], 1)
+        return float((policy.table.detach() - table).abs().max()), float(head.bias.detach().abs())  # type: ignore[union-attr]
+
+    # Adam's first step is as long as the learning rate, which has fallen to half here.
+    assert moved() == pytest.approx((5e-4, 5e-4), rel=1e-3)
+    assert moved(critic_learning_rate=0.02) == pytest.approx((5e-4, 0.01), rel=1e-3)
+
+
 def test_gradients_are_clipped_to_their_longest(tiny: Any) -> None:
     policy = Table(tiny)
     learner = Learner(spec_of(tiny, gradient_clip=0.01), policy, Processes())
