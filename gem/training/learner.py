@@ -68,6 +68,8 @@ class Learned:
     gradient_norm: float = 0.0
     """Before clipping."""
     learning_rate: float = 0.0
+    flat: float = 0.0
+    """Share of turns with an advantage of 0, which teach nothing: with GRPO those of groups that earned alike."""
     steps: float = 0.0
     """Of the optimizer; fewer than asked for where `target_kl` ended the update."""
 
@@ -199,6 +201,7 @@ class Learner:
         with torch.no_grad():
             sums.tokens += len(logp_N)
             sums.turns += len(view.advantage_M)
+            sums.flat += int((view.advantage_M == 0).sum())
             sums.policy_loss += float(policy_loss) / self.spec.token_divisor
             sums.entropy += float(entropy_N.sum())
             sums.kl += float((ratio_N - 1 - log_ratio_N).sum())
@@ -296,14 +299,17 @@ class _Sums:
     clipped: float = 0.0
     policy_loss: float = 0.0
     value_loss: float = 0.0
+    flat: float = 0.0
     norms: list[float] = field(default_factory=list)
 
     def averages(self, processes: Processes, rate: float) -> Learned:
         """The same in every process."""
         of_tokens = [self.entropy, self.kl, self.kl_reference, self.clipped]
-        of_turns = [self.policy_loss, self.value_loss]
+        of_turns = [self.policy_loss, self.value_loss, self.flat]
         tokens, turns, *sums = processes.total([self.tokens, self.turns, *of_tokens, *of_turns])
         entropy, kl, kl_reference, clipped = (one / max(tokens, 1.0) for one in sums[: len(of_tokens)])
-        policy_loss, value_loss = (one / max(turns, 1.0) for one in sums[len(of_tokens) :])
+        policy_loss, value_loss, flat = (one / max(turns, 1.0) for one in sums[len(of_tokens) :])
         norm = math.fsum(self.norms) / max(len(self.norms), 1)
-        return Learned(entropy, kl, kl_reference, clipped, policy_loss, value_loss, norm, rate, float(len(self.norms)))
+        return Learned(
+            entropy, kl, kl_reference, clipped, policy_loss, value_loss, norm, rate, flat, float(len(self.norms))
+        )

@@ -39,7 +39,7 @@ OF_THE_MACHINE = (
 
 
 class Stage(BaseModel):
-    """One step of a curriculum: what is trained on until it is solved often enough."""
+    """One step of a curriculum: what is trained on until it is solved often enough, or for some updates."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -47,6 +47,9 @@ class Stage(BaseModel):
     env_kwargs: dict[str, Any] = {}
     until_success: float = Field(default=0.8, gt=0, le=1, description="Go on once this share of episodes is solved.")
     window: int = Field(default=5, ge=1, le=1000, description="The share is taken over so many updates.")
+    updates: int = Field(
+        default=0, ge=0, le=1_000_000, description="Go on after so many updates, solved or not; 0 waits until it is."
+    )
 
 
 class TrainingSpec(BaseModel):

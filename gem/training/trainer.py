@@ -62,6 +62,8 @@ class Progress:
     """Of the curriculum."""
     recent: list[float] = field(default_factory=list)
     """Success of the stage's last updates."""
+    staged: int = 0
+    """Updates made in the stage."""
     last: Metrics = field(default_factory=dict)
     """The last update's metrics."""
 
@@ -275,13 +277,14 @@ class _Training:
         return self.spec.stages[self.progress.stage]
 
     def _advance(self, success: float) -> None:
-        """Go on to the curriculum's next stage once this one is solved often enough."""
+        """Go on to the curriculum's next stage once this one is solved often enough, or has had its updates."""
         progress, stage = self.progress, self._stage()
+        progress.staged += 1
         progress.recent = [*progress.recent, success][-stage.window :]
         solved = len(progress.recent) == stage.window and _mean(progress.recent) >= stage.until_success
-        if solved and progress.stage < len(self.spec.stages) - 1:
+        if (solved or progress.staged == stage.updates) and progress.stage < len(self.spec.stages) - 1:
             progress.stage += 1
-            progress.recent = []
+            progress.recent, progress.staged = [], 0
             logger.info("stage %d of the curriculum", progress.stage + 1)
 
     def _go_on(self) -> None:

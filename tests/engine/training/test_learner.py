@@ -177,6 +177,12 @@ def test_an_update_ends_before_a_step_that_begins_too_far_away(tiny: Any) -> Non
     assert steps(100.0, ratio=1.5) == 4
 
 
+def test_turns_that_teach_nothing_are_counted(tiny: Any) -> None:
+    policy = Table(tiny)
+    batch = [example(policy, [0.0, 0.0]), example(policy, [0.0, 2.0])]
+    assert Learner(spec_of(tiny, epochs=2), policy, Processes()).learn(batch, 0).flat == 0.75
+
+
 def test_the_entropy_is_that_of_the_distribution(tiny: Any) -> None:
     policy = Table(tiny)
     with torch.no_grad():

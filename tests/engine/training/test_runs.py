@@ -229,6 +229,22 @@ def test_the_curriculum_goes_on_once_a_stage_is_solved(small: dict[str, Any], tm
     assert rows[0]["turns_per_episode"] <= 1 < rows[-1]["turns_per_episode"]
 
 
+def test_the_curriculum_goes_on_after_so_many_updates_also_when_it_was_stopped_between(
+    small: dict[str, Any], tmp_path: Path
+) -> None:
+    stages = [
+        {"env_id": small["env_id"], "env_kwargs": {"rounds": rounds}, "until_success": 1.0, "updates": updates}
+        for rounds, updates in ((1, 1), (2, 2))
+    ]
+    spec = {**small, "curriculum": stages, "env_kwargs": {"rounds": 3}, "updates": 2}
+    train(read_spec(spec), tmp_path)
+    RunFolder(tmp_path).extend(read_spec({**spec, "updates": 5}))
+    train(read_spec({**spec, "updates": 5}), tmp_path)
+    rows = RunFolder(tmp_path).metrics()
+    assert [row["stage"] for row in rows] == [0, 1, 1, 2, 2]
+    assert rows[0]["turns_per_episode"] <= 1 < rows[1]["turns_per_episode"]
+
+
 def test_two_processes_cannot_train_in_one_folder(small: dict[str, Any], tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     folder.begin(read_spec(small))
