@@ -291,6 +291,7 @@ class _Training:
         found = checkpoint.checkpoints(self.folder.checkpoints)
         if found:
             self.progress = Progress(**checkpoint.restore(found[-1], self.learner))
+            self.progress.stage = min(self.progress.stage, len(self.spec.stages) - 1)  # a fork may have fewer
             logger.info("going on after update %d", self.progress.update)
         if self.processes.is_first:
             self.folder.cut_after(self.progress.update)

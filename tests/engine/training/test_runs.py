@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -243,6 +244,30 @@ def test_the_curriculum_goes_on_after_so_many_updates_also_when_it_was_stopped_b
     rows = RunFolder(tmp_path).metrics()
     assert [row["stage"] for row in rows] == [0, 1, 1, 2, 2]
     assert rows[0]["turns_per_episode"] <= 1 < rows[1]["turns_per_episode"]
+
+
+def forked(parent: Path, folder: Path) -> Path:
+    """A run's folder that begins with the last checkpoint of another."""
+    place = checkpoint.checkpoints(parent / "checkpoints")[-1]
+    shutil.copytree(place, folder / "checkpoints" / place.name)
+    return folder
+
+
+@pytest.mark.parametrize(("before", "after"), [("rebn", "ppo"), ("ppo", "grpo")])
+def test_a_fork_may_have_another_algorithm(before: str, after: str, small: dict[str, Any], tmp_path: Path) -> None:
+    train(read_spec({**small, "algorithm": before, "updates": 2}), tmp_path / "parent")
+    spec = read_spec({**small, "algorithm": after, "updates": 4})
+    assert train(spec, forked(tmp_path / "parent", tmp_path / "fork")) == "finished"
+    assert [row["update"] for row in RunFolder(tmp_path / "fork").metrics()] == [3, 4]
+    last = checkpoint.checkpoints(tmp_path / "fork" / "checkpoints")[-1]
+    assert any(name.startswith("value_head") for name in load_file(last / "trainer.safetensors")) == (after == "ppo")
+
+
+def test_a_fork_may_have_a_shorter_curriculum(small: dict[str, Any], tmp_path: Path) -> None:
+    stages = [{"env_id": small["env_id"], "env_kwargs": {"rounds": 1}, "updates": 1}]
+    train(read_spec({**small, "curriculum": stages, "updates": 2}), tmp_path / "parent")
+    assert train(read_spec(small), forked(tmp_path / "parent", tmp_path / "fork")) == "finished"
+    assert [row["stage"] for row in RunFolder(tmp_path / "fork").metrics()] == [0, 0]
 
 
 def test_two_processes_cannot_train_in_one_folder(small: dict[str, Any], tmp_path: Path) -> None:
