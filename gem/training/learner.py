@@ -156,7 +156,7 @@ class Learner:
         for part in microbatches([len(one.sequence.tokens) for one in minibatch], self.spec.microbatch_tokens):
             with autocast(self.spec, self.device):
                 loss = self._loss([minibatch[i] for i in part], max(turns, 1.0), sums)
-            with tensor_cores() if self.spec.precision == "bfloat16" else contextlib.nullcontext():
+            with tensor_cores(self.device) if self.spec.precision == "bfloat16" else contextlib.nullcontext():
                 loss.backward()  # type: ignore[no-untyped-call]
         if self.spec.target_kl:
             tokens, kl = self.processes.total([sums.tokens - tokens, sums.kl - kl])

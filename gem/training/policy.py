@@ -35,20 +35,23 @@ def unrounded(device: torch.device) -> Iterator[None]:
     if not torch.is_autocast_enabled(device.type):
         yield
         return
-    with torch.autocast(device.type, enabled=False), tensor_cores():
+    with torch.autocast(device.type, enabled=False), tensor_cores(device):
         yield
 
 
 @contextlib.contextmanager
-def tensor_cores() -> Iterator[None]:
+def tensor_cores(device: torch.device) -> Iterator[None]:
     """Within, a GPU multiplies matrices of float32 as TF32. Not everywhere: positions of more than 2,048 would be
     rounded in the angles that a model computes from them."""
-    matmul: Any = torch.backends.cuda.matmul
-    before, matmul.fp32_precision = matmul.fp32_precision, "tf32"
+    if device.type != "cuda":
+        yield
+        return
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
     try:
         yield
     finally:
-        matmul.fp32_precision = before
+        torch.set_float32_matmul_precision(before)
 
 
 class Policy(nn.Module, ABC):

@@ -10,7 +10,7 @@ from gem.draw import Mixer
 from gem.errors import InvalidArgument
 from gem.training.agent import PolicyAgent
 from gem.training.learner import Learner
-from gem.training.policy import AutoPolicy, NanoPolicy, load_policy
+from gem.training.policy import AutoPolicy, NanoPolicy, load_policy, tensor_cores
 from gem.training.run_folder import RunFolder
 from gem.training.sampler import GenerateSampler
 from gem.training.spec import read_spec
@@ -87,6 +87,15 @@ def test_logits_are_not_rounded_to_bfloat16(tiny: Path, qwen3: Path) -> None:
         with torch.autocast("cpu", torch.bfloat16):
             assert torch.equal(policy.logits(hidden), exact)
             assert policy.logits(hidden.bfloat16()).dtype == torch.float32
+
+
+def test_a_gpu_multiplies_as_tf32_only_where_it_is_told_to() -> None:
+    matmul = torch.backends.cuda.matmul
+    assert not matmul.allow_tf32
+    with tensor_cores(torch.device("cuda:1")):
+        assert matmul.allow_tf32
+    with tensor_cores(torch.device("cpu")):
+        assert not matmul.allow_tf32
 
 
 def test_a_sequence_longer_than_the_model_reads_is_refused(
