@@ -60,7 +60,7 @@ class PolicyAgent:
             make_sampler(policy, CAPACITY, longest),
             input_mode=input_mode or cast("InputMode", card.input_mode),
             max_tokens=longest,
-            max_length=card.max_length,
+            max_length=min(card.max_length, policy.longest or card.max_length),
             temperature=card.temperature if temperature is None else temperature,
             draws=self._draws,
             capacity=CAPACITY,

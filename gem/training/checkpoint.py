@@ -103,14 +103,18 @@ def _write_trainer(draft: Path, learner: Learner, progress: Mapping[str, Any]) -
 def _restore_critic(policy: Policy, tensors: Mapping[str, torch.Tensor]) -> None:
     if policy.value_head is not None:
         held = {name.removeprefix(CRITIC): one for name, one in tensors.items() if name.startswith(CRITIC)}
-        policy.value_head.load_state_dict(held)
+        if held:  # otherwise it goes on from a training without a critic, and a new one begins
+            policy.value_head.load_state_dict(held)
 
 
 def _restore_optimizer(learner: Learner, tensors: Mapping[str, torch.Tensor], steps: int) -> None:
     if not steps:
         return
     for name, parameter in learner.parameters.items():
-        state = {moment: tensors[f"{moment}.{name}"].clone() for moment in MOMENTS}
+        if name.startswith(CRITIC) and name not in tensors:
+            state = {moment: torch.zeros_like(parameter) for moment in MOMENTS}
+        else:
+            state = {moment: tensors[f"{moment}.{name}"].clone() for moment in MOMENTS}
         learner.optimizer.state[parameter] = {"step": torch.tensor(float(steps)), **state}
 
 

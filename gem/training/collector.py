@@ -18,10 +18,10 @@ from gem.training.spec import Stage, TrainingSpec
 FIRST_SEED = 2**40
 """Training draws its seeds from here up: evaluations and benchmarks use small ones, which it never meets."""
 LAST_SEED = 2**53
-EPISODE_KEY, RESPONSE_KEY, EXAM_KEY = 1, 2, 3
+FIRST_HELD_OUT = 2**39
+"""Neither trainings nor benchmarks use seeds from here to `FIRST_SEED`: whoever chooses by them has not seen a test."""
+EPISODE_KEY, RESPONSE_KEY, EXAM_KEY, HELD_OUT_KEY = 1, 2, 3, 4
 """What a stream of chance is for."""
-EXAM = -1
-"""Stands for the update where the policy is only looked at."""
 
 
 @dataclass(slots=True)
@@ -62,6 +62,7 @@ class Collector:
         self.share = share
         """The places of the episodes that this process plays."""
         self._update = 0
+        self._stream: tuple[int, ...] = ()
         self._player = Player(
             policy.prompts,
             sampler,
@@ -76,7 +77,7 @@ class Collector:
 
     def collect(self, update: int, stage: Stage) -> Batch:
         """The batch of an update; it follows from the training's seed, the update and the policy."""
-        self._update = update
+        self._update, self._stream = update, (RESPONSE_KEY, update)
         self._generation = 0.0
         self._player.forget()
         group = self.spec.group
@@ -97,11 +98,19 @@ class Collector:
 
     def exam(self, stage: Stage, episodes: int) -> list[PlayedEpisode]:
         """Episodes of the seeds 0, 1, ..., the same ones with the same chances for every policy."""
-        self._update = EXAM
+        return self._look_at(stage, EXAM_KEY, 0, range(min(episodes, len(self.share))))
+
+    def held_out(self, stage: Stage, places: range) -> list[PlayedEpisode]:
+        """The same of seeds that nothing else plays, those at some places of them."""
+        return self._look_at(stage, HELD_OUT_KEY, FIRST_HELD_OUT, places)
+
+    def _look_at(self, stage: Stage, key: int, first: int, places: range) -> list[PlayedEpisode]:
+        """Episodes that nothing is learned from."""
+        self._stream = (key,)
         self._player.forget()
-        count = min(episodes, len(self.share))
-        slots = [Slot(i, stage.env_id, i, stage.env_kwargs, self.spec.wrappers) for i in range(count)]
-        records = sorted(rollout(_Timed(self), slots, num_envs=max(count, 1)), key=lambda record: record.index)
+        slots = [Slot(i, stage.env_id, first + i, stage.env_kwargs, self.spec.wrappers) for i in places]
+        at_once = max(1, min(len(slots), len(self.share)))
+        records = sorted(rollout(_Timed(self), slots, num_envs=at_once), key=lambda record: record.index)
         return [PlayedEpisode(record, [], record.index) for record in records]
 
     def act(self, requests: Sequence[Request]) -> list[Decision]:
@@ -116,9 +125,7 @@ class Collector:
         return FIRST_SEED + int(draw * (LAST_SEED - FIRST_SEED))
 
     def _draws(self, request: Request) -> Mixer:
-        if self._update == EXAM:
-            return Mixer(self.spec.seed, EXAM_KEY, request.episode, request.turn)
-        return Mixer(self.spec.seed, RESPONSE_KEY, self._update, request.episode, request.turn)
+        return Mixer(self.spec.seed, *self._stream, request.episode, request.turn)
 
 
 class _Timed:

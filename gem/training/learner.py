@@ -12,6 +12,7 @@ import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +24,7 @@ from gem.draw import Mixer, shuffle
 from gem.errors import GemError
 from gem.training.collector import PlayedEpisode
 from gem.training.player import TokenSequence
-from gem.training.policy import Policy
+from gem.training.policy import Policy, tensor_cores
 from gem.training.processes import Processes
 from gem.training.sampler import microbatches
 from gem.training.spec import Schedule, TrainingSpec
@@ -67,6 +68,10 @@ class Learned:
     gradient_norm: float = 0.0
     """Before clipping."""
     learning_rate: float = 0.0
+    flat: float = 0.0
+    """Share of turns with an advantage of 0, which teach nothing: with GRPO those of groups that earned alike."""
+    steps: float = 0.0
+    """Of the optimizer; fewer than asked for where `target_kl` ended the update."""
 
 
 def learning_rate(spec: TrainingSpec, update: int) -> float:
@@ -109,7 +114,7 @@ class Learner:
         self.spec, self.policy, self.processes, self.reference = spec, policy, processes, reference
         self.parameters = {name: one for name, one in policy.named_parameters() if one.requires_grad}
         self.optimizer = torch.optim.AdamW(
-            self.parameters.values(), lr=spec.learning_rate, betas=BETAS, weight_decay=WEIGHT_DECAY
+            self._groups(), lr=spec.learning_rate, betas=BETAS, weight_decay=WEIGHT_DECAY
         )
         self.device = next(policy.parameters()).device
         self._entropy_bonus = spec.entropy_bonus
@@ -122,24 +127,41 @@ class Learner:
         """
         rate = learning_rate(self.spec, update)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["times"]
         sums = _Sums()
         self._entropy_bonus = entropy_bonus(self.spec, update)
         for epoch in range(self.spec.epochs):
             order = list(range(len(batch)))
             shuffle(Mixer(self.spec.seed, ORDER_KEY, update, epoch, self.processes.rank), order)
             for first in range(self.spec.minibatches):
-                self._step([batch[i] for i in order[first :: self.spec.minibatches]], sums)
+                if not self._step([batch[i] for i in order[first :: self.spec.minibatches]], sums):
+                    return sums.averages(self.processes, rate)
         return sums.averages(self.processes, rate)
 
-    def _step(self, minibatch: Sequence[Example], sums: _Sums) -> None:
-        """One optimizer step."""
+    def _groups(self) -> list[dict[str, Any]]:
+        """What the optimizer changes, and how many times the learning rate it is changed with."""
+        head = self.policy.value_head
+        apart = {id(one) for one in head.parameters()} if head and self.spec.critic_learning_rate else set()
+        groups = [{"params": [one for one in self.parameters.values() if id(one) not in apart], "times": 1.0}]
+        if head and apart:
+            times = self.spec.critic_learning_rate / self.spec.learning_rate
+            groups.append({"params": list(head.parameters()), "times": times})
+        return groups
+
+    def _step(self, minibatch: Sequence[Example], sums: _Sums) -> bool:
+        """One optimizer step; False, and no step, if the policy has moved too far for one."""
+        tokens, kl = sums.tokens, sums.kl
         (turns,) = self.processes.total([float(sum(len(one.advantages) for one in minibatch))])
         self.optimizer.zero_grad(set_to_none=False)
         for part in microbatches([len(one.sequence.tokens) for one in minibatch], self.spec.microbatch_tokens):
             with autocast(self.spec, self.device):
                 loss = self._loss([minibatch[i] for i in part], max(turns, 1.0), sums)
-            loss.backward()  # type: ignore[no-untyped-call]
+            with tensor_cores(self.device) if self.spec.precision == "bfloat16" else contextlib.nullcontext():
+                loss.backward()  # type: ignore[no-untyped-call]
+        if self.spec.target_kl:
+            tokens, kl = self.processes.total([sums.tokens - tokens, sums.kl - kl])
+            if kl > self.spec.target_kl * max(tokens, 1.0):
+                return False
         self.processes.add_gradients(self.parameters.values())
         longest = self.spec.gradient_clip or math.inf
         norm = float(nn.utils.clip_grad_norm_(self.parameters.values(), longest))
@@ -150,6 +172,7 @@ class Learner:
             )
         self.optimizer.step()
         sums.norms.append(norm)
+        return True
 
     def _loss(self, part: Sequence[Example], turns: float, sums: _Sums) -> Tensor:
         """The loss of some sequences, as their share of a minibatch with so many turns.
@@ -162,8 +185,8 @@ class Learner:
         advantage_N = view.advantage_M[view.turn_N]
         log_ratio_N = logp_N - view.old_logp_N
         ratio_N = log_ratio_N.exp()
-        clip = self.spec.clip_range
-        clipped_N = ratio_N.clamp(1 - clip, 1 + clip)
+        clip, high = self.spec.clip_range, self.spec.clip_range_high or self.spec.clip_range
+        clipped_N = ratio_N.clamp(1 - clip, 1 + high)
         policy_loss = -torch.minimum(ratio_N * advantage_N, clipped_N * advantage_N).sum()
         loss = policy_loss - self._entropy_bonus * entropy_N.sum()
         if self.spec.kl_coefficient:
@@ -178,10 +201,11 @@ class Learner:
         with torch.no_grad():
             sums.tokens += len(logp_N)
             sums.turns += len(view.advantage_M)
+            sums.flat += int((view.advantage_M == 0).sum())
             sums.policy_loss += float(policy_loss) / self.spec.token_divisor
             sums.entropy += float(entropy_N.sum())
             sums.kl += float((ratio_N - 1 - log_ratio_N).sum())
-            sums.clipped += int(((ratio_N - 1).abs() > clip).sum())
+            sums.clipped += int(((1 - ratio_N > clip) | (ratio_N - 1 > high)).sum())
         return loss / turns
 
     def _logps(self, policy: Policy, hidden_BTD: Tensor, view: _View) -> tuple[Tensor, Tensor]:
@@ -275,14 +299,17 @@ class _Sums:
     clipped: float = 0.0
     policy_loss: float = 0.0
     value_loss: float = 0.0
+    flat: float = 0.0
     norms: list[float] = field(default_factory=list)
 
     def averages(self, processes: Processes, rate: float) -> Learned:
         """The same in every process."""
         of_tokens = [self.entropy, self.kl, self.kl_reference, self.clipped]
-        of_turns = [self.policy_loss, self.value_loss]
+        of_turns = [self.policy_loss, self.value_loss, self.flat]
         tokens, turns, *sums = processes.total([self.tokens, self.turns, *of_tokens, *of_turns])
         entropy, kl, kl_reference, clipped = (one / max(tokens, 1.0) for one in sums[: len(of_tokens)])
-        policy_loss, value_loss = (one / max(turns, 1.0) for one in sums[len(of_tokens) :])
+        policy_loss, value_loss, flat = (one / max(turns, 1.0) for one in sums[len(of_tokens) :])
         norm = math.fsum(self.norms) / max(len(self.norms), 1)
-        return Learned(entropy, kl, kl_reference, clipped, policy_loss, value_loss, norm, rate)
+        return Learned(
+            entropy, kl, kl_reference, clipped, policy_loss, value_loss, norm, rate, flat, float(len(self.norms))
+        )

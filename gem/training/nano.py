@@ -50,8 +50,18 @@ def nano_config(vocabulary: int, *, hidden: int = 64, layers: int = 2, longest: 
     }
 
 
+KEPT_AT_MOST = 16 * 1024
+"""Bytes of keys and values of a token. Every slot has room for the longest sequence: with the 229 kB of Qwen3-0.6B a
+hundred episodes would take more memory than a GPU has."""
+
+
+def kept(config: Config) -> int:
+    """Bytes of keys and values of a token, in float32."""
+    return int(2 * 4 * config["num_hidden_layers"] * config["num_key_value_heads"] * config["head_dim"])
+
+
 def is_supported(config: Config) -> bool:
-    """Whether `Nano` computes what Hugging Face would for this configuration."""
+    """Whether `Nano` computes what Hugging Face would for this configuration, and the slots of its cache are small."""
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     return (
         config.get("model_type") == "qwen3"
@@ -60,6 +70,8 @@ def is_supported(config: Config) -> bool:
         and not config.get("use_sliding_window")
         and config.get("hidden_act", "silu") == "silu"
         and rope.get("rope_type", "default") == "default"
+        and {"num_hidden_layers", "num_key_value_heads", "head_dim"} <= config.keys()
+        and kept(config) <= KEPT_AT_MOST
     )
 
 

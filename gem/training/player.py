@@ -38,6 +38,8 @@ class TokenSequence:
     written: list[Written] = field(default_factory=list)
     logps: list[float] = field(default_factory=list)
     """Of the tokens of all responses, in order."""
+    shortened: bool = False
+    """Whether something that came before, or the prompt itself, was too long for it."""
 
 
 @dataclass(slots=True)
@@ -156,12 +158,18 @@ class Player:
         return [next(first) if new else next(later) for new in begins]
 
     def _read(self, memory: Memory, tokens: list[int]) -> None:
+        """Let the sequence go on with these tokens. A response that was cut off, or ended with another token than those
+        that are read again, is closed first."""
         room = self.max_length - self.max_tokens
         if not memory.sequences or self.input_mode == "markov":
-            memory.sequences.append(TokenSequence(tokens[-room:]))
+            memory.sequences.append(TokenSequence(tokens[-room:], shortened=len(tokens) > room))
             memory.opening = tokens
-        elif len(memory.sequences[-1].tokens) + len(tokens) <= room:
-            memory.sequences[-1].tokens += tokens
-        else:
-            opening = memory.opening[: max(0, room - len(tokens))]
-            memory.sequences.append(TokenSequence([*opening, *tokens[-room:]]))
+            return
+        held = memory.sequences[-1].tokens
+        closing = [] if held[-1] == self.prompts.end else [self.prompts.end]
+        if len(held) + len(closing) + len(tokens) <= room:
+            held += [*closing, *tokens]
+            return
+        opening = memory.opening[: max(0, room - 1 - len(tokens))]
+        closing = [self.prompts.end] if opening else []
+        memory.sequences.append(TokenSequence([*opening, *closing, *tokens[-room:]], shortened=True))

@@ -25,6 +25,35 @@ WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
 
 
+@contextlib.contextmanager
+def unrounded(device: torch.device) -> Iterator[None]:
+    """Within, what autocast would compute in bfloat16 is computed in float32, on a GPU by its tensor cores (TF32).
+
+    A logit of 20 is rounded to steps of 0.125 in bfloat16. Sampler and learner add up in other orders, so one of them
+    rounds up where the other rounds down: then a token's ratio is off by an eighth before anything was learned.
+    """
+    if not torch.is_autocast_enabled(device.type):
+        yield
+        return
+    with torch.autocast(device.type, enabled=False), tensor_cores(device):
+        yield
+
+
+@contextlib.contextmanager
+def tensor_cores(device: torch.device) -> Iterator[None]:
+    """Within, a GPU multiplies matrices of float32 as TF32. Not everywhere: positions of more than 2,048 would be
+    rounded in the angles that a model computes from them."""
+    if device.type != "cuda":
+        yield
+        return
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
 class Policy(nn.Module, ABC):
     """A causal language model with, where a critic is wanted, a value head on its hidden states."""
 
@@ -39,12 +68,17 @@ class Policy(nn.Module, ABC):
 
     @abstractmethod
     def logits(self, hidden: Tensor) -> Tensor:
-        """(..., D) to (..., V)."""
+        """(..., D) to (..., V), in float32 whatever the precision of the rest (see `unrounded`)."""
 
     @property
     @abstractmethod
     def vocabulary(self) -> int:
         """V, how many logits there are."""
+
+    @property
+    def longest(self) -> int | None:
+        """Tokens of a sequence at most, where the configuration says so."""
+        return None
 
     @abstractmethod
     def write(self, folder: Path) -> None:
@@ -86,12 +120,18 @@ class NanoPolicy(Policy):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """As `Policy.logits`."""
-        return self.net.logits(hidden)
+        with unrounded(hidden.device):
+            return self.net.logits(hidden.float())
 
     @property
     def vocabulary(self) -> int:
         """As `Policy.vocabulary`."""
         return int(self.net.config["vocab_size"])
+
+    @property
+    def longest(self) -> int | None:
+        """As `Policy.longest`."""
+        return int(self.net.config["max_position_embeddings"])
 
     def write(self, folder: Path) -> None:
         """As `Policy.write`."""
@@ -155,13 +195,20 @@ class AutoPolicy(Policy):
     def logits(self, hidden: Tensor) -> Tensor:
         """As `Policy.logits`."""
         head = self.causal.get_output_embeddings()
-        out: Tensor = head(hidden.to(head.weight.dtype))
+        with unrounded(hidden.device):
+            out: Tensor = head(hidden.to(head.weight.dtype))
         return out
 
     @property
     def vocabulary(self) -> int:
         """As `Policy.vocabulary`."""
         return int(self.causal.get_output_embeddings().weight.shape[0])
+
+    @property
+    def longest(self) -> int | None:
+        """As `Policy.longest`."""
+        positions: int | None = getattr(self.causal.config, "max_position_embeddings", None)
+        return positions
 
     def write(self, folder: Path) -> None:
         """As `Policy.write`; of a policy with adapters only these, which name the model they belong to."""

@@ -42,7 +42,9 @@ class Prompts(Protocol):
     """Turns texts into the tokens of one kind of policy, and its responses into text."""
 
     end: int
-    """The token that ends a response."""
+    """The token that ends a response where it is read again."""
+    ends: frozenset[int]
+    """The tokens of which any ends a response that is being written."""
     folder_files: Mapping[str, str]
     """What to write beside the weights so that the policy can be loaded again: file name to content."""
 
@@ -69,6 +71,7 @@ class NanoPrompts:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
         self.act, self.end = _token(tokenizer, ACT), _token(tokenizer, END)
+        self.ends = frozenset({self.end})
         self.folder_files: Mapping[str, str] = {
             "tokenizer.json": tokenizer.to_str(),
             "tokenizer_config.json": json.dumps(TOKENIZER_CONFIG, indent=2) + "\n",
@@ -108,7 +111,11 @@ TOKENIZER_CONFIG = {
 
 
 class ChatPrompts:
-    """The chat template of a Hugging Face tokenizer; a tokenizer without one gets plain text."""
+    """The chat template of a Hugging Face tokenizer; a tokenizer without one gets plain text.
+
+    A response ends with the token that the template puts after it. Many tokenizers name another one as a text's end
+    (Gemma's, Phi's, those of Qwen's base models), and it ends a response as well.
+    """
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
@@ -116,12 +123,15 @@ class ChatPrompts:
         self.folder_files: Mapping[str, str] = {}
         self.between = "\n", "\n"
         if tokenizer.chat_template:
-            self.between = self._between()
+            self.end, self.between = self._between()
+        self.ends = frozenset({self.end, tokenizer.eos_token_id})
+        begun: list[int] = tokenizer("")["input_ids"]
+        self.begin = [one for one in begun if one == tokenizer.bos_token_id]
 
     def first(self, texts: Sequence[str]) -> list[list[int]]:
         """As `Prompts.first`."""
         if not self.tokenizer.chat_template:
-            return [self._ids(text) for text in texts]
+            return [[*self.begin, *self._ids(text)] for text in texts]
         return [self._ids(self._templated([("user", text.rstrip())])) for text in texts]
 
     def later(self, texts: Sequence[str]) -> list[list[int]]:
@@ -131,19 +141,23 @@ class ChatPrompts:
 
     def text(self, responses: Sequence[Sequence[int]]) -> list[str]:
         """As `Prompts.text`."""
-        texts: list[str] = self.tokenizer.batch_decode(list(responses), skip_special_tokens=True)
+        said = [[one for one in ids if one not in self.ends] for ids in responses]
+        texts: list[str] = self.tokenizer.batch_decode(said, skip_special_tokens=True)
         return texts
 
     def response(self, text: str) -> list[int]:
         """As `Prompts.response`."""
         return [*self._ids(text), self.end]
 
-    def _between(self) -> tuple[str, str]:
-        """What the template puts between a response's end and the next text, and between that and the next response."""
+    def _between(self) -> tuple[int, tuple[str, str]]:
+        """The token that the template ends a response with; what it puts between that and the next text, and between
+        that and the next response."""
         shown = self._templated([("user", "?"), ("assistant", MARK), ("user", MARK)])
         _, before, after = shown.rsplit(MARK, 2)
-        end = self.tokenizer.eos_token
-        return before.removeprefix(end), after
+        end = next(iter(self._ids(before)), self.tokenizer.eos_token_id)
+        if end not in self.tokenizer.added_tokens_decoder:
+            return self.tokenizer.eos_token_id, (before, after)
+        return end, (before.removeprefix(self.tokenizer.convert_ids_to_tokens(end)), after)
 
     def _templated(self, messages: Sequence[tuple[str, str]]) -> str:
         chat = [{"role": role, "content": content} for role, content in messages]

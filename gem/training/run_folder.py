@@ -24,7 +24,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 
 from gem import episode_files
 from gem.errors import UsageError
-from gem.training.spec import TrainingSpec, read_spec
+from gem.training.spec import OF_THE_MACHINE, TrainingSpec, read_spec
 
 if TYPE_CHECKING:
     from gem.training.collector import PlayedEpisode
@@ -73,7 +73,7 @@ class RunFolder:
             raise UsageError(f"{path} cannot be read: {error}.") from error
 
     def extend(self, spec: TrainingSpec) -> None:
-        """Have the training go on for as many updates as the specification says.
+        """Have the training go on for as many updates, and with the settings of the machine, as the specification says.
 
         Raises:
             UsageError: if it changes anything else, or has fewer updates, or somebody trains here now.
@@ -83,11 +83,12 @@ class RunFolder:
             if (
                 stored is None
                 or spec.updates < stored.updates
-                or spec != stored.model_copy(update={"updates": spec.updates})
+                or spec
+                != stored.model_copy(update={name: getattr(spec, name) for name in ("updates", *OF_THE_MACHINE)})
             ):
                 raise UsageError(
-                    "A training goes on as it began: only more updates may be asked for, as --set updates=200. For "
-                    "other settings begin one in a new folder."
+                    "A training goes on as it began: only more updates may be asked for, as --set updates=200, and "
+                    f"settings of the machine: {', '.join(OF_THE_MACHINE)}. For others begin one in a new folder."
                 )
             write_whole(self.path / "spec.json", spec.model_dump_json(indent=2) + "\n")
 

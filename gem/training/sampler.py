@@ -72,12 +72,12 @@ def choose(logits_BV: Tensor, draws: Sequence[Source], temperature: float) -> tu
 class Writing:
     """Responses as they grow, token by token."""
 
-    def __init__(self, count: int, end: int, max_tokens: int) -> None:
+    def __init__(self, count: int, ends: frozenset[int], max_tokens: int) -> None:
         self.tokens: list[list[int]] = [[] for _ in range(count)]
         self.logps: list[list[float]] = [[] for _ in range(count)]
         self.live = list(range(count))
         """Those that are not finished."""
-        self._end, self._most = end, max_tokens
+        self._ends, self._most = ends, max_tokens
 
     def take(self, tokens: Sequence[int], logps: Sequence[float]) -> list[int]:
         """Add one token to each live response; the places among them of those that go on."""
@@ -85,7 +85,7 @@ class Writing:
         for place, (i, token, logp) in enumerate(zip(self.live, tokens, logps, strict=True)):
             self.tokens[i].append(token)
             self.logps[i].append(logp)
-            if token != self._end and len(self.tokens[i]) < self._most:
+            if token not in self._ends and len(self.tokens[i]) < self._most:
                 going.append(place)
         self.live = [self.live[place] for place in going]
         return going
@@ -94,7 +94,7 @@ class Writing:
         """All of them, finished."""
         said = values or [0.0] * len(self.tokens)
         return [
-            Response(tokens, logps, tokens[-1] == self._end, value)
+            Response(tokens, logps, tokens[-1] in self._ends, value)
             for tokens, logps, value in zip(self.tokens, self.logps, said, strict=True)
         ]
 
@@ -125,7 +125,7 @@ class SlotSampler:
         """As `Sampler.respond`."""
         hidden_BD = self._read(prompts, slots)
         values = self.policy.values(hidden_BD).tolist() if self.policy.value_head is not None else None
-        writing = Writing(len(prompts), self.policy.prompts.end, self.max_tokens)
+        writing = Writing(len(prompts), self.policy.prompts.ends, self.max_tokens)
         slots_B = torch.tensor(slots, device=hidden_BD.device)
         lengths_B = torch.tensor([len(prompt) for prompt in prompts], device=hidden_BD.device)
         self._cache.reserve(max(map(len, prompts)) + self.max_tokens, hidden_BD)
@@ -196,29 +196,25 @@ class GenerateSampler:
         return [responses[i] for i in range(len(prompts))]
 
     def _respond(self, prompts: Sequence[Sequence[int]], draws: Sequence[Source], temperature: float) -> list[Response]:
-        model = self.policy.causal
+        model = self.policy.causal.base_model
         device = next(model.parameters()).device
         longest = max(map(len, prompts))
         pads = [longest - len(prompt) for prompt in prompts]
         ids_BT = torch.tensor([[0] * pad + list(prompt) for pad, prompt in zip(pads, prompts, strict=True)]).to(device)
         mask_BL = torch.tensor([[0] * pad + [1] * (longest - pad) for pad in pads], device=device)
-        values = None
-        if self.policy.value_head is not None:
-            values = [self._value(prompt) for prompt in prompts]
-        writing = Writing(len(prompts), self.policy.prompts.end, self.max_tokens)
+        values: list[float] | None = None
+        writing = Writing(len(prompts), self.policy.prompts.ends, self.max_tokens)
         past: Any = None
         while True:
             places = (mask_BL.cumsum(-1) - 1).clamp_(min=0)[:, -ids_BT.shape[1] :]
             out = model(
-                input_ids=ids_BT,
-                attention_mask=mask_BL,
-                position_ids=places,
-                past_key_values=past,
-                use_cache=True,
-                logits_to_keep=1,
+                input_ids=ids_BT, attention_mask=mask_BL, position_ids=places, past_key_values=past, use_cache=True
             )
+            hidden_BD = out.last_hidden_state[:, -1]
+            if past is None and self.policy.value_head is not None:
+                values = self.policy.values(hidden_BD).tolist()
             past = out.past_key_values
-            tokens, logps = choose(out.logits[:, -1], [draws[i] for i in writing.live], temperature)
+            tokens, logps = choose(self.policy.logits(hidden_BD), [draws[i] for i in writing.live], temperature)
             going = writing.take(tokens, logps)
             if not going:
                 return writing.responses(values)
@@ -228,11 +224,6 @@ class GenerateSampler:
                 tokens = [tokens[place] for place in going]
             ids_BT = torch.tensor(tokens, device=device)[:, None]
             mask_BL = torch.cat([mask_BL, mask_BL.new_ones((len(going), 1))], -1)
-
-    def _value(self, prompt: Sequence[int]) -> float:
-        device = next(self.policy.parameters()).device
-        hidden_BTD = self.policy.hidden(torch.tensor([list(prompt)], device=device))
-        return float(self.policy.values(hidden_BTD[:, -1])[0])
 
 
 class AutocastSampler:
@@ -253,12 +244,14 @@ class AutocastSampler:
             return self._inner.respond(prompts, slots, draws, temperature)
 
 
-def make_sampler(policy: Policy, capacity: int, max_tokens: int, microbatch_tokens: int = 8192) -> Sampler:
+def make_sampler(
+    policy: Policy, capacity: int, max_tokens: int, microbatch_tokens: int = 8192, generation_tokens: int = 0
+) -> Sampler:
     """The sampler that suits a policy in this process."""
     if isinstance(policy, NanoPolicy):
         return SlotSampler(policy, capacity, max_tokens, microbatch_tokens)
     assert isinstance(policy, AutoPolicy)
-    return GenerateSampler(policy, max_tokens, WITHOUT_GRADIENT * microbatch_tokens)
+    return GenerateSampler(policy, max_tokens, generation_tokens or WITHOUT_GRADIENT * microbatch_tokens)
 
 
 def microbatches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:

@@ -22,8 +22,24 @@ Schedule = Literal["constant", "linear", "cosine"]
 """How a setting falls from the first update to the last: not at all, evenly to 0, or along half a cosine to 0."""
 
 
+OF_THE_MACHINE = (
+    "device",
+    "threads",
+    "microbatch_tokens",
+    "generation_tokens",
+    "gradient_checkpointing",
+    "server_url",
+    "checkpoint_seconds",
+    "keep_checkpoints",
+    "sample_every",
+    "sample_episodes",
+    "exam_episodes",
+)
+"""Settings of where a training runs and what it writes down, not of what it learns: they may change when it goes on."""
+
+
 class Stage(BaseModel):
-    """One step of a curriculum: what is trained on until it is solved often enough."""
+    """One step of a curriculum: what is trained on until it is solved often enough, or for some updates."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -31,6 +47,9 @@ class Stage(BaseModel):
     env_kwargs: dict[str, Any] = {}
     until_success: float = Field(default=0.8, gt=0, le=1, description="Go on once this share of episodes is solved.")
     window: int = Field(default=5, ge=1, le=1000, description="The share is taken over so many updates.")
+    updates: int = Field(
+        default=0, ge=0, le=1_000_000, description="Go on after so many updates, solved or not; 0 waits until it is."
+    )
 
 
 class TrainingSpec(BaseModel):
@@ -80,13 +99,28 @@ class TrainingSpec(BaseModel):
     epochs: int = Field(default=2, ge=1, le=100, description="Passes over each batch.")
     minibatches: int = Field(default=1, ge=1, le=1024, description="Optimizer steps of one pass.")
     microbatch_tokens: int = Field(default=8192, ge=32, le=10_000_000, description="Tokens of one forward pass.")
+    generation_tokens: int = Field(
+        default=0,
+        ge=0,
+        le=100_000_000,
+        description="Tokens of prompts and responses that are written at once; 0 is four times microbatch_tokens.",
+    )
     gradient_checkpointing: bool = Field(
         default=False, description="Keep less for the backward pass and compute it anew: less memory, more time."
     )
     learning_rate: float = Field(default=1e-3, gt=0, le=1, description="The highest one of the schedule.")
+    critic_learning_rate: float = Field(
+        default=0.0, ge=0, le=1, description="Of PPO's value head, by the same schedule; 0 is as the policy's."
+    )
     schedule: Schedule = Field(default="constant", description="Of the learning rate.")
     warmup: int = Field(default=5, ge=0, le=100_000, description="Updates over which the learning rate rises.")
     clip_range: float = Field(default=0.2, gt=0, le=10, description="How far the probability ratio may move.")
+    clip_range_high: float = Field(
+        default=0.0, ge=0, le=10, description="How far it may move upwards; 0 is as far as clip_range says."
+    )
+    target_kl: float = Field(
+        default=0.0, ge=0, le=100, description="An update ends before a step that begins farther away; 0 sets no limit."
+    )
     entropy_bonus: float = Field(default=0.0, ge=0, le=10, description="Reward for staying undecided, at the start.")
     entropy_schedule: Schedule = Field(default="constant", description="Of the entropy bonus.")
     kl_coefficient: float = Field(default=0.0, ge=0, le=100, description="Penalty for leaving the first policy.")
@@ -100,6 +134,10 @@ class TrainingSpec(BaseModel):
     sample_every: int = Field(default=5, ge=1, le=100_000, description="Episodes are written every so many updates.")
     sample_episodes: int = Field(default=8, ge=0, le=65536, description="How many of them.")
     exam_episodes: int = Field(default=5, ge=0, le=1024, description="Seeds 0, 1, ... played at every checkpoint.")
+    held_out_every: int = Field(
+        default=0, ge=0, le=1_000_000, description="Updates between measurements on held-out seeds; 0 makes none."
+    )
+    held_out_episodes: int = Field(default=64, ge=1, le=65536, description="Episodes of such a measurement.")
 
     @field_validator("env_id")
     @classmethod

@@ -8,7 +8,6 @@ have become without the break, bit for bit: episodes and responses follow from t
 
 from __future__ import annotations
 
-import errno
 import logging
 import math
 import os
@@ -32,6 +31,7 @@ from gem.training.learner import Learned, Learner, NotFinite, autocast, examples
 from gem.training.player import CUT_OFF
 from gem.training.policy import AutoPolicy, Policy, load_policy
 from gem.training.processes import Processes
+from gem.training.reasons import why
 from gem.training.run_folder import FAILED_BATCH, RunFolder, State
 from gem.training.sampler import AutocastSampler, Sampler, make_sampler
 from gem.training.server import ServerFailed, ServerSampler
@@ -62,6 +62,8 @@ class Progress:
     """Of the curriculum."""
     recent: list[float] = field(default_factory=list)
     """Success of the stage's last updates."""
+    staged: int = 0
+    """Updates made in the stage."""
     last: Metrics = field(default_factory=dict)
     """The last update's metrics."""
 
@@ -112,6 +114,11 @@ class _Training:
             device=device,
             gradient_checkpointing=spec.gradient_checkpointing,
         )
+        longest = self.policy.longest
+        if longest and spec.max_length > longest:
+            raise InvalidArgument(
+                f"max_length is {spec.max_length}: lower it, for {spec.model} reads {longest} tokens at most."
+            )
         self.learner = Learner(spec, self.policy, processes, self._reference(device))
         share = processes.share(spec.episodes, spec.group)
         self.collector = Collector(spec, self.policy, self._sampler(len(share)), share)
@@ -128,12 +135,11 @@ class _Training:
                 ended = self._loop()
             if self.processes.is_first:
                 self._save()
-        except OSError as error:
-            raise self._failed(_cannot_write(error, self.folder.path)) from error
-        except ServerFailed as error:
-            raise self._failed(str(error)) from error
-        except NotFinite as error:
-            raise self._failed(f"{error} It is in episodes/{FAILED_BATCH}.jsonl.") from error
+        except (OSError, RuntimeError, MemoryError, NotFinite, ServerFailed) as error:
+            reason = why(error, self.folder.path)
+            if reason is None:
+                raise
+            raise self._failed(reason) from error
         self._set_state(ended)
         logger.info("%s after update %d", ended, self.progress.update)
         return ended
@@ -151,6 +157,7 @@ class _Training:
             self.progress.seconds += time.perf_counter() - began
             self.progress.cpu_seconds += time.process_time() - began_cpu
             metrics = self._metrics(batch, learned, learner_seconds, time.perf_counter() - began)
+            metrics |= self._held_out()
             self._advance(metrics["success"])
             self._report(batch, metrics)
         return "finished"
@@ -180,7 +187,9 @@ class _Training:
         together = self.processes.gather
         records = [episode.record for episode in batch.episodes]
         turns = [turn for record in records for turn in record.turns]
-        written = [one for e in batch.episodes for sequence in e.sequences for one in sequence.written]
+        sequences = [sequence for episode in batch.episodes for sequence in episode.sequences]
+        written = [one for sequence in sequences for one in sequence.written]
+        shortened = [float(sequence.shortened) for sequence in sequences for _ in sequence.written]
         errors = [turn.info.get("error") for turn in turns]
         lengths = together([float(one.length) for one in written])
         returns = together([record.total_reward for record in records])
@@ -199,6 +208,7 @@ class _Training:
             "invalid": _mean(together([float(error == "format") for error in errors])),
             "against_rules": _mean(together([float(error == "rule") for error in errors])),
             "cut_off": _mean(together([float(turn.action == CUT_OFF) for turn in turns])),
+            "shortened": _mean(together(shortened)),
             "turns_per_episode": len(lengths) / max(len(returns), 1),
             "length": _mean(lengths),
             **asdict(learned),
@@ -208,6 +218,19 @@ class _Training:
             "seconds_generation": batch.generation_seconds,
             "seconds_environment": batch.environment_seconds,
             "seconds_learner": learner_seconds,
+        }
+
+    def _held_out(self) -> Metrics:
+        """How the policy does on held-out seeds of the last stage, where that is to be measured after this update."""
+        every, update = self.spec.held_out_every, self.progress.update
+        if not every or (update % every and update != self.spec.updates):
+            return {}
+        places = range(self.processes.rank, self.spec.held_out_episodes, self.processes.count)
+        played = self.collector.held_out(self.spec.stages[-1], places)
+        records = [episode.record for episode in played if not episode.record.failure]
+        return {
+            "held_out_success": _mean(self.processes.gather([float(bool(record.success)) for record in records])),
+            "held_out_return": _mean(self.processes.gather([record.total_reward for record in records])),
         }
 
     def _report(self, batch: Batch, metrics: Metrics) -> None:
@@ -254,19 +277,21 @@ class _Training:
         return self.spec.stages[self.progress.stage]
 
     def _advance(self, success: float) -> None:
-        """Go on to the curriculum's next stage once this one is solved often enough."""
+        """Go on to the curriculum's next stage once this one is solved often enough, or has had its updates."""
         progress, stage = self.progress, self._stage()
+        progress.staged += 1
         progress.recent = [*progress.recent, success][-stage.window :]
         solved = len(progress.recent) == stage.window and _mean(progress.recent) >= stage.until_success
-        if solved and progress.stage < len(self.spec.stages) - 1:
+        if (solved or progress.staged == stage.updates) and progress.stage < len(self.spec.stages) - 1:
             progress.stage += 1
-            progress.recent = []
+            progress.recent, progress.staged = [], 0
             logger.info("stage %d of the curriculum", progress.stage + 1)
 
     def _go_on(self) -> None:
         found = checkpoint.checkpoints(self.folder.checkpoints)
         if found:
             self.progress = Progress(**checkpoint.restore(found[-1], self.learner))
+            self.progress.stage = min(self.progress.stage, len(self.spec.stages) - 1)  # a fork may have fewer
             logger.info("going on after update %d", self.progress.update)
         if self.processes.is_first:
             self.folder.cut_after(self.progress.update)
@@ -311,7 +336,9 @@ class _Training:
             if self.processes.count > 1:
                 raise InvalidArgument("A server writes the responses of one process: start it without torchrun.")
             return ServerSampler(self.policy, self.spec.server_url, self.folder.path / "adapters", self.spec.max_tokens)
-        sampler = make_sampler(self.policy, capacity, self.spec.max_tokens, self.spec.microbatch_tokens)
+        sampler = make_sampler(
+            self.policy, capacity, self.spec.max_tokens, self.spec.microbatch_tokens, self.spec.generation_tokens
+        )
         if self.spec.precision == "float32":
             return sampler
         return AutocastSampler(sampler, lambda: autocast(self.spec, self.learner.device))
@@ -366,12 +393,6 @@ def _device(spec: TrainingSpec) -> str:
         raise TrainingFailed(f"There are {devices} GPUs here: start no more than {devices} processes, or device=cpu.")
     torch.cuda.set_device(here)
     return f"cuda:{here}"
-
-
-def _cannot_write(error: OSError, place: Path) -> str:
-    if error.errno == errno.ENOSPC or "No space left" in str(error):
-        return f"The disk that holds {place} is full. The last checkpoint is whole: free space and start again."
-    return f"{place} cannot be written: {error}."
 
 
 def _mean(numbers: list[float]) -> float:

@@ -15,7 +15,19 @@ from gem.training.spec import TrainingSpec, read_spec
 
 PLAIN = ("algorithm", "discount", "learning_rate", "episodes", "updates", "seed")
 """Fields of the specification that have a field of their own in the form."""
-FINE = ("env_id", "input_mode", "epochs", "entropy_bonus", "kl_coefficient", "clip_range", "schedule", "max_tokens")
+FINE = (
+    "env_id",
+    "input_mode",
+    "epochs",
+    "entropy_bonus",
+    "kl_coefficient",
+    "target_kl",
+    "clip_range",
+    "clip_range_high",
+    "schedule",
+    "max_tokens",
+    "held_out_every",
+)
 """The same, for experts."""
 LABELS = {
     "env_id": "Environment",
@@ -29,9 +41,12 @@ LABELS = {
     "epochs": "Epochs",
     "entropy_bonus": "Entropy bonus",
     "kl_coefficient": "KL penalty",
+    "target_kl": "Largest KL of an update",
     "clip_range": "Clip range",
+    "clip_range_high": "Clip range upwards",
     "schedule": "Schedule",
     "max_tokens": "Longest response",
+    "held_out_every": "Held-out seeds, every",
 }
 CHOICES = {
     "algorithm": [("reinforce", "REINFORCE"), ("rebn", "REINFORCE with ReBN"), ("grpo", "GRPO"), ("ppo", "PPO")],

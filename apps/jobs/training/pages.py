@@ -32,6 +32,7 @@ CURVES = (
     "gradient_norm",
     "turns_per_second",
     "learning_rate",
+    "held_out_success",
 )
 AXES = ("update", "turns", "seconds")
 COLOURS = {"generation": 6, "environment": 3, "learner": 4}
@@ -87,6 +88,8 @@ def facts(spec: TrainingSpec) -> list[tuple[str, str]]:
         told.append(("Entropy bonus", f"{spec.entropy_bonus:g}{falling}"))
     if spec.kl_coefficient:
         told.append(("KL penalty", f"{spec.kl_coefficient:g}"))
+    if spec.held_out_every:
+        told.append(("Held-out seeds", f"{spec.held_out_episodes:,}, every {spec.held_out_every:,} updates"))
     return [*told, ("Seed", str(spec.seed))]
 
 

@@ -98,6 +98,22 @@ def test_the_page_shows_curves_episodes_and_checkpoints(client: Client, ada: Use
     assert "Seed 2 then and now" in part
 
 
+def test_held_out_seeds_are_asked_for_in_expert_mode_and_have_a_curve(as_ada: Client) -> None:
+    sent = {"recipe": "guess-easy", "held_out_every": "2", "clip_range_high": "0.28", "target_kl": "0.05"}
+    as_ada.post("/jobs/train/", sent)
+    job = Job.objects.get()
+    assert {name: job.spec[name] for name in ("held_out_every", "clip_range_high", "target_kl")} == {
+        "held_out_every": 2,
+        "clip_range_high": 0.28,
+        "target_kl": 0.05,
+    }
+    records.record_points(claimed(job), [row(1), row(2, held_out_success=0.4), row(3)])
+    page = as_ada.get(job.get_absolute_url()).content.decode()
+    assert 'data-curve="held_out_success"' in page
+    assert "64, every 2 updates" in page
+    assert as_ada.get(f"{job.get_absolute_url()}curves.json").json()["held_out_success"] == [None, 0.4, None]
+
+
 def test_a_page_that_is_open_hears_of_updates(client: Client, ada: User) -> None:
     job = operations.submit(ada, small())
     claim = trained(job)

@@ -138,6 +138,51 @@ def test_a_bad_action_is_still_unlearned_when_its_ratio_is_high(tiny: Any) -> No
     assert learned.policy_loss == pytest.approx(2 * 2 / 2, rel=1e-5)
 
 
+@pytest.mark.parametrize(("ratio", "high", "moved"), [(1.25, 0.0, False), (1.25, 0.3, True), (1.35, 0.3, False)])
+def test_a_good_action_may_move_as_far_upwards_as_it_is_told(tiny: Any, ratio: float, high: float, moved: bool) -> None:
+    policy = Table(tiny)
+    one = example(policy, [1.0, 0.0])
+    one.sequence.logps = [logp - math.log(ratio) for logp in one.sequence.logps]
+    learned = Learner(spec_of(tiny, clip_range=0.2, clip_range_high=high), policy, Processes()).learn([one], 0)
+    assert (learned.gradient_norm > 0) == moved
+    # Two tokens of the turn that earned 1, over two turns; the loss is that of the ratio, cut where it is too high.
+    assert learned.policy_loss == pytest.approx(-2 * min(ratio, 1 + (high or 0.2)) / 2, rel=1e-5)
+    assert learned.clip_fraction == (0.0 if moved else 1.0)
+
+
+def test_a_bad_action_may_move_as_far_downwards_as_before(tiny: Any) -> None:
+    policy = Table(tiny)
+    one = example(policy, [-1.0, 0.0])
+    one.sequence.logps = [logp - math.log(0.75) for logp in one.sequence.logps]
+    learned = Learner(spec_of(tiny, clip_range=0.2, clip_range_high=0.5), policy, Processes()).learn([one], 0)
+    assert learned.gradient_norm == 0.0
+    assert learned.clip_fraction == 1.0
+
+
+def test_an_update_ends_before_a_step_that_begins_too_far_away(tiny: Any) -> None:
+    def steps(target: float, ratio: float = 1.0) -> float:
+        policy = Table(tiny)
+        one = example(policy, [1.0, -1.0])
+        one.sequence.logps = [logp - math.log(ratio) for logp in one.sequence.logps]
+        before = policy.table.detach().clone()
+        spec = spec_of(tiny, target_kl=target, epochs=4, learning_rate=0.1, clip_range=10)
+        learned = Learner(spec, policy, Processes()).learn([one], 0)
+        assert torch.equal(policy.table.detach(), before) == (learned.steps == 0)
+        return learned.steps
+
+    assert steps(0.0) == 4
+    assert steps(1e-9) == 1  # nothing is too far before the first one
+    away = 1.5 - 1 - math.log(1.5)  # estimator k3 of each token
+    assert steps(0.99 * away, ratio=1.5) == 0
+    assert steps(100.0, ratio=1.5) == 4
+
+
+def test_turns_that_teach_nothing_are_counted(tiny: Any) -> None:
+    policy = Table(tiny)
+    batch = [example(policy, [0.0, 0.0]), example(policy, [0.0, 2.0])]
+    assert Learner(spec_of(tiny, epochs=2), policy, Processes()).learn(batch, 0).flat == 0.75
+
+
 def test_the_entropy_is_that_of_the_distribution(tiny: Any) -> None:
     policy = Table(tiny)
     with torch.no_grad():
@@ -157,6 +202,19 @@ def test_the_critic_moves_towards_its_targets_within_its_clip(tiny: Any) -> None
         policy.value_head.bias.fill_(0.5)  # type: ignore[union-attr]
     learned = Learner(spec_of(tiny, algorithm="ppo", value_clip=0.2), policy, Processes()).learn([one], 0)
     assert learned.value_loss == pytest.approx(0.5 * (0.8**2 + 2.8**2) / 2)  # it said 0 before: 0.2 counts, not 0.5
+
+
+def test_the_critic_may_have_a_learning_rate_of_its_own(tiny: Any) -> None:
+    def moved(**settings: Any) -> tuple[float, float]:
+        policy = Table(tiny, critic=True)
+        head, table = policy.value_head, policy.table.detach().clone()
+        spec = spec_of(tiny, algorithm="ppo", learning_rate=1e-3, schedule="linear", updates=2, **settings)
+        Learner(spec, policy, Processes()).learn([example(policy, [1.0, -1.0], targets=[1.0, 3.0])], 1)
+        return float((policy.table.detach() - table).abs().max()), float(head.bias.detach().abs())  # type: ignore[union-attr]
+
+    # Adam's first step is as long as the learning rate, which has fallen to half here.
+    assert moved() == pytest.approx((5e-4, 5e-4), rel=1e-3)
+    assert moved(critic_learning_rate=0.02) == pytest.approx((5e-4, 0.01), rel=1e-3)
 
 
 def test_gradients_are_clipped_to_their_longest(tiny: Any) -> None:

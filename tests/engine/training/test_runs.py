@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -74,6 +75,33 @@ def test_a_run_that_is_done_goes_on_for_more_updates(small: dict[str, Any], tmp_
     assert train(folder.spec() or spec, folder.path) == "finished"
     assert [row["update"] for row in folder.metrics()] == [1, 2, 3, 4]
     assert folder.metrics()[:2] == before
+
+
+def test_a_run_goes_on_with_other_settings_of_its_machine_and_learns_the_same(
+    small: dict[str, Any], tmp_path: Path
+) -> None:
+    spec, folder = read_spec(small | {"updates": 2}), RunFolder(tmp_path / "run")
+    train(spec, folder.path)
+    machine = {"updates": 4, "microbatch_tokens": 300, "keep_checkpoints": 1, "sample_episodes": 2}
+    other = spec.model_copy(update=machine)
+    folder.extend(other)
+    train(other, folder.path)
+    train(read_spec(small), tmp_path / "whole")
+    for row, whole in zip(untimed(folder.path), untimed(tmp_path / "whole"), strict=True):
+        assert row == pytest.approx(whole, rel=1e-3, abs=1e-5)
+    with pytest.raises(UsageError, match="settings of the machine: device"):
+        folder.extend(other.model_copy(update={"learning_rate": 1e-4}))
+
+
+def test_held_out_seeds_are_played_when_asked_for_and_change_nothing(small: dict[str, Any], tmp_path: Path) -> None:
+    train(read_spec(small), tmp_path / "without")
+    train(read_spec({**small, "held_out_every": 3, "held_out_episodes": 40}), tmp_path / "with")
+    rows = untimed(tmp_path / "with")
+    measured = [{name: row.pop(name) for name in list(row) if name.startswith("held_out")} for row in rows]
+    assert [len(one) for one in measured] == [0, 0, 2, 2]  # after every third update, and after the last one
+    assert 0 < measured[2]["held_out_return"] <= 2
+    assert rows == untimed(tmp_path / "without")
+    assert same_weights(tmp_path / "with", tmp_path / "without")
 
 
 @pytest.mark.parametrize("algorithm", ["rebn", "ppo"])
@@ -202,6 +230,46 @@ def test_the_curriculum_goes_on_once_a_stage_is_solved(small: dict[str, Any], tm
     assert rows[0]["turns_per_episode"] <= 1 < rows[-1]["turns_per_episode"]
 
 
+def test_the_curriculum_goes_on_after_so_many_updates_also_when_it_was_stopped_between(
+    small: dict[str, Any], tmp_path: Path
+) -> None:
+    stages = [
+        {"env_id": small["env_id"], "env_kwargs": {"rounds": rounds}, "until_success": 1.0, "updates": updates}
+        for rounds, updates in ((1, 1), (2, 2))
+    ]
+    spec = {**small, "curriculum": stages, "env_kwargs": {"rounds": 3}, "updates": 2}
+    train(read_spec(spec), tmp_path)
+    RunFolder(tmp_path).extend(read_spec({**spec, "updates": 5}))
+    train(read_spec({**spec, "updates": 5}), tmp_path)
+    rows = RunFolder(tmp_path).metrics()
+    assert [row["stage"] for row in rows] == [0, 1, 1, 2, 2]
+    assert rows[0]["turns_per_episode"] <= 1 < rows[1]["turns_per_episode"]
+
+
+def forked(parent: Path, folder: Path) -> Path:
+    """A run's folder that begins with the last checkpoint of another."""
+    place = checkpoint.checkpoints(parent / "checkpoints")[-1]
+    shutil.copytree(place, folder / "checkpoints" / place.name)
+    return folder
+
+
+@pytest.mark.parametrize(("before", "after"), [("rebn", "ppo"), ("ppo", "grpo")])
+def test_a_fork_may_have_another_algorithm(before: str, after: str, small: dict[str, Any], tmp_path: Path) -> None:
+    train(read_spec({**small, "algorithm": before, "updates": 2}), tmp_path / "parent")
+    spec = read_spec({**small, "algorithm": after, "updates": 4})
+    assert train(spec, forked(tmp_path / "parent", tmp_path / "fork")) == "finished"
+    assert [row["update"] for row in RunFolder(tmp_path / "fork").metrics()] == [3, 4]
+    last = checkpoint.checkpoints(tmp_path / "fork" / "checkpoints")[-1]
+    assert any(name.startswith("value_head") for name in load_file(last / "trainer.safetensors")) == (after == "ppo")
+
+
+def test_a_fork_may_have_a_shorter_curriculum(small: dict[str, Any], tmp_path: Path) -> None:
+    stages = [{"env_id": small["env_id"], "env_kwargs": {"rounds": 1}, "updates": 1}]
+    train(read_spec({**small, "curriculum": stages, "updates": 2}), tmp_path / "parent")
+    assert train(read_spec(small), forked(tmp_path / "parent", tmp_path / "fork")) == "finished"
+    assert [row["stage"] for row in RunFolder(tmp_path / "fork").metrics()] == [0, 0]
+
+
 def test_two_processes_cannot_train_in_one_folder(small: dict[str, Any], tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     folder.begin(read_spec(small))
@@ -226,9 +294,9 @@ def test_episodes_are_shared_equally_and_in_whole_groups(monkeypatch: pytest.Mon
         processes.share(30, 6)
 
 
-@pytest.mark.parametrize("algorithm", ["rebn", "grpo"])
+@pytest.mark.parametrize("algorithm", ["rebn", "grpo", "ppo"])
 def test_two_processes_see_the_statistics_of_one(algorithm: str, small: dict[str, Any], tmp_path: Path) -> None:
-    spec = {**small, "updates": 3, "algorithm": algorithm}
+    spec = {**small, "updates": 3, "algorithm": algorithm, "held_out_every": 3, "held_out_episodes": 9}
     train(read_spec(spec), tmp_path / "one")
     path = tmp_path / "spec.json"
     path.write_text(json.dumps(spec))
@@ -249,3 +317,4 @@ def test_two_processes_see_the_statistics_of_one(algorithm: str, small: dict[str
     for first, second in zip(one, two, strict=True):
         assert second == pytest.approx(first, rel=1e-3, abs=1e-4)
     assert one[0]["return"] == two[0]["return"]
+    assert "held_out_return" in one[2]
