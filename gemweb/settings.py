@@ -6,15 +6,17 @@
 import os
 from pathlib import Path
 
-import environ
 import structlog
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from gem import __version__
+from gem.addresses import Guard
+from gem.errors import InvalidArgument
+from gemweb.variables import Variables
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-env = environ.Env()
+env = Variables()
 
 VERSION = __version__
 DEBUG = env.bool("DEBUG", default=False)
@@ -25,14 +27,16 @@ STATE_DIR = Path(env.str("STATE_DIR", default=str(BASE_DIR / ".state")))
 # The engine's own setting. No page and no job waits for a download, and none reads files outside the data folder.
 os.environ["GEM_DATA_FROM"] = env.str("GEM_DATA_FROM", default="folder")
 
-SECRET_KEY = env.str("SECRET_KEY", default="")
-if not SECRET_KEY:
+SECRET_KEY = env.secret("SECRET_KEY")
+if not SECRET_KEY or (len(SECRET_KEY) < 50 and not (DEBUG or LOCAL_MODE)):
     raise ImproperlyConfigured("Set SECRET_KEY to at least 50 random characters; `make up` makes one by itself.")
 if (DEBUG or LOCAL_MODE) and BIND not in {"127.0.0.1", "::1", "localhost"}:
     raise ImproperlyConfigured(f"DEBUG and LOCAL_MODE are for loopback only, but BIND is {BIND}: switch them off.")
 
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+if not all(origin.startswith(("https://", "http://")) for origin in CSRF_TRUSTED_ORIGINS):
+    raise ImproperlyConfigured("CSRF_TRUSTED_ORIGINS needs whole origins, such as https://gem.example.org.")
 
 # ---------------------------------------------------------------- parts
 
@@ -96,17 +100,16 @@ TEMPLATES = [
 
 # ---------------------------------------------------------------- data
 
-DATABASES = {"default": env.db("DATABASE_URL", default="postgres:///gemweb")}
-if DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql":
-    raise ImproperlyConfigured("gemweb keeps its data in Postgres: DATABASE_URL must start with postgres://.")
+DATABASES = {"default": env.database("DATABASE_URL", default="postgres:///gemweb")}
 # Web and worker threads share a small pool; a persistent connection per thread would exhaust Postgres.
 DATABASE_POOL = env.int("DATABASE_POOL", default=12)
-DATABASES["default"]["OPTIONS"] = {"pool": {"min_size": 1, "max_size": DATABASE_POOL}} if DATABASE_POOL else {}
+if DATABASE_POOL:
+    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": DATABASE_POOL}
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-VALKEY_URL = env.str("VALKEY_URL", default="redis://127.0.0.1:6379/0")
-BROKER_URL = env.str("BROKER_URL", default=VALKEY_URL)
+VALKEY_URL = env.url("VALKEY_URL", ("redis", "rediss", "unix"), default="redis://127.0.0.1:6379/0")
+BROKER_URL = env.url("BROKER_URL", ("redis", "rediss", "amqp", "amqps"), default=VALKEY_URL)
 CELERY_APP = "gemweb.celery.app"
 
 CACHES = {
@@ -124,6 +127,8 @@ LEASE_SECONDS = env.float("LEASE_SECONDS", default=45.0)
 """How long a worker owns a shard or a live episode without a heartbeat, by the database's clock."""
 HEARTBEAT_SECONDS = env.float("HEARTBEAT_SECONDS", default=LEASE_SECONDS / 4.5)
 REAP_SECONDS = env.float("REAP_SECONDS", default=LEASE_SECONDS / 4.5)
+if HEARTBEAT_SECONDS >= LEASE_SECONDS:
+    raise ImproperlyConfigured("HEARTBEAT_SECONDS must be less than LEASE_SECONDS, or workers lose what they work on.")
 MAX_ATTEMPTS = 3
 JOBS_RUNNING_PER_USER = env.int("JOBS_RUNNING_PER_USER", default=2)
 JOBS_QUEUED_PER_USER = env.int("JOBS_QUEUED_PER_USER", default=20)
@@ -149,6 +154,10 @@ TURN_SECONDS = env.float("TURN_SECONDS", default=30.0)
 
 PRIVATE_ENDPOINTS = env.list("PRIVATE_ENDPOINTS", default=["127.0.0.0/8:*", "[::1/128]:*"] if LOCAL_MODE else [])
 """Networks and ports that endpoint agents may ask although their addresses are not public: `10.1.0.0/16:8000`."""
+try:
+    Guard(PRIVATE_ENDPOINTS)
+except InvalidArgument as error:
+    raise ImproperlyConfigured(f"PRIVATE_ENDPOINTS cannot be read: {error}") from error
 ENDPOINT_KEYS_FILE = Path(env.str("ENDPOINT_KEYS_FILE", default=str(STATE_DIR / "endpoint_keys")))
 """Holds what the keys of endpoint agents are sealed with, newest first; made on first use. Every process needs it."""
 ENDPOINT_CONCURRENCY = env.int("ENDPOINT_CONCURRENCY", default=64)
@@ -251,11 +260,13 @@ CSRF_FAILURE_VIEW = "apps.site.views.csrf_failure"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes; the longest form is an action of 64 KiB
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
 
-METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
+METRICS_TOKEN = env.secret("METRICS_TOKEN")
 """Lets a Prometheus without a session read /metrics; empty: staff only."""
 
 # ---------------------------------------------------------------- logs
 
+LOG_LEVEL = env.choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), default="INFO")
+LOG_JSON = env.bool("LOG_JSON", default=False)
 structlog.configure(
     processors=[
         structlog.contextvars.merge_contextvars,
@@ -267,25 +278,34 @@ structlog.configure(
     logger_factory=structlog.stdlib.LoggerFactory(),
     cache_logger_on_first_use=True,
 )
+_AS_JSON = [
+    structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
+    structlog.processors.format_exc_info,
+    structlog.processors.JSONRenderer(),
+]
+_AS_LINES = [
+    structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0, exception_formatter=structlog.dev.plain_traceback)
+]
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
             "()": structlog.stdlib.ProcessorFormatter,
-            "processor": structlog.processors.JSONRenderer()
-            if env.bool("LOG_JSON", default=False)
-            else structlog.dev.ConsoleRenderer(
-                colors=False, pad_event_to=0, exception_formatter=structlog.dev.plain_traceback
-            ),
+            "processors": [
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                *(_AS_JSON if LOG_JSON else _AS_LINES),
+            ],
             "foreign_pre_chain": [structlog.stdlib.add_log_level, structlog.stdlib.add_logger_name],
         }
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "root": {"handlers": ["console"], "level": LOG_LEVEL},
     "loggers": {
         "django.server": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
         "gem.datasets": {"level": "ERROR"},  # pages say what plays on a sample
+        "uvicorn": {"handlers": [], "level": "WARNING", "propagate": True},  # it has lines of its own otherwise
+        "uvicorn.error": {"handlers": [], "propagate": True},
     },
 }

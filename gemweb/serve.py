@@ -1,0 +1,37 @@
+"""The web process: `python -m gemweb.serve`. uvicorn, with the options that the site needs wherever it runs."""
+
+import argparse
+import os
+
+import uvicorn
+
+APPLICATION = "gemweb.asgi:application"
+GRACE_SECONDS = 10
+"""How long answers that are under way may take after SIGTERM; sockets are closed at once, and pages open them again."""
+
+
+def main() -> None:
+    """Serve BIND and PORT, or the listening socket that was handed over, until SIGTERM."""
+    parser = argparse.ArgumentParser(prog="python -m gemweb.serve", description=__doc__)
+    parser.add_argument("--fd", type=int, help="serve this listening socket")
+    parser.add_argument("--grace", type=int, default=GRACE_SECONDS, help="seconds for answers that are under way")
+    given = parser.parse_args()
+    uvicorn.run(
+        APPLICATION,
+        fd=given.fd,
+        host=os.environ.get("BIND") or "127.0.0.1",
+        port=int(os.environ.get("PORT") or 8000),
+        loop="uvloop",
+        http="httptools",
+        ws="websockets-sansio",
+        ws_per_message_deflate=False,  # one text goes to all sockets of a page; packing it for each would cost more
+        ws_max_size=4096,  # pages send nothing
+        access_log=False,
+        log_level="warning",
+        timeout_graceful_shutdown=given.grace,
+        forwarded_allow_ips=os.environ.get("PROXY_ADDRESSES") or "127.0.0.1,::1",
+    )
+
+
+if __name__ == "__main__":
+    main()
