@@ -90,9 +90,9 @@ class Variables:
         said = self.url(name, ("postgres", "postgresql"), default)
         try:
             found: dict[str, Any] = environ.Env.db_url_config(said)
-        except ValueError as error:
+        except ValueError:
             raise ImproperlyConfigured(
                 f"{name} is no address: write postgres://user:password@host:5432/name, and in the password %25 for %, "
                 "%2F for /, %40 for @, %3A for :, %23 for #."
-            ) from error
+            ) from None  # it would repeat a part of the password
         return {**found, "OPTIONS": dict(found.get("OPTIONS", {}))}

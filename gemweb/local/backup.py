@@ -74,8 +74,8 @@ def restore(config: Config, source: Path) -> None:
         with tarfile.open(source) as tar:
             if not {ABOUT, DUMP} <= set(tar.getnames()):
                 raise StackError(f"{source} is no backup of gemweb: it has no {ABOUT} and {DUMP}.")
-    except (OSError, tarfile.TarError) as error:
-        raise StackError(f"{source} cannot be read as a backup: {error}.") from error
+    except tarfile.TarError as error:
+        raise StackError(f"{source} is no backup of gemweb: it is not a whole tar file.") from error
     taken = [path for path in (home_of(config.state_dir) / "data", *_files(config).values()) if path.exists()]
     if taken:
         raise StackError(f"{taken[0]} exists already: choose a new folder with STATE_DIR=..., or `make reset` first.")
@@ -168,10 +168,12 @@ def main() -> int:
     """0 when it is done, 1 with one sentence when not."""
     parser = argparse.ArgumentParser(prog="python -m gemweb.local.backup", description=__doc__)
     parser.add_argument("verb", choices=("write", "restore"))
-    parser.add_argument("file", type=Path)
+    parser.add_argument("file")
     given = parser.parse_args()
-    file = given.file.expanduser().resolve()
     try:
+        if not given.file:
+            raise StackError("Name the file of the backup with FILE=..., like FILE=/srv/gemweb-monday.tar.")
+        file = Path(given.file).expanduser().resolve()
         config = Config.from_env()
         try:
             (write if given.verb == "write" else restore)(config, file)
