@@ -104,7 +104,8 @@ DATABASES = {"default": env.database("DATABASE_URL", default="postgres:///gemweb
 # Web and worker threads share a small pool; a persistent connection per thread would exhaust Postgres.
 DATABASE_POOL = env.int("DATABASE_POOL", default=12)
 if DATABASE_POOL:
-    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": DATABASE_POOL}
+    # Without Postgres a page says so after these seconds. While it is started again, visitors only wait.
+    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": DATABASE_POOL, "timeout": 8.0}
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -251,6 +252,7 @@ HTTPS = env.bool("HTTPS", default=not (LOCAL_MODE or DEBUG))
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 90
 SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^health/(live|ready)$", r"^metrics$"]  # machines ask each process, not the proxy
 SECURE_HSTS_SECONDS = 60 * 60 * 24 * 365 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", default=False) else None
@@ -304,6 +306,7 @@ LOGGING = {
     "loggers": {
         "django.server": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
+        "axes": {"level": "WARNING"},  # two lines for every login otherwise
         "gem.datasets": {"level": "ERROR"},  # pages say what plays on a sample
         "uvicorn": {"handlers": [], "level": "WARNING", "propagate": True},  # it has lines of its own otherwise
         "uvicorn.error": {"handlers": [], "propagate": True},
