@@ -8,6 +8,8 @@ import uvicorn
 APPLICATION = "gemweb.asgi:application"
 GRACE_SECONDS = 10
 """How long answers that are under way may take after SIGTERM; sockets are closed at once, and pages open them again."""
+STATEMENT_SECONDS = "30"
+"""No page waits longer for one answer of the database, and no forgotten query of one burdens it for hours."""
 
 
 def main() -> None:
@@ -16,6 +18,7 @@ def main() -> None:
     parser.add_argument("--fd", type=int, help="serve this listening socket")
     parser.add_argument("--grace", type=int, default=GRACE_SECONDS, help="seconds for answers that are under way")
     given = parser.parse_args()
+    os.environ.setdefault("STATEMENT_SECONDS", STATEMENT_SECONDS)
     uvicorn.run(
         APPLICATION,
         fd=given.fd,

@@ -106,6 +106,9 @@ DATABASE_POOL = env.int("DATABASE_POOL", default=12)
 if DATABASE_POOL:
     # Without Postgres a page says so after these seconds. While it is started again, visitors only wait.
     DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": DATABASE_POOL, "timeout": 8.0}
+STATEMENT_SECONDS = env.int("STATEMENT_SECONDS", default=0)  # the web process sets it; workers may take long
+if STATEMENT_SECONDS:
+    DATABASES["default"]["OPTIONS"]["options"] = f"-c statement_timeout={STATEMENT_SECONDS}s"
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -210,6 +213,7 @@ AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
 AXES_VERBOSE = False
+AXES_DISABLE_ACCESS_LOG = True  # who logged in from where is nobody's business, and would be kept for ever
 
 # ---------------------------------------------------------------- pages
 
