@@ -22,6 +22,7 @@ VERSION = __version__
 DEBUG = env.bool("DEBUG", default=False)
 LOCAL_MODE = env.bool("LOCAL_MODE", default=False)  # one person, on loopback: `make up`
 BIND = env.str("BIND", default="127.0.0.1")
+PORT = env.int("PORT", default=8000)
 STATE_DIR = Path(env.str("STATE_DIR", default=str(BASE_DIR / ".state")))
 
 # The engine's own setting. No page and no job waits for a download, and none reads files outside the data folder.
@@ -260,6 +261,8 @@ SECURE_REDIRECT_EXEMPT = [r"^health/(live|ready)$", r"^metrics$"]  # machines as
 SECURE_HSTS_SECONDS = 60 * 60 * 24 * 365 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", default=False) else None
+PROXY_ADDRESSES = env.networks("PROXY_ADDRESSES", default=["127.0.0.1", "::1"])
+"""Where a proxy's requests come from: what it says of the visitor's address is believed, of others it is not."""
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "apps.site.views.csrf_failure"

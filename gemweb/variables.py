@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -55,6 +56,18 @@ class Variables:
         """Texts between commas."""
         said = self.str(name)
         return [each.strip() for each in said.split(",") if each.strip()] if said else default
+
+    def networks(self, name: str, default: list[str]) -> list[str]:
+        """Addresses and networks of machines between commas."""
+        found = self.list(name, default)
+        for each in found:
+            try:
+                ipaddress.ip_network(each)
+            except ValueError as error:
+                raise ImproperlyConfigured(
+                    f"{name} has {each!r}: addresses and networks are needed, such as 10.1.2.3 or 172.16.0.0/12."
+                ) from error
+        return found
 
     def choice(self, name: str, words: tuple[str, ...], default: str) -> str:
         """One of these words, whatever the case."""

@@ -58,6 +58,7 @@ def test_a_server_starts_with_what_the_page_about_deploying_asks_for() -> None:
         ({"VALKEY_URL": "valkey.example.org"}, "VALKEY_URL must begin with redis://"),
         ({"LOG_LEVEL": "loud"}, "LOG_LEVEL is 'LOUD'"),
         ({"CSRF_TRUSTED_ORIGINS": "gem.example.org"}, "CSRF_TRUSTED_ORIGINS needs whole origins"),
+        ({"PROXY_ADDRESSES": "10.1.2.3,proxy"}, "PROXY_ADDRESSES has 'proxy': addresses and networks"),
         ({"PRIVATE_ENDPOINTS": "ten"}, "PRIVATE_ENDPOINTS cannot be read"),
         ({"DEBUG": "1", "BIND": "0.0.0.0"}, "DEBUG and LOCAL_MODE are for loopback only"),
     ],
@@ -111,3 +112,11 @@ def test_a_line_of_the_log_says_when_and_keeps_the_traceback() -> None:
     assert (line["event"], line["level"], line["logger"]) == ("It broke.", "error", "apps.jobs")
     assert "ZeroDivisionError: by nothing" in line["exception"]
     assert line["at"].endswith("Z")
+
+
+@pytest.mark.parametrize("command", [["manage.py", "check"], ["-m", "gemweb.serve"]])
+def test_the_commands_of_a_server_say_the_sentence_and_nothing_else(command: list[str]) -> None:
+    env = {**os.environ, **SERVER, "SECRET_KEY": "short"}
+    done = subprocess.run([sys.executable, *command], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == ("gemweb: Set SECRET_KEY to at least 50 random characters; `make up` makes one by itself.\n")
