@@ -16,8 +16,6 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from psycopg.conninfo import conninfo_to_dict
@@ -25,10 +23,8 @@ from psycopg.conninfo import conninfo_to_dict
 from gem import __version__
 from gemweb.local.config import Config
 from gemweb.local.errors import StackError, explain
-from gemweb.local.external import require_postgres
-from gemweb.local.guard import Guard
-from gemweb.local.postgres import Postgres, find_binaries, home_of
-from gemweb.local.process import Running
+from gemweb.local.postgres import find_binaries, home_of
+from gemweb.local.reach import database
 from gemweb.local.state import State, make_folder
 
 ABOUT, DUMP = "backup.json", "database.dump"
@@ -50,7 +46,7 @@ def write(config: Config, target: Path) -> None:
     try:
         with tempfile.TemporaryDirectory(prefix=".backup-", dir=target.parent) as folder:
             dump = Path(folder) / DUMP
-            with _database(config) as url:
+            with database(config) as url:
                 _run(url, "pg_dump", "--format=custom", "--no-owner", f"--file={dump}")
             (Path(folder) / ABOUT).write_text(json.dumps(about) + "\n")
             with tarfile.open(draft, "w") as tar:
@@ -86,7 +82,7 @@ def restore(config: Config, source: Path) -> None:
             with tarfile.open(source) as tar:
                 tar.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.4 has it, Debian 12's not
                 tar.extractall(folder)  # noqa: S202
-            with _database(config) as url:
+            with database(config) as url:
                 options = ["--no-owner", "--exit-on-error", "--single-transaction"]
                 _run(url, "pg_restore", *options, f"--dbname={_name(url)}", str(Path(folder) / DUMP))
             for name, place in _files(config).items():
@@ -110,41 +106,6 @@ def _files(config: Config) -> dict[str, Path]:
 def _finished(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
     """Without what is half written at the moment."""
     return None if entry.name.endswith(".new") else entry
-
-
-@contextmanager
-def _database(config: Config) -> Iterator[str]:
-    """The address of the database: one that was named, one that a stack runs, or one started for this."""
-    if config.database_url:
-        require_postgres(config.database_url)
-        yield config.database_url
-        return
-    server = Postgres(home_of(config.state_dir), config.state_dir / "postgres_password")
-    port = _port_of(server)
-    if port:
-        yield server.url.replace(f":{server.port}/", f":{port}/")
-        return
-    guard = Guard()
-    server.prepare()
-    running = Running(server.service(), guard)
-    try:
-        server.wait(running)
-        yield server.url
-    finally:
-        running.process.send_signal(running.service.polite)
-        with suppress(subprocess.TimeoutExpired):
-            running.process.wait(60)
-        guard.dismiss()
-
-
-def _port_of(server: Postgres) -> int:
-    """Where the folder's database listens now; 0 if it does not."""
-    try:
-        lines = (server.data / "postmaster.pid").read_text().splitlines()
-        os.kill(int(lines[0]), 0)
-    except (OSError, ValueError, IndexError):
-        return 0
-    return int(lines[3]) if len(lines) >= 8 and lines[7].strip() == "ready" else 0
 
 
 def _run(url: str, program: str, *options: str) -> None:

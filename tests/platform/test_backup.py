@@ -92,3 +92,23 @@ def test_what_is_no_backup_is_refused_and_leaves_nothing(tmp_path: Path, new_sta
     assert "There is no database" in sentence(backup("write", new_state, tmp_path / "b.tar"))
     assert not new_state.exists()
     assert {path.name for path in tmp_path.iterdir()} == {"words.tar", "other.tar"}
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_commands_of_django_find_the_database_of_a_stack(start: Start, prepared: Path, running: bool) -> None:
+    if running:
+        assert start().url
+    who = f"boss{running}"
+    own = {"STATE_DIR": str(prepared), "DATABASE_URL": "", "VALKEY_URL": "", "SECRET_KEY": "", "LOCAL_MODE": ""}
+    command = [sys.executable, "-m", "gemweb.local.manage", "createsuperuser", "--noinput", "--username", who]
+    env = {**os.environ, **own, "DJANGO_SUPERUSER_PASSWORD": "correct horse"}
+    for said in ("Superuser created successfully", "That username is already taken"):
+        done = subprocess.run([*command, "--email", ""], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+        assert said in done.stdout + done.stderr
+
+
+def test_a_command_without_a_database_says_so(new_state: Path) -> None:
+    command = [sys.executable, "-m", "gemweb.local.manage", "check"]
+    env = {**os.environ, "STATE_DIR": str(new_state), "DATABASE_URL": ""}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert "There is no database" in sentence(done)
