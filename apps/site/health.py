@@ -23,7 +23,7 @@ State = Literal["ok", "warn", "fail"]
 
 QUEUES = {
     "play": ("Play workers", "python -m workers.play", "Agents do not move in live episodes."),
-    "evaluate": ("Evaluation workers", "celery -A gemweb worker -Q evaluate", "Jobs stay in the queue."),
+    "evaluate": ("Evaluation workers", "celery -A gemweb worker -Q evaluate,verify", "Jobs stay in the queue."),
     "train": ("Training workers", "celery -A gemweb worker -Q train -c 1 -n train@%h", "Trainings stay in the queue."),
     "reap": (
         "Scheduler",
