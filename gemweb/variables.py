@@ -23,27 +23,27 @@ class Variables:
     def __init__(self, env: Mapping[str, str] = os.environ) -> None:
         self._env = env
 
-    def str(self, name: str, default: str = "") -> str:
+    def text(self, name: str, default: str = "") -> str:
         """A text."""
         return self._env.get(name, "") or default
 
-    def bool(self, name: str, *, default: bool) -> bool:
+    def switch(self, name: str, *, default: bool) -> bool:
         """On or off. A word that is neither is refused: read as "off", a typing error would switch HTTPS off."""
-        said = self.str(name).strip().lower()
+        said = self.text(name).strip().lower()
         if said and said not in YES + NO:
             raise ImproperlyConfigured(f"{name} is {said!r}: write 1 or 0.")
         return said in YES if said else default
 
-    def int(self, name: str, default: int) -> int:
+    def whole(self, name: str, default: int) -> int:
         """A whole number, 0 or more."""
-        said = self.str(name, str(default)).strip()
+        said = self.text(name, str(default)).strip()
         if not (said.isascii() and said.isdecimal()):
             raise ImproperlyConfigured(f"{name} is {said!r}: a whole number is needed, such as {default}.")
         return int(said)
 
-    def float(self, name: str, default: float) -> float:
+    def number(self, name: str, default: float) -> float:
         """A number above 0."""
-        said = self.str(name, str(default)).strip()
+        said = self.text(name, str(default)).strip()
         try:
             number = float(said)
         except ValueError:
@@ -52,14 +52,14 @@ class Variables:
             raise ImproperlyConfigured(f"{name} is {said!r}: a number above 0 is needed, such as {default:g}.")
         return number
 
-    def list(self, name: str, default: list[str]) -> list[str]:
+    def texts(self, name: str, default: list[str]) -> list[str]:
         """Texts between commas."""
-        said = self.str(name)
+        said = self.text(name)
         return [each.strip() for each in said.split(",") if each.strip()] if said else default
 
     def networks(self, name: str, default: list[str]) -> list[str]:
         """Addresses and networks of machines between commas."""
-        found = self.list(name, default)
+        found = self.texts(name, default)
         for each in found:
             try:
                 ipaddress.ip_network(each)
@@ -71,17 +71,17 @@ class Variables:
 
     def choice(self, name: str, words: tuple[str, ...], default: str) -> str:
         """One of these words, whatever the case."""
-        said = self.str(name, default).strip().upper()
+        said = self.text(name, default).strip().upper()
         if said not in words:
             raise ImproperlyConfigured(f"{name} is {said!r}: write one of {', '.join(words)}.")
         return said
 
     def secret(self, name: str, default: str = "") -> str:
         """A text, or what stands in the file that `NAME_FILE` names, as Docker and systemd hand over secrets."""
-        place = self.str(f"{name}_FILE")
+        place = self.text(f"{name}_FILE")
         if not place:
-            return self.str(name, default)
-        if self.str(name):
+            return self.text(name, default)
+        if self.text(name):
             raise ImproperlyConfigured(f"Set {name} or {name}_FILE, not both.")
         try:
             said = Path(place).read_text("utf-8").strip()

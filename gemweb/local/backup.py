@@ -112,7 +112,7 @@ def _run(url: str, program: str, *options: str) -> None:
     """Run one of Postgres' own programs; the password is in its environment, for others can read a command line."""
     names = {"dbname": "DATABASE"}
     parts = {f"PG{names.get(key, key).upper()}": str(value) for key, value in conninfo_to_dict(url).items()}
-    command = [find_binaries().folder / program, *options]
+    command: list[str | Path] = [find_binaries().folder / program, *options]
     done = subprocess.run(
         command, env={**os.environ, **parts, "LC_ALL": "C"}, capture_output=True, text=True, check=False
     )

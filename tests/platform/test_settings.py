@@ -99,7 +99,7 @@ def test_a_secret_in_two_places_or_in_none_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("said", "meant"), [("1", True), ("ON", True), ("no", False), ("", True), ("False", False)])
 def test_a_switch_is_on_or_off(said: str, meant: bool) -> None:
-    assert Variables({"HTTPS": said}).bool("HTTPS", default=True) is meant
+    assert Variables({"HTTPS": said}).switch("HTTPS", default=True) is meant
 
 
 def test_a_line_of_the_log_says_when_and_keeps_the_traceback() -> None:
