@@ -1,5 +1,5 @@
 # Everything a person does with this checkout. `make` lists the targets; nothing needs installing first
-# but Python 3.11 or newer. Options: PYTHON=python3.12 PORT=8001 BIND=0.0.0.0 STATE_DIR=/srv/gemweb
+# but Python 3.11 or newer. Options: PYTHON=python3.12 PORT=8001 BIND=0.0.0.0 STATE_DIR=/srv/gemweb FILE=/srv/backup.tar
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -21,7 +21,7 @@ PRODUCTION = SECRET_KEY=$$($(BIN)/python -c "import secrets; print(secrets.token
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help up test test-all check types format lock bench clean reset dev browser training
+.PHONY: help up test test-all check format lock bench backup restore clean reset dev browser training
 
 help:  ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -73,6 +73,12 @@ bench: dev  ## Measure what docs/benchmarks.md claims about starting and stoppin
 
 clean:  ## Delete .venv and the caches; data stays
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+backup:  ## Write everything worth keeping into one file, while it runs or not (FILE=gemweb.tar)
+	@$(BOOTSTRAP) run gemweb.local.backup write "$(FILE)"
+
+restore:  ## Make a new STATE_DIR of such a file (FILE=gemweb.tar)
+	@$(BOOTSTRAP) run gemweb.local.backup restore "$(FILE)"
 
 reset:  ## Delete the data in STATE_DIR
 	@$(PYTHON) -m gemweb.local.reset

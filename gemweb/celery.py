@@ -35,6 +35,7 @@ app.conf.update(
             "task": "reap.everything",
             "schedule": settings.REAP_SECONDS,
             "options": {"expires": 3 * settings.REAP_SECONDS},
-        }
+        },
+        "tidy": {"task": "reap.tidy", "schedule": 3600.0, "options": {"expires": 3600.0}},
     },
 )

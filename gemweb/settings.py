@@ -6,33 +6,38 @@
 import os
 from pathlib import Path
 
-import environ
 import structlog
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from gem import __version__
+from gem.addresses import Guard
+from gem.errors import InvalidArgument
+from gemweb.variables import Variables
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-env = environ.Env()
+env = Variables()
 
 VERSION = __version__
-DEBUG = env.bool("DEBUG", default=False)
-LOCAL_MODE = env.bool("LOCAL_MODE", default=False)  # one person, on loopback: `make up`
-BIND = env.str("BIND", default="127.0.0.1")
-STATE_DIR = Path(env.str("STATE_DIR", default=str(BASE_DIR / ".state")))
+DEBUG = env.switch("DEBUG", default=False)
+LOCAL_MODE = env.switch("LOCAL_MODE", default=False)  # one person, on loopback: `make up`
+BIND = env.text("BIND", default="127.0.0.1")
+PORT = env.whole("PORT", default=8000)
+STATE_DIR = Path(env.text("STATE_DIR", default=str(BASE_DIR / ".state")))
 
 # The engine's own setting. No page and no job waits for a download, and none reads files outside the data folder.
-os.environ["GEM_DATA_FROM"] = env.str("GEM_DATA_FROM", default="folder")
+os.environ["GEM_DATA_FROM"] = env.text("GEM_DATA_FROM", default="folder")
 
-SECRET_KEY = env.str("SECRET_KEY", default="")
-if not SECRET_KEY:
+SECRET_KEY = env.secret("SECRET_KEY")
+if not SECRET_KEY or (len(SECRET_KEY) < 50 and not (DEBUG or LOCAL_MODE)):
     raise ImproperlyConfigured("Set SECRET_KEY to at least 50 random characters; `make up` makes one by itself.")
 if (DEBUG or LOCAL_MODE) and BIND not in {"127.0.0.1", "::1", "localhost"}:
     raise ImproperlyConfigured(f"DEBUG and LOCAL_MODE are for loopback only, but BIND is {BIND}: switch them off.")
 
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
-CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+ALLOWED_HOSTS = env.texts("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.texts("CSRF_TRUSTED_ORIGINS", default=[])
+if not all(origin.startswith(("https://", "http://")) for origin in CSRF_TRUSTED_ORIGINS):
+    raise ImproperlyConfigured("CSRF_TRUSTED_ORIGINS needs whole origins, such as https://gem.example.org.")
 
 # ---------------------------------------------------------------- parts
 
@@ -96,17 +101,20 @@ TEMPLATES = [
 
 # ---------------------------------------------------------------- data
 
-DATABASES = {"default": env.db("DATABASE_URL", default="postgres:///gemweb")}
-if DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql":
-    raise ImproperlyConfigured("gemweb keeps its data in Postgres: DATABASE_URL must start with postgres://.")
+DATABASES = {"default": env.database("DATABASE_URL", default="postgres:///gemweb")}
 # Web and worker threads share a small pool; a persistent connection per thread would exhaust Postgres.
-DATABASE_POOL = env.int("DATABASE_POOL", default=12)
-DATABASES["default"]["OPTIONS"] = {"pool": {"min_size": 1, "max_size": DATABASE_POOL}} if DATABASE_POOL else {}
+DATABASE_POOL = env.whole("DATABASE_POOL", default=12)
+if DATABASE_POOL:
+    # Without Postgres a page says so after these seconds. While it is started again, visitors only wait.
+    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": DATABASE_POOL, "timeout": 8.0}
+STATEMENT_SECONDS = env.whole("STATEMENT_SECONDS", default=0)  # the web process sets it; workers may take long
+if STATEMENT_SECONDS:
+    DATABASES["default"]["OPTIONS"]["options"] = f"-c statement_timeout={STATEMENT_SECONDS}s"
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-VALKEY_URL = env.str("VALKEY_URL", default="redis://127.0.0.1:6379/0")
-BROKER_URL = env.str("BROKER_URL", default=VALKEY_URL)
+VALKEY_URL = env.url("VALKEY_URL", ("redis", "rediss", "unix"), default="redis://127.0.0.1:6379/0")
+BROKER_URL = env.url("BROKER_URL", ("redis", "rediss", "amqp", "amqps"), default=VALKEY_URL)
 CELERY_APP = "gemweb.celery.app"
 
 CACHES = {
@@ -120,67 +128,73 @@ SESSION_ENGINE = "django.contrib.sessions.backends.db"
 
 # ---------------------------------------------------------------- jobs
 
-LEASE_SECONDS = env.float("LEASE_SECONDS", default=45.0)
+LEASE_SECONDS = env.number("LEASE_SECONDS", default=45.0)
 """How long a worker owns a shard or a live episode without a heartbeat, by the database's clock."""
-HEARTBEAT_SECONDS = env.float("HEARTBEAT_SECONDS", default=LEASE_SECONDS / 4.5)
-REAP_SECONDS = env.float("REAP_SECONDS", default=LEASE_SECONDS / 4.5)
+HEARTBEAT_SECONDS = env.number("HEARTBEAT_SECONDS", default=LEASE_SECONDS / 4.5)
+REAP_SECONDS = env.number("REAP_SECONDS", default=LEASE_SECONDS / 4.5)
+if HEARTBEAT_SECONDS >= LEASE_SECONDS:
+    raise ImproperlyConfigured("HEARTBEAT_SECONDS must be less than LEASE_SECONDS, or workers lose what they work on.")
 MAX_ATTEMPTS = 3
-JOBS_RUNNING_PER_USER = env.int("JOBS_RUNNING_PER_USER", default=2)
-JOBS_QUEUED_PER_USER = env.int("JOBS_QUEUED_PER_USER", default=20)
-EPISODES_PER_JOB = env.int("EPISODES_PER_JOB", default=100_000)
+JOBS_RUNNING_PER_USER = env.whole("JOBS_RUNNING_PER_USER", default=2)
+JOBS_QUEUED_PER_USER = env.whole("JOBS_QUEUED_PER_USER", default=20)
+EPISODES_PER_JOB = env.whole("EPISODES_PER_JOB", default=100_000)
 
-RUNS_DIR = Path(env.str("RUNS_DIR", default=str(STATE_DIR / "runs")))
+RUNS_DIR = Path(env.text("RUNS_DIR", default=str(STATE_DIR / "runs")))
 """Where trainings write their curves and checkpoints; web and workers need the same one."""
-TRAININGS_PER_USER = env.int("TRAININGS_PER_USER", default=30)
+TRAININGS_PER_USER = env.whole("TRAININGS_PER_USER", default=30)
 """Trainings of one person that may be waiting or running."""
 
 # ---------------------------------------------------------------- sockets and shows
 
-SOCKETS_PER_USER = env.int("SOCKETS_PER_USER", default=40)
+SOCKETS_PER_USER = env.whole("SOCKETS_PER_USER", default=40)
 """Open pages of one person in one web process."""
-SOCKETS_PER_ADDRESS = env.int("SOCKETS_PER_ADDRESS", default=400)
+SOCKETS_PER_ADDRESS = env.whole("SOCKETS_PER_ADDRESS", default=400)
 """Open pages of people without an account behind one address: a classroom, a lab."""
-SHOWS_PER_PERSON = env.int("SHOWS_PER_PERSON", default=8)
+SHOWS_PER_PERSON = env.whole("SHOWS_PER_PERSON", default=8)
 """Live episodes of agents that one person may have under way."""
-TURN_SECONDS = env.float("TURN_SECONDS", default=30.0)
+TURN_SECONDS = env.number("TURN_SECONDS", default=30.0)
 """How long an agent may think about one turn of a live episode."""
 
 # ---------------------------------------------------------------- endpoint agents
 
-PRIVATE_ENDPOINTS = env.list("PRIVATE_ENDPOINTS", default=["127.0.0.0/8:*", "[::1/128]:*"] if LOCAL_MODE else [])
+PRIVATE_ENDPOINTS = env.texts("PRIVATE_ENDPOINTS", default=["127.0.0.0/8:*", "[::1/128]:*"] if LOCAL_MODE else [])
 """Networks and ports that endpoint agents may ask although their addresses are not public: `10.1.0.0/16:8000`."""
-ENDPOINT_KEYS_FILE = Path(env.str("ENDPOINT_KEYS_FILE", default=str(STATE_DIR / "endpoint_keys")))
+try:
+    Guard(PRIVATE_ENDPOINTS)
+except InvalidArgument as error:
+    raise ImproperlyConfigured(f"PRIVATE_ENDPOINTS cannot be read: {error}") from error
+ENDPOINT_KEYS_FILE = Path(env.text("ENDPOINT_KEYS_FILE", default=str(STATE_DIR / "endpoint_keys")))
 """Holds what the keys of endpoint agents are sealed with, newest first; made on first use. Every process needs it."""
-ENDPOINT_CONCURRENCY = env.int("ENDPOINT_CONCURRENCY", default=64)
+ENDPOINT_CONCURRENCY = env.whole("ENDPOINT_CONCURRENCY", default=64)
 """Requests that one endpoint agent may have under way from one process."""
-ENDPOINT_PATIENCE = env.float("ENDPOINT_PATIENCE", default=900.0)
+ENDPOINT_PATIENCE = env.number("ENDPOINT_PATIENCE", default=900.0)
 """Seconds that an endpoint agent may take for one turn, all tries together."""
-ENDPOINT_TRIALS_PER_MINUTE = env.int("ENDPOINT_TRIALS_PER_MINUTE", default=10)
+ENDPOINT_TRIALS_PER_MINUTE = env.whole("ENDPOINT_TRIALS_PER_MINUTE", default=10)
 """How often one person may try an endpoint in a minute."""
-TOOL_SECONDS = env.float("TOOL_SECONDS", default=10.0)
+TOOL_SECONDS = env.number("TOOL_SECONDS", default=10.0)
 """How long the start of an episode waits for its MCP servers to say what they offer."""
-ENDPOINTS_PER_USER = env.int("ENDPOINTS_PER_USER", default=50)
+ENDPOINTS_PER_USER = env.whole("ENDPOINTS_PER_USER", default=50)
 """Endpoint agents of one person."""
 
 # ---------------------------------------------------------------- uploaded checkpoints
 
-UPLOAD_MEGABYTES = env.int("UPLOAD_MEGABYTES", default=2048)
+UPLOAD_MEGABYTES = env.whole("UPLOAD_MEGABYTES", default=2048)
 """The largest checkpoint that somebody may upload, packed or unpacked."""
-UPLOADS_PER_USER = env.int("UPLOADS_PER_USER", default=20)
+UPLOADS_PER_USER = env.whole("UPLOADS_PER_USER", default=20)
 """Uploaded checkpoints of one person."""
-UPLOADS_PER_HOUR = env.int("UPLOADS_PER_HOUR", default=20)
+UPLOADS_PER_HOUR = env.whole("UPLOADS_PER_HOUR", default=20)
 """How often one person may upload in an hour, refused ones counted."""
 
 # ---------------------------------------------------------------- starts
 
-STARTS_PER_MINUTE = env.int("STARTS_PER_MINUTE", default=20)
+STARTS_PER_MINUTE = env.whole("STARTS_PER_MINUTE", default=20)
 """Episodes that a visitor may start in a minute; four times as many with an account, or from one address."""
 
 # ---------------------------------------------------------------- people
 
-SIGNUPS_PER_HOUR = env.int("SIGNUPS_PER_HOUR", default=30)
+SIGNUPS_PER_HOUR = env.whole("SIGNUPS_PER_HOUR", default=30)
 """Accounts that one address may make in an hour: a classroom behind one."""
-PASSWORD_CHANGES_PER_HOUR = env.int("PASSWORD_CHANGES_PER_HOUR", default=10)
+PASSWORD_CHANGES_PER_HOUR = env.whole("PASSWORD_CHANGES_PER_HOUR", default=10)
 """How often somebody who is logged in may try to change the password, with a right or a wrong old one."""
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = [
@@ -200,6 +214,7 @@ AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
 AXES_VERBOSE = False
+AXES_DISABLE_ACCESS_LOG = True  # who logged in from where is nobody's business, and would be kept for ever
 
 # ---------------------------------------------------------------- pages
 
@@ -238,24 +253,29 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
-HTTPS = env.bool("HTTPS", default=not (LOCAL_MODE or DEBUG))
+HTTPS = env.switch("HTTPS", default=not (LOCAL_MODE or DEBUG))
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 90
 SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^health/(live|ready)$", r"^metrics$"]  # machines ask each process, not the proxy
 SECURE_HSTS_SECONDS = 60 * 60 * 24 * 365 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", default=False) else None
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.switch("BEHIND_PROXY", default=False) else None
+PROXY_ADDRESSES = env.networks("PROXY_ADDRESSES", default=["127.0.0.1", "::1"])
+"""Where a proxy's requests come from: what it says of the visitor's address is believed, of others it is not."""
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "apps.site.views.csrf_failure"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes; the longest form is an action of 64 KiB
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
 
-METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
+METRICS_TOKEN = env.secret("METRICS_TOKEN")
 """Lets a Prometheus without a session read /metrics; empty: staff only."""
 
 # ---------------------------------------------------------------- logs
 
+LOG_LEVEL = env.choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), default="INFO")
+LOG_JSON = env.switch("LOG_JSON", default=False)
 structlog.configure(
     processors=[
         structlog.contextvars.merge_contextvars,
@@ -267,25 +287,35 @@ structlog.configure(
     logger_factory=structlog.stdlib.LoggerFactory(),
     cache_logger_on_first_use=True,
 )
+_AS_JSON = [
+    structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
+    structlog.processors.format_exc_info,
+    structlog.processors.JSONRenderer(),
+]
+_AS_LINES = [
+    structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0, exception_formatter=structlog.dev.plain_traceback)
+]
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
             "()": structlog.stdlib.ProcessorFormatter,
-            "processor": structlog.processors.JSONRenderer()
-            if env.bool("LOG_JSON", default=False)
-            else structlog.dev.ConsoleRenderer(
-                colors=False, pad_event_to=0, exception_formatter=structlog.dev.plain_traceback
-            ),
+            "processors": [
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                *(_AS_JSON if LOG_JSON else _AS_LINES),
+            ],
             "foreign_pre_chain": [structlog.stdlib.add_log_level, structlog.stdlib.add_logger_name],
         }
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "root": {"handlers": ["console"], "level": LOG_LEVEL},
     "loggers": {
         "django.server": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
+        "axes": {"level": "WARNING"},  # two lines for every login otherwise
         "gem.datasets": {"level": "ERROR"},  # pages say what plays on a sample
+        "uvicorn": {"handlers": [], "level": "WARNING", "propagate": True},  # it has lines of its own otherwise
+        "uvicorn.error": {"handlers": [], "propagate": True},
     },
 }

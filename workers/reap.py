@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from celery import current_app
 
+from apps.accounts.operations import forget_ended_sessions
 from apps.agents import uploads
 from apps.jobs import leases
 from apps.leaderboard.operations import record_missing_scores
@@ -17,3 +18,9 @@ def everything() -> None:
     leases.reap()
     record_missing_scores()
     uploads.reap()
+
+
+@current_app.task(name="reap.tidy")
+def tidy() -> None:
+    """Delete what has run out; once an hour is often enough."""
+    forget_ended_sessions()

@@ -21,7 +21,7 @@ _LETTERS = bytes(ord(ALPHABET[byte & 31]) for byte in range(256))
 _PYTHON = platform.python_version()
 
 _EPISODES = (
-    "COPY episodes_episode (id, batch_id, slot, env_id, env_version, env_kwargs, data_hash, wrappers, seed,"
+    "COPY episodes_episode (id, batch_id, slot, of_job, env_id, env_version, env_kwargs, data_hash, wrappers, seed,"
     " engine_version, python_version, status, terminated, truncated, success, failure, failed_by, first_observation,"
     " first_info, turn_count, max_turns, seq, listed, seat_count, scored_seat, created, ended) FROM STDIN"
 )
@@ -36,7 +36,13 @@ def make_ids(count: int) -> list[str]:
 
 
 def copy_episodes(
-    batch_id: str, agent_id: int, records: Sequence[EpisodeRecord], at: datetime, *, opponent_id: int | None = None
+    batch_id: str,
+    agent_id: int,
+    records: Sequence[EpisodeRecord],
+    at: datetime,
+    *,
+    of_job: bool,
+    opponent_id: int | None = None,
 ) -> None:
     """Insert episodes of one batch and agent with their seats and turns, all of them finished at `at`.
 
@@ -52,19 +58,19 @@ def copy_episodes(
     stamp = at.isoformat()
     with connection.cursor() as cursor:
         with cursor.copy(_EPISODES) as copy:
-            copy.write("".join(_episode(key, batch_id, record, stamp) for key, record in keyed))
+            copy.write("".join(_episode(key, batch_id, of_job, record, stamp) for key, record in keyed))
         with cursor.copy(_SEATS) as copy:
             copy.write("".join(line for key, record in keyed for line in _seats(key, record, agent_id, opponent_id)))
         with cursor.copy(_TURNS) as copy:
             copy.write("".join(line for key, record in keyed for line in _turns(key, record, stamp)))
 
 
-def _episode(key: str, batch_id: str, record: EpisodeRecord, stamp: str) -> str:
+def _episode(key: str, batch_id: str, of_job: bool, record: EpisodeRecord, stamp: str) -> str:
     identity = record.identity
     status = Episode.Status.FAILED if record.failure else Episode.Status.ENDED
     success = r"\N" if record.success is None else str(record.success)
     return (
-        f"{key}\t{batch_id}\t{record.index}\t{_text(identity.env_id)}\t{identity.env_version}"
+        f"{key}\t{batch_id}\t{record.index}\t{of_job}\t{_text(identity.env_id)}\t{identity.env_version}"
         f"\t{_json(identity.env_kwargs)}\t{identity.data_hash}\t{_json(identity.wrappers)}\t{identity.seed}"
         f"\t{gem.__version__}\t{_PYTHON}\t{status.value}\t{record.terminated}\t{record.truncated}\t{success}"
         f"\t{_text(record.failure)}\t{record.failed_by}\t{_text(record.first_observation)}\t{_json(record.first_info)}"

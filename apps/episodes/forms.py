@@ -7,7 +7,7 @@ from django.db.models import Q
 
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
-from apps.episodes.models import Batch, Episode, EpisodeQuerySet
+from apps.episodes.models import Episode, EpisodeQuerySet
 from apps.episodes.seen import seats_of
 from gem import registry
 from gem.core import MAX_SEED
@@ -82,7 +82,7 @@ class FilterForm(forms.Form):
         if chosen.get("seed") is not None:
             episodes = episodes.filter(seed=chosen["seed"]).exclude(SEALED)
         if chosen.get("source") == "jobs":
-            return episodes.filter(batch__kind=Batch.Kind.JOB)
+            return episodes.filter(of_job=True)
         if chosen.get("source") != "all":
-            return episodes.exclude(batch__kind=Batch.Kind.JOB)
+            return episodes.filter(of_job=False)
         return episodes

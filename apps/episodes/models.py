@@ -120,6 +120,8 @@ class Episode(models.Model):
     batch = models.ForeignKey(Batch, models.CASCADE, null=True, blank=True, related_name="episodes")
     slot = models.PositiveIntegerField(null=True, blank=True)
     """The place in the batch; a batch records each slot once, however often its work is repeated."""
+    of_job = models.BooleanField(default=False, db_default=False)
+    """Whether a job played it. Most episodes are of jobs, and a list of the others must not wade through them."""
 
     env_id = models.CharField(max_length=120)
     env_version = models.PositiveIntegerField()
@@ -174,6 +176,7 @@ class Episode(models.Model):
             models.Index(fields=["env_id", "-created"]),
             models.Index(fields=["env_id", "seed"]),
             models.Index(fields=["-created", "id"]),
+            models.Index(fields=["-created", "id"], condition=models.Q(of_job=False), name="episodes_not_of_jobs"),
             models.Index(fields=["-created"], condition=models.Q(status="running"), name="running_episodes"),
         ]
 

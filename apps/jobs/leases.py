@@ -204,7 +204,7 @@ def record_episodes(claim: Claim, records: Sequence[EpisodeRecord], spent: Spent
         raise LeaseLost(f"shard {claim.number} of job {claim.job_id} is no longer ours")
     started = monotonic()
     opponent_id = claim.opponent.pk if claim.opponent else None
-    copy_episodes(claim.batch_id, claim.agent.pk, records, timezone.now(), opponent_id=opponent_id)
+    copy_episodes(claim.batch_id, claim.agent.pk, records, timezone.now(), of_job=True, opponent_id=opponent_id)
     storing = monotonic() - started
     failpoint("copied")
     _add_up(shard, records, spent.busy + storing)

@@ -150,7 +150,7 @@ def lobby(request: HttpRequest) -> HttpResponse:
         "live": live,
         "idle": [(shot, watching) for shot, watching in shown if shot.idle],
         "showcase": None if live else showcase.present(),
-        "ended": list(listed.ended().filter(of_people_or_shown).order_by("-created")[:LOBBY_ENDED]),
+        "ended": list(listed.ended().filter(of_people_or_shown, of_job=False).order_by("-created")[:LOBBY_ENDED]),
         "form": WatchForm(request.user, initial={"agent": "expert"}),
         "duels": [sides_of(duel) for duel in duels.under_way(LOBBY_DUELS)],
     }

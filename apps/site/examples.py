@@ -43,7 +43,7 @@ def make_examples() -> int:
     first = 0 if last is None else last + 1
     records = [play_example(env_id, first + number) for number, env_id in enumerate(env_ids)]
     expert = Agent.objects.get(kind=Agent.Kind.EXPERT, owner=None)
-    copy_episodes(batch.pk, expert.pk, records, timezone.now())
+    copy_episodes(batch.pk, expert.pk, records, timezone.now(), of_job=False)
     return len(records)
 
 

@@ -23,7 +23,7 @@ State = Literal["ok", "warn", "fail"]
 
 QUEUES = {
     "play": ("Play workers", "python -m workers.play", "Agents do not move in live episodes."),
-    "evaluate": ("Evaluation workers", "celery -A gemweb worker -Q evaluate", "Jobs stay in the queue."),
+    "evaluate": ("Evaluation workers", "celery -A gemweb worker -Q evaluate,verify", "Jobs stay in the queue."),
     "train": ("Training workers", "celery -A gemweb worker -Q train -c 1 -n train@%h", "Trainings stay in the queue."),
     "reap": (
         "Scheduler",
@@ -70,11 +70,15 @@ class Report:
 
 def report() -> Report:
     """Look at every part now; a part that does not answer takes at most a few seconds."""
+    others = (*check_workers(), check_sandbox(), *check_mcp(), check_versions())
+    return Report((*readiness().checks, *others))
+
+
+def readiness() -> Report:
+    """What a web process needs to show pages."""
     database = check_database()
     migrations = (check_migrations(),) if database.state == "ok" else ()
-    return Report(
-        (database, *migrations, check_broker(), *check_workers(), check_sandbox(), *check_mcp(), check_versions())
-    )
+    return Report((database, *migrations, check_broker()))
 
 
 def check_database() -> Check:
@@ -93,6 +97,11 @@ def check_migrations() -> Check:
     """The tables are those that this version expects."""
     executor = MigrationExecutor(connection)
     pending = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    unknown = set(executor.loader.applied_migrations) - set(executor.loader.disk_migrations)
+    if unknown:
+        names = tuple(sorted(".".join(migration) for migration in unknown))
+        do = "This is an older version than the one that was here: install the newer one, or restore a backup."
+        return Check("migrations", "Tables", "warn", "of a newer version", do, "newer", names)
     if not pending:
         return Check("migrations", "Tables", "ok", "as this version expects")
     names = tuple(f"{migration.app_label}.{migration.name}" for migration, _ in pending)

@@ -14,5 +14,7 @@ urlpatterns = [
     path("docs/<path:page>/", views.doc, name="doc"),
     path("health/", views.health, name="health"),
     path("health.json", views.health_json, name="health_json"),
+    path("health/live", views.live, name="live"),
+    path("health/ready", views.ready, name="ready"),
     path("metrics", views.metrics, name="metrics"),
 ]

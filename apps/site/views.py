@@ -153,6 +153,21 @@ def health_json(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_safe
+def live(request: HttpRequest) -> HttpResponse:
+    """200 from a process that answers at all: where it does not, start it again. Asks no other part."""
+    return JsonResponse({"ok": True, "version": settings.VERSION})
+
+
+@never_cache
+@require_safe
+def ready(request: HttpRequest) -> HttpResponse:
+    """200 where this process can show pages, 503 where a proxy should ask another one; workers do not matter here."""
+    found = parts.readiness()
+    return JsonResponse(parts.as_json(found), status=200 if found.ok else 503)
+
+
+@never_cache
+@require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
     """Figures for Prometheus: for staff, and for whoever sends `Authorization: Bearer METRICS_TOKEN`."""
     expected = f"Bearer {settings.METRICS_TOKEN}" if settings.METRICS_TOKEN else ""

@@ -1,4 +1,4 @@
-"""Exit code 0 when the web process of this machine is well: the health check of the image."""
+"""Exit code 0 when the web process of this machine can show pages: the health check of the image."""
 
 import os
 import sys
@@ -8,8 +8,8 @@ TIMEOUT_SECONDS = 4
 
 
 def main() -> int:
-    """Ask the health page as a proxy would, so that it does not redirect to https."""
-    address = f"http://127.0.0.1:{os.environ.get('PORT') or 8000}/health.json"
+    """Ask as a proxy would, and not after workers: starting the web process again would bring none back."""
+    address = f"http://127.0.0.1:{os.environ.get('PORT') or 8000}/health/ready"
     request = urllib.request.Request(address, headers={"X-Forwarded-Proto": "https"})
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310

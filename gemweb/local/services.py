@@ -26,7 +26,8 @@ def environment(config: Config, database_url: str, valkey_url: str) -> dict[str,
         "PYTHONUNBUFFERED": "1",
     }
     for name, value in defaults.items():
-        env[name] = env.get(name) or value
+        if not env.get(f"{name}_FILE"):
+            env[name] = env.get(name) or value
     return env | {
         "DATABASE_URL": database_url,
         "VALKEY_URL": valkey_url,
@@ -39,13 +40,9 @@ def environment(config: Config, database_url: str, valkey_url: str) -> dict[str,
 
 def web(env: Mapping[str, str], listener: socket.socket) -> Service:
     """The web process. The socket is ours, so a visitor waits while it is started again, and is not refused."""
-    options = ["--loop", "uvloop", "--http", "httptools", "--ws", "websockets-sansio", "--no-access-log"]
-    sockets = ["--ws-per-message-deflate", "false", "--ws-max-size", "4096"]  # one text for all; pages send nothing
-    limits = ["--timeout-graceful-shutdown", "1", "--log-level", "warning"]
-    application = ["gemweb.asgi:application", "--fd", str(listener.fileno())]
     return Service(
         name="web",
-        command=_python("uvicorn", *application, *options, *sockets, *limits),
+        command=_python("gemweb.serve", "--fd", str(listener.fileno()), "--grace", "1"),
         env=env,
         cwd=ROOT,
         pass_fds=(listener.fileno(),),

@@ -70,7 +70,7 @@ class Stack:
         self._console.plain(f"ready: {self._config.url()}")
         for worker in services.workers(env):
             self._supervisor.start(worker)
-        self._supervisor.once(services.commands(env, "demo", *(["login_link"] if self._config.local else [])))
+        self._supervisor.once(services.commands(env, "demo", *(["login_link"] if env["LOCAL_MODE"] == "1" else [])))
         if env.get("TRAINING") != "0":
             self._supervisor.once(services.training(env))
 

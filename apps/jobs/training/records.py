@@ -77,7 +77,7 @@ def record_samples(claim: Claim, kept: Sequence[Kept]) -> None:
     highest = Episode.objects.filter(batch=claim.batch_id).aggregate(highest=Max("slot"))["highest"]
     slot = 0 if highest is None else highest + 1
     records = [replace(one.record, index=slot + place) for place, one in enumerate(kept)]
-    copy_episodes(claim.batch_id, claim.agent.pk, records, timezone.now())
+    copy_episodes(claim.batch_id, claim.agent.pk, records, timezone.now(), of_job=True)
     ids = dict(Episode.objects.filter(batch=claim.batch_id, slot__gte=slot).values_list("slot", "pk"))
     Sample.objects.bulk_create(
         Sample(

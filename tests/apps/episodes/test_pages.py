@@ -117,6 +117,7 @@ def test_the_list_filters_by_every_field(client: Client, ended: Episode) -> None
     human = operations.begin(GUESS, seed=9, seats=[Occupant(built_in("human"), visitor="b" * 32)])
     hidden = begin(listed=False)
     of_job = begin(batch=Batch.objects.create(kind=Batch.Kind.JOB))
+    Episode.objects.filter(pk=of_job.pk).update(of_job=True)
     everything = {ended, mines, human, of_job}
 
     def shown(query: str) -> set[Episode]:

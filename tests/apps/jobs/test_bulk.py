@@ -28,7 +28,7 @@ def test_what_is_written_replays_exactly(agent: Agent, env_id: str, kind: str) -
         pytest.skip("there is no expert for it")
     batch = Batch.objects.create(kind=Batch.Kind.JOB)
     records = list(rollout(make_agent(kind), [Slot(i, env_id, i) for i in range(5)]))
-    copy_episodes(batch.pk, agent.pk, records, timezone.now())
+    copy_episodes(batch.pk, agent.pk, records, timezone.now(), of_job=True)
     written = {episode.slot: episode for episode in batch.episodes.with_seats()}
     assert len(written) == 5
     for record in records:
@@ -53,7 +53,7 @@ def test_any_text_can_be_written(agent: Agent) -> None:
     )
     failed = EpisodeRecord(1, Identity(EASY, 1, 0), "", {}, [], failure=nasty)
     batch = Batch.objects.create(kind=Batch.Kind.JOB)
-    copy_episodes(batch.pk, agent.pk, [record, failed], timezone.now())
+    copy_episodes(batch.pk, agent.pk, [record, failed], timezone.now(), of_job=True)
     shown = "a\tb\nc\r\\d\\N ␀ \ufffd é 🐙 \\boxed{1}"
     episode = batch.episodes.get(slot=0)
     written = episode.turns.get()
@@ -70,7 +70,7 @@ def test_what_json_does_not_have_is_written_as_its_text(agent: Agent) -> None:
     turn = TurnRecord("a", "b", 0.0, info)
     record = EpisodeRecord(0, Identity(EASY, 1, 3), "", {}, [turn], terminated=True, success=False)
     batch = Batch.objects.create(kind=Batch.Kind.JOB)
-    copy_episodes(batch.pk, agent.pk, [record], timezone.now())
+    copy_episodes(batch.pk, agent.pk, [record], timezone.now(), of_job=True)
     written = batch.episodes.get().turns.get().info
     assert written == {"loss": "nan", "best": ["inf"], "seen": "{3}", "(1, 2)": "a pair", "half": 0.5}
     assert written == storable_json(info)

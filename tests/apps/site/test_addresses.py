@@ -56,6 +56,8 @@ TABLE: dict[str, Address] = {
     "site:picture": Address("200", names=("picture",)),
     "site:health": Address("503"),
     "site:health_json": Address("503"),
+    "site:live": Address("200"),
+    "site:ready": Address("200"),
     "site:metrics": Address("404 404 404 200"),
     "accounts:account": Address("302 200 200 200"),
     "accounts:login": Address("200 302 302 302"),

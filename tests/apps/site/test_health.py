@@ -5,6 +5,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from pytest_django import Settings
 
@@ -118,3 +120,36 @@ def test_what_each_mcp_server_may_do_is_shown_to_operators(
     path.write_text("nonsense")
     found = next(check for check in health.report().checks if check.name == "mcp")
     assert (found.state, found.word) == ("warn", "off")
+
+
+def test_a_web_process_is_ready_without_any_worker(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(health.QUEUES, "nobody", ("Nobody", "start nobody", "Nothing happens."))
+    answer = client.get("/health/ready")
+    assert answer.status_code == 200
+    assert set(json.loads(answer.content)["checks"]) == {"database", "migrations", "broker"}
+    assert client.get("/health.json").status_code == 503
+
+
+def test_a_web_process_without_its_broker_lives_and_is_not_ready(client: Client, settings: Settings) -> None:
+    health._broker.cache_clear()
+    settings.BROKER_URL = "redis://127.0.0.1:1/0"
+    try:
+        assert client.get("/health/live").status_code == 200
+        assert client.get("/health/ready").status_code == 503
+    finally:
+        health._broker.cache_clear()
+
+
+def test_machines_behind_the_proxy_are_not_sent_to_https(client: Client, settings: Settings) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+    assert client.get("/health/").status_code == 301
+    assert client.get("/health/live").status_code == 200
+    assert client.get("/health/ready").status_code == 200
+
+
+def test_tables_of_a_newer_version_are_said(client: Client) -> None:
+    MigrationRecorder(connection).record_applied("episodes", "9999_from_the_future")
+    found = next(check for check in health.report().checks if check.name == "migrations")
+    assert (found.state, found.said) == ("warn", "of a newer version")
+    assert found.details == ("episodes.9999_from_the_future",)
+    assert client.get("/health/ready").status_code == 200

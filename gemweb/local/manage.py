@@ -1,0 +1,44 @@
+"""`manage.py` with the settings of the stack in STATE_DIR: `python -m gemweb.local.manage createsuperuser`."""
+
+import re
+import subprocess
+import sys
+
+from gemweb.local.config import ROOT, Config
+from gemweb.local.errors import StackError
+from gemweb.local.postgres import home_of
+from gemweb.local.reach import database
+from gemweb.local.services import environment
+
+NOBODY = "redis://127.0.0.1:1/0"
+"""Where no Valkey runs, hints reach nobody: there is nobody to be told."""
+
+
+def main(arguments: list[str]) -> int:
+    """Run one of Django's commands; its exit code, or 1 with one sentence."""
+    try:
+        config = Config.from_env()
+        if not config.database_url and not (home_of(config.state_dir) / "data").exists():
+            raise StackError(f"There is no database in {config.state_dir}: name its folder with STATE_DIR=...")
+        with database(config) as url:
+            env = environment(config, url, valkey_url(config))
+            return subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, env=env, check=False).returncode
+    except StackError as error:
+        sys.stderr.write(f"gemweb: {error}\n")
+        return 1
+
+
+def valkey_url(config: Config) -> str:
+    """The address of the Valkey that the stack runs."""
+    if config.valkey_url:
+        return config.valkey_url
+    try:
+        port = re.search(r"^port (\d+)$", (config.state_dir / "valkey" / "valkey.conf").read_text(), re.MULTILINE)
+        password = (config.state_dir / "valkey_password").read_text().strip()
+    except OSError:
+        return NOBODY
+    return f"redis://:{password}@127.0.0.1:{port[1]}/0" if port else NOBODY
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

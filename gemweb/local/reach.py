@@ -1,0 +1,49 @@
+"""The database of a state folder, for commands beside the stack: one that runs, or one started for the while."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from gemweb.local.config import Config
+from gemweb.local.external import require_postgres
+from gemweb.local.guard import Guard
+from gemweb.local.postgres import Postgres, home_of
+from gemweb.local.process import Running
+
+
+@contextmanager
+def database(config: Config) -> Iterator[str]:
+    """The address of the database: one that was named, one that a stack runs, or one started for this."""
+    if config.database_url:
+        require_postgres(config.database_url)
+        yield config.database_url
+        return
+    server = Postgres(home_of(config.state_dir), config.state_dir / "postgres_password")
+    port = _port_of(server)
+    if port:
+        yield server.url.replace(f":{server.port}/", f":{port}/")
+        return
+    guard = Guard()
+    server.prepare()
+    running = Running(server.service(), guard)
+    try:
+        server.wait(running)
+        yield server.url
+    finally:
+        running.process.send_signal(running.service.polite)
+        with suppress(subprocess.TimeoutExpired):
+            running.process.wait(60)
+        guard.dismiss()
+
+
+def _port_of(server: Postgres) -> int:
+    """Where the folder's database listens now; 0 if it does not."""
+    try:
+        lines = (server.data / "postmaster.pid").read_text().splitlines()
+        os.kill(int(lines[0]), 0)
+    except (OSError, ValueError, IndexError):
+        return 0
+    return int(lines[3]) if len(lines) >= 8 and lines[7].strip() == "ready" else 0

@@ -1,0 +1,114 @@
+"""`make backup` and `make restore`: what is brought back is what was there, and goes on."""
+
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.platform.conftest import Start
+from tests.services import ROOT, forget_state, running_stack
+
+
+@pytest.fixture
+def new_state(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "new state"
+    forget_state(tmp_path / "new state")
+
+
+def backup(verb: str, state: Path, file: Path | str) -> subprocess.CompletedProcess[str]:
+    """Run the command behind `make backup` or `make restore`."""
+    own = {"STATE_DIR": str(state), "DATABASE_URL": "", "RUNS_DIR": "", "ENDPOINT_KEYS_FILE": ""}
+    command = [sys.executable, "-m", "gemweb.local.backup", verb, str(file)]
+    return subprocess.run(command, cwd=ROOT, env={**os.environ, **own}, capture_output=True, text=True, check=False)
+
+
+def sentence(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 1, done.stdout
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+def test_a_running_site_is_brought_back_somewhere_else(start: Start, tmp_path: Path, new_state: Path) -> None:
+    first = start()
+    assert first.url
+    (first.state_dir / "endpoint_keys").write_text("a key\n")
+    weights = first.state_dir / "runs" / "abc" / "checkpoints" / "000001" / "model.safetensors"
+    weights.parent.mkdir(parents=True, exist_ok=True)
+    weights.write_bytes(b"weights")
+    (first.state_dir / "runs" / "half.new").write_text("half written")
+    with psycopg.connect(first.database_url) as connection:
+        rows = connection.execute("select id, action from episodes_turn join episodes_episode on id = episode_id "
+                                  "order by id, number limit 500").fetchall()  # fmt: skip
+        connection.execute("create table if not exists brought_back as select 'still here' as word")
+    assert rows
+    done = backup("write", first.state_dir, tmp_path / "a backup.tar")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "a backup.tar").stat().st_mode & 0o777 == 0o600  # it holds secrets
+    assert backup("restore", new_state, tmp_path / "a backup.tar").returncode == 0
+    assert (new_state / "endpoint_keys").read_text() == "a key\n"
+    assert (new_state / "secret_key").read_text() == (first.state_dir / "secret_key").read_text()
+    assert (new_state / "runs" / weights.relative_to(first.state_dir / "runs")).read_bytes() == b"weights"
+    assert not (new_state / "runs" / "half.new").exists()
+    with running_stack({"STATE_DIR": str(new_state)}) as second:
+        assert second.get("/")[0] == 200
+        with psycopg.connect(second.database_url) as connection:
+            again = connection.execute("select id, action from episodes_turn join episodes_episode on id = episode_id "
+                                       "order by id, number limit 500").fetchall()  # fmt: skip
+            assert connection.execute("select word from brought_back").fetchone() == ("still here",)
+    assert again == rows
+
+
+def test_a_site_that_does_not_run_is_backed_up_too(prepared: Path, tmp_path: Path, new_state: Path) -> None:
+    assert backup("write", prepared, tmp_path / "b.tar").returncode == 0
+    with tarfile.open(tmp_path / "b.tar") as tar:
+        about = json.load(tar.extractfile("backup.json"))  # type: ignore[arg-type]
+        assert {"backup.json", "database.dump", "secret_key"} <= set(tar.getnames())
+    assert set(about) == {"gemweb", "made"}
+    assert backup("restore", new_state, tmp_path / "b.tar").returncode == 0
+    assert sorted(path.name for path in new_state.iterdir() if path.name.startswith(".")) == []
+
+
+def test_it_overwrites_nothing(prepared: Path, tmp_path: Path) -> None:
+    (tmp_path / "b.tar").write_text("something else")
+    assert "exists already" in sentence(backup("write", prepared, tmp_path / "b.tar"))
+    (tmp_path / "b.tar").unlink()
+    assert backup("write", prepared, tmp_path / "b.tar").returncode == 0
+    assert "exists already: choose a new folder" in sentence(backup("restore", prepared, tmp_path / "b.tar"))
+
+
+def test_what_is_no_backup_is_refused_and_leaves_nothing(tmp_path: Path, new_state: Path) -> None:
+    (tmp_path / "words.tar").write_text("words")
+    assert "is not a whole tar file" in sentence(backup("restore", new_state, tmp_path / "words.tar"))
+    with tarfile.open(tmp_path / "other.tar", "w") as tar:
+        tar.add(tmp_path / "words.tar", "words")
+    assert "it has no backup.json" in sentence(backup("restore", new_state, tmp_path / "other.tar"))
+    assert "FILE=" in sentence(backup("restore", new_state, ""))
+    assert "There is no database" in sentence(backup("write", new_state, tmp_path / "b.tar"))
+    assert not new_state.exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"words.tar", "other.tar"}
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_commands_of_django_find_the_database_of_a_stack(start: Start, prepared: Path, running: bool) -> None:
+    if running:
+        assert start().url
+    who = f"boss{running}"
+    own = {"STATE_DIR": str(prepared), "DATABASE_URL": "", "VALKEY_URL": "", "SECRET_KEY": "", "LOCAL_MODE": ""}
+    command = [sys.executable, "-m", "gemweb.local.manage", "createsuperuser", "--noinput", "--username", who]
+    env = {**os.environ, **own, "DJANGO_SUPERUSER_PASSWORD": "correct horse"}
+    for said in ("Superuser created successfully", "That username is already taken"):
+        done = subprocess.run([*command, "--email", ""], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+        assert said in done.stdout + done.stderr
+
+
+def test_a_command_without_a_database_says_so(new_state: Path) -> None:
+    command = [sys.executable, "-m", "gemweb.local.manage", "check"]
+    env = {**os.environ, "STATE_DIR": str(new_state), "DATABASE_URL": ""}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert "There is no database" in sentence(done)

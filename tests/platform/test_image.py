@@ -1,0 +1,36 @@
+"""The image, as far as it can be judged where none can be built: what it copies is sent, and what it runs is there."""
+
+import re
+
+import yaml
+
+from tests.services import ROOT
+
+DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text()
+LET_THROUGH = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+
+
+def copied() -> set[str]:
+    """What is copied from the checkout."""
+    lines = re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.MULTILINE)
+    return {name for line in lines for name in line.split()[:-1]}
+
+
+def test_what_is_copied_is_there_and_is_sent_to_the_engine() -> None:
+    assert copied() >= {"manage.py", "gem", "requirements.lock"}
+    assert copied() <= LET_THROUGH
+    assert [name for name in LET_THROUGH if not (ROOT / name).exists()] == []
+
+
+def test_nothing_else_is_sent() -> None:
+    assert (ROOT / ".dockerignore").read_text().splitlines()[0] == "*"
+    assert copied() == LET_THROUGH
+
+
+def test_every_process_runs_the_code_of_the_image() -> None:
+    services = yaml.safe_load((ROOT / "docker" / "compose.yml").read_text())["services"]
+    words = {word for service in services.values() for word in service.get("command", [])}
+    modules = {word for word in words if word.startswith(("gemweb.", "workers."))}
+    modules |= set(re.findall(r'"-m", "([\w.]+)"', DOCKERFILE))
+    assert modules >= {"gemweb.serve", "gemweb.local.healthy", "gemweb.local.commands", "workers.play"}
+    assert [name for name in modules if not (ROOT / name.replace(".", "/")).with_suffix(".py").exists()] == []
