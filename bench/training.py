@@ -239,7 +239,7 @@ def _logits(_folder: Path, _seeds: int) -> Row:
 MEASURES: Mapping[str, Callable[[Path, int], Row]] = {
     "T1": _learning("guess-easy", 0.40, 0.85, 300),
     "T2": _learning("fifteen-easy", 0.50, 0.95, 120),
-    "T3": _learning("guess-hard", 0.15, 0.30, 240),
+    "T3": _learning("guess-hard", 0.15, 0.60, 600),
     "T4": _algorithms,
     "T5": _speed,
     "T5b": _side_by_side,
