@@ -3,17 +3,25 @@
 The server holds the base model; what is trained are adapters, which it loads anew after every update (vLLM:
 `--enable-lora` and VLLM_ALLOW_RUNTIME_LORA_UPDATING=1). Prompts are sent as tokens and responses come back as tokens,
 so nothing is lost between text and tokens. The adapters' folder must be one that the server can read.
+
+vLLM says the probabilities of the model as it is unless it is started with `--logprobs-mode processed_logprobs`; at a
+temperature other than 1 they are not those that a token was drawn with. The first responses are therefore computed
+here as well, and a server that says others is refused.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
+import shutil
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from gem.draw import Source
 from gem.errors import GemError, InvalidArgument
@@ -25,6 +33,15 @@ AT_ONCE = 64
 SECONDS = 600.0
 """For one response."""
 TOKEN = "token_id:"  # noqa: S105 (how the server writes a token's number)
+CHECKED = 8, 128
+"""Of the first responses so many are computed here as well, and so many tokens of each."""
+MOST_APART = 0.25
+"""Nats between the server's log-probabilities and ours, on average. In bfloat16 they are 0.01 to 0.03 apart."""
+PLAIN_SAMPLING = {
+    "top_p": 1.0, "top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0, "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+}  # fmt: skip
+"""Said one by one: what is not said, the server takes from the model's `generation_config.json`."""
 
 
 class ServerFailed(GemError):
@@ -48,21 +65,25 @@ class ServerSampler:
         if not url.startswith(("http://", "https://")):
             raise InvalidArgument(f"server_url begins with http:// or https://, not as in {url!r}.")
         self.policy, self.url, self.adapters, self.max_tokens = policy, url.rstrip("/"), adapters, max_tokens
-        self.version = 0
+        self._name = ""
+        self._checked = False
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="gem-server")
 
     def refresh(self) -> None:
-        """As `Sampler.refresh`: the server loads the adapters as they are now.
+        """As `Sampler.refresh`: the server loads the adapters as they are now, and forgets those before.
 
         Raises:
             ServerFailed: if it cannot.
         """
-        self.version += 1
+        before, self._name = self._name, f"gem-{secrets.token_hex(6)}"  # a server keeps what it computed by this name
         place = self.adapters / self._name
         self.policy.model.save_pretrained(place, safe_serialization=True)
         self._post("/load_lora_adapter", {"lora_name": self._name, "lora_path": str(place.resolve())})
-        if self.version > 1:
-            self._post("/unload_lora_adapter", {"lora_name": f"update-{self.version - 1}"})
+        if before:
+            self._post("/unload_lora_adapter", {"lora_name": before})
+        for folder in self.adapters.iterdir():
+            if folder != place:
+                shutil.rmtree(folder)
 
     def respond(
         self, prompts: Sequence[Sequence[int]], slots: Sequence[int], draws: Sequence[Source], temperature: float
@@ -77,11 +98,11 @@ class ServerSampler:
             self._threads.submit(self._respond, list(prompt), seed, temperature)
             for prompt, seed in zip(prompts, seeds, strict=True)
         ]
-        return [job.result() for job in jobs]
-
-    @property
-    def _name(self) -> str:
-        return f"update-{self.version}"
+        responses = [job.result() for job in jobs]
+        if not self._checked:
+            self._check(prompts, responses, temperature)
+            self._checked = True
+        return responses
 
     def _respond(self, prompt: list[int], seed: int, temperature: float) -> Response:
         answer = self._post(
@@ -91,8 +112,10 @@ class ServerSampler:
                 "prompt": prompt,
                 "max_tokens": self.max_tokens,
                 "temperature": temperature,
-                "top_p": 1.0,
+                **PLAIN_SAMPLING,
                 "seed": seed,
+                "ignore_eos": True,  # a model may have several such tokens; the response ends with one
+                "stop_token_ids": [self.policy.prompts.end],
                 "logprobs": 1,
                 "return_tokens_as_token_ids": True,
             },
@@ -105,6 +128,41 @@ class ServerSampler:
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise ServerFailed("The server's answer has no tokens with log-probabilities; vLLM gives them.") from error
         return Response(tokens, logps, ended)
+
+    def _check(self, prompts: Sequence[Sequence[int]], responses: Sequence[Response], temperature: float) -> None:
+        """Compare what the server said of its first tokens with what the policy here says.
+
+        Raises:
+            ServerFailed: if these are not the probabilities that the tokens were drawn with.
+        """
+        drawn, plain, count = 0.0, 0.0, 0
+        for prompt, response in list(zip(prompts, responses, strict=True))[: CHECKED[0]]:
+            tokens, said = response.tokens[: CHECKED[1]], torch.tensor(response.logps[: CHECKED[1]])
+            logits_TV = self._logits(prompt, tokens)
+            at = torch.tensor(tokens)[:, None]
+            for_drawn, for_plain = (
+                torch.log_softmax(logits_TV / heat, -1).gather(1, at)[:, 0] for heat in (temperature, 1.0)
+            )
+            drawn += float((for_drawn - said).abs().sum())
+            plain += float((for_plain - said).abs().sum())
+            count += len(tokens)
+        if plain < drawn / 2 and drawn > 0.01 * count:
+            raise ServerFailed(
+                f"The server says probabilities at temperature 1, and the temperature is {temperature:g}: start vLLM "
+                "with --logprobs-mode processed_logprobs."
+            )
+        if drawn > MOST_APART * count:
+            raise ServerFailed(
+                f"The server's log-probabilities are {drawn / count:.2g} nats from those of the policy here, on "
+                "average: it has another model, or changes what it draws from."
+            )
+
+    @torch.no_grad()
+    def _logits(self, prompt: Sequence[int], tokens: Sequence[int]) -> torch.Tensor:
+        """What the policy here says before each of the tokens, (T, V)."""
+        device = next(self.policy.parameters()).device
+        ids_BT = torch.tensor([[*prompt, *tokens[:-1]]], device=device)
+        return self.policy.logits(self.policy.hidden(ids_BT)[:, len(prompt) - 1 :])[0].float().cpu()
 
     def _post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         data = json.dumps(body).encode()

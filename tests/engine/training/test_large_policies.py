@@ -1,23 +1,16 @@
-"""Policies of transformers: whole, with adapters, in bfloat16, and with responses from a server."""
+"""Policies of transformers: whole, with adapters, in bfloat16."""
 
-import json
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file
 
-from gem.draw import Mixer
 from gem.errors import InvalidArgument
 from gem.training import checkpoint
 from gem.training.policy import AutoPolicy, Policy, load_policy
 from gem.training.prompts import ChatPrompts, load_prompts
 from gem.training.run_folder import RunFolder
-from gem.training.sampler import GenerateSampler
 from gem.training.spec import read_spec
 from gem.training.trainer import TrainingFailed, _device, train
 
@@ -163,69 +156,6 @@ def test_the_tokenizer_of_a_nano_policy_has_its_prompts_as_a_chat_template(tiny:
     tokenizer, prompts = AutoTokenizer.from_pretrained(tiny), load_prompts(tiny)
     templated = tokenizer.apply_chat_template([{"role": "user", "content": "Which arm?"}], tokenize=False)
     assert tokenizer(templated, add_special_tokens=False)["input_ids"] == prompts.first(["Which arm?\n"])[0]
-
-
-class _Completions(BaseHTTPRequestHandler):
-    """What vLLM does with these requests, for one small model."""
-
-    server: Any
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if self.path.endswith("/load_lora_adapter"):
-            policy = load_policy(str(self.server.model), lora_rank=4)
-            policy.read(Path(body["lora_path"]))
-            self.server.loaded[body["lora_name"]] = policy
-            return self._answer({})
-        if self.path.endswith("/unload_lora_adapter"):
-            del self.server.loaded[body["lora_name"]]
-            return self._answer({})
-        sampler = GenerateSampler(self.server.loaded[body["model"]], body["max_tokens"])
-        (response,) = sampler.respond([body["prompt"]], [0], [Mixer(body["seed"])], body["temperature"])
-        logprobs = {"tokens": [f"token_id:{one}" for one in response.tokens], "token_logprobs": response.logps}
-        return self._answer({"choices": [{"text": "", "logprobs": logprobs, "finish_reason": "stop"}]})
-
-    def _answer(self, data: dict[str, Any]) -> None:
-        content = json.dumps(data).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture
-def server(tiny: Path) -> Iterator[ThreadingHTTPServer]:
-    made: Any = ThreadingHTTPServer(("127.0.0.1", 0), _Completions)
-    made.model, made.loaded = tiny, {}
-    threading.Thread(target=made.serve_forever, daemon=True).start()
-    yield made
-    made.shutdown()
-    made.server_close()
-
-
-def test_a_server_writes_the_responses_with_the_newest_adapters(
-    server: Any, small: dict[str, Any], tmp_path: Path
-) -> None:
-    url = f"http://127.0.0.1:{server.server_port}/v1"
-    spec = {**small, "sampler": "server", "server_url": url, "lora_rank": 4, "updates": 2, "episodes": 8}
-    train(read_spec({**spec, "epochs": 1}), tmp_path)
-    rows = RunFolder(tmp_path).metrics()
-    assert rows[0]["invalid"] < 0.5  # it pulls arms: what it writes comes from the model
-    first, second = (load_file(tmp_path / f"adapters/update-{n}/adapter_model.safetensors") for n in (1, 2))
-    assert any(not torch.equal(tensor, second[name]) for name, tensor in first.items())
-    # Before its step the learner finds the probabilities that the server said: also with the adapters of update 2.
-    assert max(row["kl"] for row in rows) < 1e-5
-    assert len(server.loaded) == 1  # older adapters were unloaded
-
-
-def test_a_server_that_is_not_there_is_named(small: dict[str, Any], tmp_path: Path) -> None:
-    spec = {**small, "sampler": "server", "server_url": "http://127.0.0.1:9/v1", "lora_rank": 4, "episodes": 8}
-    with pytest.raises(TrainingFailed, match="cannot be reached"):
-        train(read_spec(spec), tmp_path)
-    assert RunFolder(tmp_path).state()["state"] == "failed"
 
 
 def test_what_cannot_be_loaded_is_said(small: dict[str, Any], tmp_path: Path) -> None:
