@@ -1,6 +1,6 @@
 """Evaluate a model behind an OpenAI-compatible server on some environments, and print what it reached.
 
-    python examples/evaluate_endpoint.py --url http://127.0.0.1:11434/v1 --model qwen3:4b --tries 4
+    python -m examples.evaluate_endpoint --url http://127.0.0.1:11434/v1 --model qwen3:4b --tries 4
 
 The same as `gemweb eval --agent endpoint`, with the parts in sight: slots, a rollout, a summary.
 
@@ -35,9 +35,10 @@ def main() -> None:
     agent = EndpointAgent(spec, os.environ[chosen.key_env] if chosen.key_env else None)
     for env_id in chosen.env or ENVIRONMENTS:
         slots = [Slot(i, env_id, seed=i % chosen.seeds) for i in range(chosen.seeds * chosen.tries)]
-        outcomes = []
+        outcomes, failure = [], ""
         for record in rollout(agent, slots, num_envs=chosen.at_once):
             tokens_in, tokens_out = record.tokens
+            failure = failure or record.failure
             outcomes.append(
                 Outcome(
                     place=record.index,
@@ -53,6 +54,8 @@ def main() -> None:
             )
         summary = summarize(outcomes)
         print(f"{env_id}: {summary.n} episodes, {summary.unanswered} without an answer")
+        if failure:
+            print(f"  {failure}")
         if summary.success is not None:
             print("  solved {:.1%} [{:.1%}, {:.1%}]".format(*summary.success))
         for k, share in summary.passes.items():

@@ -77,6 +77,7 @@ def run(
             raise UsageError(f"There is no expert for {env_id}.")
     slots = _slots(spec)
     outcomes: dict[str, list[Outcome]] = {env_id: [] for env_id in spec.env_ids}
+    reasons: dict[str, str] = {}
     with contextlib.ExitStack() as stack:
         file: TextIO | None = None
         if out is not None:
@@ -92,11 +93,12 @@ def run(
             if file is not None:
                 _write(file, record, who)
             outcomes[record.identity.env_id].append(_outcome(record))
+            reasons.setdefault(record.failed_by, record.failure)
             spent += sum(record.tokens)
             if spec.token_budget is not None and spent >= spec.token_budget:
                 print(f"The budget of {spec.token_budget:,} tokens is used up.", file=sys.stderr)
                 break
-    report.print_scores(spec, who, outcomes)
+    report.print_scores(spec, who, outcomes, reasons)
     return 0
 
 

@@ -35,8 +35,14 @@ class Who:
         return self.opponent or "" if gem.spec(record.identity.env_id).seats > 1 else ""
 
 
-def print_scores(spec: EvaluationSpec, who: Who, outcomes: Mapping[str, Sequence[Outcome]]) -> None:
-    """A line for each environment, the benchmark's score, and what did not count."""
+def print_scores(
+    spec: EvaluationSpec, who: Who, outcomes: Mapping[str, Sequence[Outcome]], reasons: Mapping[str, str]
+) -> None:
+    """A line for each environment, the benchmark's score, and what did not count.
+
+    Args:
+        reasons: why the first episode failed, by who failed it.
+    """
     from gem import benchmarks  # noqa: PLC0415
     from gem.evaluate import pool, summarize  # noqa: PLC0415
 
@@ -63,24 +69,28 @@ def print_scores(spec: EvaluationSpec, who: Who, outcomes: Mapping[str, Sequence
         if spec.tools:
             print("With tools: it is not to be compared with scores without them.")
     print("In brackets: 95 % intervals.")
-    _print_what_else(who, summaries)
+    _print_what_else(who, summaries, reasons)
 
 
-def _print_what_else(who: Who, summaries: Mapping[str, Summary]) -> None:
+def _print_what_else(who: Who, summaries: Mapping[str, Summary], reasons: Mapping[str, str]) -> None:
     failed = sum(summary.failed for summary in summaries.values())
     unanswered = sum(summary.unanswered for summary in summaries.values())
     if failed:
-        print(f"In {failed:,} episodes the environment broke; they do not count.")
+        print(f"In {failed:,} episodes the environment broke; they do not count.{_first(reasons, 'environment')}")
     if unanswered:
         print(
             f"In {unanswered:,} episodes the agent gave no answer; they do not count. "
-            "The same command with --out plays them again."
+            f"The same command with --out plays them again.{_first(reasons, 'agent')}"
         )
     if who.endpoint is not None and who.endpoint.prices is not None:
         prices = who.endpoint.prices
         tokens_in, tokens_out = (sum(getattr(s, name) for s in summaries.values()) for name in TOKENS)
         cost = (tokens_in * prices.tokens_in + tokens_out * prices.tokens_out) / 1e6
         print(f"Cost, at the prices of the specification: {cost:,.2f}")
+
+
+def _first(reasons: Mapping[str, str], side: str) -> str:
+    return f"\nThe first: {reasons[side]}" if reasons.get(side) else ""
 
 
 TOKENS = ("tokens_in", "tokens_out")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import os
 import tempfile
@@ -17,6 +16,7 @@ from typing import Any, TextIO
 from gem.errors import InvalidArgument, MissingDependency, SandboxUnavailable, ToolError
 from gem.sandbox.server import Start
 from gem.sandbox.server import command as confined
+from gem.tools.mcp_answers import Refusal, text_of
 from gem.tools.mcp_config import SERVERS_FILE, ServerConfig
 from gem.tools.mcp_listings import look, remembered
 from gem.tools.mcp_loop import CLOSE_SECONDS, ends_by, running_loop, submit, wait
@@ -78,13 +78,23 @@ class Connection:
         Raises:
             ToolError: if there is no answer in time, or the server cannot be reached or dies.
         """
+        try:
+            return self._call(tool, arguments, seconds)
+        except _Forgotten:  # it did nothing with the call, and the protocol asks to begin anew
+            return self._call(tool, arguments, seconds)
+
+    def _call(self, tool: str, arguments: Mapping[str, Any], seconds: float) -> tuple[str, bool]:
         session = self._connected()
         try:
             return wait(session.call(tool, dict(arguments), seconds), seconds + GRACE_SECONDS)
+        except _Forgotten:
+            self._drop(session)
+            raise
         except _Dead as error:
             self._drop(session)
+            next_time = "started again" if self.server.command else "connected to anew"
             raise ToolError(
-                f"The server {self.server.name} ended while it was asked. It is started again for the next call."
+                f"The server {self.server.name} ended while it was asked. It is {next_time} for the next call."
             ) from error
         except TimeoutError as error:
             if self.server.command and not self.server.shared:
@@ -170,6 +180,10 @@ class _Dead(Exception):
     """The server is gone, or never came; the message says why."""
 
 
+class _Forgotten(ToolError):
+    """The server runs, but does not know this session, as after it was started anew."""
+
+
 class _Session:
     """A session with a server, held open by one task of the loop."""
 
@@ -179,6 +193,7 @@ class _Session:
         self._client: Any = None
         self._end: Callable[[], None] | None = None
         self.offered: list[dict[str, Any]] = []
+        self._refusal = Refusal()
         self._closed = False
         self._process = os.getpid()
         self._held = submit(self._hold())
@@ -201,11 +216,16 @@ class _Session:
         """As `Connection.call`."""
         from mcp import MCPError  # noqa: PLC0415 (the loop runs only where it is installed)
 
+        self._refusal.status = 0
         try:
             result = await asyncio.wait_for(self._client.call_tool(tool, arguments), seconds)
         except MCPError as error:
-            if "closed" not in str(error).lower():
-                return str(error), True
+            said = self._refusal.in_words(str(error))
+            if self._refusal.forgets(str(error)):
+                self._closed = True
+                raise _Forgotten(f"The server {self._server.name} does not keep its session. {said}") from error
+            if "closed" not in said.lower():
+                return said if said == str(error) else f"The server {self._server.name} refused the call: {said}.", True
             self._closed = True
             raise _Dead("the connection was closed") from error
         except (TimeoutError, asyncio.CancelledError):
@@ -213,7 +233,7 @@ class _Session:
         except Exception as error:  # whatever a transport raises: the server cannot be talked to
             self._closed = True
             raise _Dead(_reason(error)) from error
-        return _text(result), bool(result.is_error)
+        return text_of(result), bool(result.is_error)
 
     def stop(self) -> None:
         """Let go of the server, and do not wait for its end."""
@@ -234,7 +254,7 @@ class _Session:
         complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed below)
         stop = asyncio.Event()
         try:
-            opening = _client(self._server, self._start, complaints, self._ended)
+            opening = _client(self._server, self._start, complaints, self._ended, self._refusal)
             import anyio  # noqa: PLC0415 (comes with mcp)
 
             # the scope, unlike the task, can be cancelled without breaking into the end of the server's process
@@ -251,7 +271,8 @@ class _Session:
                     await stop.wait()
         except Exception as error:  # noqa: BLE001 (whatever a server does to its session ends this session only)
             if not self._ready.done():
-                dead = TimeoutError() if isinstance(error, TimeoutError) else _Dead(_reason(error))
+                said = self._refusal.in_words(_reason(error))
+                dead = TimeoutError() if isinstance(error, TimeoutError) else _Dead(said)
                 self._ready.set_exception(dead)
         finally:
             self._closed = True
@@ -268,7 +289,9 @@ class _Session:
         self._closed = True
 
 
-def _client(server: ServerConfig, start: Start | None, complaints: TextIO, ended: Callable[[], None]) -> Any:
+def _client(
+    server: ServerConfig, start: Start | None, complaints: TextIO, ended: Callable[[], None], refusal: Refusal
+) -> Any:
     """The maintained client, with the transport of the server; `ended` is called when a process of ours ends.
 
     What a confined server complains about goes to `complaints`, cut by what confines it; of others it is not kept.
@@ -295,7 +318,10 @@ def _client(server: ServerConfig, start: Start | None, complaints: TextIO, ended
         import httpx2  # noqa: PLC0415 (comes with mcp)
         from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415
 
-        http = httpx2.AsyncClient(headers=dict(server.headers), timeout=START_SECONDS, trust_env=False)
+        hooks = {"response": [refusal.note]}
+        http = httpx2.AsyncClient(
+            headers=dict(server.headers), timeout=START_SECONDS, trust_env=False, event_hooks=hooks
+        )
         transport = streamable_http_client(server.url, http_client=http)
     return mcp.Client(transport, read_timeout_seconds=None, cache=None)
 
@@ -329,18 +355,11 @@ async def _offered(client: Any) -> list[dict[str, Any]]:
         offered += [
             {"name": one.name, "description": one.description or "", "parameters": one.input_schema}
             for one in page.tools
+            if not (one.execution and one.execution.task_support == "required")  # it refuses plain calls
         ]
         cursor = page.next_cursor
         if cursor is None:
             return offered
-
-
-def _text(result: Any) -> str:
-    """The texts of an answer; what is no text is named."""
-    parts = [part.text if part.type == "text" else f"[{part.type}]" for part in result.content]
-    if not parts and result.structured_content is not None:
-        return json.dumps(result.structured_content, ensure_ascii=False)
-    return "\n".join(parts)
 
 
 def _log(name: str, complaints: TextIO) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -17,6 +18,7 @@ from gem.tools.tool import BaseTool, Call, Output
 
 TIMEOUT = 30.0
 """Seconds for a call, as in GEM."""
+LONGEST_NAME = 64
 
 
 class MCPTool(BaseTool):
@@ -182,8 +184,10 @@ class MCPTool(BaseTool):
             for server, connection in self._connections.items():
                 for one in connection.tools():
                     name = f"{server}_{one['name']}" if len(self._connections) > 1 else one["name"]
+                    name = _callable(name, places)
                     places[name] = connection, one["name"]
-                    described = {"name": name, "description": one["description"], "parameters": one["parameters"]}
+                    parameters = {"properties": {}, **one["parameters"]}  # OpenAI refuses a function without
+                    described = {"name": name, "description": one["description"], "parameters": parameters}
                     offered.append(Function(type="function", function=described))  # type: ignore[typeddict-item]
             if not self._connections:
                 raise ToolError(f"No MCP server is registered: {SERVERS_FILE} names a file with them.")
@@ -192,6 +196,13 @@ class MCPTool(BaseTool):
             self._offered = sorted(offered, key=lambda one: one["function"]["name"])
             self._places = places
         return self._places
+
+
+def _callable(name: str, taken: Container[str]) -> str:
+    """The name as OpenAI's interface allows it, and unlike those that are taken: MCP also has dots, and longer ones."""
+    allowed = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:LONGEST_NAME]
+    names = (allowed, *(f"{allowed[: LONGEST_NAME - 3]}_{number}" for number in range(2, 100)))
+    return next((one for one in names if one not in taken), allowed)
 
 
 def registered(servers: Sequence[str] = (), execution_timeout: float = TIMEOUT, fresh: bool = False) -> MCPTool:

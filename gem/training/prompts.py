@@ -106,8 +106,14 @@ TOKENIZER_CONFIG = {
         "{% for m in messages %}{{ m['content'] }}"
         "{% if m['role'] == 'assistant' %}" + END + "{% else %}{{ '\\n' }}" + ACT + "{% endif %}{% endfor %}"
     ),
+    "response_template": {
+        "defaults": {"role": "assistant"},
+        "start_anchor": ACT,
+        "fields": {"content": {"close": END, "content": "text"}},
+    },
 }
-"""So that servers of chats prompt a nano policy as it was trained: each message of the user ends with a new line."""
+"""So that servers of chats prompt a nano policy as it was trained: each message of the user ends with a new line. The
+last entry is for `transformers serve`, which takes it for a Qwen3 otherwise and answers with the prompt as well."""
 
 
 class ChatPrompts:

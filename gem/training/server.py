@@ -135,6 +135,7 @@ class ServerSampler:
                 "max_tokens": self.max_tokens,
                 "temperature": temperature,
                 **WHOLE,
+                "ignore_eos": True,  # the model's own list of such tokens; these end a response:
                 "stop_token_ids": sorted(self.policy.prompts.ends),
                 "seed": seed,
                 "logprobs": 1,

@@ -47,6 +47,7 @@ def test_episodes_without_an_answer_do_not_count_and_are_played_again(
     same = ["--episodes", 4, "--patience", 1, "--num-envs", 4, "--out", out]
     ran = run(*asked(server, "flaky-1-400", "--history", 0, *same))
     assert "In 4 episodes the agent gave no answer; they do not count." in ran.out
+    assert "The first: flaky-1-400 gave no answer at turn 1. The server answered 400." in ran.out
     assert out.read_text("utf-8").count('"failed_by": "agent"') == 4
     server.well = True
     ran = run(*asked(server, "flaky-1-400", "--history", 0, *same))

@@ -49,8 +49,12 @@ def misbehave(name: str) -> None:
 TOOLS = ["echo", "remember", "die", "hang", "flood", "garbage", "environment", "picture", "empty", "do", "endless"]
 
 
+ODD = [{"name": name, "inputSchema": {"type": "object"}} for name in ("repo.list", "repo/list", "x" * 100)]
+
+
 def main() -> None:
     remembered = 0
+    tools = ODD if "odd" in sys.argv else [tool(name) for name in TOOLS]
     if "silent" in sys.argv:  # it never says anything
         time.sleep(600)
     for line in sys.stdin:
@@ -62,12 +66,13 @@ def main() -> None:
             info = {"name": "bad", "version": "1"}
             answer(request, protocolVersion=params["protocolVersion"], capabilities={"tools": {}}, serverInfo=info)
         elif method == "tools/list":
-            answer(request, tools=[tool(name) for name in TOOLS])
+            answer(request, tools=tools)
         elif method == "tools/call":
             name, text = params["name"], params.get("arguments", {}).get("text", "")
             misbehave(name)
             text = done(text) if name == "do" else text
             remembered += name == "remember"
+            text = name if "odd" in sys.argv else text
             said = {"flood": "x" * 5_000_000, "remember": str(remembered), "environment": json.dumps(dict(os.environ))}
             content = [{"type": "text", "text": said.get(name, text)}]
             if name == "picture":

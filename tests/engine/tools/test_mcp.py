@@ -217,6 +217,16 @@ def test_what_is_no_text_is_named(bad: MCPTool) -> None:
     assert said(bad, "empty") == (False, "")
 
 
+def test_names_that_chat_servers_refuse_are_changed_for_agents_alone() -> None:
+    tool = MCPTool({"command": PYTHON, "args": [str(BAD_SERVER), "odd"]}, allow=[PYTHON])
+    offered = tool.get_available_tools()
+    names = [one["name"] for one in offered]
+    assert names == ["repo_list", "repo_list_2", "x" * 64]
+    assert [tool.call(name, {}).text for name in names] == ["repo.list", "repo/list", "x" * 100]
+    assert all(one["parameters"]["properties"] == {} for one in offered)
+    tool.close()
+
+
 def test_our_environment_does_not_reach_a_server(bad: MCPTool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_KEY", "do not tell")
     error, text = said(bad, "environment")

@@ -158,6 +158,16 @@ def test_the_tokenizer_of_a_nano_policy_has_its_prompts_as_a_chat_template(tiny:
     assert tokenizer(templated, add_special_tokens=False)["input_ids"] == prompts.first(["Which arm?\n"])[0]
 
 
+def test_transformers_takes_the_answer_of_a_nano_policy_apart_from_its_prompt(tiny: Path) -> None:
+    """`transformers serve` would answer with both: it takes the model for a Qwen3, by its type."""
+    from transformers import AutoTokenizer
+
+    tokenizer, prompts = AutoTokenizer.from_pretrained(tiny), load_prompts(tiny)
+    prompt = tokenizer.decode(prompts.first(["Which arm?\n"])[0])
+    parsed = tokenizer.parse_response(prompts.response("\\boxed{A}"), tokenizer.response_template, prefix=prompt)
+    assert parsed == {"role": "assistant", "content": "\\boxed{A}"}
+
+
 def test_what_cannot_be_loaded_is_said(small: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match="is no policy that can be loaded"):
         train(read_spec({**small, "model": str(tmp_path / "nowhere")}), tmp_path / "run")

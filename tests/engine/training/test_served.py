@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from gem.draw import Mixer
 from gem.training.policy import AutoPolicy, load_policy
+from gem.training.prompts import load_prompts
 from gem.training.run_folder import RunFolder
 from gem.training.sampler import GenerateSampler, Response
 from gem.training.spec import read_spec
@@ -35,6 +36,7 @@ class _Completions(BaseHTTPRequestHandler):
         if self.server.busy:
             self.server.busy -= 1
             return self._answer(503, {"message": "Too many requests are waiting."})
+        self.server.asked.append(body)
         response = self._respond({**self.server.defaults, **body})
         logprobs = {"tokens": [f"token_id:{one}" for one in response.tokens], "token_logprobs": response.logps}
         return self._answer(200, {"choices": [{"text": "", "logprobs": logprobs, "finish_reason": "stop"}]})
@@ -80,7 +82,7 @@ class _Server(ThreadingHTTPServer):
 @pytest.fixture
 def server(tiny: Path) -> Iterator[Any]:
     made: Any = _Server(("127.0.0.1", 0), _Completions)
-    made.model, made.loaded, made.weights = tiny, {}, []
+    made.model, made.loaded, made.weights, made.asked = tiny, {}, [], []
     made.busy = 0
     made.raw = False  # as with --logprobs-mode processed_logprobs
     made.defaults = {"top_k": 1}  # of the model's generation_config.json
@@ -121,6 +123,12 @@ def test_a_training_goes_on_with_a_server_that_has_its_earlier_adapters(served: 
     RunFolder(tmp_path).extend(read_spec({**served, "updates": 3}))
     assert train(read_spec({**served, "updates": 3}), tmp_path) == "finished"
     assert len(list((tmp_path / "adapters").iterdir())) == 1
+
+
+def test_a_response_ends_where_the_policy_ends_it(server: Any, served: dict[str, Any], tmp_path: Path) -> None:
+    train(read_spec({**served, "updates": 1}), tmp_path)
+    ends = sorted(load_prompts(server.model).ends)
+    assert {(asked["ignore_eos"], *asked["stop_token_ids"]) for asked in server.asked} == {(True, *ends)}
 
 
 def test_nothing_of_the_distribution_is_cut_off_by_the_defaults_of_a_model(
