@@ -63,7 +63,8 @@ def new(request: HttpRequest) -> HttpResponse:
     """Choose an environment and a seed, and begin."""
     if request.method != "POST":
         initial = _initial(request, PLAYED)
-        return render(request, "play/new.html", {"form": NewForm(request.user, initial=initial)})
+        context = {"form": NewForm(request.user, initial=initial), "withheld": withheld(request, initial, "opponent")}
+        return render(request, "play/new.html", context)
     form = NewForm(request.user, request.POST)
     if not form.is_valid():
         return form_again(request, "play/new.html", form)
@@ -82,6 +83,11 @@ def _initial(request: HttpRequest, names: Sequence[str]) -> dict[str, Any]:
     """A form's first values from the address."""
     given: dict[str, Any] = {name: request.GET[name] for name in names if name in request.GET}
     return given | {"tool": request.GET.getlist("tool")}
+
+
+def withheld(request: HttpRequest, asked: dict[str, Any], *seats: str) -> Agent | None:
+    """The agent that the address names for one of these seats and that plays for people with an account only."""
+    return Agent.objects.withheld_from(request.user, *(str(asked.get(seat, "")) for seat in seats)).first()
 
 
 def _begin(request: HttpRequest, form: NewForm) -> Episode:
@@ -109,7 +115,9 @@ def watch_new(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         asked = _initial(request, WATCHED)
         initial = {"agent": who_plays(asked.get("env_id", "")), **asked}
-        return render(request, "play/watch_new.html", {"form": WatchForm(request.user, initial=initial)})
+        context = {"form": WatchForm(request.user, initial=initial)}
+        context["withheld"] = withheld(request, asked, "agent", "opponent")
+        return render(request, "play/watch_new.html", context)
     form = WatchForm(request.user, request.POST)
     if not form.is_valid():
         return form_again(request, "play/watch_new.html", form)

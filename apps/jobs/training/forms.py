@@ -38,7 +38,9 @@ CHOICES = {
     "input_mode": [("transcript", "the whole episode"), ("markov", "the board of the turn")],
     "schedule": [("constant", "constant"), ("linear", "linear"), ("cosine", "cosine")],
 }
-SEEDS = [(1, "one"), (3, "three, side by side"), (5, "five, side by side")]
+OWN = ("more", "name", "seeds", "all_algorithms", "evaluate_best", "parent", "parent_update", "agent")
+"""What is asked for besides the recipe and its settings."""
+SEEDS = [("1", "one"), ("3", "three, side by side"), ("5", "five, side by side")]
 
 
 class TrainingForm(forms.Form):
@@ -60,6 +62,13 @@ class TrainingForm(forms.Form):
         help_text="On the benchmark that its environment belongs to, otherwise 100 episodes of it. "
         "The best one has the highest mean return over ten updates.",
     )
+    seeds = forms.ChoiceField(
+        choices=SEEDS,
+        required=False,
+        help_text="Several are compared as a mean with a band.",
+        error_messages={"invalid_choice": "Choose one, three or five seeds."},
+    )
+    all_algorithms = forms.BooleanField(label="All four algorithms, on the same budget", required=False)
     idempotency_key = forms.CharField(max_length=70, required=False, widget=forms.HiddenInput)
 
     spec: TrainingSpec | None = None

@@ -79,7 +79,7 @@ def facts(spec: TrainingSpec) -> list[tuple[str, str]]:
         ("Policy", f"{spec.model}" + (f", adapters of rank {spec.lora_rank}" if spec.lora_rank else "")),
         ("Reads", "the whole episode" if spec.input_mode == "transcript" else "the board of the turn"),
         ("Credit", f"{NAMES[spec.algorithm]}, \u03b3 {spec.discount:g}"),
-        ("Batch", f"{spec.episodes:,} episodes, {spec.epochs} epochs"),
+        ("Batch", f"{spec.episodes:,} episodes, {spec.epochs} epoch{'' if spec.epochs == 1 else 's'}"),
         ("Learning rate", f"{spec.learning_rate:g}{falling}"),
     ]
     if spec.entropy_bonus:
