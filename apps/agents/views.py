@@ -169,6 +169,8 @@ def _own(request: HttpRequest, slug: str) -> Agent:
 def _form_page(
     request: HttpRequest, form: EndpointForm, found: Agent | None = None, *, status: int = 200
 ) -> HttpResponse:
+    if form.is_bound and form["key"].data:
+        form.ask_for_key_again()
     context: dict[str, Any] = {"form": form, "agent": found}
     return render(request, "agents/edit.html", context, status=status)
 

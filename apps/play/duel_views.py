@@ -20,7 +20,7 @@ from apps.episodes.views import find as find_episode
 from apps.htmx import wants_part
 from apps.play import duels, limits, shows
 from apps.play.answers import form_again
-from apps.play.forms import MYSELF, PACES, DuelForm
+from apps.play.forms import MYSELF, PACES, DuelForm, prefilled
 from apps.play.pairs import record_of
 from apps.play.sides import Sides, at_turn, sides, sides_of
 from apps.play.tooling import ask_tools
@@ -187,8 +187,8 @@ def _addable(request: HttpRequest, shown: Sides) -> list[Agent]:
     return [one for one in offered if one.kind != Agent.Kind.EXPERT or has_expert(shown.first.env_id)]
 
 
-def _initial(request: HttpRequest) -> dict[str, str]:
-    initial = {name: request.GET[name] for name in ASKED if name in request.GET}
+def _initial(request: HttpRequest) -> dict[str, Any]:
+    initial = prefilled(request.GET, ASKED)
     like = Episode.objects.filter(pk=initial.get("like", ""), seat_count=1).first()
     if like is not None:
         initial |= {"env_id": like.env_id, "seed": str(like.seed)}

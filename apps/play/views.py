@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -32,7 +32,7 @@ from apps.htmx import wants_part
 from apps.live import presence
 from apps.play import duels, invitations, limits, operations, showcase, shows
 from apps.play.answers import form_again, fragments, go_to, refused
-from apps.play.forms import PACES, NewForm, WatchForm, who_plays
+from apps.play.forms import PACES, NewForm, WatchForm, prefilled, who_plays
 from apps.play.sides import sides_of
 from apps.play.tooling import ask_tools
 from gem.agents import Decision, Request, make_agent
@@ -62,7 +62,7 @@ def index(request: HttpRequest) -> HttpResponse:
 def new(request: HttpRequest) -> HttpResponse:
     """Choose an environment and a seed, and begin."""
     if request.method != "POST":
-        initial = _initial(request, PLAYED)
+        initial = prefilled(request.GET, PLAYED)
         context = {"form": NewForm(request.user, initial=initial), "withheld": withheld(request, initial, "opponent")}
         return render(request, "play/new.html", context)
     form = NewForm(request.user, request.POST)
@@ -77,12 +77,6 @@ def new(request: HttpRequest) -> HttpResponse:
 
 
 PLAYED = ("env_id", "opponent", "seat", "seed", *tool_choice.FIELDS)
-
-
-def _initial(request: HttpRequest, names: Sequence[str]) -> dict[str, Any]:
-    """A form's first values from the address."""
-    given: dict[str, Any] = {name: request.GET[name] for name in names if name in request.GET}
-    return given | {"tool": request.GET.getlist("tool")}
 
 
 def withheld(request: HttpRequest, asked: dict[str, Any], *seats: str) -> Agent | None:
@@ -113,7 +107,7 @@ def _begin(request: HttpRequest, form: NewForm) -> Episode:
 def watch_new(request: HttpRequest) -> HttpResponse:
     """Choose an environment and an agent, and let it play."""
     if request.method != "POST":
-        asked = _initial(request, WATCHED)
+        asked = prefilled(request.GET, WATCHED)
         initial = {"agent": who_plays(asked.get("env_id", "")), **asked}
         context = {"form": WatchForm(request.user, initial=initial)}
         context["withheld"] = withheld(request, asked, "agent", "opponent")

@@ -70,9 +70,16 @@ function colour(box, name) {
 const isTight = (box) => box.clientWidth < TIGHT;
 const heightOf = (box) => HEIGHTS[box.dataset.size ?? (isTight(box) ? "tight" : "small")];
 
+/** With one digit after the point, a tie to the even one: as the server writes the same number beside the chart. */
+function tenths(value) {
+  const below = Math.floor(10 * value);
+  const isTie = 10 * value - below === 0.5;
+  return ((isTie ? below + (below % 2) : Math.round(10 * value)) / 10).toFixed(1);
+}
+
 function show(kind, value) {
   if (value === null || value === undefined) return "–";
-  if (kind === "share") return `${(100 * value).toFixed(1)} %`;
+  if (kind === "share") return `${tenths(100 * value)} %`;
   const size = Math.abs(value);
   if (size >= 100) return Math.round(value).toLocaleString("en");
   if (size >= 0.001 || size === 0) return String(Number(value.toPrecision(3)));
