@@ -42,8 +42,8 @@ def new(request: HttpRequest) -> HttpResponse:
     """Choose an environment, a seed and who plays; the agents begin at once."""
     if request.method != "POST":
         initial = _initial(request)
-        context = {"form": DuelForm(request.user, initial=initial)}
-        context["withheld"] = withheld(request, initial, "first", "second")
+        form = DuelForm(request.user, initial=initial)
+        context = {"form": form, "withheld": withheld(request, initial, "first", "second")}
         return render(request, "play/duel_new.html", context)
     form = DuelForm(request.user, request.POST)
     if not form.is_valid():

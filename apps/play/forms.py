@@ -47,8 +47,8 @@ def prefilled(query: QueryDict, names: Iterable[str]) -> dict[str, Any]:
         Http404: if it names an environment that there is not; the sentence says which is near.
     """
     try:
-        if query.get("env_id"):
-            registry.spec(query["env_id"])
+        if env_id := query.get("env_id"):
+            registry.spec(str(env_id))
     except UnknownEnvironment as error:
         raise Http404(str(error)) from error
     return {name: query[name] for name in names if name in query} | {"tool": query.getlist("tool")}

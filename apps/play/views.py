@@ -109,8 +109,8 @@ def watch_new(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         asked = prefilled(request.GET, WATCHED)
         initial = {"agent": who_plays(asked.get("env_id", "")), **asked}
-        context = {"form": WatchForm(request.user, initial=initial)}
-        context["withheld"] = withheld(request, asked, "agent", "opponent")
+        form = WatchForm(request.user, initial=initial)
+        context = {"form": form, "withheld": withheld(request, asked, "agent", "opponent")}
         return render(request, "play/watch_new.html", context)
     form = WatchForm(request.user, request.POST)
     if not form.is_valid():

@@ -64,6 +64,7 @@ def set_up(job: Job) -> dict[str, Any]:
     return {
         "spec": spec,
         "facts": facts(spec),
+        "algorithm_page": f"algorithms/{spec.algorithm}",
         "recipe": recipe(spec.recipe),
         "entry": entry_of(spec.env_id),
         "spec_json": json.dumps(plain, indent=2),

@@ -15,6 +15,7 @@ from django.utils import timezone
 from apps.agents.models import Agent, Weights
 from apps.episodes.bulk import copy_episodes
 from apps.episodes.models import Episode
+from apps.episodes.text import storable
 from apps.jobs.changes import change, end
 from apps.jobs.errors import LeaseLost
 from apps.jobs.leases import Claim, owned
@@ -104,7 +105,7 @@ def _played(job_id: str, like: Kept) -> list[tuple[int, list[str]]]:
 
 
 def _actions(record: EpisodeRecord) -> tuple[int, list[str]]:
-    return record.identity.seed, [turn.action for turn in record.turns]
+    return record.identity.seed, [storable(turn.action) for turn in record.turns]
 
 
 @transaction.atomic
