@@ -8,6 +8,8 @@ from typing import Any
 from django import forms
 from pydantic import ValidationError
 
+from apps.accounts.models import Viewer
+from apps.jobs.training import reach
 from gem.errors import InvalidArgument
 from gem.refusals import refusals
 from gem.training import recipes
@@ -73,8 +75,9 @@ class TrainingForm(forms.Form):
 
     spec: TrainingSpec | None = None
 
-    def __init__(self, *args: Any, **more: Any) -> None:
+    def __init__(self, user: Viewer, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
+        self.user = user
         for name in (*PLAIN, *FINE):
             self.fields[name] = _field(name)
 
@@ -91,6 +94,10 @@ class TrainingForm(forms.Form):
         for name in (*PLAIN, *FINE):
             if values.get(name, "") != "":
                 wanted[name] = _value(values[name])
+        for sentence in reach.refusals(self.user, wanted):
+            self.add_error("more", sentence)
+        if self.errors:
+            return values
         try:
             self.spec = TrainingSpec.model_validate(wanted)
         except ValidationError as errors:

@@ -16,14 +16,13 @@ from apps.episodes.models import Batch, make_id
 from apps.jobs.changes import change, lock_shards, wake
 from apps.jobs.errors import NotYours, Refusal, TooManyJobs
 from apps.jobs.models import Checkpoint, Job, JobEvent, Shard
-from apps.jobs.training import best
+from apps.jobs.training import best, reach
+from apps.jobs.training.reach import AGENT
 from gem.errors import InvalidArgument
 from gem.training.spec import TrainingSpec, read_spec
 
 COLOURS = 8
 """`data-c` on every page and chart."""
-AGENT = "agent:"
-"""Begins the `model` of a training that goes on with the weights of an agent of this site."""
 LONGEST_NAME = 70
 """Of an agent that a training makes; its checkpoints add their update, and the second of a name a number."""
 KEPT = 1000
@@ -65,8 +64,11 @@ def submit(
 
     Raises:
         TooManyJobs: if the owner has as many trainings as one person may have.
-        Unfit: if it would begin after its own last update, or with an agent whose weights `owner` may not use.
+        Unfit: if it would begin after its own last update, or with an agent whose weights `owner` may not use, or
+            names files or addresses of the server that are not for `owner` (`reach`).
     """
+    if beyond := reach.refusals(owner, spec.model_dump(mode="json")):
+        raise Unfit(" ".join(beyond))
     if spec.model.startswith(AGENT):
         weights_of(owner, spec.model)
     if parent is not None and parent.update >= spec.updates:

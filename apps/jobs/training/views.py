@@ -26,7 +26,7 @@ from apps.htmx import wants_part
 from apps.jobs.errors import NotYours, Refusal
 from apps.jobs.models import Checkpoint, Job
 from apps.jobs.training import compare as comparing
-from apps.jobs.training import logs, operations, pages
+from apps.jobs.training import logs, operations, pages, reach
 from apps.jobs.training.forms import FINE, OWN, PLAIN, TrainingForm, initial
 from gem.credit import NAMES
 from gem.training import recipes
@@ -58,13 +58,14 @@ def train(request: HttpRequest) -> HttpResponse:
             values |= {"parent": parent.job_id, "parent_update": parent.update}
         values |= {name: request.GET[name] for name in (*PLAIN, *FINE, *OWN) if name in request.GET}
         values["idempotency_key"] = uuid.uuid4().hex
-        return render(request, "jobs/training/train.html", _form_page(request, TrainingForm(initial=values), parent))
+        form = TrainingForm(request.user, initial=values)
+        return render(request, "jobs/training/train.html", _form_page(request, form, parent))
     if not isinstance(request.user, User):
         messages.info(request, "Log in to train. Your form is kept.")
         kept = {name: request.POST[name] for name in ("recipe", *PLAIN, *FINE, *OWN) if request.POST.get(name)}
         back = f"{resolve_url('jobs:train')}?{urlencode(kept)}"
         return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': back})}")
-    form = TrainingForm(request.POST)
+    form = TrainingForm(request.user, request.POST)
     parent = _parent(request)
     if form.is_valid() and form.spec is not None:
         try:
@@ -177,7 +178,7 @@ def _further(agent: Agent) -> dict[str, Any]:
     known = card.get("env_id") in {entry.id for entry in all_entries() if entry.spec.seats == 1}
     how = {name: card[name] for name in ("input_mode", "max_tokens", "max_length") if name in card}
     env_id = card["env_id"] if known else recipes.data(FIRST_RECIPE)["env_id"]
-    return {"env_id": env_id, "model": f"{operations.AGENT}{agent.slug}", **how}
+    return {"env_id": env_id, "model": f"{reach.AGENT}{agent.slug}", **how}
 
 
 # ------------------------------------------------------------------ one training
