@@ -30,6 +30,7 @@ class LogInForm(AuthenticationForm):
         super().__init__(request, **kwargs)
         self.fields["username"].label = "Name"
         self.fields["username"].widget.attrs["autofocus"] = True
+        self.fields["username"].error_messages["required"] = "Write your name."
         self.fields["password"] = password_field("Password", "current-password")
 
 
@@ -41,6 +42,7 @@ class SignUpForm(forms.Form):
         max_length=40,
         help_text="Letters, digits and @ . + - _ only. Everybody can see it beside your jobs.",
         validators=[ASCIIUsernameValidator(message="A name has only letters, digits and @ . + - _.")],
+        error_messages={"required": "Choose a name.", "max_length": "A name has at most 40 characters."},
         widget=forms.TextInput(attrs={"autocomplete": "username", "autofocus": True, "spellcheck": "false"}),
     )
 
@@ -90,7 +92,11 @@ def password_field(label: str, autocomplete: str) -> forms.CharField:
     """A password as it was typed, spaces included."""
     attributes = {"autocomplete": autocomplete}
     return forms.CharField(
-        label=label, strip=False, max_length=MAX_PASSWORD, widget=forms.PasswordInput(attrs=attributes)
+        label=label,
+        strip=False,
+        max_length=MAX_PASSWORD,
+        widget=forms.PasswordInput(attrs=attributes),
+        error_messages={"required": "Write a password." if autocomplete == "new-password" else "Write your password."},
     )
 
 

@@ -157,14 +157,21 @@ class EndpointForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Hand the values to the specification; what it refuses is an error of the field that it names."""
         values = super().clean() or {}
-        if self.errors.keys() - {"name"}:
-            return values
+        wrong = set(self.errors)
         try:
-            self.spec = EndpointSpec.model_validate(_wanted(values))
+            spec = EndpointSpec.model_validate(_wanted(values))
         except ValidationError as errors:
             for error in errors.errors():
-                self.add_error(_field_of(error["loc"]), _sentence(error))
+                name = _field_of(error["loc"])
+                if name not in wrong:  # what cannot be read has said so itself
+                    self.add_error(name, _sentence(error))
+        else:
+            self.spec = spec if not wrong - {"name"} else None
         return values
+
+    def ask_for_key_again(self) -> None:
+        """Say that a key which was entered is not in the page that comes back."""
+        self["key"].help_text = "The key that you entered is not shown again. Enter it once more."
 
     @property
     def problems(self) -> int:
@@ -214,11 +221,12 @@ def _shown(values: dict[str, Any]) -> dict[str, Any]:
 def _wanted(values: dict[str, Any]) -> dict[str, Any]:
     """The fields of a specification from those of the form; an empty one is left to the server."""
     wanted = {name: values[name] for name in _FIELDS if name in values and values[name] is not None}
-    wanted["stop"] = [line.replace("\\n", "\n") for line in values["stop"].splitlines() if line]
-    wanted["max_tokens_field"] = values["max_tokens_field"] or "max_tokens"
-    wanted["system"], wanted["template"] = (values[name].replace("\r\n", "\n") for name in ("system", "template"))
-    if any(values[name] is not None for name in PRICES):
-        wanted["prices"] = {"tokens_in": values["price_in"] or 0.0, "tokens_out": values["price_out"] or 0.0}
+    wanted["stop"] = [line.replace("\\n", "\n") for line in values.get("stop", "").splitlines() if line]
+    wanted["max_tokens_field"] = values.get("max_tokens_field") or "max_tokens"
+    wanted |= {name: values.get(name, "").replace("\r\n", "\n") for name in ("system", "template")}
+    price_in, price_out = (values.get(name) for name in PRICES)
+    if price_in is not None or price_out is not None:
+        wanted["prices"] = {"tokens_in": price_in or 0.0, "tokens_out": price_out or 0.0}
     return wanted
 
 

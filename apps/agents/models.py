@@ -35,6 +35,11 @@ class AgentQuerySet(models.QuerySet["Agent"]):
         shown = models.Q(listed=True) & (untrained | (mine & models.Q(weights__isnull=False)))
         return self.selectable_by(user).filter(shown | models.Q(slug__in=chosen))
 
+    def withheld_from(self, user: Viewer, *chosen: str) -> AgentQuerySet:
+        """Those of the `chosen` that would play for `user` if `user` had an account."""
+        shared = self.filter(slug__in=chosen, shared=True, retired=False).exclude(owner=None)
+        return shared.none() if user.is_authenticated else shared
+
     def named_to(self, user: Viewer) -> AgentQuerySet:
         """Those whose names lists and searches may offer: not the private ones of others."""
         mine = models.Q(owner=user) if user.is_authenticated else models.Q(pk__in=[])
@@ -54,6 +59,11 @@ class AgentQuerySet(models.QuerySet["Agent"]):
         mine = models.Q(owner=user) if user.is_authenticated else models.Q(pk__in=[])
         present = self.filter(kind=Agent.Kind.CHECKPOINT, retired=False, weights__isnull=False)
         return present.filter(models.Q(shared=True) | mine).select_related("weights", "owner")
+
+    def trained_by(self, user: Viewer) -> AgentQuerySet:
+        """What the trainings of `user` have made: of each the agent that plays with its newest weights."""
+        made = self.filter(kind=Agent.Kind.CHECKPOINT, listed=True, retired=False, weights__uploaded=False)
+        return (made.filter(owner=user) if user.is_authenticated else made.none()).select_related("weights")
 
     def uploads(self) -> AgentQuerySet:
         """Checkpoints that somebody uploaded."""

@@ -27,6 +27,8 @@ from gem.agents.endpoint import EndpointSpec, Trial, try_out
 from gem.http import origin
 
 TRIAL_SECONDS = 30.0
+TRAINED = 50
+"""Policies in the list of those that somebody trained, the newest; the list of jobs has all."""
 
 
 @never_cache
@@ -36,6 +38,7 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
     seen = Agent.objects.endpoints_seen_by(request.user)
     uploads = Agent.objects.uploads().filter(pk__in=Agent.objects.checkpoints_seen_by(request.user))
     context = {
+        "trained": Agent.objects.trained_by(request.user).order_by("-created")[:TRAINED],
         "uploads": uploads,
         "sent": Upload.objects.filter(owner=request.user)[:10] if request.user.is_authenticated else [],
         "own": seen.filter(owner=request.user) if request.user.is_authenticated else [],
@@ -166,6 +169,8 @@ def _own(request: HttpRequest, slug: str) -> Agent:
 def _form_page(
     request: HttpRequest, form: EndpointForm, found: Agent | None = None, *, status: int = 200
 ) -> HttpResponse:
+    if form.is_bound and form["key"].data:
+        form.ask_for_key_again()
     context: dict[str, Any] = {"form": form, "agent": found}
     return render(request, "agents/edit.html", context, status=status)
 

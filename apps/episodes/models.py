@@ -261,6 +261,11 @@ class Episode(models.Model):
         """Whether it is shown side by side with others of its seed."""
         return self.batch is not None and self.batch.is_duel
 
+    @property
+    def in_job(self) -> bool:
+        """Whether it was played in an evaluation or a training."""
+        return self.batch is not None and self.batch.kind == Batch.Kind.JOB
+
     def identity(self) -> dict[str, Any]:
         """What, together with the actions, the episode follows from (`gem.replay`)."""
         return {

@@ -114,11 +114,11 @@ class Job(models.Model):
 
     @property
     def title(self) -> str:
-        """What it is, in words: its name, or who plays what."""
-        if self.name:
-            return self.name
+        """What it is, in words: its name, or who plays what; of a training, whom it makes."""
         if self.kind == self.Kind.TRAINING:
             return self.agent.name
+        if self.name:
+            return self.name
         env_ids = self.spec.get("env_ids", [])
         what = self.spec.get("benchmark") or (
             env_ids[0].partition(":")[2] if len(env_ids) == 1 else f"{len(env_ids)} environments"

@@ -32,6 +32,7 @@ urlpatterns = [
     path("new/estimate/", views.estimate, name="estimate"),
     path("train/", training.train, name="train"),
     path("compare/", training.compare, name="compare"),
+    path("of/<slug:episode_id>/", views.of_episode, name="of_episode"),
     path("<job_id:job_id>/", views.job, name="job"),
     path("<job_id:job_id>/curves.json", training.curves, name="curves"),
     path("<job_id:job_id>/updates/<int:number>/", training.update, name="update"),

@@ -105,6 +105,7 @@ def _form_page(request: HttpRequest, form: EvaluationForm, values: Any) -> dict[
     return {
         "form": form,
         "agents": agents,
+        "withheld": Agent.objects.withheld_from(request.user, *chosen).first(),
         "benchmarks": [benchmarks.load(name) for name in benchmarks.names()],
         "entries": sorted(all_entries(), key=lambda entry: entry.place),
         **_estimate(request, estimated),
@@ -169,6 +170,16 @@ def episodes(request: HttpRequest, job_id: str) -> HttpResponse:
     outcomes = {state: results.WORDS[state] for state in ("won", "lost", "limit", "error")}
     context = {"job": found, "page": page, "env_id": env_id, "outcome": outcome, "outcomes": outcomes}
     return render(request, "jobs/episodes.html", context)
+
+
+@require_GET
+def of_episode(request: HttpRequest, episode_id: str) -> HttpResponse:
+    """On to the job that an episode was played in; for one that a training kept, where its update is looked at."""
+    found = Job.objects.filter(batch__episodes=episode_id).first()
+    if found is None:
+        raise Http404("This episode was not played in a job.")
+    sample = found.samples.filter(episode=episode_id).first()
+    return redirect(f"{found.get_absolute_url()}?update={sample.update}" if sample else found)
 
 
 @require_GET

@@ -20,12 +20,12 @@ from apps.episodes.views import find as find_episode
 from apps.htmx import wants_part
 from apps.play import duels, limits, shows
 from apps.play.answers import form_again
-from apps.play.forms import MYSELF, PACES, DuelForm
+from apps.play.forms import MYSELF, PACES, DuelForm, prefilled
 from apps.play.pairs import record_of
 from apps.play.sides import Sides, at_turn, sides, sides_of
 from apps.play.tooling import ask_tools
 from apps.play.views import VERBS as SHOW_VERBS
-from apps.play.views import steering
+from apps.play.views import steering, withheld
 from gem.agents import has_expert
 
 OPENING = "game:Sokoban-v0-easy"
@@ -41,7 +41,10 @@ ASKED = ("env_id", "first", "second", "seed", "pace", "like")
 def new(request: HttpRequest) -> HttpResponse:
     """Choose an environment, a seed and who plays; the agents begin at once."""
     if request.method != "POST":
-        return _form_page(request, DuelForm(request.user, initial=_initial(request)))
+        initial = _initial(request)
+        form = DuelForm(request.user, initial=initial)
+        context = {"form": form, "withheld": withheld(request, initial, "first", "second")}
+        return render(request, "play/duel_new.html", context)
     form = DuelForm(request.user, request.POST)
     if not form.is_valid():
         return form_again(request, "play/duel_new.html", form)
@@ -184,8 +187,8 @@ def _addable(request: HttpRequest, shown: Sides) -> list[Agent]:
     return [one for one in offered if one.kind != Agent.Kind.EXPERT or has_expert(shown.first.env_id)]
 
 
-def _initial(request: HttpRequest) -> dict[str, str]:
-    initial = {name: request.GET[name] for name in ASKED if name in request.GET}
+def _initial(request: HttpRequest) -> dict[str, Any]:
+    initial = prefilled(request.GET, ASKED)
     like = Episode.objects.filter(pk=initial.get("like", ""), seat_count=1).first()
     if like is not None:
         initial |= {"env_id": like.env_id, "seed": str(like.seed)}
@@ -204,10 +207,6 @@ def _start(form: DuelForm) -> duels.Start:
 
 def _begin_alike(one: Episode, other: Episode) -> bool:
     return one.identity() == other.identity()
-
-
-def _form_page(request: HttpRequest, form: DuelForm) -> HttpResponse:
-    return render(request, "play/duel_new.html", {"form": form})
 
 
 def _refused(request: HttpRequest, found: Batch, refusal: Refusal) -> HttpResponse:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
+from django.http import Http404, QueryDict
 from django.urls import reverse
 
 from apps.accounts.models import Viewer
@@ -36,6 +38,20 @@ def who_plays(env_id: str) -> str:
     """The agent that a form proposes: the expert, or where this environment has none the random agent."""
     is_known = env_id in (spec.id for spec in registry.specs())
     return "random" if is_known and not has_expert(env_id) else "expert"
+
+
+def prefilled(query: QueryDict, names: Iterable[str]) -> dict[str, Any]:
+    """A form's first values from an address: `?env_id=...&seed=7`.
+
+    Raises:
+        Http404: if it names an environment that there is not; the sentence says which is near.
+    """
+    try:
+        if env_id := query.get("env_id"):
+            registry.spec(str(env_id))
+    except UnknownEnvironment as error:
+        raise Http404(str(error)) from error
+    return {name: query[name] for name in names if name in query} | {"tool": query.getlist("tool")}
 
 
 class EnvironmentField(forms.CharField):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -32,7 +32,7 @@ from apps.htmx import wants_part
 from apps.live import presence
 from apps.play import duels, invitations, limits, operations, showcase, shows
 from apps.play.answers import form_again, fragments, go_to, refused
-from apps.play.forms import PACES, NewForm, WatchForm, who_plays
+from apps.play.forms import PACES, NewForm, WatchForm, prefilled, who_plays
 from apps.play.sides import sides_of
 from apps.play.tooling import ask_tools
 from gem.agents import Decision, Request, make_agent
@@ -62,8 +62,9 @@ def index(request: HttpRequest) -> HttpResponse:
 def new(request: HttpRequest) -> HttpResponse:
     """Choose an environment and a seed, and begin."""
     if request.method != "POST":
-        initial = _initial(request, PLAYED)
-        return render(request, "play/new.html", {"form": NewForm(request.user, initial=initial)})
+        initial = prefilled(request.GET, PLAYED)
+        context = {"form": NewForm(request.user, initial=initial), "withheld": withheld(request, initial, "opponent")}
+        return render(request, "play/new.html", context)
     form = NewForm(request.user, request.POST)
     if not form.is_valid():
         return form_again(request, "play/new.html", form)
@@ -78,10 +79,9 @@ def new(request: HttpRequest) -> HttpResponse:
 PLAYED = ("env_id", "opponent", "seat", "seed", *tool_choice.FIELDS)
 
 
-def _initial(request: HttpRequest, names: Sequence[str]) -> dict[str, Any]:
-    """A form's first values from the address."""
-    given: dict[str, Any] = {name: request.GET[name] for name in names if name in request.GET}
-    return given | {"tool": request.GET.getlist("tool")}
+def withheld(request: HttpRequest, asked: dict[str, Any], *seats: str) -> Agent | None:
+    """The agent that the address names for one of these seats and that plays for people with an account only."""
+    return Agent.objects.withheld_from(request.user, *(str(asked.get(seat, "")) for seat in seats)).first()
 
 
 def _begin(request: HttpRequest, form: NewForm) -> Episode:
@@ -107,9 +107,11 @@ def _begin(request: HttpRequest, form: NewForm) -> Episode:
 def watch_new(request: HttpRequest) -> HttpResponse:
     """Choose an environment and an agent, and let it play."""
     if request.method != "POST":
-        asked = _initial(request, WATCHED)
+        asked = prefilled(request.GET, WATCHED)
         initial = {"agent": who_plays(asked.get("env_id", "")), **asked}
-        return render(request, "play/watch_new.html", {"form": WatchForm(request.user, initial=initial)})
+        form = WatchForm(request.user, initial=initial)
+        context = {"form": form, "withheld": withheld(request, asked, "agent", "opponent")}
+        return render(request, "play/watch_new.html", context)
     form = WatchForm(request.user, request.POST)
     if not form.is_valid():
         return form_again(request, "play/watch_new.html", form)

@@ -1,5 +1,5 @@
 // What every page does: "/" goes to the search field, a chip copies itself, a lost request says so,
-// a menu closes when it loses the focus.
+// a menu closes when it loses the focus, a refused form has the focus where it is to be corrected.
 
 const TOAST_MS = 6000;
 
@@ -60,3 +60,9 @@ document.addEventListener("htmx:responseError", (event) => {
 });
 
 for (const item of document.querySelectorAll("#toasts .toast")) setTimeout(() => item.remove(), TOAST_MS);
+
+// A refused form comes back as a page: whoever sent it from its end goes on at the first field that is wrong.
+const WRONG = "[aria-invalid=true], :is(fieldset, [role=group])[aria-describedby$=error] input";
+const wrong = [...document.querySelectorAll(`main form :is(${WRONG})`)];
+for (const field of wrong) field.closest("details")?.setAttribute("open", "");
+wrong.find((field) => field.checkVisibility())?.focus();

@@ -1,8 +1,9 @@
 // The curves of a training, or of several beside each other: drawn by uPlot from columns of numbers.
 // A chart is <div data-curve="success" data-label="Share solved" data-kind="share" data-ref="0.32">. The page's data are
 // fetched from data-curves (and again when the socket brings news), or stand in <script id="arms"> where trainings are
-// compared; data-others names those of the same settings with other seeds. Axis, smoothing, seeds and the update that is
-// looked at are in the address.
+// compared (what is new of those that run is fetched whenever the page has asked what can be said of them). data-others
+// names trainings of the same settings with other seeds. Axis, smoothing, seeds and the update that is looked at are in
+// the address.
 
 const { uPlot, htmx } = window;
 
@@ -47,7 +48,7 @@ function smoothed(values) {
 /** Mean, lowest and highest of an arm's seeds at each of their common places. */
 function banded(arm, metric) {
   const seeds = seedsOf(arm);
-  const lines = seeds.map((seed) => smoothed(seed.y ?? seed[metric]));
+  const lines = seeds.map((seed) => smoothed(seed[metric]));
   const count = Math.min(...lines.map((line) => line.length));
   const x = seeds[0][view.x].slice(0, count);
   const at = (i) => lines.map((line) => line[i]).filter((value) => value !== null);
@@ -69,9 +70,16 @@ function colour(box, name) {
 const isTight = (box) => box.clientWidth < TIGHT;
 const heightOf = (box) => HEIGHTS[box.dataset.size ?? (isTight(box) ? "tight" : "small")];
 
+/** With one digit after the point, a tie to the even one: as the server writes the same number beside the chart. */
+function tenths(value) {
+  const below = Math.floor(10 * value);
+  const isTie = 10 * value - below === 0.5;
+  return ((isTie ? below + (below % 2) : Math.round(10 * value)) / 10).toFixed(1);
+}
+
 function show(kind, value) {
   if (value === null || value === undefined) return "–";
-  if (kind === "share") return `${(100 * value).toFixed(1)} %`;
+  if (kind === "share") return `${tenths(100 * value)} %`;
   const size = Math.abs(value);
   if (size >= 100) return Math.round(value).toLocaleString("en");
   if (size >= 0.001 || size === 0) return String(Number(value.toPrecision(3)));
@@ -120,7 +128,7 @@ function draw(box) {
   const muted = colour(box, "--muted");
   const ink = (arm) => colour(box, `--c${arm.colour}`);
   const font = `11px ${getComputedStyle(box).fontFamily}`;
-  const axis = { stroke: muted, font, grid: { stroke: colour(box, "--line"), width: 1 }, ticks: { show: false } };
+  const axis = { stroke: muted, font, grid: { stroke: colour(box, "--line"), width: 1 }, ticks: { show: false, size: 0 } };
   const reference = Number(box.dataset.ref);
   const plot = new uPlot({
     width: box.clientWidth,
@@ -129,7 +137,7 @@ function draw(box) {
     cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false } },
     scales: { x: { time: false }, y: { range: (_, low, high) => bounds(kind, low, high, reference) } },
     axes: [{ ...axis, size: 26, space: () => (isTight(box) ? 32 : 50), incrs: WHOLE, values: (_, at) => at.map(showX) }, { ...axis, size: () => (isTight(box) ? 40 : 52), space: () => (isTight(box) ? 20 : 30), values: (_, at) => at.map((v) => show(kind, v).replace(".0 %", " %")) }],
-    series: [{}, ...series.map(({ arm, role }) => ({ stroke: role === "own" ? faint(ink(arm), 55) : ink(arm), width: WIDTHS[role], points: { show: false }, spanGaps: true }))],
+    series: [{}, ...series.map(({ arm, role }) => ({ stroke: role === "own" ? faint(ink(arm), 55) : ink(arm), width: WIDTHS[role], points: { show: (u) => role in SAID && u.data[0].length === 1 }, spanGaps: true }))],
     bands: bands.map((pair) => ({ series: pair, fill: faint(ink(series[pair[0] - 1].arm)) })),
     hooks: {
       draw: Number.isFinite(reference) && box.dataset.ref ? [(u) => line(u, reference, muted)] : [],
@@ -204,13 +212,17 @@ function anew() {
 let news = Promise.resolve();
 
 async function fetchNews() {
-  await Promise.all(arms[0].seeds.map(more));
-  const { last } = arms[0].seeds[0];
+  const seeds = arms.flatMap((arm) => arm.seeds);
+  await Promise.all(seeds.filter((seed) => page.dataset.curves || !seed.over).map(more));
+  if (page.dataset.curves) showNewest(arms[0].seeds[0]);
+  drawAll();
+}
+
+function showNewest({ last }) {
   if (last) {
     slider()?.setAttribute("max", last);
     slider()?.removeAttribute("disabled");
   }
-  drawAll();
   if ("follow" in page.dataset) follow(last);
 }
 
@@ -223,12 +235,14 @@ async function more(seed) {
     if (Array.isArray(values)) seed[key] = [...(seed[key] ?? []), ...values];
   }
   seed.last = found.last;
+  seed.over = found.over;
 }
 
-/** Until somebody chooses an update, the newest one is looked at, as often as one can follow. */
+/** Until somebody chooses an update, the newest one is looked at, as often as one can follow and while nobody reads. */
 let followed = 0;
 function follow(update) {
-  if (!update || performance.now() - followed < FOLLOW_MS) return;
+  const read = document.getElementById("looked-at").matches(":focus-within, :has(details[open])");
+  if (!update || read || performance.now() - followed < FOLLOW_MS) return;
   followed = performance.now();
   slider().value = update;
   showUpdate(update);
@@ -242,13 +256,12 @@ function choose(plot) {
   if (!page.dataset.curves || i === null || i === undefined) return;
   const own = arms[0].seeds[0];
   const update = own.update[own[view.x].indexOf(plot.data[0][i])];
-  if (update === undefined) return;
-  if (slider()) slider().value = update;
-  look(update);
+  if (update !== undefined) look(update);
 }
 
 function look(update) {
   delete page.dataset.follow;
+  slider().value = update;
   keep("update", update);
   showUpdate(update);
 }
@@ -271,6 +284,11 @@ document.addEventListener("input", (event) => {
   document.getElementById("looking").textContent = `update ${update}`;
   clearTimeout(waiting);
   waiting = setTimeout(() => look(update), 150);
+});
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-look]");
+  if (button) look(button.dataset.look);
 });
 
 document.addEventListener("click", (event) => {
@@ -309,8 +327,11 @@ document.addEventListener("htmx:oobAfterSwap", (event) => {
   if (event.detail.target.id === "facts") news = news.then(fetchNews);
 });
 document.addEventListener("htmx:afterSwap", (event) => {
+  if (page.dataset.curves === undefined && event.target.id === "said") news = news.then(fetchNews);
   const seed = event.target.querySelector?.("[data-shown-seed]")?.dataset.shownSeed;
-  if (seed !== undefined) page.dataset.seed = seed;
+  if (seed === undefined || seed === page.dataset.seed) return;
+  page.dataset.seed = seed;
+  keep("seed", seed);
 });
 
 // The log of the process: whoever reads its end keeps reading its end, whoever reads further up stays there.

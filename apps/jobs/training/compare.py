@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.urls import reverse
+
 from apps.jobs.models import Job
 from apps.jobs.training import pages
 from gem.credit import NAMES
@@ -15,6 +17,7 @@ from gem.training.spec import TrainingSpec, read_spec
 
 TAIL = 0.1
 """The share of the updates, from the end, over which the final result is taken."""
+COLOURS = {"reinforce": 7, "rebn": 4, "grpo": 5, "ppo": 6}
 MOST_LOOKED_AT = 50
 """Other trainings that may be of the same settings, the newest."""
 IGNORED = {"seed", "recipe", "threads", "checkpoint_seconds", "keep_checkpoints", "sample_every", "sample_episodes"}
@@ -32,6 +35,8 @@ class Arm:
     """Success over the last tenth of the updates, over the seeds."""
     area: Interval | None
     """Mean success over all updates: the area under the curve."""
+    begun: int
+    """Seeds that have made an update: those that the intervals are over."""
     updates: int
     """That all of its seeds have made."""
     turns: int
@@ -47,10 +52,10 @@ def arms(jobs: Sequence[Job]) -> list[Arm]:
     grouped: dict[str, list[Job]] = {}
     for job in jobs:
         grouped.setdefault(json.dumps(_settings(job), sort_keys=True), []).append(job)
-    labels = _labels([read_spec(members[0].spec) for members in grouped.values()])
+    specs = [read_spec(members[0].spec) for members in grouped.values()]
     found = [
-        _arm(label, place % 8 + 1, members)
-        for place, (label, members) in enumerate(zip(labels, grouped.values(), strict=True))
+        _arm(label, colour, members)
+        for label, colour, members in zip(_labels(specs), _colours(specs), grouped.values(), strict=True)
     ]
     return sorted(found, key=lambda arm: -(arm.final.mean if arm.final else -1.0))
 
@@ -70,6 +75,8 @@ def same_but_for_the_seed(job: Job) -> list[Job]:
 
 def verdict(found: Sequence[Arm]) -> str:
     """What may be said of the arms: an order only where the intervals do not meet."""
+    if len(found) == 1:
+        return _spread(found[0])
     known = [arm for arm in found if arm.final is not None]
     if len(known) < 2:
         return "There is nothing to compare yet."
@@ -88,19 +95,30 @@ def verdict(found: Sequence[Arm]) -> str:
     return f"{best.label} solved more than {_listed(beaten)} at the end: their intervals do not meet.{rest}"
 
 
+def _spread(arm: Arm) -> str:
+    """What may be said of one arm alone: how far its seeds lie apart."""
+    if len(arm.jobs) == 1:
+        return "There is nothing to compare it with yet."
+    if arm.final is None or not arm.over:
+        return "They differ in their seed only. Not all are done: nothing is said yet."
+    mean, low, high = (f"{100 * share:.1f} %" for share in (arm.final.mean, arm.final.low, arm.final.high))
+    return (
+        f"They differ in their seed only: {mean} solved at the end, with a 95 % interval of {low} to {high} over "
+        f"{len(arm.jobs)} seeds."
+    )
+
+
 def curves(found: Sequence[Arm], metric: str) -> list[dict[str, Any]]:
-    """For the chart: each arm's updates, turns and seconds, and the metric of each seed."""
-    drawn = []
-    for arm in found:
-        columns = [pages.curves(job) for job in arm.jobs]
-        drawn.append(
-            {
-                "label": arm.label,
-                "colour": arm.colour,
-                "seeds": [{axis: each[axis] for axis in pages.AXES} | {"y": each[metric]} for each in columns],
-            }
-        )
-    return drawn
+    """For the chart: each arm's updates, turns and seconds, the metric of each seed, and where more of it is had."""
+    return [
+        {"label": arm.label, "colour": arm.colour, "seeds": [_seed(job, metric) for job in arm.jobs]} for arm in found
+    ]
+
+
+def _seed(job: Job, metric: str) -> dict[str, Any]:
+    columns = pages.curves(job)
+    kept = {name: columns[name] for name in (*pages.AXES, metric, "last", "over")}
+    return {**kept, "source": reverse("jobs:curves", args=[job.pk])}
 
 
 def _arm(label: str, colour: int, jobs: list[Job]) -> Arm:
@@ -113,6 +131,7 @@ def _arm(label: str, colour: int, jobs: list[Job]) -> Arm:
         jobs=jobs,
         final=_interval(tails),
         area=_interval([_mean(values) for values in made]),
+        begun=len(made),
         updates=min((len(values) for values in success), default=0),
         turns=sum(job.turns_done for job in jobs),
     )
@@ -128,6 +147,14 @@ def _interval(values: Sequence[float]) -> Interval | None:
 
 def _settings(job: Job) -> dict[str, Any]:
     return {name: value for name, value in job.spec.items() if name not in IGNORED}
+
+
+def _colours(specs: Sequence[TrainingSpec]) -> list[int]:
+    """Each algorithm's own where they differ in it, as on every chart of algorithms; otherwise one after the other."""
+    algorithms = [spec.algorithm for spec in specs]
+    if len(set(algorithms)) == len(specs) > 1:
+        return [COLOURS[algorithm] for algorithm in algorithms]
+    return [place % 8 + 1 for place in range(len(specs))]
 
 
 def _labels(specs: Sequence[TrainingSpec]) -> list[str]:

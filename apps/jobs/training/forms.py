@@ -8,6 +8,8 @@ from typing import Any
 from django import forms
 from pydantic import ValidationError
 
+from apps.accounts.models import Viewer
+from apps.jobs.training import reach
 from gem.errors import InvalidArgument
 from gem.refusals import refusals
 from gem.training import recipes
@@ -53,7 +55,9 @@ CHOICES = {
     "input_mode": [("transcript", "the whole episode"), ("markov", "the board of the turn")],
     "schedule": [("constant", "constant"), ("linear", "linear"), ("cosine", "cosine")],
 }
-SEEDS = [(1, "one"), (3, "three, side by side"), (5, "five, side by side")]
+OWN = ("more", "name", "seeds", "all_algorithms", "evaluate_best", "parent", "parent_update", "agent")
+"""What is asked for besides the recipe and its settings."""
+SEEDS = [("1", "one"), ("3", "three, side by side"), ("5", "five, side by side")]
 
 
 class TrainingForm(forms.Form):
@@ -75,12 +79,20 @@ class TrainingForm(forms.Form):
         help_text="On the benchmark that its environment belongs to, otherwise 100 episodes of it. "
         "The best one has the highest mean return over ten updates.",
     )
+    seeds = forms.ChoiceField(
+        choices=SEEDS,
+        required=False,
+        help_text="Several are compared as a mean with a band.",
+        error_messages={"invalid_choice": "Choose one, three or five seeds."},
+    )
+    all_algorithms = forms.BooleanField(label="All four algorithms, on the same budget", required=False)
     idempotency_key = forms.CharField(max_length=70, required=False, widget=forms.HiddenInput)
 
     spec: TrainingSpec | None = None
 
-    def __init__(self, *args: Any, **more: Any) -> None:
+    def __init__(self, user: Viewer, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
+        self.user = user
         for name in (*PLAIN, *FINE):
             self.fields[name] = _field(name)
 
@@ -97,6 +109,10 @@ class TrainingForm(forms.Form):
         for name in (*PLAIN, *FINE):
             if values.get(name, "") != "":
                 wanted[name] = _value(values[name])
+        for sentence in reach.refusals(self.user, wanted):
+            self.add_error("more", sentence)
+        if self.errors:
+            return values
         try:
             self.spec = TrainingSpec.model_validate(wanted)
         except ValidationError as errors:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import count
 from typing import Any
 
 from django.conf import settings
@@ -15,14 +16,15 @@ from apps.episodes.models import Batch, make_id
 from apps.jobs.changes import change, lock_shards, wake
 from apps.jobs.errors import NotYours, Refusal, TooManyJobs
 from apps.jobs.models import Checkpoint, Job, JobEvent, Shard
-from apps.jobs.training import best
+from apps.jobs.training import best, reach
+from apps.jobs.training.reach import AGENT
 from gem.errors import InvalidArgument
 from gem.training.spec import TrainingSpec, read_spec
 
 COLOURS = 8
 """`data-c` on every page and chart."""
-AGENT = "agent:"
-"""Begins the `model` of a training that goes on with the weights of an agent of this site."""
+LONGEST_NAME = 70
+"""Of an agent that a training makes; its checkpoints add their update, and the second of a name a number."""
 KEPT = 1000
 """Checkpoints: each is an agent that somebody may have evaluated, so none is thrown away."""
 
@@ -62,8 +64,11 @@ def submit(
 
     Raises:
         TooManyJobs: if the owner has as many trainings as one person may have.
-        Unfit: if it would begin after its own last update, or with an agent whose weights `owner` may not use.
+        Unfit: if it would begin after its own last update, or with an agent whose weights `owner` may not use, or
+            names files or addresses of the server that are not for `owner` (`reach`).
     """
+    if beyond := reach.refusals(owner, spec.model_dump(mode="json")):
+        raise Unfit(" ".join(beyond))
     if spec.model.startswith(AGENT):
         weights_of(owner, spec.model)
     if parent is not None and parent.update >= spec.updates:
@@ -111,17 +116,30 @@ def _create(
     return job
 
 
+def name_of(spec: TrainingSpec) -> str:
+    """What a training is called that nobody has named."""
+    return spec.recipe or f"{spec.algorithm} on {spec.env_id.partition(':')[2]}"
+
+
 def _apprentice(owner: User, spec: TrainingSpec, job_id: str, name: str) -> Agent:
     """The agent that the training makes: it plays with the newest weights."""
     return Agent.objects.create(
         slug=f"training-{job_id}",
-        name=(name or spec.recipe or f"{spec.algorithm} on {spec.env_id.partition(':')[2]}")[:80],
+        name=_free_name(owner, name or name_of(spec)),
         kind=Agent.Kind.CHECKPOINT,
         about=f"Trained on {spec.env_id} with {spec.algorithm}.",
         owner=owner,
         shared=True,  # it costs its owner nothing to let it play
         colour=Agent.objects.filter(owner=owner).count() % COLOURS + 1,
     )
+
+
+def _free_name(owner: User, wanted: str) -> str:
+    """The name, with a number where `owner` has an agent of that name: forms tell agents apart by their names."""
+    wanted = wanted[:LONGEST_NAME]
+    taken = set(Agent.objects.filter(owner=owner, name__startswith=wanted).values_list("name", flat=True))
+    numbered = (f"{wanted} ({number})" for number in count(2))
+    return wanted if wanted not in taken else next(name for name in numbered if name not in taken)
 
 
 def weights_of(owner: User | None, model: str) -> Weights:

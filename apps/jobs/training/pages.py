@@ -65,6 +65,7 @@ def set_up(job: Job) -> dict[str, Any]:
     return {
         "spec": spec,
         "facts": facts(spec),
+        "algorithm_page": f"algorithms/{spec.algorithm}",
         "recipe": recipe(spec.recipe),
         "entry": entry_of(spec.env_id),
         "spec_json": json.dumps(plain, indent=2),
@@ -80,7 +81,7 @@ def facts(spec: TrainingSpec) -> list[tuple[str, str]]:
         ("Policy", f"{spec.model}" + (f", adapters of rank {spec.lora_rank}" if spec.lora_rank else "")),
         ("Reads", "the whole episode" if spec.input_mode == "transcript" else "the board of the turn"),
         ("Credit", f"{NAMES[spec.algorithm]}, \u03b3 {spec.discount:g}"),
-        ("Batch", f"{spec.episodes:,} episodes, {spec.epochs} epochs"),
+        ("Batch", f"{spec.episodes:,} episodes, {spec.epochs} epoch{'' if spec.epochs == 1 else 's'}"),
         ("Learning rate", f"{spec.learning_rate:g}{falling}"),
     ]
     if spec.entropy_bonus:

@@ -15,6 +15,7 @@ from django.utils import timezone
 from apps.agents.models import Agent, Weights
 from apps.episodes.bulk import copy_episodes
 from apps.episodes.models import Episode
+from apps.episodes.text import storable
 from apps.jobs.changes import change, end
 from apps.jobs.errors import LeaseLost
 from apps.jobs.leases import Claim, owned
@@ -66,13 +67,18 @@ def record_points(claim: Claim, rows: Sequence[Mapping[str, Any]]) -> None:
 
 @transaction.atomic
 def record_samples(claim: Claim, kept: Sequence[Kept]) -> None:
-    """Write sampled episodes of one update; they replace those of the same update from before a restart.
+    """Write sampled episodes of one update; they replace those of the same update that was made before a restart.
+
+    A worker that goes on with a training reads all files again. What is written down already stays, and with it the
+    addresses of the episodes.
 
     Raises:
         LeaseLost: if the training is no longer this worker's; nothing is written.
     """
     _held(claim)
     first = kept[0]
+    if _played(claim.job_id, first) == [_actions(one.record) for one in kept]:
+        return
     Episode.objects.filter(sample__job=claim.job_id, sample__update=first.update, sample__exam=first.exam).delete()
     highest = Episode.objects.filter(batch=claim.batch_id).aggregate(highest=Max("slot"))["highest"]
     slot = 0 if highest is None else highest + 1
@@ -91,6 +97,17 @@ def record_samples(claim: Claim, kept: Sequence[Kept]) -> None:
     )
 
 
+def _played(job_id: str, like: Kept) -> list[tuple[int, list[str]]]:
+    """Seed and actions of the episodes that are kept of an update, in their order."""
+    known = Sample.objects.filter(job=job_id, update=like.update, exam=like.exam).order_by("episode__slot")
+    episodes = [one.episode for one in known.select_related("episode").prefetch_related("episode__turns")]
+    return [(one.seed, [turn.action for turn in one.turns.all()]) for one in episodes]
+
+
+def _actions(record: EpisodeRecord) -> tuple[int, list[str]]:
+    return record.identity.seed, [storable(turn.action) for turn in record.turns]
+
+
 @transaction.atomic
 def record_checkpoint(claim: Claim, place: Path) -> None:
     """Make an agent of a checkpoint, and let the training's own agent play with it.
@@ -105,6 +122,8 @@ def record_checkpoint(claim: Claim, place: Path) -> None:
     folder = str(place.relative_to(settings.RUNS_DIR))
     told = {"folder": folder, "size": (place / WEIGHTS).stat().st_size, "sha256": sha256(place / WEIGHTS)}
     told["card"] = {**card.model_dump(mode="json"), "job": job.pk}
+    if Weights.objects.filter(agent__checkpoint__job=job, agent__checkpoint__update=card.update, **told).exists():
+        return  # written down before the training was stopped and went on
     point = Point.objects.filter(job=job, update=card.update).first()
     agent, _ = Agent.objects.update_or_create(
         slug=f"checkpoint-{job.pk}-{card.update}",

@@ -22,11 +22,13 @@ from apps.accounts.models import User
 from apps.agents.checkpoints import archive_of
 from apps.agents.models import Agent
 from apps.catalog.entries import all_entries
+from apps.htmx import wants_part
 from apps.jobs.errors import NotYours, Refusal
 from apps.jobs.models import Checkpoint, Job
 from apps.jobs.training import compare as comparing
-from apps.jobs.training import logs, operations, pages
-from apps.jobs.training.forms import FINE, PLAIN, SEEDS, TrainingForm, initial
+from apps.jobs.training import logs, operations, pages, reach
+from apps.jobs.training.forms import FINE, OWN, PLAIN, TrainingForm, initial
+from gem.credit import NAMES
 from gem.training import recipes
 from gem.training.recipes import Recipe
 from gem.training.spec import TrainingSpec
@@ -42,50 +44,54 @@ ALGORITHMS = ("reinforce", "rebn", "grpo", "ppo")
 @never_cache
 @require_http_methods(["GET", "POST"])
 def train(request: HttpRequest) -> HttpResponse:
-    """The form for a training: recipes that were tried, and everything else in expert mode."""
+    """The form for a training: recipes that were tried, and everything else in expert mode.
+
+    Whoever has no account logs in on the way and finds the form as it was.
+    """
     if request.method == "GET":
         parent, base = _parent(request), _base(request)
-        name = request.GET.get("recipe", FIRST_RECIPE)
-        found = next((each for each in recipes.all_recipes() if each.name == name), None)
+        found = pages.recipe(request.GET.get("recipe", FIRST_RECIPE))
         data = found.training_spec.model_dump(mode="json") if found else {}
         data = parent.job.spec if parent else _further(base) if base else data
         values = initial(data) if data else {}
         if parent is not None:
             values |= {"parent": parent.job_id, "parent_update": parent.update}
+        values |= {name: request.GET[name] for name in (*PLAIN, *FINE, *OWN) if name in request.GET}
         values["idempotency_key"] = uuid.uuid4().hex
-        return render(request, "jobs/training/train.html", _form_page(request, TrainingForm(initial=values), parent))
+        form = TrainingForm(request.user, initial=values)
+        return render(request, "jobs/training/train.html", _form_page(request, form, parent))
     if not isinstance(request.user, User):
-        messages.info(request, "Log in to train. Choose the recipe again afterwards.")
-        back = f"{resolve_url('jobs:train')}?{urlencode({'recipe': request.POST.get('recipe', '')})}"
+        messages.info(request, "Log in to train. Your form is kept.")
+        kept = {name: request.POST[name] for name in ("recipe", *PLAIN, *FINE, *OWN) if request.POST.get(name)}
+        back = f"{resolve_url('jobs:train')}?{urlencode(kept)}"
         return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': back})}")
-    form = TrainingForm(request.POST)
+    form = TrainingForm(request.user, request.POST)
     parent = _parent(request)
     if form.is_valid() and form.spec is not None:
         try:
-            return redirect(_submit_all(request, request.user, form, form.spec, parent))
+            return redirect(_submit_all(request.user, form, form.spec, parent))
         except Refusal as refusal:
             form.add_error(None, str(refusal))
     return render(request, "jobs/training/train.html", _form_page(request, form, parent), status=422)
 
 
-def _submit_all(
-    request: HttpRequest, owner: User, form: TrainingForm, spec: TrainingSpec, parent: Checkpoint | None
-) -> str:
+def _submit_all(owner: User, form: TrainingForm, spec: TrainingSpec, parent: Checkpoint | None) -> str:
     """One training, or one for each seed and algorithm; the address of what shows them."""
-    seeds = int(request.POST.get("seeds", "1")) if request.POST.get("seeds") in {"1", "3", "5"} else 1
-    algorithms = ALGORITHMS if request.POST.get("all_algorithms") else (spec.algorithm,)
+    seeds = int(form.cleaned_data["seeds"] or 1)
+    algorithms = ALGORITHMS if form.cleaned_data["all_algorithms"] else (spec.algorithm,)
     key = form.cleaned_data["idempotency_key"] or uuid.uuid4().hex
     specs = [
         operations.with_changes(spec, {"algorithm": algorithm, "seed": spec.seed + seed})
         for algorithm in algorithms
         for seed in range(seeds)
     ]
+    name = form.cleaned_data["name"] or spec.recipe
     operations.check_room(owner, len(specs))
     jobs = [
         operations.submit(
             owner,
             each,
-            name=form.cleaned_data["name"],
+            name=_name_beside_others(name, each, algorithms=len(algorithms), seeds=seeds),
             idempotency_key=key if len(specs) == 1 else f"{key}-{place}",
             parent=parent,
             evaluate_best=form.cleaned_data["evaluate_best"],
@@ -95,6 +101,16 @@ def _submit_all(
     if len(jobs) == 1:
         return jobs[0].get_absolute_url()
     return f"{reverse('jobs:compare')}?{urlencode([('job', job.pk) for job in jobs])}"
+
+
+def _name_beside_others(name: str, spec: TrainingSpec, *, algorithms: int, seeds: int) -> str:
+    """The name of one of several trainings, with what it differs in: `guess-easy, GRPO, seed 2`."""
+    told = [name] if name else [operations.name_of(spec)] if seeds > 1 else []
+    if name and algorithms > 1:
+        told.append(NAMES[spec.algorithm])
+    if seeds > 1:
+        told.append(f"seed {spec.seed}")
+    return ", ".join(told)
 
 
 def _form_page(request: HttpRequest, form: TrainingForm, parent: Checkpoint | None) -> dict[str, Any]:
@@ -108,7 +124,6 @@ def _form_page(request: HttpRequest, form: TrainingForm, parent: Checkpoint | No
         "plain": [form[name] for name in PLAIN],
         "fine": [form[name] for name in FINE],
         "fine_errors": any(form[name].errors for name in (*FINE, "more")),
-        "seeds": SEEDS,
         "entries": [entry for entry in all_entries() if entry.spec.seats == 1],
         "parent": parent,
         "base": _base(request),
@@ -163,7 +178,7 @@ def _further(agent: Agent) -> dict[str, Any]:
     known = card.get("env_id") in {entry.id for entry in all_entries() if entry.spec.seats == 1}
     how = {name: card[name] for name in ("input_mode", "max_tokens", "max_length") if name in card}
     env_id = card["env_id"] if known else recipes.data(FIRST_RECIPE)["env_id"]
-    return {"env_id": env_id, "model": f"{operations.AGENT}{agent.slug}", **how}
+    return {"env_id": env_id, "model": f"{reach.AGENT}{agent.slug}", **how}
 
 
 # ------------------------------------------------------------------ one training
@@ -260,7 +275,10 @@ def change(request: HttpRequest, job_id: str) -> HttpResponse:
 @never_cache
 @require_GET
 def compare(request: HttpRequest) -> HttpResponse:
-    """Trainings beside each other, those that differ in their seed only as one curve with a band."""
+    """Trainings beside each other, those that differ in their seed only as one curve with a band.
+
+    While one of them runs the page asks again and again for what is said of them, and then for their new points.
+    """
     asked = request.GET.getlist("job")[:MOST_COMPARED]
     jobs = list(Job.objects.trainings().filter(pk__in=asked).select_related("agent", "owner"))
     found = comparing.arms(jobs) if jobs else []
@@ -269,10 +287,12 @@ def compare(request: HttpRequest) -> HttpResponse:
         "verdict": comparing.verdict(found),
         "jobs": jobs,
         "running": any(not job.over for job in jobs),
-        "chart": comparing.curves(found, "success"),
-        "others": Job.objects.trainings().exclude(pk__in=asked).select_related("agent")[:20],
         "query": urlencode([("job", job.pk) for job in jobs]),
     }
+    if wants_part(request):
+        return render(request, "jobs/training/compare_news.html", context)
+    context["chart"] = comparing.curves(found, "success")
+    context["others"] = Job.objects.trainings().exclude(pk__in=asked).select_related("agent")[:20]
     return render(request, "jobs/training/compare.html", context)
 
 

@@ -126,8 +126,8 @@ def place(share: float) -> str:
 
 @register.filter
 def percent(share: float | None, places: int = 1) -> str:
-    """A share from 0 to 1 as a percentage: `54.0 %`."""
-    return "–" if share is None else f"{100 * share:.{places}f} %"
+    """A share as a percentage, with a real minus sign: `54.0 %`."""
+    return "–" if share is None else f"{number(100 * share, places)} %"
 
 
 @register.filter

@@ -31,6 +31,18 @@ def stored() -> Endpoint:
     return Endpoint.objects.select_related("agent").get()
 
 
+def test_all_that_is_wrong_is_named_at_once(client: Client, ada: User, server: ModelServer) -> None:
+    client.force_login(ada)
+    sent = filled(server, url="not an address", temperature="hot", more="{bad", key="sk-1", top_p="7", name="")
+    answer = client.post(reverse("agents:new"), sent)
+    assert answer.status_code == 422
+    assert set(answer.context["form"].errors) == {"url", "temperature", "more", "top_p", "name"}
+    page = answer.content.decode()
+    assert "Enter it once more." in page, "or the next try would store the agent without its key"
+    assert "sk-1" not in page
+    assert not Agent.objects.filter(owner=ada).exists()
+
+
 def test_an_agent_is_stored_with_everything_that_was_entered(client: Client, ada: User, server: ModelServer) -> None:
     client.force_login(ada)
     more = {"temperature": "0.6", "max_tokens": "512", "stop": "\\n\\n\r\nEND", "more": '{"top_k": 20}', "key": "sk-1",

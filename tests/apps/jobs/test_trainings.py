@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.test import Client
@@ -20,6 +21,7 @@ from apps.jobs.training import compare, operations, records
 from apps.jobs.training.records import Kept
 from gem.agents import make_agent
 from gem.rollout import Slot, rollout
+from gem.training.run_folder import number
 from tests.apps.jobs.trainings import ENV_ID, claimed, row, small, trained
 
 
@@ -44,6 +46,39 @@ def test_a_refused_field_says_what_to_do_and_keeps_the_rest(as_ada: Client) -> N
     answer = as_ada.post("/jobs/train/", {"recipe": "guess-easy", "more": "{not json"})
     assert "Write other settings as JSON" in answer.content.decode()
     assert not Job.objects.exists()
+
+
+def test_a_refused_form_keeps_how_many_seeds_and_algorithms(as_ada: Client) -> None:
+    sent = {"recipe": "guess-easy", "updates": "-3", "seeds": "5", "all_algorithms": "on"}
+    form = as_ada.post("/jobs/train/", sent).context["form"]
+    assert 'value="5" selected' in str(form["seeds"])
+    assert "checked" in str(form["all_algorithms"])
+    answer = as_ada.post("/jobs/train/", {"recipe": "guess-easy", "seeds": "1000"})
+    assert "Choose one, three or five seeds." in answer.content.decode()
+    assert not Job.objects.exists()
+
+
+def test_whoever_logs_in_on_the_way_finds_the_form_as_it_was(client: Client, ada: User) -> None:
+    sent = {"recipe": "guess-easy", "updates": "7", "seeds": "3", "name": "my own", "more": '{"minibatches": 2}'}
+    answer = client.post("/jobs/train/", {**sent, "learning_rate": "0.0005", "evaluate_best": "on"})
+    back = parse_qs(urlsplit(answer["Location"]).query)["next"][0]
+    client.force_login(ada)
+    form = client.get(back).context["form"]
+    assert {name: form[name].value() for name in sent} == sent
+    assert form["learning_rate"].value() == "0.0005"
+    assert form["algorithm"].value() == "rebn", "what was not changed is as the recipe says"
+    assert "checked" in str(form["evaluate_best"])
+
+
+def test_whoever_logs_in_on_the_way_to_a_fork_is_led_back_to_it(client: Client, ada: User) -> None:
+    records.finish(trained(operations.submit(ada, small(updates=4))))
+    parent = Checkpoint.objects.get()
+    answer = client.post("/jobs/train/", {"parent": parent.job_id, "parent_update": "4", "updates": "9"})
+    back = parse_qs(urlsplit(answer["Location"]).query)["next"][0]
+    client.force_login(ada)
+    page = client.get(back)
+    assert "It goes on after update 4" in page.content.decode()
+    assert page.context["form"]["updates"].value() == "9"
 
 
 def test_all_refused_fields_are_named_at_once(as_ada: Client) -> None:
@@ -72,6 +107,47 @@ def test_several_seeds_and_all_algorithms_are_one_comparison(as_ada: Client) -> 
     page = as_ada.get(answer["Location"]).content.decode()
     assert "12 trainings beside each other" in page
     assert "There is nothing to compare yet" in page
+    assert "guess-easy, GRPO, seed 2" in [job.title for job in Job.objects.all()]
+
+
+def test_no_two_agents_of_one_person_have_the_same_name(ada: User) -> None:
+    titles = [operations.submit(ada, small(recipe="guess-easy")).title for _ in range(3)]
+    assert titles == ["guess-easy", "guess-easy (2)", "guess-easy (3)"]
+    assert operations.submit(User.objects.create_user("eve"), small(recipe="guess-easy")).title == "guess-easy"
+
+
+def test_a_comparison_follows_trainings_that_run(client: Client, ada: User) -> None:
+    first, second = (operations.submit(ada, small(algorithm=name)) for name in ("ppo", "rebn"))
+    address = f"/jobs/compare/?job={first.pk}&job={second.pk}"
+    assert 'hx-trigger="every 3s"' in client.get(address).content.decode()
+    claim = claimed(first)
+    records.record_points(claim, [row(1, 0.9)])
+    news = client.get(address, headers={"HX-Request": "true"}).content.decode()
+    assert "90.0 %" in news
+    assert 'id="said"' in news
+    assert "<html" not in news
+    for each in (claim, claimed(second)):
+        records.finish(each)
+    assert "every 3s" not in client.get(address, headers={"HX-Request": "true"}).content.decode()
+
+
+def test_seeds_that_have_not_begun_make_no_interval(ada: User) -> None:
+    for seed in range(3):
+        operations.submit(ada, small(seed=seed))
+    records.record_points(claimed(Job.objects.get(spec__seed=0)), [row(1, 0.4)])
+    [arm] = compare.arms(list(Job.objects.all()))
+    assert (len(arm.jobs), arm.begun) == (3, 1)
+    assert "nothing is said yet" in compare.verdict([arm])
+
+
+def test_seeds_alone_are_said_to_lie_so_far_apart(ada: User) -> None:
+    for seed, success in ((0, 0.4), (1, 0.5), (2, 0.6)):
+        claim = claimed(operations.submit(ada, small(seed=seed)))
+        records.record_points(claim, [row(1, success)])
+        records.finish(claim)
+    said = compare.verdict(compare.arms(list(Job.objects.all())))
+    assert said.startswith("They differ in their seed only: 50.0 % solved at the end")
+    assert "25.2 % to 74.8 %" in said
 
 
 def test_nobody_has_more_trainings_than_one_person_may(ada: User, settings: Settings) -> None:
@@ -114,6 +190,15 @@ def test_held_out_seeds_are_asked_for_in_expert_mode_and_have_a_curve(as_ada: Cl
     assert as_ada.get(f"{job.get_absolute_url()}curves.json").json()["held_out_success"] == [None, 0.4, None]
 
 
+def test_an_episode_that_was_kept_leads_back_to_its_update(client: Client, ada: User) -> None:
+    job = operations.submit(ada, small())
+    trained(job)
+    sample = job.samples.filter(exam=False)[0]
+    way = f"/jobs/of/{sample.episode_id}/"
+    assert way in client.get(sample.episode.get_absolute_url()).content.decode()
+    assert client.get(way)["Location"] == f"{job.get_absolute_url()}?update=4"
+
+
 def test_a_page_that_is_open_hears_of_updates(client: Client, ada: User) -> None:
     job = operations.submit(ada, small())
     claim = trained(job)
@@ -125,6 +210,7 @@ def test_a_page_that_is_open_hears_of_updates(client: Client, ada: User) -> None
     assert "90.0 %" in events[0].html
     assert 'id="facts"' in events[0].html
     assert "update 5: success 90.0%" in events[0].html
+    assert f"parent={job.pk}&amp;parent_update=4" in events[0].html, "a fork goes on from the newest checkpoint"
 
 
 def test_an_update_made_again_is_there_once(ada: User) -> None:
@@ -137,6 +223,31 @@ def test_an_update_made_again_is_there_once(ada: User) -> None:
     records.record_samples(claim, [Kept(4, 0, episodes[0])])
     assert job.samples.filter(update=4, exam=False).count() == 1
     assert job.samples.filter(update=4, exam=True).count() == 3
+
+
+def test_a_checkpoint_that_is_read_again_is_told_of_once(ada: User) -> None:
+    job = operations.submit(ada, small())
+    claim = trained(job)
+    records.record_checkpoint(claim, records.folder_of(job.pk) / "checkpoints" / number(4))
+    assert job.checkpoints.count() == 1
+    assert job.events.filter(text="checkpoint after update 4").count() == 1
+
+
+def test_episodes_that_are_read_again_keep_their_addresses(ada: User) -> None:
+    job = operations.submit(ada, small())
+    claim = claimed(job)
+    again = [
+        Kept(5, 0, one) for one in rollout(make_agent("random"), [Slot(i, ENV_ID, i) for i in range(3)], num_envs=3)
+    ]
+    records.record_samples(claim, again)
+    addresses = list(job.samples.values_list("episode_id", flat=True))
+    operations.pause(job.pk, ada)
+    operations.resume(job.pk, ada)
+    claim = claimed(job)
+    records.record_samples(claim, again)
+    assert list(job.samples.values_list("episode_id", flat=True)) == addresses
+    records.record_samples(claim, again[1:])
+    assert job.samples.count() == 2, "an update that was made again has other episodes"
 
 
 def test_a_worker_that_lost_its_lease_writes_nothing(ada: User) -> None:
@@ -235,6 +346,18 @@ def test_forms_offer_the_newest_policy_and_a_checkpoint_that_was_chosen(as_ada: 
     assert answer.status_code == 302
 
 
+def test_what_one_has_trained_is_among_ones_agents(as_ada: Client, ada: User) -> None:
+    assert "No agent of yours yet" in as_ada.get("/agents/").content.decode()
+    trained(operations.submit(ada, small(recipe="guess-easy")))
+    trained(operations.submit(User.objects.create_user("eve"), small(recipe="guess-easy")))
+    mine = Job.objects.get(owner=ada).agent
+    answer = as_ada.get("/agents/")
+    assert list(answer.context["trained"]) == [mine], "one for each training of hers"
+    page = answer.content.decode()
+    assert mine.get_absolute_url() in page
+    assert "No agent of yours yet" not in page
+
+
 def test_what_others_trained_is_not_offered_but_may_be_watched(as_ada: Client, ada: User) -> None:
     eve = User.objects.create_user("eve")
     trained(operations.submit(eve, small()))
@@ -245,6 +368,9 @@ def test_what_others_trained_is_not_offered_but_may_be_watched(as_ada: Client, a
     as_ada.logout()
     answer = as_ada.post("/play/watch/new/", {"env_id": ENV_ID, "agent": agent.slug, "pace": "1"})
     assert answer.status_code == 422, "without an account the built-in agents play"
+    said = f"<b>{agent.name}</b> plays for people with an account."
+    for page in ("play/watch/new/?agent=", "play/duel/new/?second=", "play/new/?opponent=", "jobs/new/?agent="):
+        assert said in as_ada.get(f"/{page}{agent.slug}").content.decode(), page
 
 
 def test_trainings_that_differ_in_their_seed_only_are_drawn_together(client: Client, ada: User) -> None:

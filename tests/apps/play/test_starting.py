@@ -56,6 +56,13 @@ def test_a_near_miss_names_the_environment() -> None:
     assert "game:GuessTheNumber-v0" in answer.content.decode()
 
 
+@pytest.mark.parametrize("address", ["/play/new/", "/play/watch/new/", "/play/duel/new/"])
+def test_an_address_with_a_near_miss_names_the_environment(address: str) -> None:
+    answer = Person().client.get(f"{address}?env_id=game:GuesTheNumber-v0")
+    assert answer.status_code == 404
+    assert "/environments/game:GuessTheNumber-v0/" in answer.content.decode()
+
+
 def test_a_button_elsewhere_gets_the_sentence_as_a_notice() -> None:
     answer = Person().client.post("/play/new/", {"env_id": GUESS, "seed": "x"}, headers={"HX-Request": "true"})
     assert answer.status_code == 422

@@ -120,6 +120,7 @@ TABLE: dict[str, Address] = {
     "jobs:resubmit": Address("302", names=("job",), post=True),
     "jobs:train": Address("302 422 422 422", post=True),
     "jobs:compare": Address("200"),
+    "jobs:of_episode": Address("404", names=("episode",)),
     "jobs:curves": Address("200", names=("training",)),
     "jobs:update": Address("200", names=("training", "one")),
     "jobs:checkpoint": Address("404", names=("training", "one")),

@@ -21,6 +21,11 @@ def test_a_number_has_a_real_minus_sign(value: float | None, text: str) -> None:
     assert ui.number(value) == text
 
 
+@pytest.mark.parametrize(("value", "text"), [(0.54, "54.0 %"), (-0.653, "−65.3 %"), (-0.0001, "0.0 %"), (None, "–")])
+def test_a_share_has_a_real_minus_sign(value: float | None, text: str) -> None:
+    assert ui.percent(value) == text
+
+
 @pytest.mark.parametrize(
     ("value", "text"), [(0.42, "0.4 s"), (12.4, "12 s"), (60, "1 min"), (72, "1 min 12 s"), (7500, "2 h 5 min")]
 )

@@ -1,4 +1,6 @@
-"""The search field: one for environments, agents, episodes and jobs."""
+"""The search field: one for environments, agents, episodes, jobs and documents."""
+
+import re
 
 import pytest
 from django.test import Client
@@ -62,6 +64,17 @@ def test_a_document_is_found_by_its_words_the_one_about_them_first(client: Clien
 def test_the_only_document_that_fits_opens_at_once(client: Client) -> None:
     answer = client.get("/search/", {"q": "return batch normalization consolation"})
     assert (answer.status_code, answer["Location"]) == (302, "/docs/algorithms/rebn/")
+
+
+def test_every_search_field_asks_for_the_same(client: Client) -> None:
+    asked = [
+        re.findall(
+            r'<label class="sr" for="\w+">([^<]*)</label>\s*<input[^>]* name="q"[^>]*placeholder="([^"]*)"', page
+        )
+        for page in (client.get(address).content.decode() for address in ("/", "/search/?q=secret", "/nothing/here/"))
+    ]
+    assert [len(fields) for fields in asked] == [1, 2, 2]
+    assert len({field for fields in asked for field in fields}) == 1
 
 
 @pytest.mark.parametrize("query", ["", " ", "\0", "%", "'; drop table", "x" * 5000, "\ud800", "<script>"])

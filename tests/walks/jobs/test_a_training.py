@@ -14,18 +14,28 @@ FINISH_MS = 120_000
 
 def test_a_policy_learns_on_an_open_page_and_plays(logged_in: Page, expected: list[str]) -> None:
     expected += ["htmx:sendAbort", "htmx:afterRequest"]  # a page is left before its fragments are there
+    expected.append("status of 422")  # a form with a slip in it
     page = logged_in
     page.set_default_timeout(FINISH_MS)
     page.goto("/jobs/train/")
     expect(page.get_by_role("radio", name=re.compile("guess-easy"))).to_be_checked()
     check_looks(page)
     page.get_by_label("Updates").fill("6")
-    page.get_by_label("Episodes of an update").fill("32")
     page.get_by_label("Name", exact=True).fill("apprentice")
+    page.get_by_text("Expert mode").click()
+    page.get_by_label("Epochs").fill("none")
+    page.get_by_text("Expert mode").click()
+    page.get_by_role("button", name="Train").click()
+    expect(page.get_by_label("Epochs")).to_be_focused()
+    expect(page.get_by_label("Name", exact=True)).to_have_value("apprentice")
+    page.get_by_label("Epochs").fill("1")
+    page.get_by_label("Episodes of an update").fill("32")
     page.get_by_role("button", name="Train").click()
 
     expect(page.get_by_role("heading", name="apprentice")).to_be_visible()
     page.evaluate("window.stays = true")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(page.get_by_role("button", name="more updates")).to_be_hidden()
     expect(page.locator("#state")).to_contain_text("done", timeout=FINISH_MS)
     expect(page.locator("#facts")).to_contain_text("6 of 6")
     expect(page.locator("[data-curve=success]")).to_have_attribute("aria-label", re.compile(r"apprentice \d"))
@@ -33,13 +43,26 @@ def test_a_policy_learns_on_an_open_page_and_plays(logged_in: Page, expected: li
     assert page.evaluate("window.stays") is True, "the page was not loaded again"
     expect(page.locator("#checkpoints")).to_contain_text("apprentice 6")
     expect(page.locator("#run-log")).to_contain_text("finished after update 6")
-    expect(page.get_by_role("button", name="Evaluate the best one")).to_be_visible()
+    expect(page.get_by_role("button", name="Evaluate the best one", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="more updates")).to_be_visible()
+    for over in ("Pause", "Resume", "Cancel"):
+        expect(page.get_by_role("button", name=over, exact=True)).to_be_hidden()
+    expect(page.get_by_role("link", name="Fork with changes")).to_have_attribute("href", re.compile("parent_update=6$"))
 
     page.get_by_role("button", name="Turns", exact=True).click()
     expect(page).to_have_url(re.compile("x=turns"))
     page.locator("#look-at").fill("1")
     expect(page.get_by_role("heading", name="Episodes of update 1")).to_be_visible()
     page.get_by_role("button", name="seed 2").click()
+    expect(page.get_by_role("heading", name="Seed 2 then and now")).to_be_visible()
+    expect(page.get_by_role("button", name="seed 2")).to_be_focused()
+    later = page.locator("#look-after")
+    update = later.get_attribute("data-look") or ""
+    later.click()
+    expect(page.get_by_role("heading", name=f"Episodes of update {update}")).to_be_visible()
+    expect(page.locator("#look-at")).to_have_value(update)
+    page.reload()
+    expect(page.get_by_role("heading", name=f"Episodes of update {update}")).to_be_visible()
     expect(page.get_by_role("heading", name="Seed 2 then and now")).to_be_visible()
     check_looks(page)
     page.set_viewport_size({"width": 390, "height": 900})

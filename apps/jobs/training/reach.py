@@ -1,0 +1,62 @@
+"""What a training may read, write and ask beyond its site.
+
+On one's own machine that is anything. On a site of many people a request names no files and no addresses of the server,
+unless it comes from one of those who run the site: their accounts can log in to the machine anyway.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.conf import settings
+
+from apps.accounts.models import Viewer
+from gem.tools import offers
+
+AGENT = "agent:"
+"""Begins the `model` of a training that goes on with the weights of an agent of this site."""
+ON_A_HUB = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
+FILES = {"products", "attributes"}
+"""Arguments of environments that name files. Datasets are read from the data folder alone (`GEM_DATA_FROM`)."""
+WHO = "is for the people who run this site"
+
+
+def refusals(owner: Viewer, wanted: Mapping[str, Any]) -> list[str]:
+    """A sentence for each part of a request that reaches further than `owner` may; none on one's own machine.
+
+    It is asked before a request is validated, because that makes the environment with everything that is named.
+    """
+    if settings.LOCAL_MODE or getattr(owner, "is_staff", False):
+        return []
+    return [*_policy(wanted), *_environments(wanted), *_wrappers(wanted)]
+
+
+def _policy(wanted: Mapping[str, Any]) -> Iterator[str]:
+    model = str(wanted.get("model") or "")
+    if model and not model.startswith(AGENT) and not ON_A_HUB.fullmatch(model):
+        yield f"{model}: a folder of the server {WHO}. Name nano-base, a model on a hub, or a checkpoint of this site."
+    if wanted.get("server_url"):
+        yield f"server_url {WHO}. Leave it and the sampler out."
+
+
+def _environments(wanted: Mapping[str, Any]) -> Iterator[str]:
+    stages = wanted.get("curriculum")
+    for stage in [wanted, *(stages if isinstance(stages, list | tuple) else ())]:
+        arguments = stage.get("env_kwargs") if isinstance(stage, Mapping) else None
+        for name in FILES.intersection(arguments if isinstance(arguments, Mapping) else ()):
+            yield f"The argument {name} names a file of the server and {WHO}. Leave it out."
+
+
+def _wrappers(wanted: Mapping[str, Any]) -> Iterator[str]:
+    wrappers = wanted.get("wrappers")
+    for wrapper in wrappers if isinstance(wrappers, list | tuple) else ():
+        if not isinstance(wrapper, Mapping):
+            continue
+        if wrapper.get("name") == "record":
+            yield f"The wrapper record writes a file of the server and {WHO}. Leave it out: episodes are kept anyway."
+        if wrapper.get("tokenizer"):
+            yield f"The argument tokenizer reads a folder of the server and {WHO}. Leave it out."
+        if "tools" in wrapper and not offers.names_of({"name": "tools", "tools": wrapper["tools"]}):
+            yield f"A tool with arguments of its own {WHO}. Name tools of this site, such as python."
