@@ -136,9 +136,13 @@ def _datasets(folder: Path, names: dict[str, Any]) -> Iterator[Substitute]:
 
 @contextmanager
 def _training(folder: Path, names: dict[str, Any]) -> Iterator[Substitute]:
+    """A finished run, a tracker that remembers, and one update where the page makes a hundred."""
     pytest.importorskip("torch", reason="training is not installed")
     _run_folder(folder)
-    yield lambda text: text
+    (folder / "trackio.py").write_text("points = []\ninit, log = lambda project: None, points.append\n", "utf-8")
+    short = '{**recipes.data("guess-easy"), "updates": 1, "episodes": 8}'
+    yield lambda text: text.replace('recipes.data("guess-easy")', short).replace('"runs/guess"', '"runs/tracked"')
+    del sys.modules["trackio"]
 
 
 @contextmanager
@@ -190,12 +194,17 @@ def _expect_task(names: dict[str, Any]) -> None:
     assert "reverse-lines" in TASKS
 
 
+def _expect_training(names: dict[str, Any]) -> None:
+    assert [point["update"] for point in names["trackio"].points] == [1]
+    assert names["agent"].name
+
+
 EXPECTED: dict[str, Callable[[dict[str, Any]], None]] = {
     "docs/datasets.md": _expect_datasets,
     "docs/sandbox.md": _expect_sandbox,
     "docs/terminal.md": _expect_task,
     "docs/training-sets.md": lambda names: names["vector"].reset()[0],
-    "docs/training.md": lambda names: names["agent"].name,
+    "docs/training.md": _expect_training,
 }
 
 # ------------------------------------------------------------------ JSON, TOML, commands
