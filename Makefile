@@ -44,7 +44,7 @@ OR_NONE = || [ $$? -eq 5 ]
 
 test: dev training browser  ## Run every test except the long fault tests (ARGS="-n 0 tests/engine -k sokoban")
 	$(PYTEST) -n $(PROCESSES) -m "not walk and not fault" $(ARGS) $(OR_NONE)
-	$(PYTEST) -n 2 -m "walk and not fault" $(ARGS) $(OR_NONE)
+	$(PYTEST) -m "walk and not fault" $(ARGS) $(OR_NONE)
 
 test-all: test  ## Run every test
 	$(PYTEST) -m fault $(ARGS) $(OR_NONE)

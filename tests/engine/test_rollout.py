@@ -23,11 +23,11 @@ LIMIT = [{"name": "time_limit", "max_turns": 3}]
 
 
 class Breaks(GuessTheNumber):
-    """Fails in the second turn of odd seeds, and at the reset of seeds that end in 5."""
+    """Fails in the second turn of odd seeds, and at the reset of those that tests name and that end in 5."""
 
     def _draw(self) -> None:
         super()._draw()
-        if self.seed is not None and self.seed % 10 == 5:
+        if self.seed is not None and self.seed < 1000 and self.seed % 10 == 5:  # those that are drawn are large
             raise OSError("no room")
 
     def _play(self, match: Any) -> Any:

@@ -87,7 +87,7 @@ def test_seeds_are_a_band_and_tries_are_a_tree(logged_in: Page, expected: list[s
     page.get_by_label("Algorithm", exact=True).select_option("grpo")
     page.get_by_label("Updates").fill("2")
     page.get_by_label("Episodes of an update").fill("16")
-    page.get_by_label("Seeds").select_option("3")
+    page.get_by_label("Seeds", exact=True).select_option("3")
     page.get_by_role("button", name="Train").click()
     trainings = [link.get_attribute("href") or "" for link in page.get_by_role("link", name=re.compile("^seed")).all()]
     assert len(trainings) == 3
