@@ -16,12 +16,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from gem import episode_files
-from gem.credit import NAMES, Algorithm, moments, normalize, returns_to_go
+from gem.credit import ALGORITHMS, Algorithm, moments, normalize, returns_to_go
+from gem.records import episode_files
 from gem.training import recipes
-from gem.training.curves import BOTTOM, COLOURS, HEIGHT, LEFT, STYLE, TOP, WIDTH, Curve, draw
 from gem.training.run_folder import RunFolder
 from gem.training.spec import read_spec
+from gem.training.study.curves import BOTTOM, COLOURS, HEIGHT, LEFT, STYLE, TOP, WIDTH, Curve, draw
 
 COMMON: dict[str, Any] = {
     "env_id": "game:GuessTheNumber-v0-easy",
@@ -111,7 +111,7 @@ def _report(place: Path) -> None:
 def _curves(runs: dict[Algorithm, list[Path]], entry: str) -> list[Curve]:
     """A curve for each algorithm, over its seeds."""
     return [
-        Curve(NAMES[algorithm], [[row[entry] for row in RunFolder(place).metrics()] for place in places])
+        Curve(ALGORITHMS[algorithm].title, [[row[entry] for row in RunFolder(place).metrics()] for place in places])
         for algorithm, places in runs.items()
     ]
 

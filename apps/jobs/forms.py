@@ -13,7 +13,7 @@ import gem
 from apps.agents.models import Agent
 from apps.episodes import tool_choice
 from gem.errors import UsageError
-from gem.specs import EvaluationSpec
+from gem.evaluation.spec import EvaluationSpec
 
 FIELDS = (
     "agent",

@@ -18,7 +18,7 @@ from apps.episodes.operations import Occupant
 from apps.play import pending, shows
 from apps.play.tooling import ask_tools
 from gem.errors import EnvironmentFailure, InvalidArgument
-from gem.typed import as_action
+from gem.views.typed import as_action
 
 
 def begin(

@@ -9,7 +9,7 @@ from django.db.models import Q
 from apps.agents.models import Agent
 from apps.episodes.models import Episode, Seat
 from apps.play.sides import Side, Sides
-from gem.evaluate import Interval, paired_difference
+from gem.evaluation.scores import Interval, paired_difference
 
 SEEDS_AT_MOST = 20_000
 

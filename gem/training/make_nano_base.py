@@ -28,12 +28,13 @@ from torch.nn import functional
 import gem
 from gem import registry
 from gem.core import Env
-from gem.draw import Mixer, below, between, sample
-from gem.training.nano import Nano, nano_config
-from gem.training.nano_tokenizer import train_tokenizer
-from gem.training.policy import WEIGHTS, write_weights
-from gem.training.prompts import NanoPrompts, board, reading
-from gem.training.sampler import microbatches
+from gem.rng import SplitMix64, randbelow, randint, sample
+from gem.training.policy.nano import Nano, nano_config
+from gem.training.policy.nano_tokenizer import train_tokenizer
+from gem.training.policy.policies import WEIGHTS, write_weights
+from gem.training.policy.prompts import NanoPrompts, board, reading
+from gem.training.policy.sampler import microbatches
+from gem.version import __version__
 
 logger = logging.getLogger(__name__)
 
@@ -96,12 +97,12 @@ def pieces(source: Source, count: int, seed: int) -> Iterator[Piece]:
     """What was read and done in random episodes."""
     env = gem.make(source.env_id, **dict(source.kwargs))
     for number in range(source.episodes * count // 1000):
-        draw = Mixer(seed, number)
-        yield from _episode(env, source, below(draw, 2**53), draw)
+        draw = SplitMix64(seed, number)
+        yield from _episode(env, source, randbelow(draw, 2**53), draw)
     env.close()
 
 
-def _episode(env: Env, source: Source, seed: int, draw: Mixer) -> list[Piece]:
+def _episode(env: Env, source: Source, seed: int, draw: SplitMix64) -> list[Piece]:
     observation, info = env.reset(seed=seed)
     spec = env.unwrapped.spec
     assert spec is not None
@@ -110,7 +111,7 @@ def _episode(env: Env, source: Source, seed: int, draw: Mixer) -> list[Piece]:
     over = False
     while not over:
         shown = board(spec.family, observation, info, env.view())
-        action = f"\\boxed{{{between(draw, *source.answers)}}}" if source.answers else env.sample_random_action()
+        action = f"\\boxed{{{randint(draw, *source.answers)}}}" if source.answers else env.sample_random_action()
         tale += [reading(observation, info), action]
         observation, _, terminated, truncated, info = env.step(action)
         over = terminated or truncated
@@ -218,7 +219,7 @@ def _card(count: int, steps: int, seed: int) -> dict[str, Any]:
         "made_by": f"python -m gem.training.make_nano_base --count {count} --steps {steps} --seed {seed}",
         "made_from": "random play only: it knows how episodes look and how actions are written, not how to win",
         "environments": sorted({source.env_id for source in SOURCES}),
-        "engine_version": gem.__version__,
+        "engine_version": __version__,
         "torch_version": torch.__version__,
         "input_mode": "transcript",
         "max_tokens": 16,

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from gem import registry
 from gem.core import Env, check_seed
 from gem.errors import InvalidArgument
+from gem.factory import make
 from gem.vector.base import AutoresetMode, VectorEnv
 from gem.vector.shards import ShardVectorEnv, can_fork
 from gem.vector.sync import SyncVectorEnv, ThreadVectorEnv
@@ -77,7 +78,7 @@ def make_vec(
 
 def _make_one(spec: registry.EnvSpec, arguments: Mapping[str, Any], wrappers: Sequence[Callable[[Env], Env]]) -> Env:
     registry.ENV_REGISTRY.setdefault(spec.id, spec)  # what a script registered, another process does not know
-    env = registry.make(spec.id, **arguments)
+    env = make(spec.id, **arguments)
     try:
         for wrapper in wrappers:
             wrapped = wrapper(env)

@@ -10,10 +10,11 @@ from pydantic import ValidationError
 
 from apps.accounts.models import Viewer
 from apps.jobs.training import reach
+from gem.credit import ALGORITHMS
 from gem.errors import InvalidArgument
-from gem.refusals import refusals
 from gem.training import recipes
 from gem.training.spec import TrainingSpec, read_spec
+from gem.validation.messages import refusals
 
 PLAIN = ("algorithm", "discount", "learning_rate", "episodes", "updates", "seed")
 """Fields of the specification that have a field of their own in the form."""
@@ -51,7 +52,7 @@ LABELS = {
     "held_out_every": "Held-out seeds, every",
 }
 CHOICES = {
-    "algorithm": [("reinforce", "REINFORCE"), ("rebn", "REINFORCE with ReBN"), ("grpo", "GRPO"), ("ppo", "PPO")],
+    "algorithm": [(name, info.description) for name, info in ALGORITHMS.items()],
     "input_mode": [("transcript", "the whole episode"), ("markov", "the board of the turn")],
     "schedule": [("constant", "constant"), ("linear", "linear"), ("cosine", "cosine")],
 }

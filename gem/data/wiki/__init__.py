@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from gem.draw import Source, choice
+from gem.rng import Source, choice
 
 PAGES_HASH = "03a441d9b689ad5e"
 """The first 16 digits of the SHA-256 of `pages.jsonl`."""

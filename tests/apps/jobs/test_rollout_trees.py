@@ -19,7 +19,7 @@ from apps.jobs.training import operations, pages, records
 from apps.jobs.training.records import Kept
 from apps.jobs.training.trees import Branch, Row, tree
 from gem.agents import Decision, Request
-from gem.rollout import Slot, rollout
+from gem.rollout import EpisodeRequest, rollout
 from tests.apps.jobs.trainings import ENV_ID, claimed, row, small
 
 SEED = 7
@@ -50,10 +50,14 @@ def job(db: None, settings: Settings, tmp_path: Path) -> Job:
     kept = []
     for place, guesses in enumerate(GUESSES):
         limit = [{"name": "time_limit", "max_turns": len(guesses)}]
-        slots = [Slot(0, ENV_ID, SEED, {}, limit)]
+        slots = [EpisodeRequest(0, ENV_ID, SEED, {}, limit)]
         kept += [Kept(1, 0, record) for record in rollout(Guesser([guesses]), slots, num_envs=1)]
         assert kept[place].record.turn_count == len(guesses)
-    kept += [Kept(1, 1 + seed, one) for seed in (0, 1) for one in rollout(Guesser([[1] * 20]), [Slot(0, ENV_ID, seed)])]
+    kept += [
+        Kept(1, 1 + seed, one)
+        for seed in (0, 1)
+        for one in rollout(Guesser([[1] * 20]), [EpisodeRequest(0, ENV_ID, seed)])
+    ]
     records.record_samples(claim, kept)
     return job
 

@@ -13,7 +13,7 @@ from apps.episodes.models import Batch, Episode
 from apps.episodes.snapshot import public_snapshot
 from apps.play import pairs
 from apps.play.sides import part_at, sides
-from gem.evaluate import paired_difference
+from gem.evaluation.scores import paired_difference
 from tests.apps.agents import built_in
 from tests.apps.play.people import BOX, Person
 

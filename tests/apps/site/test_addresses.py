@@ -21,7 +21,7 @@ from apps.jobs.training import operations as trainings
 from apps.play import duels, shows
 from apps.play import operations as play
 from gem.agents.endpoint import EndpointSpec
-from gem.specs import EvaluationSpec
+from gem.evaluation.spec import EvaluationSpec
 from gem.training.spec import read_spec
 
 pytestmark = pytest.mark.django_db

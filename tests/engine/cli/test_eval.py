@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gem.evaluate import Outcome, interval, pool, summarize, wilson
+from gem.evaluation.scores import Outcome, interval, pool, summarize, wilson
 from tests.engine.cli.conftest import Run
 
 ENV_ID = "game:GuessTheNumber-v0-easy"

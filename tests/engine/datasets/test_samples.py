@@ -13,9 +13,9 @@ from gem.datasets.ruletaker import DEPTHS, NAMES, Rule, derive, problem
 from gem.datasets.samples import FOLDER, names
 from gem.datasets.samples.write import __main__ as write
 from gem.datasets.samples.write import school
-from gem.draw import Mixer
 from gem.grading.math import alternatives, is_correct
-from gem.images import kind_of
+from gem.rng import SplitMix64
+from gem.views.images import kind_of
 
 
 @pytest.mark.parametrize("env_id", list(NAMED))
@@ -81,7 +81,7 @@ def test_sums_and_sines_of_the_templates_are_right() -> None:
     import math
 
     for number in range(60):
-        made = school.trigonometry(Mixer(number))
+        made = school.trigonometry(SplitMix64(number))
         name, angle = made.problem.removeprefix("Compute $\\").removesuffix("^\\circ$.").split(" ")
         value = getattr(math, name)(math.radians(int(angle)))
         assert is_correct(f"{value:.9f}", str(made.answer)), made

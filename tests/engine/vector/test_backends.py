@@ -14,9 +14,9 @@ import pytest
 
 import gem
 from gem.core import Step
-from gem.draw import Mixer
 from gem.envs.games.guess_the_number import GuessTheNumber
 from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument
+from gem.rng import SplitMix64
 from gem.vector import AutoresetMode, Flags, ShardVectorEnv, SyncVectorEnv, ThreadVectorEnv, VectorEnv
 from gem.wrappers import get_wrapper_fns
 
@@ -46,7 +46,7 @@ class Waiting(GuessTheNumber):
 
 
 def _action(turn: int, slot: int) -> str:
-    rng = Mixer(turn, slot)
+    rng = SplitMix64(turn, slot)
     return f"\\boxed{{{int(rng.random() * 10) + 1}}} \\boxed{{reveal {int(rng.random() * 5)} {int(rng.random() * 5)}}}"
 
 

@@ -187,7 +187,7 @@ def test_numpys_integers_are_seeds() -> None:
         ({"autoreset_mode": "never"}, "one of 'SameStep', 'NextStep', 'Disabled', not 'never'"),
         ({"seed": "x"}, "A seed is an integer"),
         ({"max_turns": "5"}, "cannot be made with"),
-        ({"max_turn": 5}, "Did you mean 'max_turns'"),
+        ({"max_turn": 5}, "Did you mean max_turns"),
     ],
 )
 @pytest.mark.parametrize("backend", ["sync", "processes"])

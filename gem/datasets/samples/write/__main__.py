@@ -17,7 +17,7 @@ from gem.datasets.samples.write.programs.numbers import NUMBERS
 from gem.datasets.samples.write.programs.problem import Function, Program
 from gem.datasets.samples.write.programs.texts import TEXTS
 from gem.datasets.samples.write.questions import questions
-from gem.draw import Mixer, shuffle
+from gem.rng import SplitMix64, shuffle
 
 ROWS = 60
 EASY_WORDS, WORDS = words.ONE_STEP, words.SEVERAL_STEPS
@@ -50,7 +50,7 @@ def mathematics(name: str) -> Iterator[dict[str, object]]:
     for number in count():
         if len(seen) == ROWS:
             return
-        made = templates[number % len(templates)](Mixer(_key(name), number))
+        made = templates[number % len(templates)](SplitMix64(_key(name), number))
         if made.problem in seen:
             continue
         seen.add(made.problem)
@@ -65,7 +65,7 @@ def _of_aime(name: str, row: dict[str, object]) -> dict[str, object]:
 def asked(name: str) -> list[dict[str, object]]:
     """The rows of a sample of questions."""
     rows = [question.row() for question in questions(QA[name])]
-    shuffle(Mixer(_key(name)), rows)
+    shuffle(SplitMix64(_key(name)), rows)
     return rows[:ROWS]
 
 
@@ -77,7 +77,7 @@ def drawn() -> Iterator[dict[str, object]]:
     for number in count():
         if len(seen) == ROWS:
             return
-        made, address = drawings.ALL[number % len(drawings.ALL)](Mixer(_key("geometry3k"), number))
+        made, address = drawings.ALL[number % len(drawings.ALL)](SplitMix64(_key("geometry3k"), number))
         if address not in seen:
             seen.add(address)
             yield {**made.row(), "images": [address]}
@@ -87,7 +87,7 @@ def programming() -> list[dict[str, object]]:
     """The rows of the sample of programming problems, with their tests and a solution each."""
     problems: list[Program | Function] = [*NUMBERS, *TEXTS, *LISTS, *FUNCTIONS]
     rows = [made.row(_key("code") + place) for place, made in enumerate(problems)]
-    shuffle(Mixer(_key("code")), rows)
+    shuffle(SplitMix64(_key("code")), rows)
     return rows
 
 

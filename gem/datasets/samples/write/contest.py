@@ -6,28 +6,28 @@ from itertools import combinations, pairwise, permutations, product
 from math import gcd
 
 from gem.datasets.samples.write.problem import Made
-from gem.draw import Mixer, between, choice
+from gem.rng import SplitMix64, choice, randint
 
 
-def coprime_count(rng: Mixer) -> Made:
-    n, m = between(rng, 200, 900), choice(rng, (6, 10, 12, 15, 21, 30))
+def coprime_count(rng: SplitMix64) -> Made:
+    n, m = randint(rng, 200, 900), choice(rng, (6, 10, 12, 15, 21, 30))
     return Made(
         f"How many integers from $1$ to ${n}$ have no common divisor with ${m}$ besides $1$?",
         sum(gcd(k, m) == 1 for k in range(1, n + 1)),
     )
 
 
-def digit_sum(rng: Mixer) -> Made:
-    total, limit = between(rng, 5, 18), 1000
+def digit_sum(rng: SplitMix64) -> Made:
+    total, limit = randint(rng, 5, 18), 1000
     return Made(
         f"How many positive integers below ${limit}$ have digits whose sum is ${total}$?",
         sum(sum(map(int, str(k))) == total for k in range(1, limit)),
     )
 
 
-def least_residue(rng: Mixer) -> Made:
+def least_residue(rng: SplitMix64) -> Made:
     a, b, c = choice(rng, ((3, 5, 7), (4, 5, 9), (5, 7, 9), (5, 7, 11), (7, 8, 9), (4, 7, 9)))
-    x, y, z = between(rng, 1, a - 1), between(rng, 1, b - 1), between(rng, 1, c - 1)
+    x, y, z = randint(rng, 1, a - 1), randint(rng, 1, b - 1), randint(rng, 1, c - 1)
     return Made(
         f"Find the least positive integer that leaves the remainders ${x}$, ${y}$ and ${z}$ when divided by "
         f"${a}$, ${b}$ "
@@ -36,9 +36,9 @@ def least_residue(rng: Mixer) -> Made:
     )
 
 
-def lattice_paths(rng: Mixer) -> Made:
-    width, height = between(rng, 4, 6), between(rng, 3, 5)
-    x, y = between(rng, 1, width - 1), between(rng, 1, height - 1)
+def lattice_paths(rng: SplitMix64) -> Made:
+    width, height = randint(rng, 4, 6), randint(rng, 3, 5)
+    x, y = randint(rng, 1, width - 1), randint(rng, 1, height - 1)
     ways = {(0, 0): 1}
     for i, j in product(range(width + 1), range(height + 1)):
         if (i, j) != (0, 0):
@@ -50,8 +50,8 @@ def lattice_paths(rng: Mixer) -> Made:
     )
 
 
-def no_neighbours(rng: Mixer) -> Made:
-    n, k = between(rng, 8, 12), between(rng, 3, 4)
+def no_neighbours(rng: SplitMix64) -> Made:
+    n, k = randint(rng, 8, 12), randint(rng, 3, 4)
     count = sum(all(b - a > 1 for a, b in pairwise(c)) for c in combinations(range(n), k))
     return Made(
         f"A row has ${n}$ chairs. In how many ways can ${k}$ of them be chosen so that no two chosen chairs "
@@ -61,8 +61,8 @@ def no_neighbours(rng: Mixer) -> Made:
     )
 
 
-def derangements(rng: Mixer) -> Made:
-    n, fixed = between(rng, 5, 7), between(rng, 0, 2)
+def derangements(rng: SplitMix64) -> Made:
+    n, fixed = randint(rng, 5, 7), randint(rng, 0, 2)
     count = sum(sum(p[i] == i for i in range(n)) == fixed for p in permutations(range(n)))
     return Made(
         f"${n}$ people leave their coats at a door and get one back at random. In how many ways can this "
@@ -72,28 +72,28 @@ def derangements(rng: Mixer) -> Made:
     )
 
 
-def square_sums(rng: Mixer) -> Made:
-    limit = between(rng, 40, 200)
+def square_sums(rng: SplitMix64) -> Made:
+    limit = randint(rng, 40, 200)
     found = {a * a + b * b for a, b in product(range(1, 15), repeat=2) if a * a + b * b <= limit}
     return Made(
         f"How many positive integers up to ${limit}$ are the sum of the squares of two positive integers?", len(found)
     )
 
 
-def solutions(rng: Mixer) -> Made:
-    total = between(rng, 10, 24)
+def solutions(rng: SplitMix64) -> Made:
+    total = randint(rng, 10, 24)
     count = sum(a + 2 * b + 3 * c == total for a, b, c in product(range(1, total), repeat=3))
     return Made(f"How many triples $(a,b,c)$ of positive integers satisfy $a + 2b + 3c = {total}$?", count)
 
 
-def last_digits(rng: Mixer) -> Made:
-    number, power = between(rng, 3, 99), between(rng, 50, 2030)
+def last_digits(rng: SplitMix64) -> Made:
+    number, power = randint(rng, 3, 99), randint(rng, 50, 2030)
     return Made(f"Find the remainder when ${number}^{{{power}}}$ is divided by $1000$.", pow(number, power, 1000))
 
 
-def recurrence(rng: Mixer) -> Made:
-    a, b, index = between(rng, 1, 5), between(rng, 1, 5), between(rng, 20, 60)
-    modulus, first, second = 1000, between(rng, 1, 9), between(rng, 1, 9)
+def recurrence(rng: SplitMix64) -> Made:
+    a, b, index = randint(rng, 1, 5), randint(rng, 1, 5), randint(rng, 20, 60)
+    modulus, first, second = 1000, randint(rng, 1, 9), randint(rng, 1, 9)
     x, y = first, second
     for _ in range(index - 1):
         x, y = y, (a * y + b * x) % modulus
@@ -105,8 +105,8 @@ def recurrence(rng: Mixer) -> Made:
     )
 
 
-def triangles(rng: Mixer) -> Made:
-    longest = between(rng, 8, 20)
+def triangles(rng: SplitMix64) -> Made:
+    longest = randint(rng, 8, 20)
     count = sum(a + b > longest for a in range(1, longest + 1) for b in range(a, longest + 1))
     return Made(
         f"How many triangles with sides of whole lengths have a longest side of ${longest}$? Congruent ones "
@@ -115,8 +115,8 @@ def triangles(rng: Mixer) -> Made:
     )
 
 
-def reduced_sum(rng: Mixer) -> Made:
-    balls, red, drawn = between(rng, 7, 11), between(rng, 3, 5), 3
+def reduced_sum(rng: SplitMix64) -> Made:
+    balls, red, drawn = randint(rng, 7, 11), randint(rng, 3, 5), 3
     ways = [sum(c < red for c in chosen) == 2 for chosen in combinations(range(balls), drawn)]
     above, below = sum(ways), len(ways)
     common = gcd(above, below)

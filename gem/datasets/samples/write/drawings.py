@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from gem.datasets.samples.write.problem import Made, root
-from gem.draw import Mixer, between, choice
+from gem.rng import SplitMix64, choice, randint
 
 SIZE = (320, 240)
 INK, LINE, MARK = 0, 1, 2
@@ -84,8 +84,8 @@ def _toward(start: Point, end: Point, length: float) -> Point:
     return start[0] + (end[0] - start[0]) / far * length, start[1] + (end[1] - start[1]) / far * length
 
 
-def right_triangle(rng: Mixer) -> tuple[Made, str]:
-    a, b = between(rng, 3, 12), between(rng, 3, 12)
+def right_triangle(rng: SplitMix64) -> tuple[Made, str]:
+    a, b = randint(rng, 3, 12), randint(rng, 3, 12)
     scale = 150 / max(a, b)
     c = (160 - a * scale / 2, 120 + b * scale / 2)
     points = [c, (c[0] + a * scale, c[1]), (c[0], c[1] - b * scale)]
@@ -101,8 +101,8 @@ def right_triangle(rng: Mixer) -> tuple[Made, str]:
     ), sheet.address()
 
 
-def third_angle(rng: Mixer) -> tuple[Made, str]:
-    a, b = between(rng, 35, 80), between(rng, 35, 75)
+def third_angle(rng: SplitMix64) -> tuple[Made, str]:
+    a, b = randint(rng, 35, 80), randint(rng, 35, 75)
     width = 200.0
     height = width / (1 / math.tan(math.radians(a)) + 1 / math.tan(math.radians(b)))
     scale = min(1.0, 180 / height)
@@ -122,8 +122,8 @@ def third_angle(rng: Mixer) -> tuple[Made, str]:
     return Made("Find $x$, the angle at $C$ in degrees.", 180 - a - b), sheet.address()
 
 
-def rectangle_area(rng: Mixer) -> tuple[Made, str]:
-    short, long = between(rng, 3, 9), between(rng, 10, 20)
+def rectangle_area(rng: SplitMix64) -> tuple[Made, str]:
+    short, long = randint(rng, 3, 9), randint(rng, 10, 20)
     points = _box(long, short)
     sheet = Sheet()
     sheet.lines(points)
@@ -145,8 +145,8 @@ def _box(long: int, short: int) -> list[Point]:
     return [(x, y), (x + long * scale, y), (x + long * scale, y - short * scale), (x, y - short * scale)]
 
 
-def circle_measure(rng: Mixer) -> tuple[Made, str]:
-    radius, asked = between(rng, 2, 15), choice(rng, ("area", "circumference"))
+def circle_measure(rng: SplitMix64) -> tuple[Made, str]:
+    radius, asked = randint(rng, 2, 15), choice(rng, ("area", "circumference"))
     sheet = Sheet()
     sheet.circle((160, 120), 85)
     sheet.circle((160, 120), 2, INK)
@@ -159,10 +159,10 @@ def circle_measure(rng: Mixer) -> tuple[Made, str]:
     ), sheet.address()
 
 
-def inscribed_angle(rng: Mixer) -> tuple[Made, str]:
-    center = 2 * between(rng, 25, 70)
+def inscribed_angle(rng: SplitMix64) -> tuple[Made, str]:
+    center = 2 * randint(rng, 25, 70)
     a, b = _on_circle(math.radians(90 + center / 2)), _on_circle(math.radians(90 - center / 2))
-    p = _on_circle(math.radians(270 + between(rng, -20, 20)))
+    p = _on_circle(math.radians(270 + randint(rng, -20, 20)))
     sheet = Sheet()
     sheet.circle((160, 120), 90)
     for one, other in ((a, p), (b, p), ((160, 120), a), ((160, 120), b)):
@@ -178,8 +178,8 @@ def _on_circle(angle: float) -> Point:
     return 160 + 90 * math.cos(angle), 120 + 90 * math.sin(angle)
 
 
-def parallel_lines(rng: Mixer) -> tuple[Made, str]:
-    angle = between(rng, 48, 78)
+def parallel_lines(rng: SplitMix64) -> tuple[Made, str]:
+    angle = randint(rng, 48, 78)
     slope = math.radians(angle)
     sheet = Sheet()
     sheet.line((40, 80), (280, 80))
@@ -189,13 +189,13 @@ def parallel_lines(rng: Mixer) -> tuple[Made, str]:
     sheet.text((294, 80), "g")
     sheet.text((294, 160), "h")
     sheet.text((upper[0] + 27, upper[1] - 13), f"{angle}°", MARK)
-    same = bool(between(rng, 0, 1))
+    same = bool(randint(rng, 0, 1))
     sheet.text((lower[0] + (27 if same else -27), lower[1] - 14), "x°", MARK)
     return Made("The lines $g$ and $h$ are parallel. Find $x$.", angle if same else 180 - angle), sheet.address()
 
 
-def similar_triangles(rng: Mixer) -> tuple[Made, str]:
-    upper, lower, base = between(rng, 2, 6), between(rng, 2, 6), between(rng, 6, 15)
+def similar_triangles(rng: SplitMix64) -> tuple[Made, str]:
+    upper, lower, base = randint(rng, 2, 6), randint(rng, 2, 6), randint(rng, 6, 15)
     a, b, c = (160.0, 25.0), (60.0, 205.0), (260.0, 205.0)
     share = upper / (upper + lower)
     d = (a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share)

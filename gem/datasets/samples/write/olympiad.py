@@ -7,16 +7,16 @@ import math
 from fractions import Fraction
 
 from gem.datasets.samples.write.problem import Made, fraction, signed
-from gem.draw import Mixer, between
+from gem.rng import SplitMix64, randint
 
 
 def _math(*texts: str) -> list[str]:
     return [", ".join(f"${text}$" for text in texts)]
 
 
-def divisor_equation(rng: Mixer) -> Made:
-    a = between(rng, 2, 9)
-    n = between(rng, 6, 40)
+def divisor_equation(rng: SplitMix64) -> Made:
+    a = randint(rng, 2, 9)
+    n = randint(rng, 6, 40)
     found = [k for k in range(1, 400) if (n * a) % (k + a) == 0]
     if not found:
         return divisor_equation(rng)
@@ -25,8 +25,8 @@ def divisor_equation(rng: Mixer) -> Made:
     )
 
 
-def unit_fractions(rng: Mixer) -> Made:
-    n = between(rng, 3, 24)
+def unit_fractions(rng: SplitMix64) -> Made:
+    n = randint(rng, 3, 24)
     found = [f"({n + d},{n + n * n // d})" for d in range(1, n + 1) if n * n % d == 0]
     return Made(
         f"Find all pairs $(x, y)$ of positive integers with $x \\le y$ and $\\frac{{1}}{{x}} + \\frac{{1}}{{y}} = "
@@ -35,8 +35,8 @@ def unit_fractions(rng: Mixer) -> Made:
     )
 
 
-def triangular_tiles(rng: Mixer) -> Made:
-    k = between(rng, 2, 9)
+def triangular_tiles(rng: SplitMix64) -> Made:
+    k = randint(rng, 2, 9)
     return Made(
         f"The rows of a wall have ${k}$, ${2 * k}$, ${3 * k}$ stones and so on, ${k}$ more in each. How many "
         "stones have "
@@ -45,8 +45,8 @@ def triangular_tiles(rng: Mixer) -> Made:
     )
 
 
-def handshakes(rng: Mixer) -> Made:
-    k = between(rng, 2, 6)
+def handshakes(rng: SplitMix64) -> Made:
+    k = randint(rng, 2, 6)
     return Made(
         f"At a meeting of $n$ couples everybody shakes hands ${k}$ times with everybody except the own "
         "partner. How many "
@@ -55,16 +55,16 @@ def handshakes(rng: Mixer) -> Made:
     )
 
 
-def linear_function(rng: Mixer) -> Made:
-    a, b = between(rng, 2, 9), between(rng, 1, 9)
+def linear_function(rng: SplitMix64) -> Made:
+    a, b = randint(rng, 2, 9), randint(rng, 1, 9)
     return Made(
         f"Find the linear functions $f$ with a positive slope and $f(f(x)) = {a * a}x + {b * (a + 1)}$ for all $x$.",
         [f"$f(x)={a} x+{b}$"],
     )
 
 
-def quadratic_range(rng: Mixer) -> Made:
-    a, b = between(rng, 2, 7), between(rng, -9, 9)
+def quadratic_range(rng: SplitMix64) -> Made:
+    a, b = randint(rng, 2, 7), randint(rng, -9, 9)
     low = Fraction(b) - Fraction(a * a, 4)
     return Made(
         f"Which values does $x^2 + {a}x{signed(b) if b else ''}$ take for real $x$? Answer with an interval.",
@@ -72,15 +72,15 @@ def quadratic_range(rng: Mixer) -> Made:
     )
 
 
-def two_sided(rng: Mixer) -> Made:
-    a, b = between(rng, 2, 5), between(rng, 6, 30)
+def two_sided(rng: SplitMix64) -> Made:
+    a, b = randint(rng, 2, 5), randint(rng, 6, 30)
     low, high = fraction(Fraction(-b - 1, a)), fraction(Fraction(b - 1, a))
     return Made(f"Solve $|{a}x + 1| < {b}$ for real $x$. Answer with an interval.", [f"$({low}, {high})$"])
 
 
-def two_answers(rng: Mixer) -> Made:
-    total = between(rng, 4, 15)
-    product = between(rng, 1, total * total // 4 - 1)
+def two_answers(rng: SplitMix64) -> Made:
+    total = randint(rng, 4, 15)
+    product = randint(rng, 1, total * total // 4 - 1)
     inside = total * total - 4 * product
     if math.isqrt(inside) ** 2 == inside:
         return two_answers(rng)
@@ -90,8 +90,8 @@ def two_answers(rng: Mixer) -> Made:
     )
 
 
-def largest_power(rng: Mixer) -> Made:
-    n, p = between(rng, 30, 400), (2, 3, 5, 7)[between(rng, 0, 3)]
+def largest_power(rng: SplitMix64) -> Made:
+    n, p = randint(rng, 30, 400), (2, 3, 5, 7)[randint(rng, 0, 3)]
     power, rest = 0, n
     while rest:
         rest //= p
@@ -99,16 +99,16 @@ def largest_power(rng: Mixer) -> Made:
     return Made(f"Find the largest integer $k$ such that ${p}^k$ divides ${n}!$.", [str(power)])
 
 
-def telescope(rng: Mixer) -> Made:
-    k = between(rng, 1, 9)
+def telescope(rng: SplitMix64) -> Made:
+    k = randint(rng, 1, 9)
     return Made(
         f"Find $\\sum_{{i={k}}}^{{n}} \\frac{{1}}{{i(i+1)}}$ for $n \\ge {k}$, as a formula in $n$.",
         [f"$\\frac{{1}}{{{k}}}-\\frac{{1}}{{n+1}}$" if k > 1 else "$\\frac{n}{n+1}$"],
     )
 
 
-def tangent_circles(rng: Mixer) -> Made:
-    a, b = between(rng, 1, 9), between(rng, 1, 9)
+def tangent_circles(rng: SplitMix64) -> Made:
+    a, b = randint(rng, 1, 9), randint(rng, 1, 9)
     return Made(
         f"Two circles with radii ${a * a}$ and ${b * b}$ touch each other from outside. How long is the part "
         "of a common "

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
-from gem.draw import Mixer
+from gem.rng import SplitMix64
 
 
 class Made(NamedTuple):
@@ -23,7 +23,7 @@ class Made(NamedTuple):
         return {"problem": self.problem, "answer": str(answer) if isinstance(answer, int) else answer}
 
 
-Template = Callable[[Mixer], Made]
+Template = Callable[[SplitMix64], Made]
 
 
 def fraction(value: Fraction) -> str:

@@ -6,46 +6,46 @@ import math
 from fractions import Fraction
 
 from gem.datasets.samples.write.problem import Made, fraction, root, signed
-from gem.draw import Mixer, between, choice
+from gem.rng import SplitMix64, choice, randint
 
 
-def linear(rng: Mixer) -> Made:
-    a, b, c = between(rng, 3, 9), between(rng, -12, 12), between(rng, 2, 30)
+def linear(rng: SplitMix64) -> Made:
+    a, b, c = randint(rng, 3, 9), randint(rng, -12, 12), randint(rng, 2, 30)
     return Made(f"Solve ${a}x{signed(b)} = {c}$ for $x$.", Fraction(c - b, a))
 
 
-def fraction_sum(rng: Mixer) -> Made:
-    a, b, c, d = between(rng, 1, 8), between(rng, 9, 16), between(rng, 1, 4), between(rng, 5, 12)
+def fraction_sum(rng: SplitMix64) -> Made:
+    a, b, c, d = randint(rng, 1, 8), randint(rng, 9, 16), randint(rng, 1, 4), randint(rng, 5, 12)
     return Made(
         f"Compute $\\frac{{{a}}}{{{b}}} + \\frac{{{c}}}{{{d}}}$. Give a reduced fraction.",
         Fraction(a, b) + Fraction(c, d),
     )
 
 
-def divisors(rng: Mixer) -> Made:
-    n = between(rng, 40, 400)
+def divisors(rng: SplitMix64) -> Made:
+    n = randint(rng, 40, 400)
     return Made(f"How many positive divisors does ${n}$ have?", sum(n % k == 0 for k in range(1, n + 1)))
 
 
-def remainder(rng: Mixer) -> Made:
-    base, power, modulus = between(rng, 2, 12), between(rng, 15, 90), between(rng, 5, 19)
+def remainder(rng: SplitMix64) -> Made:
+    base, power, modulus = randint(rng, 2, 12), randint(rng, 15, 90), randint(rng, 5, 19)
     return Made(
         f"What is the remainder when ${base}^{{{power}}}$ is divided by ${modulus}$?", pow(base, power, modulus)
     )
 
 
-def hypotenuse(rng: Mixer) -> Made:
-    a, b = between(rng, 2, 12), between(rng, 2, 12)
+def hypotenuse(rng: SplitMix64) -> Made:
+    a, b = randint(rng, 2, 12), randint(rng, 2, 12)
     return Made(f"The legs of a right triangle are ${a}$ and ${b}$. How long is the hypotenuse?", root(a * a + b * b))
 
 
-def circle(rng: Mixer) -> Made:
-    radius = between(rng, 3, 20)
+def circle(rng: SplitMix64) -> Made:
+    radius = randint(rng, 3, 20)
     return Made(f"What is the area of a circle with circumference ${2 * radius}\\pi$?", f"{radius**2}\\pi")
 
 
-def cone(rng: Mixer) -> Made:
-    radius, height = between(rng, 2, 9), between(rng, 2, 9)
+def cone(rng: SplitMix64) -> Made:
+    radius, height = randint(rng, 2, 9), randint(rng, 2, 9)
     third = Fraction(radius * radius * height, 3)
     return Made(
         f"A cone has radius ${radius}$ and height ${height}$. What is its volume?",
@@ -53,23 +53,23 @@ def cone(rng: Mixer) -> Made:
     )
 
 
-def midpoint(rng: Mixer) -> Made:
-    x1, y1, x2, y2 = (between(rng, -9, 9) for _ in range(4))
+def midpoint(rng: SplitMix64) -> Made:
+    x1, y1, x2, y2 = (randint(rng, -9, 9) for _ in range(4))
     x, y = fraction(Fraction(x1 + x2, 2)), fraction(Fraction(y1 + y2, 2))
     return Made(
         f"What is the midpoint of the segment from $({x1}, {y1})$ to $({x2}, {y2})$?", f"\\left({x}, {y}\\right)"
     )
 
 
-def system(rng: Mixer) -> Made:
-    x, y = between(rng, -6, 6), between(rng, -6, 6)
-    a, b = between(rng, 2, 6), between(rng, 2, 6)
+def system(rng: SplitMix64) -> Made:
+    x, y = randint(rng, -6, 6), randint(rng, -6, 6)
+    a, b = randint(rng, 2, 6), randint(rng, 2, 6)
     return Made(f"Find the pair $(x, y)$ with ${a}x + y = {a * x + y}$ and $x - {b}y = {x - b * y}$.", f"({x},{y})")
 
 
-def quadratic_roots(rng: Mixer) -> Made:
-    small = between(rng, -9, 4)
-    large = small + between(rng, 1, 8)
+def quadratic_roots(rng: SplitMix64) -> Made:
+    small = randint(rng, -9, 4)
+    large = small + randint(rng, 1, 8)
     total, product = small + large, small * large
     middle = "" if total == 0 else f"{'-' if total > 0 else '+'} {abs(total)}x "
     last = "" if product == 0 else signed(product).strip() + " "
@@ -79,33 +79,33 @@ def quadratic_roots(rng: Mixer) -> Made:
     )
 
 
-def inequality(rng: Mixer) -> Made:
-    low = between(rng, -8, 3)
-    high = low + between(rng, 2, 9)
+def inequality(rng: SplitMix64) -> Made:
+    low = randint(rng, -8, 3)
+    high = low + randint(rng, 2, 9)
     return Made(
         f"For which $x$ is $(x{signed(-low)})(x{signed(-high)}) \\le 0$? Answer with an interval.", f"[{low},{high}]"
     )
 
 
-def domain(rng: Mixer) -> Made:
-    a = between(rng, 1, 30)
+def domain(rng: SplitMix64) -> Made:
+    a = randint(rng, 1, 30)
     return Made(f"What is the domain of $f(x) = \\frac{{1}}{{\\sqrt{{x - {a}}}}}$, as an interval?", f"({a},\\infty)")
 
 
-def expand(rng: Mixer) -> Made:
-    a, b, c = between(rng, 2, 6), between(rng, -9, 9), between(rng, 2, 9)
+def expand(rng: SplitMix64) -> Made:
+    a, b, c = randint(rng, 2, 6), randint(rng, -9, 9), randint(rng, 2, 9)
     middle = a * -c + b
     parts = f"{a}x^2" + (f"{'-' if middle < 0 else '+'}{abs(middle)}x" if middle else "")
     return Made(f"Expand $({a}x{signed(b)})(x - {c})$.", parts + (f"{-b * c:+d}" if b else ""))
 
 
-def factor(rng: Mixer) -> Made:
-    a, b = between(rng, 2, 9), between(rng, 2, 9)
+def factor(rng: SplitMix64) -> Made:
+    a, b = randint(rng, 2, 9), randint(rng, 2, 9)
     return Made(f"Factor ${a * a}x^2 - {b * b}y^2$ into linear factors.", f"({a}x-{b}y)({a}x+{b}y)")
 
 
-def logarithm(rng: Mixer) -> Made:
-    base, power, under = between(rng, 2, 7), between(rng, 1, 5), between(rng, 2, 4)
+def logarithm(rng: SplitMix64) -> Made:
+    base, power, under = randint(rng, 2, 7), randint(rng, 1, 5), randint(rng, 2, 4)
     return Made(
         f"Evaluate $\\log_{{{base**under}}} {base**power}$."
         if base**power < 20000
@@ -114,8 +114,8 @@ def logarithm(rng: Mixer) -> Made:
     )
 
 
-def trigonometry(rng: Mixer) -> Made:
-    name, angle = choice(rng, ("sin", "cos")), between(rng, 1, 11) * 30
+def trigonometry(rng: SplitMix64) -> Made:
+    name, angle = choice(rng, ("sin", "cos")), randint(rng, 1, 11) * 30
     values = {0: "0", 30: "\\frac{1}{2}", 60: "\\frac{\\sqrt{3}}{2}", 90: "1"}
     turned = angle if name == "sin" else angle + 90
     exact = turned % 360
@@ -123,8 +123,8 @@ def trigonometry(rng: Mixer) -> Made:
     return Made(f"Compute $\\{name} {angle}^\\circ$.", size if exact < 180 or size == "0" else f"-{size}")
 
 
-def rationalize(rng: Mixer) -> Made:
-    a, b = between(rng, 2, 9), choice(rng, (2, 3, 5, 6, 7, 10))
+def rationalize(rng: SplitMix64) -> Made:
+    a, b = randint(rng, 2, 9), choice(rng, (2, 3, 5, 6, 7, 10))
     part = Fraction(a, b)
     above = "" if part.numerator == 1 else str(part.numerator)
     answer = (
@@ -133,26 +133,26 @@ def rationalize(rng: Mixer) -> Made:
     return Made(f"Write $\\frac{{{a}}}{{\\sqrt{{{b}}}}}$ without a root in the denominator.", answer)
 
 
-def complex_product(rng: Mixer) -> Made:
-    a, b, c, d = (between(rng, 1, 7) for _ in range(4))
+def complex_product(rng: SplitMix64) -> Made:
+    a, b, c, d = (randint(rng, 1, 7) for _ in range(4))
     real, imaginary = a * c - b * d, a * d + b * c
     return Made(f"Compute $({a} + {b}i)({c} + {d}i)$.", f"{real}+{imaginary}i" if real else f"{imaginary}i")
 
 
-def dice(rng: Mixer) -> Made:
-    total = between(rng, 3, 11)
+def dice(rng: SplitMix64) -> Made:
+    total = randint(rng, 3, 11)
     ways = sum(a + b == total for a in range(1, 7) for b in range(1, 7))
     return Made(
         f"Two fair dice are rolled. What is the probability that they show ${total}$ together?", Fraction(ways, 36)
     )
 
 
-def choose(rng: Mixer) -> Made:
-    n, k = between(rng, 6, 14), between(rng, 2, 4)
+def choose(rng: SplitMix64) -> Made:
+    n, k = randint(rng, 6, 14), randint(rng, 2, 4)
     return Made(f"In how many ways can ${k}$ of ${n}$ people be chosen for a committee?", math.comb(n, k))
 
 
-def arrange(rng: Mixer) -> Made:
+def arrange(rng: SplitMix64) -> Made:
     word = choice(rng, ("BALLOON", "LEVEL", "TOMATO", "PEPPER", "COFFEE", "BANANA", "KAYAK", "NOODLE", "LETTER"))
     ways = math.factorial(len(word))
     for letter in set(word):
@@ -160,8 +160,8 @@ def arrange(rng: Mixer) -> Made:
     return Made(f"How many different arrangements do the letters of {word} have?", ways)
 
 
-def geometric(rng: Mixer) -> Made:
-    first, above, below = between(rng, 1, 9), between(rng, 1, 3), between(rng, 4, 7)
+def geometric(rng: SplitMix64) -> Made:
+    first, above, below = randint(rng, 1, 9), randint(rng, 1, 3), randint(rng, 4, 7)
     return Made(
         f"Find the sum of the infinite geometric series with first term ${first}$ and ratio "
         f"$\\frac{{{above}}}{{{below}}}$.",
@@ -169,25 +169,25 @@ def geometric(rng: Mixer) -> Made:
     )
 
 
-def base(rng: Mixer) -> Made:
-    number, to = between(rng, 60, 900), choice(rng, (3, 4, 5, 6, 7, 8, 9))
+def base(rng: SplitMix64) -> Made:
+    number, to = randint(rng, 60, 900), choice(rng, (3, 4, 5, 6, 7, 8, 9))
     digits, rest = "", number
     while rest:
         digits, rest = str(rest % to) + digits, rest // to
     return Made(f"Write the decimal number ${number}$ in base ${to}$. Show the base as an index.", f"{digits}_{{{to}}}")
 
 
-def weekday(rng: Mixer) -> Made:
+def weekday(rng: SplitMix64) -> Made:
     days = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-    start, later = between(rng, 0, 6), between(rng, 40, 400)
+    start, later = randint(rng, 0, 6), randint(rng, 40, 400)
     return Made(
         f"Today is a {days[start]}. Which day of the week will it be in ${later}$ days?",
         f"\\text{{{days[(start + later) % 7]}}}",
     )
 
 
-def money(rng: Mixer) -> Made:
-    amount, rate, years = between(rng, 2, 20) * 500, choice(rng, (2, 4, 5, 10)), between(rng, 2, 3)
+def money(rng: SplitMix64) -> Made:
+    amount, rate, years = randint(rng, 2, 20) * 500, choice(rng, (2, 4, 5, 10)), randint(rng, 2, 3)
     value = Fraction(amount) * (1 + Fraction(rate, 100)) ** years
     return Made(
         f"\\${amount} earn {rate}% interest a year, which is added at the end of each year. How many dollars are there "

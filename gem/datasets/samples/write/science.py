@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from gem.datasets.samples.write.problem import Made
-from gem.draw import Mixer, between, choice
+from gem.rng import SplitMix64, choice, randint
 
 
 def _figures(value: float, figures: int = 3) -> str:
@@ -22,8 +22,8 @@ def _listed(value: float, figures: int = 3) -> list[str]:
     return [_figures(value, figures) + "\n"]
 
 
-def photon(rng: Mixer) -> Made:
-    wavelength = between(rng, 40, 900) * 10
+def photon(rng: SplitMix64) -> Made:
+    wavelength = randint(rng, 40, 900) * 10
     return Made(
         f"What is the energy of a photon with a wavelength of ${wavelength}$ Angstroms, in electron volts? Use "
         "$hc = 12398$ eV Angstrom, and give three significant figures.",
@@ -31,8 +31,8 @@ def photon(rng: Mixer) -> Made:
     )
 
 
-def free_fall(rng: Mixer) -> Made:
-    height = between(rng, 5, 120)
+def free_fall(rng: SplitMix64) -> Made:
+    height = randint(rng, 5, 120)
     return Made(
         f"A stone falls from rest through ${height}$ m, without air. How fast is it then, in m/s? Use $g = "
         "9.81$ m/s$^2$ "
@@ -41,8 +41,8 @@ def free_fall(rng: Mixer) -> Made:
     )
 
 
-def pendulum(rng: Mixer) -> Made:
-    length = between(rng, 10, 300) / 100
+def pendulum(rng: SplitMix64) -> Made:
+    length = randint(rng, 10, 300) / 100
     return Made(
         f"Find the period of small swings of a pendulum of length ${length}$ m, in seconds, to three "
         "significant figures. "
@@ -51,8 +51,8 @@ def pendulum(rng: Mixer) -> Made:
     )
 
 
-def ideal_gas(rng: Mixer) -> Made:
-    moles, kelvin, litres = between(rng, 2, 9), between(rng, 250, 420), between(rng, 5, 60)
+def ideal_gas(rng: SplitMix64) -> Made:
+    moles, kelvin, litres = randint(rng, 2, 9), randint(rng, 250, 420), randint(rng, 5, 60)
     return Made(
         f"${moles}$ mol of an ideal gas fill ${litres}$ litres at ${kelvin}$ K. What is the pressure in kPa? Use "
         "$R = 8.314$ J/(mol K) and three significant figures.",
@@ -60,8 +60,8 @@ def ideal_gas(rng: Mixer) -> Made:
     )
 
 
-def half_life(rng: Mixer) -> Made:
-    half, time = between(rng, 3, 40), between(rng, 5, 90)
+def half_life(rng: SplitMix64) -> Made:
+    half, time = randint(rng, 3, 40), randint(rng, 5, 90)
     return Made(
         f"An isotope has a half-life of ${half}$ days. Which fraction of it is left after ${time}$ days? Give three "
         "significant figures.",
@@ -69,8 +69,8 @@ def half_life(rng: Mixer) -> Made:
     )
 
 
-def acidity(rng: Mixer) -> Made:
-    concentration = between(rng, 11, 99)
+def acidity(rng: SplitMix64) -> Made:
+    concentration = randint(rng, 11, 99)
     return Made(
         f"Find the pH of a solution with $[H^+] = {concentration / 10} \\times 10^{{-5}}$ mol per litre, to three "
         "significant figures.",
@@ -78,8 +78,8 @@ def acidity(rng: Mixer) -> Made:
     )
 
 
-def luminosity(rng: Mixer) -> Made:
-    kelvin, radius = between(rng, 30, 120) * 100, between(rng, 2, 20)
+def luminosity(rng: SplitMix64) -> Made:
+    kelvin, radius = randint(rng, 30, 120) * 100, randint(rng, 2, 20)
     area = 4 * math.pi * (radius * 6.96e8) ** 2
     return Made(
         f"A star has a surface of ${kelvin}$ K and ${radius}$ times the Sun's radius of $6.96 \\times 10^8$ m. "
@@ -90,8 +90,8 @@ def luminosity(rng: Mixer) -> Made:
     )
 
 
-def capacitor(rng: Mixer) -> Made:
-    farads, volts = between(rng, 10, 900), between(rng, 5, 240)
+def capacitor(rng: SplitMix64) -> Made:
+    farads, volts = randint(rng, 10, 900), randint(rng, 5, 240)
     return Made(
         f"A capacitor of ${farads}$ microfarads is charged to ${volts}$ V. How much energy does it hold, in "
         "joules? Give "
@@ -100,25 +100,25 @@ def capacitor(rng: Mixer) -> Made:
     )
 
 
-def decay_solution(rng: Mixer) -> Made:
-    rate, start = between(rng, 2, 9), between(rng, 2, 30)
+def decay_solution(rng: SplitMix64) -> Made:
+    rate, start = randint(rng, 2, 9), randint(rng, 2, 30)
     answer = f"{start} e^{{-{rate} t}}"
     return Made(
         f"Solve $y' + {rate}y = 0$ with $y(0) = {start}$. Give $y$ as a function of $t$.", [answer, f"y = {answer}\n"]
     )
 
 
-def antiderivative(rng: Mixer) -> Made:
-    a, n = between(rng, 2, 9), between(rng, 2, 6)
+def antiderivative(rng: SplitMix64) -> Made:
+    a, n = randint(rng, 2, 9), randint(rng, 2, 6)
     return Made(
         f"What is the derivative of ${a}x^{{{n}}} \\sin x$ with respect to $x$?",
         [f"{a * n}x^{{{n - 1}}} \\sin x + {a}x^{{{n}}} \\cos x\n"],
     )
 
 
-def thin_lens(rng: Mixer) -> Made:
-    focus = between(rng, 5, 30)
-    distance = focus + between(rng, 3, 60)
+def thin_lens(rng: SplitMix64) -> Made:
+    focus = randint(rng, 5, 30)
+    distance = focus + randint(rng, 3, 60)
     return Made(
         f"An object stands ${distance}$ cm before a thin lens with a focal length of ${focus}$ cm. How far "
         "behind the lens "
@@ -127,8 +127,8 @@ def thin_lens(rng: Mixer) -> Made:
     )
 
 
-def snell(rng: Mixer) -> Made:
-    index, angle = choice(rng, (1.33, 1.46, 1.52, 1.62)), between(rng, 20, 75)
+def snell(rng: SplitMix64) -> Made:
+    index, angle = choice(rng, (1.33, 1.46, 1.52, 1.62)), randint(rng, 20, 75)
     inside = math.degrees(math.asin(math.sin(math.radians(angle)) / index))
     return Made(
         f"Light enters glass of refractive index ${index}$ from air at an angle of incidence of "

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gem.datasets.samples.write.programs.problem import Function, word
-from gem.draw import Mixer, between
+from gem.rng import SplitMix64, randint
 
 
-def _numbers(rng: Mixer, most: int = 8, high: int = 9) -> list[int]:
-    return [between(rng, 0, high) for _ in range(between(rng, 1, most))]
+def _numbers(rng: SplitMix64, most: int = 8, high: int = 9) -> list[int]:
+    return [randint(rng, 0, high) for _ in range(randint(rng, 1, most))]
 
 
 FUNCTIONS = [
@@ -18,7 +18,7 @@ FUNCTIONS = [
         "def flatten(nested):\n    out = []\n    for item in nested:\n"
         "        out += flatten(item) if isinstance(item, list) else [item]\n    return out",
         (([1, [2, [3, []]], 4],), ([],), ([[[[5]]]],)),
-        lambda rng: ([_numbers(rng), [_numbers(rng), between(rng, 0, 9)]],),
+        lambda rng: ([_numbers(rng), [_numbers(rng), randint(rng, 0, 9)]],),
     ),
     Function(
         "group_anagrams",
@@ -36,7 +36,7 @@ FUNCTIONS = [
         "last may be shorter.",
         "def chunks(items, size):\n    return [items[i:i + size] for i in range(0, len(items), size)]",
         (([1, 2, 3, 4, 5], 2), ([], 3), ([1], 5)),
-        lambda rng: (_numbers(rng, 12), between(rng, 1, 5)),
+        lambda rng: (_numbers(rng, 12), randint(rng, 1, 5)),
     ),
     Function(
         "two_sum",
@@ -46,7 +46,7 @@ FUNCTIONS = [
         "def two_sum(numbers, target):\n    seen = {}\n    for j, x in enumerate(numbers):\n"
         "        if target - x in seen:\n            return [seen[target - x], j]\n        seen[x] = j\n    return []",
         (([2, 7, 11, 15], 9), ([3, 3], 6), ([1, 2], 8)),
-        lambda rng: (_numbers(rng, 10), between(rng, 2, 14)),
+        lambda rng: (_numbers(rng, 10), randint(rng, 2, 14)),
     ),
     Function(
         "matrix_product",
@@ -55,8 +55,8 @@ FUNCTIONS = [
         "def matrix_product(a, b):\n    return [[sum(x * y for x, y in zip(row, col)) for col in zip(*b)] "
         "for row in a]",
         (([[1, 2], [3, 4]], [[5, 6], [7, 8]]), ([[2]], [[3]]), ([[1, 2, 3]], [[1], [2], [3]])),
-        lambda rng: ([[between(rng, -5, 5) for _ in range(3)] for _ in range(2)],
-                     [[between(rng, -5, 5) for _ in range(2)] for _ in range(3)]),
+        lambda rng: ([[randint(rng, -5, 5) for _ in range(3)] for _ in range(2)],
+                     [[randint(rng, -5, 5) for _ in range(2)] for _ in range(3)]),
     ),
     Function(
         "mean_of_positives",
@@ -66,7 +66,7 @@ FUNCTIONS = [
         "def mean_of_positives(numbers):\n    kept = [x for x in numbers if x > 0]\n"
         "    return sum(kept) / len(kept) if kept else 0.0",
         (([1.5, -2.0, 2.5],), ([],), ([-1.0],), ([0.1, 0.2],)),
-        lambda rng: ([between(rng, -50, 50) / 10 for _ in range(6)],),
+        lambda rng: ([randint(rng, -50, 50) / 10 for _ in range(6)],),
     ),
     Function(
         "intersection",
@@ -86,6 +86,6 @@ FUNCTIONS = [
         "from itertools import combinations\n\ndef power_set(items):\n"
         "    return [list(c) for k in range(len(items) + 1) for c in combinations(items, k)]",
         (([1, 2, 3],), ([],), ([7],)),
-        lambda rng: (list(range(between(rng, 1, 3), between(rng, 4, 7))),),
+        lambda rng: (list(range(randint(rng, 1, 3), randint(rng, 4, 7))),),
     ),
 ]  # fmt: skip

@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 from gem.datasets.samples.write.programs.problem import Program, listed, several, whole, word
-from gem.draw import Mixer, between
+from gem.rng import SplitMix64, randint
 
 
-def _interval(rng: Mixer) -> str:
-    start = between(rng, 0, 20)
-    return f"{start} {start + between(rng, 0, 6)}"
+def _interval(rng: SplitMix64) -> str:
+    start = randint(rng, 0, 20)
+    return f"{start} {start + randint(rng, 0, 6)}"
 
 
-def _grid(rng: Mixer, most: int, low: int, high: int) -> str:
-    height, width = between(rng, 1, most), between(rng, 1, most)
+def _grid(rng: SplitMix64, most: int, low: int, high: int) -> str:
+    height, width = randint(rng, 1, most), randint(rng, 1, most)
     return f"{height} {width}\n" + "\n".join(several(rng, width, low, high) for _ in range(height))
 
 
-def _map(rng: Mixer) -> str:
-    height, width = between(rng, 2, 6), between(rng, 2, 6)
-    rows = ("".join("#" if between(rng, 0, 2) else "." for _ in range(width)) for _ in range(height))
+def _map(rng: SplitMix64) -> str:
+    height, width = randint(rng, 2, 6), randint(rng, 2, 6)
+    rows = ("".join("#" if randint(rng, 0, 2) else "." for _ in range(width)) for _ in range(height))
     return f"{height} {width}\n" + "\n".join(rows)
 
 
-def _square(rng: Mixer) -> str:
-    a, b, c = between(rng, 3, 9), between(rng, 1, 2), between(rng, -1, 1)
+def _square(rng: SplitMix64) -> str:
+    a, b, c = randint(rng, 3, 9), randint(rng, 1, 2), randint(rng, -1, 1)
     rows = [[a - b, a + b + c, a - c], [a + b - c, a, a - b + c], [a + c, a - b - c, a + b]]
-    rows[0][0] += between(rng, 0, 1)
+    rows[0][0] += randint(rng, 0, 1)
     return "3\n" + "\n".join(" ".join(map(str, row)) for row in rows)
 
 
-def _roads(rng: Mixer) -> str:
-    count = between(rng, 3, 9)
+def _roads(rng: SplitMix64) -> str:
+    count = randint(rng, 3, 9)
     roads = (f"{whole(rng, 1, 5)} {whole(rng, 1, 5)} {whole(rng, 1, 30)}" for _ in range(count))
     return f"5 {count}\n" + "\n".join(roads)
 

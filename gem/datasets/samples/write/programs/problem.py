@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from gem.draw import Mixer, between, choice
+from gem.rng import SplitMix64, choice, randint
 
 TESTS = 10
 TRIES = 100
@@ -27,7 +27,7 @@ class Program:
     """A program that solves it."""
     first: tuple[str, ...]
     """Inputs that every test has: the smallest, and those that are easily got wrong."""
-    make: Callable[[Mixer], str]
+    make: Callable[[SplitMix64], str]
     """One more input."""
 
     def row(self, key: int) -> dict[str, Any]:
@@ -35,7 +35,7 @@ class Program:
         inputs = list(dict.fromkeys(self.first))
         number = 0
         while len(inputs) < TESTS and number < TRIES:
-            made = self.make(Mixer(key, number))
+            made = self.make(SplitMix64(key, number))
             number += 1
             if made not in inputs:
                 inputs.append(made)
@@ -54,13 +54,13 @@ class Function:
     solution: str
     first: tuple[tuple[Any, ...], ...]
     """Arguments that every test has."""
-    make: Callable[[Mixer], tuple[Any, ...]]
+    make: Callable[[SplitMix64], tuple[Any, ...]]
     """One more list of arguments."""
 
     def row(self, key: int) -> dict[str, Any]:
         """As `Program.row`."""
         inputs = [list(arguments) for arguments in self.first]
-        inputs += [list(self.make(Mixer(key, number))) for number in range(TESTS - len(inputs))]
+        inputs += [list(self.make(SplitMix64(key, number))) for number in range(TESTS - len(inputs))]
         namespace: dict[str, Any] = {}
         exec(self.solution, namespace)  # noqa: S102 (the solutions beside this file)
         outputs = [namespace[self.name](*arguments) for arguments in inputs]
@@ -80,27 +80,27 @@ def _printed(solution: str, given: str) -> str:
     return printed.getvalue().strip()
 
 
-def whole(rng: Mixer, low: int, high: int) -> str:
+def whole(rng: SplitMix64, low: int, high: int) -> str:
     """An integer as text."""
-    return str(between(rng, low, high))
+    return str(randint(rng, low, high))
 
 
-def several(rng: Mixer, count: int, low: int, high: int) -> str:
+def several(rng: SplitMix64, count: int, low: int, high: int) -> str:
     """Integers with spaces between."""
     return " ".join(whole(rng, low, high) for _ in range(count))
 
 
-def listed(rng: Mixer, most: int, low: int, high: int) -> str:
+def listed(rng: SplitMix64, most: int, low: int, high: int) -> str:
     """A line with a count from 1 to `most`, and a line with as many integers."""
-    count = between(rng, 1, most)
+    count = randint(rng, 1, most)
     return f"{count}\n{several(rng, count, low, high)}"
 
 
-def word(rng: Mixer, most: int, letters: str = "abcdefghijklmnopqrstuvwxyz") -> str:
+def word(rng: SplitMix64, most: int, letters: str = "abcdefghijklmnopqrstuvwxyz") -> str:
     """1 to `most` letters."""
-    return "".join(choice(rng, letters) for _ in range(between(rng, 1, most)))
+    return "".join(choice(rng, letters) for _ in range(randint(rng, 1, most)))
 
 
-def words(rng: Mixer, most: int, letters: str = "abcdefghijklmnopqrstuvwxyz") -> str:
+def words(rng: SplitMix64, most: int, letters: str = "abcdefghijklmnopqrstuvwxyz") -> str:
     """1 to `most` words of up to eight letters with spaces between."""
-    return " ".join(word(rng, 8, letters) for _ in range(between(rng, 1, most)))
+    return " ".join(word(rng, 8, letters) for _ in range(randint(rng, 1, most)))

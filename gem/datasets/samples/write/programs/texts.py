@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gem.datasets.samples.write.programs.problem import Program, whole, word, words
-from gem.draw import choice
+from gem.rng import choice
 
 TEXTS = [
     Program(
