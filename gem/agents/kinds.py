@@ -10,7 +10,7 @@ from gem.agents.agent import Agent
 from gem.agents.experts import ExpertAgent
 from gem.agents.random_agent import RandomAgent
 from gem.errors import InvalidArgument
-from gem.validation.dependencies import ENDPOINTS, TRAINING, expect_installed
+from gem.validation.dependencies import ENDPOINTS, TRAINING, require_installed
 from gem.validation.messages import in_words
 from gem.validation.near import did_you_mean
 
@@ -21,7 +21,7 @@ def _endpoint(**settings: Any) -> Agent:
     Args:
         settings: the fields of an `EndpointSpec`, and `key`.
     """
-    expect_installed("The agent 'endpoint'", ENDPOINTS)
+    require_installed("The agent 'endpoint'", ENDPOINTS)
     from pydantic import ValidationError  # noqa: PLC0415
 
     from gem.agents.endpoint import EndpointAgent, EndpointSpec  # noqa: PLC0415
@@ -35,7 +35,7 @@ def _endpoint(**settings: Any) -> Agent:
 
 def _policy(**settings: Any) -> Agent:
     """A `PolicyAgent`; its module is named as text, so that whoever imports agents does not import torch."""
-    expect_installed("The agent 'policy'", TRAINING)
+    require_installed("The agent 'policy'", TRAINING)
     agent: Agent = importlib.import_module("gem.training.policy.policy_agent").PolicyAgent(**settings)
     return agent
 

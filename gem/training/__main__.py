@@ -29,7 +29,7 @@ from gem.registry import NOT_REGISTERED
 from gem.training import recipes
 from gem.training.run_folder import RunFolder
 from gem.training.spec import TrainingSpec, read_spec, with_settings
-from gem.validation.dependencies import MODULE_HINT, TRAINING, expect_installed, import_modules
+from gem.validation.dependencies import MODULE_HINT, TRAINING, require_installed, import_modules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             threading.Thread(target=_stop_with, args=(os.getppid(),), daemon=True).start()
         if arguments.log:
             _begin_log(spec)
-        expect_installed("A training", TRAINING)
+        require_installed("A training", TRAINING)
         from gem.training.trainer import TrainingFailed, train  # noqa: PLC0415 (torch takes seconds)
 
         try:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from enum import IntEnum
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -43,6 +44,14 @@ logger = logging.getLogger(__name__)
 PAUSE_SECONDS = 0.5
 """How often a paused training looks whether it may go on."""
 Metrics = dict[str, float]
+
+
+class Control(IntEnum):
+    """What somebody asks of a training by a file in its folder; a number, so that one process can tell the others."""
+
+    GO_ON = 0
+    PAUSE = 1
+    CANCEL = 2
 
 
 class TrainingFailed(GemError):
@@ -252,21 +261,27 @@ class _Training:
     def _obey(self) -> State | None:
         """Wait while paused; how the training ends now, if it does. The first process decides for all."""
         while True:
-            wish = 0.0
-            if self.processes.is_first:
-                wish = 3.0 if self.folder.asks("cancel") else 1.0 if self.folder.asks("pause") else 0.0
-            wish = self.processes.from_first(wish)
+            control = self._control()
             if self.processes.total([float(self._terminated)])[0]:
                 return "interrupted"
-            if wish == 3.0:
+            if control is Control.CANCEL:
                 return "cancelled"
-            if wish == 0.0:
+            if control is Control.GO_ON:
                 self._set_state("running")
                 return None
             if self.folder.state().get("state") != "paused" and self.processes.is_first:
                 self._save()
                 self._set_state("paused")
             time.sleep(PAUSE_SECONDS)
+
+    def _control(self) -> Control:
+        """What somebody asks of the training now, the same in every process."""
+        control = Control.GO_ON
+        if self.processes.is_first and self.folder.asks("pause"):
+            control = Control.PAUSE
+        if self.processes.is_first and self.folder.asks("cancel"):
+            control = Control.CANCEL
+        return Control(int(self.processes.from_first(control)))
 
     def _check(self, batch: Batch) -> None:
         playable, broken = self.processes.total([float(len(batch.episodes)), float(len(batch.failures))])

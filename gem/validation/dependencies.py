@@ -12,6 +12,8 @@ from gem.errors import MissingDependency, UsageError
 
 TRAINING = {name: name for name in ("torch", "transformers", "tokenizers", "safetensors")}
 """What trainings and trained policies need, and how one writes it to pip."""
+PICTURES = {"matplotlib": "matplotlib"}
+"""The same of pictures of curves."""
 ENDPOINTS = {"httpcore": "httpcore[asyncio]", "anyio": "httpcore[asyncio]"}
 """The same of agents behind a server."""
 
@@ -19,7 +21,7 @@ MODULE_HINT = " One of your own is known once the module that registers it is na
 """What command lines add where an environment is unknown."""
 
 
-def expect_installed(what: str, packages: Mapping[str, str]) -> None:
+def require_installed(what: str, packages: Mapping[str, str]) -> None:
     """Refuse what cannot work without packages that are not there.
 
     Raises:

@@ -55,7 +55,7 @@ NOT_HERE = {
     "python -m tests.engine.golden": "writes into the checkout",
     "python -m pytest": "is running",
     "python -m bench.": "measures for minutes; test_docs.py knows the programs",
-    "python -m gem.training.make_nano_base": "trains for an hour",
+    "python -m tools.nano_base": "trains for an hour",
     "ollama ": "a program of others",
     "vllm ": "a program of others",
     "llama-server ": "a program of others",

@@ -1,7 +1,7 @@
 """Graphs of pages and links: what WikiGame is played on.
 
-The bundled graph is read from `pages.jsonl`, which `write_pages` makes from facts of our own; `gem.data.wiki.kiwix`
-reads the pages of a kiwix server.
+The bundled graph is read from `pages.jsonl`, which `tools.wiki_pages` makes from facts of our own;
+`gem.data.wiki.kiwix` reads the pages of a kiwix server.
 """
 
 from __future__ import annotations

@@ -13,11 +13,11 @@ from gem.core import State
 from gem.envs.game import Game, Played
 from gem.registry import ENV_REGISTRY, register
 from gem.rng import SplitMix64, choice
-from gem.training.make_nano_base import Source, encode, pieces, pretrain
 from gem.training.policy.nano import Nano, nano_config
-from gem.training.policy.nano_tokenizer import train_tokenizer
 from gem.training.policy.policies import write_weights
 from gem.training.policy.prompts import NanoPrompts
+from tools.nano_base import Source, encode, pieces, pretrain
+from tools.nano_tokenizer import train_tokenizer
 
 ARMS = {"A": 0.1, "B": 0.3, "C": 1.0, "D": 0.5}
 BANDIT, STUCK = "test:TrainingBandit-v0", "test:StuckBandit-v0"

@@ -292,22 +292,6 @@ def test_a_slow_environment_is_stepped_in_threads() -> None:
         del gem.registry.ENV_REGISTRY["test:Remote-v0"]
 
 
-@pytest.mark.parametrize(("num_envs", "worth", "kind"), [(6, 0.0, ShardVectorEnv), (6, 9.0, SyncVectorEnv)])
-def test_many_environments_with_long_turns_are_stepped_in_processes(
-    monkeypatch: pytest.MonkeyPatch, num_envs: int, worth: float, kind: type[VectorEnv]
-) -> None:
-    monkeypatch.setattr("gem.vector.make.MANY", 6)
-    monkeypatch.setattr("gem.vector.make.WORTH_SENDING", worth)
-    monkeypatch.setattr("gem.vector.make.can_fork", lambda: True)
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
-    ids = IDS[:num_envs]
-    with gem.make_vec(ids, async_mode=True, seed=4) as vector, gem.make_vec(ids, seed=4) as plain:
-        assert type(vector) is kind
-        assert _play(vector, turns=3) == _play(plain, turns=3)
-    with gem.make_vec(ids[:5], async_mode=True) as vector:
-        assert type(vector) is SyncVectorEnv
-
-
 def test_a_backend_that_does_not_exist_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="sync, threads, processes"):
         gem.make_vec(["game:GuessTheNumber-v0"], async_mode="gpu")  # type: ignore[arg-type]

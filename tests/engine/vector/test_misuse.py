@@ -19,13 +19,11 @@ from gem.vector import ShardVectorEnv, SyncVectorEnv, ThreadVectorEnv, VectorEnv
 from gem.vector.shards import _Shard
 from gem.wrappers import TimeLimit
 from tests.engine.vector.environments import (
-    Broken,
     Deadly,
     Doomed,
     Held,
     Late,
     Sleepy,
-    Stubborn,
     Unsendable,
 )
 
@@ -152,21 +150,6 @@ def test_an_episode_that_could_not_begin_begins_with_the_next_step(kind: type[Ve
         assert "secret number" in observations[0]
         assert (rewards[0], terminated[0], truncated[0]) == (0.0, False, False)
         assert [state["env"]["turn"] for state in vector.get_states()] == [0, 2]
-
-
-@pytest.mark.parametrize("kind", [Stubborn, Broken])
-def test_where_turns_cannot_be_tried_they_are_taken_here(kind: type[gem.Env], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gem.vector.make.MANY", 2)
-    monkeypatch.setattr("gem.vector.make.can_fork", lambda: True)
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
-    gem.register("test:Untried-v0", kind)
-    try:
-        with gem.make_vec(["test:Untried-v0"] * 2, async_mode=True, seed=1) as vector:
-            assert type(vector) is SyncVectorEnv
-            _, infos = vector.reset()
-    finally:
-        del gem.registry.ENV_REGISTRY["test:Untried-v0"]
-    assert [info.get("failure", "") for info in infos] == ["RuntimeError: broken" if kind is Broken else ""] * 2
 
 
 def test_numpys_integers_are_seeds() -> None:

@@ -1,4 +1,4 @@
-"""Writes `pages.jsonl`, the bundled link graph, from the facts: `python -m gem.data.wiki.write_pages`."""
+"""Writes `pages.jsonl`, the bundled link graph, from the facts: `python -m tools.wiki_pages`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-FACTS_FILE = Path(__file__).parent / "facts.txt"
-PAGES_FILE = Path(__file__).parent / "pages.jsonl"
+from gem.data import wiki
+
+FACTS_FILE = Path(__file__).parent / "wiki_facts.txt"
+PAGES_FILE = Path(wiki.__file__).parent / "pages.jsonl"
 LINK = re.compile(r"\[\[([^\]|]+)(?:\|([^\]]+))?\]\]")
 FIELDS = {
     "physicist": "[[physics]]", "physicist and chemist": "[[physics]] and [[chemistry]]", "chemist": "[[chemistry]]",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
-from gem.data.wiki.write_pages import read_facts
+from tools.wiki_pages import read_facts
 
 Facts = dict[str, list[list[str]]]
 ON_TWO_CONTINENTS = {"Russia", "Turkey", "Egypt", "Indonesia"}

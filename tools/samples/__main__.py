@@ -9,15 +9,15 @@ from itertools import count
 from pathlib import Path
 
 from gem.datasets.samples import FOLDER
-from gem.datasets.samples.write import contest, olympiad, school, science, words
-from gem.datasets.samples.write.problem import Template
-from gem.datasets.samples.write.programs.functions import FUNCTIONS
-from gem.datasets.samples.write.programs.lists import LISTS
-from gem.datasets.samples.write.programs.numbers import NUMBERS
-from gem.datasets.samples.write.programs.problem import Function, Program
-from gem.datasets.samples.write.programs.texts import TEXTS
-from gem.datasets.samples.write.questions import questions
 from gem.rng import SplitMix64, shuffle
+from tools.samples import contest, olympiad, school, science, words
+from tools.samples.problem import Template
+from tools.samples.programs.functions import FUNCTIONS
+from tools.samples.programs.lists import LISTS
+from tools.samples.programs.numbers import NUMBERS
+from tools.samples.programs.problem import Function, Program
+from tools.samples.programs.texts import TEXTS
+from tools.samples.questions import questions
 
 ROWS = 60
 EASY_WORDS, WORDS = words.ONE_STEP, words.SEVERAL_STEPS
@@ -71,7 +71,7 @@ def asked(name: str) -> list[dict[str, object]]:
 
 def drawn() -> Iterator[dict[str, object]]:
     """The rows of the sample with drawings."""
-    from gem.datasets.samples.write import drawings  # noqa: PLC0415 (Pillow is needed for these alone)
+    from tools.samples import drawings  # noqa: PLC0415 (Pillow is needed for these alone)
 
     seen = set[str]()
     for number in count():

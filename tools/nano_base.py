@@ -1,6 +1,6 @@
 """Make `nano-base`, the policy that trainings begin with, from random play only.
 
-    python -m gem.training.make_nano_base --out gem/training/models/nano-base
+    python -m tools.nano_base --out gem/training/models/nano-base
 
 It plays random episodes, learns a tokenizer and then a language model from their texts: what environments say and what
 is done alike, once as whole episodes and once board by board. So it knows how episodes look and how actions are
@@ -30,11 +30,11 @@ from gem import registry
 from gem.core import Env
 from gem.rng import SplitMix64, randbelow, randint, sample
 from gem.training.policy.nano import Nano, nano_config
-from gem.training.policy.nano_tokenizer import train_tokenizer
 from gem.training.policy.policies import WEIGHTS, write_weights
 from gem.training.policy.prompts import NanoPrompts, board, reading
 from gem.training.policy.sampler import microbatches
 from gem.version import __version__
+from tools.nano_tokenizer import train_tokenizer
 
 logger = logging.getLogger(__name__)
 
@@ -216,7 +216,7 @@ def _card(count: int, steps: int, seed: int) -> dict[str, Any]:
     return {
         "format": 1,
         "name": "nano-base",
-        "made_by": f"python -m gem.training.make_nano_base --count {count} --steps {steps} --seed {seed}",
+        "made_by": f"python -m tools.nano_base --count {count} --steps {steps} --seed {seed}",
         "made_from": "random play only: it knows how episodes look and how actions are written, not how to win",
         "environments": sorted({source.env_id for source in SOURCES}),
         "engine_version": __version__,
@@ -230,7 +230,7 @@ def _card(count: int, steps: int, seed: int) -> dict[str, Any]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m gem.training.make_nano_base", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m tools.nano_base", description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True, help="the folder to write")
     parser.add_argument("--count", type=int, default=1000, help="scales the number of episodes (1000)")
     parser.add_argument("--steps", type=int, default=3000, help="of the language model (3000)")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from gem.datasets.samples.write.problem import Made, fraction, root, signed
 from gem.rng import SplitMix64, choice, randint
+from tools.samples.problem import Made, fraction, root, signed
 
 
 def linear(rng: SplitMix64) -> Made:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gem.datasets.samples.write.programs.problem import Program, whole, word, words
 from gem.rng import choice
+from tools.samples.programs.problem import Program, whole, word, words
 
 TEXTS = [
     Program(

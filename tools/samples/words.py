@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gem.datasets.samples.write.problem import Made
 from gem.rng import SplitMix64, choice, randint
+from tools.samples.problem import Made
 
 PEOPLE = (
     "Aisha",

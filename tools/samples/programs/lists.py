@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gem.datasets.samples.write.programs.problem import Program, listed, several, whole, word
 from gem.rng import SplitMix64, randint
+from tools.samples.programs.problem import Program, listed, several, whole, word
 
 
 def _interval(rng: SplitMix64) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gem.datasets.samples.write.programs.problem import Program, listed, several, whole
+from tools.samples.programs.problem import Program, listed, several, whole
 
 NUMBERS = [
     Program(

@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from gem.datasets.samples.write.problem import Made, fraction, signed
 from gem.rng import SplitMix64, randint
+from tools.samples.problem import Made, fraction, signed
 
 
 def _math(*texts: str) -> list[str]:

@@ -10,8 +10,8 @@ from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
-from gem.datasets.samples.write.problem import Made, root
 from gem.rng import SplitMix64, choice, randint
+from tools.samples.problem import Made, root
 
 SIZE = (320, 240)
 INK, LINE, MARK = 0, 1, 2

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gem.datasets.samples.write.programs.problem import Function, word
 from gem.rng import SplitMix64, randint
+from tools.samples.programs.problem import Function, word
 
 
 def _numbers(rng: SplitMix64, most: int = 8, high: int = 9) -> list[int]:

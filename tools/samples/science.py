@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 
-from gem.datasets.samples.write.problem import Made
 from gem.rng import SplitMix64, choice, randint
+from tools.samples.problem import Made
 
 
 def _figures(value: float, figures: int = 3) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import combinations, pairwise, permutations, product
 from math import gcd
 
-from gem.datasets.samples.write.problem import Made
 from gem.rng import SplitMix64, choice, randint
+from tools.samples.problem import Made
 
 
 def coprime_count(rng: SplitMix64) -> Made:
