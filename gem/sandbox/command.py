@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gem.sandbox.inside.tree import Tree
+from gem.sandbox.inside.files.tree import Tree
 
 Ending = Literal["ended", "timeout", "memory", "output", "files"]
 Shell = str

@@ -21,10 +21,10 @@ from typing import Any
 from gem.errors import EnvironmentFailure
 from gem.sandbox.collect import is_readable
 from gem.sandbox.command import CommandResult, ShellLimits
-from gem.sandbox.inside import tree as trees
+from gem.sandbox.inside.files import tree as trees
+from gem.sandbox.inside.files.tree import TooBig, Tree
 from gem.sandbox.inside.settings import HOME
 from gem.sandbox.inside.shell import FLOOD, KEPT_OF_SHELL, OPEN_FILES, SCRIPT, STATE
-from gem.sandbox.inside.tree import TooBig, Tree
 
 ENGINES = ("docker", "podman")
 ENGINE, IMAGE = "GEM_CONTAINER_ENGINE", "GEM_TERMINAL_IMAGE"

@@ -26,8 +26,8 @@ from typing import Any
 from gem.errors import EnvironmentFailure, SandboxUnavailable
 from gem.sandbox import containers, layout
 from gem.sandbox.command import CommandResult, Shell, ShellLimits
+from gem.sandbox.inside.files.tree import Tree
 from gem.sandbox.inside.settings import HOME
-from gem.sandbox.inside.tree import Tree
 
 HERE = str(Path(__file__).parent)
 COMMAND = "import sys; sys.path.insert(0, sys.argv.pop()); from inside.shell import main; main()"

@@ -16,7 +16,7 @@ from typing import Any
 from gem.errors import SandboxUnavailable
 from gem.sandbox import layout
 from gem.sandbox.collect import Collector, Job, SlotDied
-from gem.sandbox.inside.emptying import empty
+from gem.sandbox.inside.files.emptying import empty
 from gem.sandbox.inside.settings import MAX_MESSAGE, Settings
 from gem.sandbox.limits import Level, Limits, Result, Status
 

@@ -29,7 +29,7 @@ from gem.registry import NOT_REGISTERED
 from gem.training import recipes
 from gem.training.run_folder import RunFolder
 from gem.training.spec import TrainingSpec, read_spec, with_settings
-from gem.validation.dependencies import MODULE_HINT, TRAINING, require_installed, import_modules
+from gem.validation.dependencies import MODULE_HINT, TRAINING, import_modules, require_installed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

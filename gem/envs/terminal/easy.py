@@ -9,7 +9,7 @@ import tarfile
 from gem.envs.terminal.task import Check, Facts, Place, Task, add, tree_of
 from gem.envs.terminal.words import LEVELS, MESSAGES, NOUNS, PEOPLE, SERVICES, clock, noun
 from gem.rng import Source, choice, randint, sample, shuffle
-from gem.sandbox.inside.tree import Tree
+from gem.sandbox.inside.files.tree import Tree
 
 # ------------------------------------------------------------------ count
 

@@ -10,7 +10,7 @@ from typing import Any
 from gem.envs.terminal.task import Check, Facts, Place, Task, add, tree_of
 from gem.envs.terminal.words import NOUNS, PEOPLE, noun
 from gem.rng import Source, choice, randint, sample, shuffle
-from gem.sandbox.inside.tree import Tree
+from gem.sandbox.inside.files.tree import Tree
 
 # ------------------------------------------------------------------ a package
 

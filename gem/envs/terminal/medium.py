@@ -7,7 +7,7 @@ from collections import Counter
 from gem.envs.terminal.task import Check, Facts, Place, Task, add, same_numbers, tree_of
 from gem.envs.terminal.words import NOUNS, PEOPLE, address, clock
 from gem.rng import Source, choice, randbelow, randint, sample, shuffle
-from gem.sandbox.inside.tree import Tree
+from gem.sandbox.inside.files.tree import Tree
 
 # ------------------------------------------------------------------ a table
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from gem.rng import Source
 from gem.sandbox.command import ShellLimits
-from gem.sandbox.inside.tree import Tree
+from gem.sandbox.inside.files.tree import Tree
 from gem.sandbox.shell import EPOCH, execute
 
 Level = Literal["easy", "medium", "hard"]

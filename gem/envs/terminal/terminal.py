@@ -42,8 +42,8 @@ from gem.envs.terminal.task import TASKS, Facts, Level, Place, Task, of_level
 from gem.errors import InvalidArgument
 from gem.rng import SplitMix64, choice
 from gem.sandbox.command import CommandResult, Shell, ShellLimits
+from gem.sandbox.inside.files.tree import Tree
 from gem.sandbox.inside.settings import HOME
-from gem.sandbox.inside.tree import Tree
 from gem.sandbox.shell import EPOCH, execute
 from gem.views import Exchange, Key, Run, TerminalView
 from gem.views.ansi import plain, spans

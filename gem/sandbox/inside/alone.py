@@ -20,7 +20,8 @@ import sys
 import time
 from typing import Any, NoReturn
 
-from . import bounds, cases, dialogue, kernel, program, seccomp
+from .confinement import bounds, kernel, seccomp
+from .execution import cases, dialogue, program
 from .settings import EXIT_BROKEN
 
 PROGRAMS = {"script": program.script, "cases": cases.run, "ask": dialogue.ask, "answer": dialogue.answer}

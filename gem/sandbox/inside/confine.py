@@ -14,7 +14,8 @@ import socket
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from . import bounds, cases, dialogue, kernel, landlock, program, seccomp
+from .confinement import bounds, kernel, landlock, seccomp
+from .execution import cases, dialogue, program
 from .settings import EXIT_BROKEN, FIRST_OWN, MAX_FDS, MAX_MESSAGE, Settings
 
 PROGRAMS = {"script": program.script, "cases": cases.run, "ask": dialogue.ask, "answer": dialogue.answer}

@@ -16,7 +16,8 @@ import sys
 import time
 from typing import Any, NoReturn
 
-from . import emptying, kernel
+from .confinement import kernel
+from .files import emptying
 from .settings import EXIT_BROKEN, EXIT_MEMORY, MAX_MESSAGE
 
 SIGNALLED = 128

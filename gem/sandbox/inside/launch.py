@@ -11,7 +11,8 @@ import os
 import socket
 import sys
 
-from . import kernel, namespaces, zygote
+from . import zygote
+from .confinement import kernel, namespaces
 from .settings import Settings
 
 DEVICES = ("null", "zero", "random", "urandom")

@@ -22,7 +22,8 @@ import threading
 import time
 from typing import Any, NoReturn
 
-from . import bounds, kernel, namespaces, place, proxy, refusals, seccomp
+from . import proxy
+from .confinement import bounds, kernel, namespaces, root, seccomp, shell_filter
 
 SETTINGS = "GEM_CONFINED_SERVER"
 TICK = 0.25
@@ -92,7 +93,7 @@ def _stay(child: int, line: socket.socket, settings: dict[str, Any]) -> NoReturn
 def _keep(settings: dict[str, Any], line: socket.socket) -> NoReturn:
     """Make the place, start the server in it, and see to its memory until it ends."""
     user = settings["user"]
-    place.leave_the_host(
+    root.leave_the_host(
         settings["readable"],
         user=user,
         scratch={settings["home"]: settings["files_bytes"]},
@@ -202,7 +203,7 @@ def _become(settings: dict[str, Any], answering: int, complaints: int) -> NoRetu
         bounds.limit(resource.RLIMIT_MEMLOCK, 0)
         bounds.limit(resource.RLIMIT_NPROC, settings["processes"])
         os.chdir(settings["cwd"])
-        seccomp.install(refusals.build(internet=bool(settings["network"])))
+        seccomp.install(shell_filter.build(internet=bool(settings["network"])))
         os.execve(settings["argv"][0], settings["argv"], settings["env"])  # noqa: S606 (that is what it is for)
     except BaseException as error:  # noqa: BLE001 (said by the process that reads this)
         os.write(2, f"{type(error).__name__}: {error}".encode())

@@ -18,7 +18,8 @@ import sys
 import time
 from typing import Any, NoReturn
 
-from . import bounds, kernel, namespaces, place, refusals, seccomp, tree
+from .confinement import bounds, kernel, namespaces, root, seccomp, shell_filter
+from .files import tree
 from .settings import HOME
 
 STATE = "/run"
@@ -89,7 +90,7 @@ def _keep(job: dict[str, Any], user: int) -> dict[str, Any]:
 def _make_root(job: dict[str, Any], user: int) -> None:
     """A root with the system's programs, and file systems in memory to write to."""
     scratch = {HOME: job["disk_bytes"], "/tmp": job["disk_bytes"], STATE: 1 << 20}  # noqa: S108
-    place.leave_the_host(job["readable"], user=user, scratch=scratch, links=job["links"], files=job["files"])
+    root.leave_the_host(job["readable"], user=user, scratch=scratch, links=job["links"], files=job["files"])
 
 
 def _write_state(job: dict[str, Any], user: int) -> None:
@@ -129,7 +130,7 @@ def _become_shell(job: dict[str, Any], user: int, output: int) -> NoReturn:
         bounds.limit(resource.RLIMIT_MEMLOCK, 0)
         bounds.limit(resource.RLIMIT_NPROC, job["processes"])
         os.chdir(HOME)
-        seccomp.install(refusals.build())
+        seccomp.install(shell_filter.build())
         folder = job["shell"].partition("\n")[0] or HOME
         arguments = ["bash", "--noprofile", "--norc", "-c", SCRIPT, "bash", folder, job["command"]]
         os.execve("/bin/bash", arguments, job["variables"])  # noqa: S606 (that is what it is for)

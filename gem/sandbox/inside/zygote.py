@@ -19,7 +19,9 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from . import confine, deleted, emptying, kernel, landlock, seccomp
+from . import confine
+from .confinement import kernel, landlock, seccomp
+from .files import deleted, emptying
 from .settings import EXIT_MEMORY, MAX_FDS, MAX_MESSAGE, Settings
 
 WATCH_MS = 50
@@ -143,10 +145,18 @@ def _watch(control: socket.socket, waiting: Waiting, job: dict[str, Any], plan: 
             message, _ = _receive(control)
             if not message or message.get("kill") == job["id"]:
                 return "killed"
-        if counting:
+        if counting and _has_begun(waiting):
             excess = _excess(waiting, job, plan)
             if excess:
                 return excess
+
+
+def _has_begun(waiting: Waiting) -> bool:
+    """Whether the code of the run is executed, or was. Until then the process is ours, and may not be looked at: it
+    has not yet allowed that (`confine`). It gives up its end of the line before the code begins."""
+    line = select.poll()
+    line.register(waiting.line, 0)  # a hang-up is reported all the same
+    return bool(line.poll(0))
 
 
 def _excess(waiting: Waiting, job: dict[str, Any], plan: confine.Plan) -> str:

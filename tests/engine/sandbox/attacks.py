@@ -3,7 +3,7 @@
 import platform
 from dataclasses import dataclass
 
-from gem.sandbox.inside.syscalls import numbers
+from gem.sandbox.inside.confinement.syscalls import numbers
 
 MORE = {
     "x86_64": {"mlock": 149, "inotify_init1": 294, "pidfd_open": 434},

@@ -9,12 +9,12 @@ import pytest
 
 from gem.errors import SandboxUnavailable
 from gem.sandbox import gvisor, levels, pool
-from gem.sandbox.inside import seccomp
-from gem.sandbox.inside.syscalls import AUDIT_ARCH, numbers
+from gem.sandbox.inside.confinement import seccomp
+from gem.sandbox.inside.confinement.syscalls import AUDIT_ARCH, numbers
 
 WITHOUT = """
 import ctypes, sys
-from gem.sandbox.inside import kernel, seccomp
+from gem.sandbox.inside.confinement import kernel, seccomp
 kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
 seccomp.install(bytes.fromhex(sys.argv[1]))
 from gem.sandbox import levels

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gem.sandbox.command import CommandResult, ShellLimits
-from gem.sandbox.inside.syscalls import numbers
+from gem.sandbox.inside.confinement.syscalls import numbers
 from gem.sandbox.shell import execute, file
 
 LIMITS = ShellLimits(seconds=5.0)

@@ -10,8 +10,8 @@ import gem
 from gem.errors import EnvironmentFailure
 from gem.sandbox import containers, shell
 from gem.sandbox.command import CommandResult, ShellLimits
+from gem.sandbox.inside.files.tree import TooBig, Tree
 from gem.sandbox.inside.settings import HOME
-from gem.sandbox.inside.tree import TooBig, Tree
 from gem.sandbox.shell import file, folder
 
 LIMITS = ShellLimits(seconds=6.0)

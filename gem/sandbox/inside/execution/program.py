@@ -13,11 +13,13 @@ import traceback
 from types import ModuleType, TracebackType
 from typing import Any, NoReturn
 
-from .settings import EXIT_MEMORY
+from ..settings import EXIT_MEMORY
 
 SEED = 0
 """Every run starts from the same random numbers, so that the same code gives the same output."""
 RESERVED = (EXIT_MEMORY,)
+PACKAGE = __package__.partition(".")[0]
+"""`inside`, or where it is imported by the host, `gem`."""
 HERE = os.path.dirname(__file__)
 
 
@@ -40,7 +42,7 @@ def refresh() -> None:
     random.seed(SEED)
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed(SEED)
-    for name in [name for name in sys.modules if name.partition(".")[0] == __package__]:
+    for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
         del sys.modules[name]
 
 

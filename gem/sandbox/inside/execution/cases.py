@@ -19,7 +19,7 @@ from types import CodeType
 from typing import Any, NoReturn
 
 from . import program, values
-from .common import COMMON
+from .common_names import COMMON
 
 NAME = "solution.py"
 REPORTS, FILES = 20, 30

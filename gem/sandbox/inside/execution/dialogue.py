@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from . import cases, program, values
-from .common import COMMON
+from .common_names import COMMON
 
 READ, WRITE = 3, 4
 """The descriptors of the pipes on both sides."""

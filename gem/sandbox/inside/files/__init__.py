@@ -1,0 +1,1 @@
+"""Files that untrusted programs left: `tree` reads and writes small ones, the others measure and remove."""
