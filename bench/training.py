@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import gem
-from gem.cli.words import table
+from gem.cli.output.tables import table
 from gem.training import recipes
 from gem.training.run_folder import RunFolder
 from gem.training.spec import TrainingSpec

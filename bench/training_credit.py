@@ -14,7 +14,7 @@ import statistics
 from collections.abc import Sequence
 
 from gem import credit
-from gem.cli.words import table
+from gem.cli.output.tables import table
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest, rollout
 from gem.training import recipes

@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gem.cli.words import table
+from gem.cli.output.tables import table
 
 EPISODES, GROUP, MAX_TOKENS, RATE = 128, 8, 8, 2e-3
 

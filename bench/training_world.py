@@ -20,7 +20,7 @@ from typing import NamedTuple
 import torch
 
 import gem
-from gem.cli.words import table
+from gem.cli.output.tables import table
 from gem.envs.games.guess_the_number import GuessTheNumber
 from gem.training.policy.policies import Policy, load_policy
 from gem.training.policy.prompts import reading

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gem.cli.words import table
+from gem.cli.output.tables import table
 from gem.credit import ALGORITHMS
 from gem.errors import InvalidArgument
 from gem.validation.dependencies import PICTURES, TRAINING, require_installed

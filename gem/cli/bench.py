@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gem
 from gem.cli import algorithms
-from gem.cli.words import count
+from gem.cli.output.tables import count
 from gem.core import Env, EnvWrapper, Info
 from gem.errors import EnvironmentFailure, UsageError
 

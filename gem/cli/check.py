@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 import gem
-from gem.cli.words import count
+from gem.cli.output.tables import count
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

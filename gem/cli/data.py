@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gem.cli.words import count, table
+from gem.cli.output.tables import count, table
 from gem.datasets import hub
 from gem.datasets.dataset import Dataset
 from gem.datasets.folder import data_folder, where

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 import gem
-from gem.cli.words import table
+from gem.cli.output.tables import table
 from gem.errors import UsageError
 
 

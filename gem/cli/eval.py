@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import gem
-from gem.cli import checkpoint, endpoint, report, tooling
-from gem.cli.report import Who
+from gem.cli.arguments import checkpoint, endpoint, tooling
+from gem.cli.output import report
+from gem.cli.output.report import Who
 from gem.errors import UsageError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gem.cli.words import count, table
+from gem.cli.output.tables import count, table
 from gem.errors import UsageError
 
 

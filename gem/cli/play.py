@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import gem
-from gem.cli import tooling
-from gem.cli.screen import open_screen
-from gem.cli.words import count
+from gem.cli.arguments import tooling
+from gem.cli.output.screen import open_screen
+from gem.cli.output.tables import count
 from gem.errors import EnvironmentFailure, GemError, MissingMethod, UsageError
 from gem.seats import SPECTATOR, observation_for_seat, rewards, success
 from gem.views.typed import as_action

@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from gem.cli.words import count
+from gem.cli.output.tables import count
 from gem.errors import UnknownEnvironment, UsageError
 from gem.validation.dependencies import MODULE_HINT
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gem.cli.words import table
+from gem.cli.output.tables import table
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ import pytest
 import gem
 from gem import views
 from gem.agents import Request, has_expert, make_agent
-from gem.cli.screen import STYLES, styled
+from gem.cli.output.screen import STYLES, styled
 from gem.views.plain_text import EXTRA_TONES, draw, text_of
 from tests.engine.ids import played
 

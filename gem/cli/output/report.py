@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import gem
-from gem.cli.words import table
+from gem.cli.output.tables import table
 
 if TYPE_CHECKING:
     from gem.agents.endpoint import EndpointSpec

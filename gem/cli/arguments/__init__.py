@@ -1,0 +1,1 @@
+"""Arguments that several commands take: which agent plays, and with which tools."""

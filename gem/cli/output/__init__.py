@@ -1,0 +1,1 @@
+"""What commands print: tables, reports of evaluations, and views of an episode."""
