@@ -6,6 +6,11 @@ import difflib
 from collections.abc import Iterable
 
 
+def nearest(name: str, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6) -> list[str]:
+    """Those of `known` that are nearly written like `name`, the nearest first (see `difflib.get_close_matches`)."""
+    return difflib.get_close_matches(name, list(known), n=most, cutoff=cutoff)
+
+
 def did_you_mean(
     name: str, known: Iterable[str], otherwise: str | None = None, *, most: int = 1, cutoff: float = 0.6
 ) -> str:
@@ -19,7 +24,7 @@ def did_you_mean(
         cutoff: how alike two words have to be, from 0 to 1 (see `difflib.get_close_matches`).
     """
     words = list(known)
-    near = difflib.get_close_matches(name, words, n=most, cutoff=cutoff)
+    near = nearest(name, words, most=most, cutoff=cutoff)
     if near:
         return f"Did you mean {' or '.join(near)}?"
     if otherwise is not None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from gem import replay
+from gem import factory, replay
 from gem.agents import make_agent
 from gem.errors import InvalidArgument
 from gem.evaluation.spec import EvaluationSpec
@@ -88,7 +88,7 @@ def test_a_wrapper_with_other_settings_has_no_short_names() -> None:
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ({"tools": ["pyton"]}, "There is no tool 'pyton'. There is python."),
+        ({"tools": ["pyton"]}, "There is no tool 'pyton'. Did you mean python?"),
         ({"tools": ["mcp"]}, "Name the MCP server"),
         ({"tools": ["search:../secrets"]}, "The name of an index"),
         ({"tools": ["python:3"]}, "There is no tool 'python:3'"),
@@ -108,7 +108,7 @@ def test_a_specification_refuses_what_cannot_be(asked: dict[str, Any], sentence:
 
 def test_uses_of_tools_are_on_top_of_the_turn_limit() -> None:
     spec = EvaluationSpec(agent="random", env_ids=(GUESS,), max_turns=2, tools=("search:wikigame",), max_tool_uses=3)
-    env = replay.wrapped(GUESS, {}, spec.wrappers)
+    env = factory.make_wrapped(GUESS, {}, spec.wrappers)
     assert env.max_turns == 5
     env.reset(seed=1)
     for _ in range(3):
@@ -121,7 +121,7 @@ def test_uses_of_tools_are_on_top_of_the_turn_limit() -> None:
 def test_episodes_with_tools_are_recorded_with_them_and_replay() -> None:
     pytest.importorskip("bm25s")
     wrappers = [tool_catalog.wrapper(["search:wikigame"], 2)]
-    env = replay.wrapped(GUESS, {}, wrappers)
+    env = factory.make_wrapped(GUESS, {}, wrappers)
     _, info = env.reset(seed=5)
     actions = ["<search>tea</search>", "\\boxed{4}"]
     infos = [info, *(env.step(action)[4] for action in actions)]
