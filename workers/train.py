@@ -27,8 +27,8 @@ from apps.jobs import leases
 from apps.jobs.failpoints import failpoint
 from apps.jobs.leases import Claim
 from apps.jobs.models import Job
-from apps.jobs.training import operations, reach, records
-from apps.jobs.training.records import Kept, folder_of
+from apps.trainings import operations, permissions, records
+from apps.trainings.records import Kept, folder_of
 from gem import episode_files
 from gem.errors import UsageError
 from gem.training.run_folder import FAILED_BATCH, RunFolder, number, write_whole
@@ -109,7 +109,7 @@ def prepare(claim: Claim, folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
     job = Job.objects.select_related("owner").get(pk=claim.job_id)
     request = dict(claim.request)
-    if request["model"].startswith(reach.AGENT):
+    if request["model"].startswith(permissions.AGENT):
         request["model"] = str(operations.weights_of(job.owner, request["model"]).path)
     write_whole(folder / "spec.json", json.dumps(request, indent=2) + "\n")
     if job.parent_id and not any((folder / "checkpoints").iterdir()):

@@ -20,8 +20,8 @@ from apps.catalog.entries import all_entries
 from apps.jobs import estimates, operations, pages, results
 from apps.jobs.errors import NoExpert, NotYours, Refusal, TooManyEpisodes, UnknownAgent
 from apps.jobs.forms import FIELDS, EvaluationForm, prefilled
+from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job
-from apps.jobs.training import views as training
 from gem import benchmarks
 
 JOBS_ON_A_PAGE = 25
@@ -142,8 +142,11 @@ def _field_of(refusal: Refusal) -> str | None:
 def job(request: HttpRequest, job_id: str) -> HttpResponse:
     """A job as it is now; what happens next comes through the socket."""
     found = _job(job_id)
-    if found.kind == Job.Kind.TRAINING:
-        return training.page(request, found)
+    return kind_of(found).page(request, found)
+
+
+def evaluation(request: HttpRequest, found: Job) -> HttpResponse:
+    """The page of a job that evaluates an agent."""
     chosen = _pages(request)
     shown = pages.evaluation(found, pages=chosen)
     context = {

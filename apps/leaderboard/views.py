@@ -27,7 +27,7 @@ from apps.leaderboard.models import Score
 from apps.leaderboard.versus import Verdict, compare, why_not
 from apps.play import limits
 from apps.play import operations as playing
-from apps.play.answers import with_wait
+from apps.play.responses import with_wait
 from gem import benchmarks
 from gem.benchmarks import Benchmark
 from gem.errors import UsageError

@@ -2,19 +2,14 @@
 
 from django.urls import path
 
-from apps.play import duel_views, views
+from apps.play import lobby, views
 
 app_name = "play"
 urlpatterns = [
     path("", views.index, name="index"),
     path("new/", views.new, name="new"),
-    path("watch/", views.lobby, name="lobby"),
+    path("watch/", lobby.lobby, name="lobby"),
     path("watch/new/", views.watch_new, name="watch_new"),
-    path("duel/new/", duel_views.new, name="duel_new"),
-    path("duel/<slug:duel_id>/", duel_views.duel, name="duel"),
-    path("duel/<slug:duel_id>/add/", duel_views.add, name="duel_add"),
-    path("duel/<slug:duel_id>/control/<slug:verb>/", duel_views.control, name="duel_control"),
-    path("side-by-side/<slug:first_id>/<slug:second_id>/", duel_views.side_by_side, name="side_by_side"),
     path("<slug:episode_id>/turn/", views.take_turn, name="take_turn"),
     path("<slug:episode_id>/hint/", views.hint, name="hint"),
     path("<slug:episode_id>/seat/<int:number>/<str:signature>/", views.join, name="join"),

@@ -5,14 +5,11 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
-from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -22,18 +19,16 @@ from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.episodes import tool_choice
 from apps.episodes.errors import ActionTooLong, NotFound, OtherSeatActs, Refusal, Unreadable
-from apps.episodes.models import Batch, Episode
+from apps.episodes.models import Episode
 from apps.episodes.past import restore
 from apps.episodes.seen import own_seat, public_viewpoint
 from apps.episodes.snapshot import Snapshot, public_snapshot, snapshot
 from apps.episodes.text import MAX_ACTION_BYTES
 from apps.episodes.views import find, play_page
 from apps.htmx import wants_part
-from apps.live import presence
-from apps.play import duels, invitations, limits, operations, showcase, shows
-from apps.play.answers import form_again, fragments, go_to, refused
+from apps.play import invitations, limits, operations, shows
 from apps.play.forms import PACES, NewForm, WatchForm, prefilled, who_plays
-from apps.play.sides import sides_of
+from apps.play.responses import form_again, fragments, go_to, refused
 from apps.play.tooling import ask_tools
 from gem.agents import Decision, Request, make_agent
 
@@ -41,11 +36,6 @@ View = Callable[..., HttpResponse]
 
 MAX_BODY_BYTES = 3 * MAX_ACTION_BYTES + 4096
 """A form with the longest action: in its encoding a byte takes up to three."""
-LOBBY_RUNNING = 12
-LOBBY_ENDED = 12
-LOBBY_DUELS = 6
-LOBBY_AGE = timedelta(days=1)
-"""An episode that was begun longer ago has been left by its player, most likely."""
 
 
 # ---------------------------------------------------------------- starting
@@ -135,28 +125,6 @@ def watch_new(request: HttpRequest) -> HttpResponse:
 
 
 WATCHED = ("env_id", "agent", "opponent", "seed", "pace", *tool_choice.FIELDS)
-
-
-@never_cache
-@require_safe
-def lobby(request: HttpRequest) -> HttpResponse:
-    """What is played now, and what has just ended."""
-    listed = Episode.objects.filter(listed=True).with_seats()
-    recent = listed.running().filter(batch=None, created__gt=timezone.now() - LOBBY_AGE)
-    running = list(recent.select_related("show").by_last_turn()[:LOBBY_RUNNING])
-    spectators = presence.counts(f"episode:{episode.id}" for episode in running)
-    shown = [(public_snapshot(episode, 1), spectators[f"episode:{episode.id}"]) for episode in running]
-    live = [(shot, watching) for shot, watching in shown if not shot.idle]
-    of_people_or_shown = Q(batch=None) | Q(batch__kind=Batch.Kind.SHOWCASE)
-    context = {
-        "live": live,
-        "idle": [(shot, watching) for shot, watching in shown if shot.idle],
-        "showcase": None if live else showcase.present(),
-        "ended": list(listed.ended().filter(of_people_or_shown, of_job=False).order_by("-created")[:LOBBY_ENDED]),
-        "form": WatchForm(request.user, initial={"agent": "expert"}),
-        "duels": [sides_of(duel) for duel in duels.under_way(LOBBY_DUELS)],
-    }
-    return render(request, "play/lobby.html", context)
 
 
 # ---------------------------------------------------------------- playing

@@ -7,14 +7,15 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models.functions import Now
 
 from apps.agents.models import Agent
+from apps.duels import operations as duels
+from apps.duels.side_by_side import sides_of
+from apps.duels.topics import DuelTopic
 from apps.episodes import operations
 from apps.episodes.errors import EpisodeOver, NotFound, Refusal
 from apps.episodes.models import Batch, Episode
-from apps.play import duels, hosting, shows
+from apps.play import hosting, shows
 from apps.play import operations as play
 from apps.play.models import Show
-from apps.play.sides import sides_of
-from apps.play.topics import DuelTopic
 from gem.agents import Decision
 
 ENV_ID = "game:GuessTheNumber-v0-hard"

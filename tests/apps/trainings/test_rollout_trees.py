@@ -15,12 +15,12 @@ from pytest_django.fixtures import Settings
 
 from apps.accounts.models import User
 from apps.jobs.models import Job
-from apps.jobs.training import operations, pages, records
-from apps.jobs.training.records import Kept
-from apps.jobs.training.trees import Branch, Row, tree
+from apps.trainings import operations, pages, records
+from apps.trainings.records import Kept
+from apps.trainings.trees import Branch, Row, tree
 from gem.agents import Decision, Request
 from gem.rollout import Slot, rollout
-from tests.apps.jobs.trainings import ENV_ID, claimed, row, small
+from tests.apps.trainings.trainings import ENV_ID, claimed, row, small
 
 SEED = 7
 GUESSES = [[1, 2, 3, 5], [1, 2, 3, 5], [1, 2, 4], [9, 8], [1, 2]]

@@ -9,7 +9,7 @@ from django import forms
 from pydantic import ValidationError
 
 from apps.accounts.models import Viewer
-from apps.jobs.training import reach
+from apps.trainings import permissions
 from gem.errors import InvalidArgument
 from gem.refusals import refusals
 from gem.training import recipes
@@ -109,7 +109,7 @@ class TrainingForm(forms.Form):
         for name in (*PLAIN, *FINE):
             if values.get(name, "") != "":
                 wanted[name] = _value(values[name])
-        for sentence in reach.refusals(self.user, wanted):
+        for sentence in permissions.refusals(self.user, wanted):
             self.add_error("more", sentence)
         if self.errors:
             return values

@@ -17,12 +17,12 @@ from apps.jobs import operations as jobs
 from apps.jobs.errors import LeaseLost, NotYours, TooManyJobs
 from apps.jobs.models import Checkpoint, Job, Point
 from apps.jobs.topics import JobTopic
-from apps.jobs.training import compare, operations, records
-from apps.jobs.training.records import Kept
+from apps.trainings import compare, operations, records
+from apps.trainings.records import Kept
 from gem.agents import make_agent
 from gem.rollout import Slot, rollout
 from gem.training.run_folder import number
-from tests.apps.jobs.trainings import ENV_ID, claimed, row, small, trained
+from tests.apps.trainings.trainings import ENV_ID, claimed, row, small, trained
 
 
 def test_a_recipe_becomes_a_training_and_an_agent(as_ada: Client, ada: User) -> None:

@@ -10,8 +10,8 @@ from apps.accounts.models import User
 from apps.jobs.errors import LeaseLost, NotYours, Refusal
 from apps.jobs.leases import Claim
 from apps.jobs.models import Job
-from apps.jobs.training import best, operations, records
-from tests.apps.jobs.trainings import add_checkpoint, claimed, row, small
+from apps.trainings import best, operations, records
+from tests.apps.trainings.trainings import add_checkpoint, claimed, row, small
 
 DUEL = "duel:TicTacToe-v0-vs-random"
 

@@ -11,8 +11,8 @@ from apps.catalog.entries import entry_of
 from apps.episodes.templatetags.episodes import bare
 from apps.jobs.models import Checkpoint, Job, Point, Sample
 from apps.jobs.pages import LOG_LINES, Split, elapsed
-from apps.jobs.training.best import benchmark_of, best_of
-from apps.jobs.training.trees import Group, Row, tree
+from apps.trainings.best import benchmark_of, best_of
+from apps.trainings.trees import Group, Row, tree
 from gem.benchmarks import baseline
 from gem.credit import NAMES
 from gem.training import recipes

@@ -8,6 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
 
 from apps.agents.models import Agent
 from apps.episodes.models import Batch, Episode, Turn
@@ -18,6 +22,10 @@ from apps.play import hosting
 
 MARKS = 400
 """Turns of each episode that the lines of actions show."""
+FRESH = timedelta(days=1)
+"""An older duel that still runs has been left by its player, most likely."""
+IN_THE_LOBBY = 6
+"""Duels that the lobby lists."""
 ARROWS = {"up": "↑", "down": "↓", "left": "←", "right": "→"}
 
 
@@ -158,6 +166,13 @@ def sides(shots: Sequence[Snapshot]) -> Sides:
     ]
     best = leader(found)
     return Sides([replace(side, best=side is best) for side in found], parting)
+
+
+def under_way() -> list[Sides]:
+    """The newest duels in which an episode is played, of those that a list may show."""
+    running = Episode.objects.running().filter(batch=OuterRef("pk"), listed=True, created__gt=timezone.now() - FRESH)
+    found = Batch.objects.filter(Exists(running), kind=Batch.Kind.DUEL)
+    return [sides_of(duel) for duel in found.order_by("-created")[:IN_THE_LOBBY]]
 
 
 def at_turn(all_sides: Sides, number: int) -> Sides:

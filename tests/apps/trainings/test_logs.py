@@ -11,9 +11,9 @@ from pytest_django.fixtures import Settings
 from apps.accounts.models import User
 from apps.jobs import operations as jobs
 from apps.jobs.models import Job
-from apps.jobs.training import operations, records
-from apps.jobs.training.logs import TAIL_BYTES
-from tests.apps.jobs.trainings import small
+from apps.trainings import operations, records
+from apps.trainings.logs import TAIL_BYTES
+from tests.apps.trainings.trainings import small
 
 
 @pytest.fixture

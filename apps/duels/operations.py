@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
-from django.utils import timezone
 
 import gem
 from apps.accounts.models import User, Viewer
@@ -27,8 +24,6 @@ from apps.play.models import Show
 from gem.core import check_seed
 
 EPISODES_AT_MOST = 4
-FRESH = timedelta(days=1)
-"""An older duel that still runs has been left by its player, most likely."""
 
 
 class NoDuel(Refusal):
@@ -194,10 +189,3 @@ def find(duel_id: str) -> Batch:
     if found is None:
         raise NotFound("The address may have a slip in it, or the duel was deleted.")
     return found
-
-
-def under_way(most: int) -> list[Batch]:
-    """The newest duels in which an episode is played, of those that a list may show."""
-    running = Episode.objects.running().filter(batch=OuterRef("pk"), listed=True, created__gt=timezone.now() - FRESH)
-    found = Batch.objects.filter(Exists(running), kind=Batch.Kind.DUEL)
-    return list(found.order_by("-created")[:most])

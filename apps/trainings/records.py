@@ -20,7 +20,7 @@ from apps.jobs.changes import change, end
 from apps.jobs.errors import LeaseLost
 from apps.jobs.leases import Claim, owned
 from apps.jobs.models import Checkpoint, Job, JobEvent, Point, Sample, Shard
-from apps.jobs.training.best import evaluate_if_wished
+from apps.trainings.best import evaluate_if_wished
 from gem.replay import EpisodeRecord
 from gem.training.archive import sha256
 from gem.training.folder_check import WEIGHTS, check_folder

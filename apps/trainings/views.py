@@ -25,9 +25,9 @@ from apps.catalog.entries import all_entries
 from apps.htmx import wants_part
 from apps.jobs.errors import NotYours, Refusal
 from apps.jobs.models import Checkpoint, Job
-from apps.jobs.training import compare as comparing
-from apps.jobs.training import logs, operations, pages, reach
-from apps.jobs.training.forms import FINE, OWN, PLAIN, TrainingForm, initial
+from apps.trainings import compare as comparing
+from apps.trainings import logs, operations, pages, permissions
+from apps.trainings.forms import FINE, OWN, PLAIN, TrainingForm, initial
 from gem.credit import NAMES
 from gem.training import recipes
 from gem.training.recipes import Recipe
@@ -59,11 +59,11 @@ def train(request: HttpRequest) -> HttpResponse:
         values |= {name: request.GET[name] for name in (*PLAIN, *FINE, *OWN) if name in request.GET}
         values["idempotency_key"] = uuid.uuid4().hex
         form = TrainingForm(request.user, initial=values)
-        return render(request, "jobs/training/train.html", _form_page(request, form, parent))
+        return render(request, "trainings/train.html", _form_page(request, form, parent))
     if not isinstance(request.user, User):
         messages.info(request, "Log in to train. Your form is kept.")
         kept = {name: request.POST[name] for name in ("recipe", *PLAIN, *FINE, *OWN) if request.POST.get(name)}
-        back = f"{resolve_url('jobs:train')}?{urlencode(kept)}"
+        back = f"{resolve_url('trainings:train')}?{urlencode(kept)}"
         return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': back})}")
     form = TrainingForm(request.user, request.POST)
     parent = _parent(request)
@@ -72,7 +72,7 @@ def train(request: HttpRequest) -> HttpResponse:
             return redirect(_submit_all(request.user, form, form.spec, parent))
         except Refusal as refusal:
             form.add_error(None, str(refusal))
-    return render(request, "jobs/training/train.html", _form_page(request, form, parent), status=422)
+    return render(request, "trainings/train.html", _form_page(request, form, parent), status=422)
 
 
 def _submit_all(owner: User, form: TrainingForm, spec: TrainingSpec, parent: Checkpoint | None) -> str:
@@ -100,7 +100,7 @@ def _submit_all(owner: User, form: TrainingForm, spec: TrainingSpec, parent: Che
     ]
     if len(jobs) == 1:
         return jobs[0].get_absolute_url()
-    return f"{reverse('jobs:compare')}?{urlencode([('job', job.pk) for job in jobs])}"
+    return f"{reverse('trainings:compare')}?{urlencode([('job', job.pk) for job in jobs])}"
 
 
 def _name_beside_others(name: str, spec: TrainingSpec, *, algorithms: int, seeds: int) -> str:
@@ -178,13 +178,13 @@ def _further(agent: Agent) -> dict[str, Any]:
     known = card.get("env_id") in {entry.id for entry in all_entries() if entry.spec.seats == 1}
     how = {name: card[name] for name in ("input_mode", "max_tokens", "max_length") if name in card}
     env_id = card["env_id"] if known else recipes.data(FIRST_RECIPE)["env_id"]
-    return {"env_id": env_id, "model": f"{reach.AGENT}{agent.slug}", **how}
+    return {"env_id": env_id, "model": f"{permissions.AGENT}{agent.slug}", **how}
 
 
 # ------------------------------------------------------------------ one training
 
 
-def page(request: HttpRequest, job: Job) -> HttpResponse:
+def training(request: HttpRequest, job: Job) -> HttpResponse:
     """A training as it is now; what happens next comes through the socket."""
     update = _number(request.GET.get("update", ""))
     shown = pages.training(job)
@@ -202,7 +202,7 @@ def page(request: HttpRequest, job: Job) -> HttpResponse:
         "log_text": logs.tail_of(job.pk) if job.may_be_changed_by(request.user) else "",
         "waits_for_best": _waits_for_best(job, shown),
     }
-    return render(request, "jobs/training/training.html", context)
+    return render(request, "trainings/training.html", context)
 
 
 def _waits_for_best(job: Job, shown: dict[str, Any]) -> bool:
@@ -232,7 +232,7 @@ def update(request: HttpRequest, job_id: str, number: int) -> HttpResponse:
         "then": pages.then_and_now(job, number, seed),
         "looked_at": number,
     }
-    return render(request, "jobs/training/update.html", context)
+    return render(request, "trainings/update.html", context)
 
 
 @require_GET
@@ -290,10 +290,10 @@ def compare(request: HttpRequest) -> HttpResponse:
         "query": urlencode([("job", job.pk) for job in jobs]),
     }
     if wants_part(request):
-        return render(request, "jobs/training/compare_news.html", context)
+        return render(request, "trainings/compare_news.html", context)
     context["chart"] = comparing.curves(found, "success")
     context["others"] = Job.objects.trainings().exclude(pk__in=asked).select_related("agent")[:20]
-    return render(request, "jobs/training/compare.html", context)
+    return render(request, "trainings/compare.html", context)
 
 
 def _training(job_id: str) -> Job:

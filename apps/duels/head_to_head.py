@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from apps.agents.models import Agent
+from apps.duels.side_by_side import Side, Sides
 from apps.episodes.models import Episode, Seat
-from apps.play.sides import Side, Sides
 from gem.evaluate import Interval, paired_difference
 
 SEEDS_AT_MOST = 20_000

@@ -16,8 +16,8 @@ from apps.episodes.models import Batch, make_id
 from apps.jobs.changes import change, lock_shards, wake
 from apps.jobs.errors import NotYours, Refusal, TooManyJobs
 from apps.jobs.models import Checkpoint, Job, JobEvent, Shard
-from apps.jobs.training import best, reach
-from apps.jobs.training.reach import AGENT
+from apps.trainings import best, permissions
+from apps.trainings.permissions import AGENT
 from gem.errors import InvalidArgument
 from gem.training.spec import TrainingSpec, read_spec
 
@@ -65,9 +65,9 @@ def submit(
     Raises:
         TooManyJobs: if the owner has as many trainings as one person may have.
         Unfit: if it would begin after its own last update, or with an agent whose weights `owner` may not use, or
-            names files or addresses of the server that are not for `owner` (`reach`).
+            names files or addresses of the server that are not for `owner` (`permissions`).
     """
-    if beyond := reach.refusals(owner, spec.model_dump(mode="json")):
+    if beyond := permissions.refusals(owner, spec.model_dump(mode="json")):
         raise Unfit(" ".join(beyond))
     if spec.model.startswith(AGENT):
         weights_of(owner, spec.model)

@@ -11,6 +11,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from apps.accounts import visitors
 from apps.agents.models import Agent
+from apps.duels import operations
+from apps.duels.forms import MYSELF, DuelForm
+from apps.duels.head_to_head import record_of
+from apps.duels.side_by_side import Sides, at_turn, sides, sides_of
 from apps.episodes.errors import NotFound, Refusal
 from apps.episodes.models import Batch, Episode
 from apps.episodes.seen import own_seat
@@ -18,11 +22,9 @@ from apps.episodes.snapshot import public_snapshot, snapshot
 from apps.episodes.views import CHUNK
 from apps.episodes.views import find as find_episode
 from apps.htmx import wants_part
-from apps.play import duels, limits, shows
-from apps.play.answers import form_again
-from apps.play.forms import MYSELF, PACES, DuelForm, prefilled
-from apps.play.pairs import record_of
-from apps.play.sides import Sides, at_turn, sides, sides_of
+from apps.play import limits, shows
+from apps.play.forms import PACES, prefilled
+from apps.play.responses import form_again
 from apps.play.tooling import ask_tools
 from apps.play.views import VERBS as SHOW_VERBS
 from apps.play.views import steering, withheld
@@ -44,16 +46,16 @@ def new(request: HttpRequest) -> HttpResponse:
         initial = _initial(request)
         form = DuelForm(request.user, initial=initial)
         context = {"form": form, "withheld": withheld(request, initial, "first", "second")}
-        return render(request, "play/duel_new.html", context)
+        return render(request, "duels/new.html", context)
     form = DuelForm(request.user, request.POST)
     if not form.is_valid():
-        return form_again(request, "play/duel_new.html", form)
+        return form_again(request, "duels/new.html", form)
     chosen = form.cleaned_data
     try:
         limits.check_start(request)
         begin = _start(form)
         ask_tools(begin.env_id, begin.wrappers)
-        duel = duels.start(
+        duel = operations.start(
             begin,
             form.agents,
             plays=form.plays,
@@ -64,8 +66,8 @@ def new(request: HttpRequest) -> HttpResponse:
             visitor=visitors.key(request),
         )
     except Refusal as refusal:
-        return form_again(request, "play/duel_new.html", form, refusal)
-    return redirect("play:duel", duel.id)
+        return form_again(request, "duels/new.html", form, refusal)
+    return redirect("duels:duel", duel.id)
 
 
 @never_cache
@@ -86,7 +88,7 @@ def side_by_side(request: HttpRequest, first_id: str, second_id: str) -> HttpRes
     if any(episode.seat_count > 1 for episode in episodes):
         raise Http404("Episodes of several seats are replayed on their own pages.")
     context = _context(request, sides([public_snapshot(episode) for episode in episodes]))
-    return render(request, "play/duel.html", context)
+    return render(request, "duels/duel.html", context)
 
 
 @require_POST
@@ -94,7 +96,7 @@ def add(request: HttpRequest, duel_id: str) -> HttpResponse:
     """Let another agent play the same seed."""
     found = _find(duel_id)
     visitor = visitors.known(request)
-    if not duels.may_control(found, request.user, visitor):
+    if not operations.may_control(found, request.user, visitor):
         return HttpResponse("Only who started this duel can add an agent.", status=403)
     agent = Agent.objects.selectable_by(request.user).filter(slug=request.POST.get("agent", "")).first()
     try:
@@ -104,10 +106,10 @@ def add(request: HttpRequest, duel_id: str) -> HttpResponse:
         first = found.episodes.order_by("slot").first()
         if first is not None:
             ask_tools(first.env_id, first.wrappers)
-        duels.add(found, agent, user=request.user, visitor=visitor)
+        operations.add(found, agent, user=request.user, visitor=visitor)
     except Refusal as refusal:
         return _refused(request, found, refusal)
-    return redirect("play:duel", found.id)
+    return redirect("duels:duel", found.id)
 
 
 @require_POST
@@ -116,16 +118,16 @@ def control(request: HttpRequest, duel_id: str, verb: str) -> HttpResponse:
     found = _find(duel_id)
     if verb not in {*SHOW_VERBS, *STEPS}:
         raise Http404(f"There is nothing called {verb} to do with a duel.")
-    if not duels.may_control(found, request.user, visitors.known(request)):
+    if not operations.may_control(found, request.user, visitors.known(request)):
         return HttpResponse("Only who started this duel can steer it.", status=403)
     try:
         if verb in STEPS:
-            duels.keep_step(found, STEPS[verb])
+            operations.keep_step(found, STEPS[verb])
         else:
-            duels.steer(found, SHOW_VERBS[verb](request))
+            operations.steer(found, SHOW_VERBS[verb](request))
     except Refusal as refusal:
         return _refused(request, found, refusal)
-    return HttpResponse(status=204) if wants_part(request) else redirect("play:duel", found.id)
+    return HttpResponse(status=204) if wants_part(request) else redirect("duels:duel", found.id)
 
 
 # ---------------------------------------------------------------- what they show
@@ -133,7 +135,7 @@ def control(request: HttpRequest, duel_id: str, verb: str) -> HttpResponse:
 
 def _find(duel_id: str) -> Batch:
     try:
-        return duels.find(duel_id)
+        return operations.find(duel_id)
     except NotFound as error:
         raise Http404(f"There is no duel {duel_id}. {error}") from error
 
@@ -147,8 +149,8 @@ def _page(request: HttpRequest, found: Batch, *, status: int = 200, **more: Any)
         if not side.episode.over and own_seat(side.episode, request.user, visitor) is not None:
             context |= {"own": number, "own_side": side, "shot": snapshot(side.episode, 0)}
             context |= {"episode": side.episode, "acting": True, "racing": True}
-    if duels.may_control(found, request.user, visitor):
-        address = steering("play:duel_control", found.id)
+    if operations.may_control(found, request.user, visitor):
+        address = steering("duels:control", found.id)
         context |= {
             "may_control": True,
             "steer": address,
@@ -156,7 +158,7 @@ def _page(request: HttpRequest, found: Batch, *, status: int = 200, **more: Any)
             "paces": PACES,
             "addable": _addable(request, shown),
         }
-    return render(request, "play/duel.html", context, status=status)
+    return render(request, "duels/duel.html", context, status=status)
 
 
 def _context(request: HttpRequest, shown: Sides) -> dict[str, Any]:
@@ -181,7 +183,7 @@ def _asked_turn(request: HttpRequest, last: int) -> int | None:
 
 def _addable(request: HttpRequest, shown: Sides) -> list[Agent]:
     """The agents that may be added; none where there is no room."""
-    if len(shown.all) >= duels.EPISODES_AT_MOST:
+    if len(shown.all) >= operations.EPISODES_AT_MOST:
         return []
     offered = Agent.objects.offered_to(request.user)
     return [one for one in offered if one.kind != Agent.Kind.EXPERT or has_expert(shown.first.env_id)]
@@ -196,13 +198,13 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
     return {"env_id": env_id, "first": "expert" if has_expert(env_id) else MYSELF, "second": "random", **initial}
 
 
-def _start(form: DuelForm) -> duels.Start:
+def _start(form: DuelForm) -> operations.Start:
     """Where the episodes begin: as the episode that the form is like, while environment and seed are still its own."""
     chosen = form.cleaned_data
     like = Episode.objects.filter(pk=chosen["like"], env_id=chosen["env_id"], seat_count=1).first()
     if like is None:
-        return duels.Start(chosen["env_id"], chosen["seed"])
-    return duels.Start(chosen["env_id"], chosen["seed"], like.env_kwargs, like.wrappers)
+        return operations.Start(chosen["env_id"], chosen["seed"])
+    return operations.Start(chosen["env_id"], chosen["seed"], like.env_kwargs, like.wrappers)
 
 
 def _begin_alike(one: Episode, other: Episode) -> bool:

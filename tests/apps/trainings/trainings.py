@@ -10,8 +10,8 @@ from typing import Any
 from apps.jobs import leases
 from apps.jobs.leases import Claim
 from apps.jobs.models import Job
-from apps.jobs.training import records
-from apps.jobs.training.records import Kept
+from apps.trainings import records
+from apps.trainings.records import Kept
 from gem.agents import make_agent
 from gem.rollout import Slot, rollout
 from gem.training.prompts import folder_of

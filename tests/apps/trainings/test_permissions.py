@@ -12,11 +12,11 @@ from pytest_django.fixtures import Settings
 
 from apps.accounts.models import User
 from apps.jobs.models import Job
-from apps.jobs.training import operations, reach
+from apps.trainings import operations, permissions
 from gem.errors import InvalidArgument
 from gem.training import recipes
 from gem.training.spec import TrainingSpec, read_spec
-from tests.apps.jobs.trainings import ENV_ID, small
+from tests.apps.trainings.trainings import ENV_ID, small
 
 BEYOND: dict[str, dict[str, Any]] = {
     "a folder as the policy": {"model": "/srv/models/mine"},
@@ -65,26 +65,26 @@ def test_no_other_door_leads_there(ada: User, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("shared_site")
 def test_who_runs_the_site_may(ada: User) -> None:
     ada.is_staff = True
-    assert not [what for what, asked in BEYOND.items() if reach.refusals(ada, asked)]
+    assert not [what for what, asked in BEYOND.items() if permissions.refusals(ada, asked)]
 
 
 def test_on_ones_own_machine_everything_may_be_named(ada: User, settings: Settings) -> None:
     settings.LOCAL_MODE = True
-    assert not [what for what, asked in BEYOND.items() if reach.refusals(ada, asked)]
+    assert not [what for what, asked in BEYOND.items() if permissions.refusals(ada, asked)]
 
 
 @pytest.mark.usefixtures("shared_site")
 def test_what_the_site_offers_is_within_reach(ada: User) -> None:
     for recipe in recipes.all_recipes():
-        assert reach.refusals(ada, recipe.training_spec.model_dump(mode="json")) == [], recipe.name
+        assert permissions.refusals(ada, recipe.training_spec.model_dump(mode="json")) == [], recipe.name
     tools = [{"name": "tools", "tools": [{"name": "python"}], "max_tool_uses": 3}, {"name": "python_tool"}]
     for asked in ({"model": "Qwen/Qwen3-0.6B"}, {"model": "agent:mine"}, {"wrappers": tools}):
-        assert reach.refusals(ada, asked) == []
+        assert permissions.refusals(ada, asked) == []
 
 
 @pytest.mark.usefixtures("shared_site")
 @pytest.mark.parametrize("odd", [{"wrappers": "record"}, {"wrappers": ["record", 7]}, {"env_kwargs": 3}, {"model": 5}])
 def test_what_cannot_be_read_is_left_to_the_specification(ada: User, odd: dict[str, Any]) -> None:
-    reach.refusals(ada, odd)
+    permissions.refusals(ada, odd)
     with pytest.raises(InvalidArgument):
         read_spec({"env_id": ENV_ID, **odd})

@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from apps.jobs.models import Job
-from apps.jobs.training.records import folder_of
+from apps.trainings.records import folder_of
 
 LOG = "log.txt"
 TAIL_BYTES = 24_000
@@ -29,16 +29,16 @@ STOP_ASKING = 286
 
 @never_cache
 @require_GET
-def tail(request: HttpRequest, job_id: str) -> HttpResponse:
+def log_tail(request: HttpRequest, job_id: str) -> HttpResponse:
     """The end of the log, as a fragment; the answer says when there is nothing more to come."""
     job = _training(request, job_id)
     status = STOP_ASKING if job.over else 200
-    return render(request, "jobs/training/log.html", {"job": job, "log_text": tail_of(job_id)}, status=status)
+    return render(request, "trainings/log_tail.html", {"job": job, "log_text": tail_of(job_id)}, status=status)
 
 
 @never_cache
 @require_GET
-def whole(request: HttpRequest, job_id: str) -> HttpResponseBase:
+def log(request: HttpRequest, job_id: str) -> HttpResponseBase:
     """The log from its beginning, as plain text."""
     _training(request, job_id)
     try:

@@ -10,7 +10,7 @@ from typing import Any
 from django.urls import reverse
 
 from apps.jobs.models import Job
-from apps.jobs.training import pages
+from apps.trainings import pages
 from gem.credit import NAMES
 from gem.evaluate import Interval, student
 from gem.training.spec import TrainingSpec, read_spec
@@ -118,7 +118,7 @@ def curves(found: Sequence[Arm], metric: str) -> list[dict[str, Any]]:
 def _seed(job: Job, metric: str) -> dict[str, Any]:
     columns = pages.curves(job)
     kept = {name: columns[name] for name in (*pages.AXES, metric, "last", "over")}
-    return {**kept, "source": reverse("jobs:curves", args=[job.pk])}
+    return {**kept, "source": reverse("trainings:curves", args=[job.pk])}
 
 
 def _arm(label: str, colour: int, jobs: list[Job]) -> Arm:

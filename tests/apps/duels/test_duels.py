@@ -8,11 +8,11 @@ import pytest
 from django.test import Client
 
 from apps.agents.models import Agent
+from apps.duels import head_to_head
+from apps.duels.side_by_side import part_at, sides
 from apps.episodes import operations, past
 from apps.episodes.models import Batch, Episode
 from apps.episodes.snapshot import public_snapshot
-from apps.play import pairs
-from apps.play.sides import part_at, sides
 from gem.evaluate import paired_difference
 from tests.apps.agents import built_in
 from tests.apps.play.people import BOX, Person
@@ -246,7 +246,7 @@ def test_only_seeds_that_both_have_ended_are_counted() -> None:
     play("expert", [secret(4)], seed=4)
     play("random", [1], seed=4)  # still runs
     found = stand(*won)
-    record = pairs.record(*found.all)
+    record = head_to_head.record(*found.all)
     assert record is not None
     assert (record.both, record.only_first, record.only_second, record.neither) == (0, 1, 0, 0)
     assert record.claim == "Too close to call with 1 seed."
@@ -255,13 +255,13 @@ def test_only_seeds_that_both_have_ended_are_counted() -> None:
 def test_the_newest_episode_of_a_seed_counts() -> None:
     play("expert", [1, 2, 3, 4, 5, 6, 7])
     found = stand(play("expert", [secret()]), play("random", [secret()]))
-    record = pairs.record(*found.all)
+    record = head_to_head.record(*found.all)
     assert record is not None
     assert (record.both, record.seeds) == (1, 1)
 
 
 def test_an_agent_beside_itself_has_no_record() -> None:
-    assert pairs.record(*stand(play("random", [1]), play("random", [2])).all) is None
+    assert head_to_head.record(*stand(play("random", [1]), play("random", [2])).all) is None
     assert Agent.objects.filter(slug="random").count() == 1
 
 
