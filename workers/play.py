@@ -30,6 +30,7 @@ from apps.agents.models import Agent
 from apps.episodes.errors import EpisodeOver, Refusal
 from apps.episodes.models import Episode
 from apps.episodes.operations import step
+from apps.leases import Heartbeat, LeaseLost
 from apps.live.door import channel_of
 from apps.live.ear import listen
 from apps.live.threads import DatabaseThreads
@@ -87,7 +88,7 @@ class Player:
             try:
                 await self._play_on()
                 return
-            except (hosting.LeaseLost, EpisodeOver) as lost:
+            except (LeaseLost, EpisodeOver) as lost:
                 logger.info("Show %s is not played here any longer: %s", self.episode_id, lost)
                 return
             except DatabaseError as error:
@@ -202,7 +203,7 @@ class Player:
         """End or pause the episode with `sentence`; False if Postgres is away."""
         try:
             await self._host.in_thread(how, self.episode_id, self._host.token, sentence)
-        except (hosting.LeaseLost, EpisodeOver):
+        except (LeaseLost, EpisodeOver):
             return True
         except DatabaseError as error:
             logger.warning("Show %s waits for Postgres: %s", self.episode_id, error)
@@ -224,7 +225,7 @@ class Errand:
             try:
                 await self._play()
                 return
-            except (hosting.LeaseLost, EpisodeOver) as lost:
+            except (LeaseLost, EpisodeOver) as lost:
                 logger.info("A turn of %s is not played here any longer: %s", self._episode_id, lost)
                 return
             except DatabaseError as error:
@@ -238,7 +239,7 @@ class Errand:
             async with self._host.thinkers.closing(claimed.env):
                 stepped = self._host.thinkers.run(lambda: step(claimed.episode, claimed.env, claimed.action), limit)
                 await self._host.in_thread(pending.finish, claimed, token, await stepped)
-        except (hosting.LeaseLost, EpisodeOver, DatabaseError):
+        except (LeaseLost, EpisodeOver, DatabaseError):
             raise
         except TimeoutError:
             await self._refuse(f"The environment did not answer for {limit:g} s.")
@@ -312,14 +313,15 @@ class Host:
                 await asyncio.wait_for(self._woken.wait(), SWEEP_SECONDS)
 
     async def _renew_always(self) -> None:
-        while True:
-            await self.in_thread(beat, HOSTS)
-            await asyncio.sleep(settings.HEARTBEAT_SECONDS)
-            try:
-                await self.in_thread(hosting.renew, self.token)
-                await self.in_thread(pending.renew, self.token)
-            except DatabaseError as error:
-                logger.warning("The leases could not be renewed: %s", error)
+        await self.in_thread(beat, HOSTS)
+        await Heartbeat(self._renew, name=f"host {self.token}").run(self.in_thread)
+
+    def _renew(self) -> bool:
+        """Say that this host is there, and keep what it has; a host that has nothing goes on."""
+        beat(HOSTS)
+        hosting.renew(self.token)
+        pending.renew(self.token)
+        return True
 
     async def _sweep(self) -> None:
         """Compare the rows with the players: begin, follow, let go."""

@@ -29,7 +29,3 @@ class OldBenchmark(Refusal):
 
 class NotYours(Refusal):
     """Only the owner and staff may change a job."""
-
-
-class LeaseLost(Exception):
-    """The shard was cancelled, or given to another worker: this one writes nothing more."""

@@ -23,7 +23,7 @@ from apps.agents.models import Agent
 from apps.episodes import operations, past
 from apps.episodes.models import Episode, Seat, Turn
 from apps.episodes.text import storable
-from apps.leases import lease_end, leased_to, unleased
+from apps.leases import LeasedQuerySet, LeaseLost
 from apps.live import wake
 from apps.play.models import Show
 from apps.play.shows import HOSTS
@@ -46,10 +46,6 @@ _WAITS = Exists(
     Seat.objects.filter(episode=OuterRef("pk"), number=OuterRef("episode__acting"), agent__kind=Agent.Kind.HUMAN)
 )
 """Of a show: whether a person acts now."""
-
-
-class LeaseLost(Exception):
-    """The show belongs to another host, or to nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,20 +89,15 @@ def claim(token: UUID, most: int, *, showcase: bool) -> list[str]:
 
     A show whose owners died `MAX_ATTEMPTS` times without a turn between ends here.
     """
-    exhausted = Show.objects.filter(_free(), _wanted(showcase), attempt__gte=settings.MAX_ATTEMPTS)
-    for episode_id in exhausted.values_list("pk", flat=True)[:most]:
+    wanted = _running().filter(_wanted(showcase))
+    for episode_id in wanted.worn().values_list("pk", flat=True)[:most]:
         _give_up(episode_id)
-    with transaction.atomic():
-        free = Show.objects.filter(_free(), _wanted(showcase), attempt__lt=settings.MAX_ATTEMPTS)
-        locked = free.select_for_update(skip_locked=True, of=("self",)).order_by("next_turn_at")[:most]
-        claimed = [show.pk for show in locked]
-        Show.objects.filter(pk__in=claimed).update(lease_token=token, lease_until=lease_end(), attempt=F("attempt") + 1)
-    return claimed
+    return wanted.claimable().order_by("next_turn_at").claim(token, most)
 
 
 def renew(token: UUID) -> int:
     """Prolong the leases that have not run out; returns how many."""
-    return _owned(token).update(lease_until=lease_end())
+    return Show.objects.owned_by(token).renew()
 
 
 def release(token: UUID, episode_ids: Collection[str] | None = None) -> None:
@@ -114,7 +105,7 @@ def release(token: UUID, episode_ids: Collection[str] | None = None) -> None:
     shows = Show.objects.filter(lease_token=token)
     if episode_ids is not None:
         shows = shows.filter(pk__in=episode_ids)
-    shows.update(lease_token=None, lease_until=None, attempt=0)
+    shows.release(attempt=0)
 
 
 def plans(token: UUID, *, showcase: bool) -> list[Plan]:
@@ -125,7 +116,7 @@ def plans(token: UUID, *, showcase: bool) -> list[Plan]:
             wait=_seconds(show.wait),
             idle=(show.paused and not show.turns_due) or (show.showcase and not showcase) or show.waits,
         )
-        for show in _with_wait(_owned(token).filter(episode__status=Episode.Status.RUNNING)).annotate(waits=_WAITS)
+        for show in _with_wait(_running().owned_by(token)).annotate(waits=_WAITS)
     ]
 
 
@@ -191,8 +182,9 @@ def take_turn(
         attempt=0,
         turns_due=Greatest(F("turns_due") - 1, 0) if show.paused else 0,
         next_turn_at=Greatest(F("next_turn_at") + timedelta(seconds=show.pace), Now()),
-        **({"lease_token": None, "lease_until": None} if episode.over else {}),
     )
+    if episode.over:
+        Show.objects.filter(pk=episode_id).release()
     if show.lock_step:
         wake(HOSTS, episode_id)  # the others may have waited for this turn
     return Taken(turn, episode.over, max(wait + show.pace, 0.0))
@@ -219,9 +211,7 @@ def rest(episode_id: str, token: UUID, sentence: str) -> None:
     """
     episode = operations.lock(episode_id)
     _own(episode_id, token)
-    Show.objects.filter(pk=episode_id).update(
-        paused=True, turns_due=0, attempt=0, trouble=storable(sentence)[:2000], lease_token=None, lease_until=None
-    )
+    Show.objects.filter(pk=episode_id).release(paused=True, turns_due=0, attempt=0, trouble=storable(sentence)[:2000])
     operations.touch(episode)
 
 
@@ -235,13 +225,13 @@ def fail(episode_id: str, token: UUID, sentence: str, *, by: Episode.FailedBy = 
     episode = operations.lock(episode_id)
     _own(episode_id, token)
     operations.fail(episode, sentence, by=by)
-    Show.objects.filter(pk=episode_id).update(lease_token=None, lease_until=None)
+    Show.objects.filter(pk=episode_id).release()
 
 
 @transaction.atomic
 def _give_up(episode_id: str) -> None:
     episode = operations.lock(episode_id)
-    shows = Show.objects.select_for_update().filter(_free(), pk=episode_id, attempt__gte=settings.MAX_ATTEMPTS)
+    shows = _running().filter(pk=episode_id).worn().select_for_update()
     if shows.exists() and not episode.over:
         operations.fail(
             episode,
@@ -252,7 +242,7 @@ def _give_up(episode_id: str) -> None:
 
 def _own(episode_id: str, token: UUID) -> tuple[Show, float]:
     """The show, locked, and the seconds until its next turn is due."""
-    show = _with_wait(_owned(token).select_for_update().filter(pk=episode_id)).first()
+    show = _with_wait(Show.objects.owned_by(token).select_for_update().filter(pk=episode_id)).first()
     if show is None:
         raise LeaseLost(f"Another host plays {episode_id} by now.")
     return show, _seconds(show.wait)
@@ -278,12 +268,8 @@ def _past(episode: Episode) -> dict[int, list[Exchange]]:
     return past
 
 
-def _owned(token: UUID) -> models.QuerySet[Show]:
-    return Show.objects.filter(leased_to(token))
-
-
-def _free() -> Q:
-    return Q(episode__status=Episode.Status.RUNNING) & unleased()
+def _running() -> LeasedQuerySet[Show]:
+    return Show.objects.filter(episode__status=Episode.Status.RUNNING)
 
 
 def _wanted(showcase: bool) -> Q:

@@ -21,6 +21,7 @@ from apps.episodes import operations
 from apps.episodes.errors import EpisodeOver, NotFound, Refusal
 from apps.episodes.models import Batch, Episode
 from apps.episodes.seen import own_seat
+from apps.leases import LeasedQuerySet
 from apps.live import wake
 from apps.play.models import Show
 from gem.agents import has_expert
@@ -210,7 +211,7 @@ def stop(episode_id: str) -> None:
     """End the episode without a result. Raises as `pause`."""
     episode, shows = _lock(episode_id)
     operations.abandon(episode)
-    shows.update(lease_token=None, lease_until=None)
+    shows.release()
     wake(HOSTS, episode_id)
 
 
@@ -224,7 +225,7 @@ def _change(episode_id: str, **fields: Any) -> None:
     wake(HOSTS, episode_id)
 
 
-def _lock(episode_id: str) -> tuple[Episode, models.QuerySet[Show]]:
+def _lock(episode_id: str) -> tuple[Episode, LeasedQuerySet[Show]]:
     """The episode, locked, and its show: always in this order."""
     episode = operations.lock(episode_id)
     shows = Show.objects.filter(pk=episode_id)

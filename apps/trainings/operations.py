@@ -166,7 +166,7 @@ def pause(job_id: str, by: User) -> Job:
     job = _theirs(job_id, by)
     if job.state not in {Job.State.QUEUED, Job.State.RUNNING}:
         raise Unfit(f"This training is {job.state}: there is nothing to pause.")
-    Shard.objects.filter(job=job).update(state=Shard.State.PAUSED, lease_token=None, lease_until=None)
+    Shard.objects.filter(job=job).release(state=Shard.State.PAUSED)
     Job.objects.filter(pk=job.pk).update(state=Job.State.PAUSED)
     change(job.pk, JobEvent.Kind.REQUEUED, f"paused by {by.get_username()}", tone=JobEvent.Tone.WARN)
     return Job.objects.get(pk=job.pk)
@@ -202,7 +202,7 @@ def extend(job_id: str, by: User, updates: int) -> Job:
     Job.objects.filter(pk=job.pk).update(spec=spec.model_dump(mode="json"), episodes_total=spec.updates * spec.episodes)
     Shard.objects.filter(job=job).update(count=spec.updates)
     if job.state == Job.State.RUNNING:  # its process was started for fewer: it begins again from its checkpoint
-        Shard.objects.filter(job=job).update(state=Shard.State.PAUSED, lease_token=None, lease_until=None)
+        Shard.objects.filter(job=job).release(state=Shard.State.PAUSED)
     if job.state != Job.State.QUEUED:
         _queue(job, f"extended to {spec.updates:,} updates by {by.get_username()}")
     return Job.objects.get(pk=job.pk)

@@ -17,9 +17,9 @@ from apps.episodes.bulk import copy_episodes
 from apps.episodes.models import Episode
 from apps.episodes.text import storable
 from apps.jobs.changes import change, end
-from apps.jobs.errors import LeaseLost
 from apps.jobs.leases import Claim, owned
 from apps.jobs.models import Checkpoint, Job, JobEvent, Point, Sample, Shard
+from apps.leases import LeaseLost
 from apps.trainings.best import evaluate_if_wished
 from gem.replay import EpisodeRecord
 from gem.training.archive import sha256
@@ -153,7 +153,7 @@ def finish(claim: Claim) -> None:
     """
     shard = _held(claim)
     shard.state = Shard.State.DONE
-    shard.lease_token = shard.lease_until = None
+    shard.let_go()
     shard.save(update_fields=["state", "lease_token", "lease_until"])
     if end(claim.job_id, Job.State.DONE, "", "all updates are done"):
         evaluate_if_wished(claim.job_id)
@@ -168,7 +168,7 @@ def fail(claim: Claim, reason: str) -> None:
     """
     shard = _held(claim)
     shard.state, shard.reason = Shard.State.FAILED, reason
-    shard.lease_token = shard.lease_until = None
+    shard.let_go()
     shard.save(update_fields=["state", "reason", "lease_token", "lease_until"])
     end(claim.job_id, Job.State.FAILED, reason, reason, JobEvent.Tone.LOSS)
 

@@ -14,6 +14,7 @@ from apps.agents.models import Agent
 from apps.episodes import operations
 from apps.episodes.errors import EpisodeOver, NotFound
 from apps.episodes.models import Episode
+from apps.leases import LeaseLost
 from apps.play import hosting, showcase, shows
 from apps.play.models import Show, Showcase
 from gem.agents import Decision
@@ -137,18 +138,18 @@ def test_a_turn_is_recorded_with_its_reason_and_the_next_one_waits_for_its_time(
 def test_a_host_that_lost_its_lease_writes_nothing(show: Episode) -> None:
     old = claim_one(show)
     Show.objects.filter(pk=show.pk).update(lease_until=Now() - timedelta(seconds=1))
-    with pytest.raises(hosting.LeaseLost):
+    with pytest.raises(LeaseLost):
         play(show, old, 1)
     new = claim_one(show)
     for token in (old,):
-        with pytest.raises(hosting.LeaseLost):
+        with pytest.raises(LeaseLost):
             play(show, token, 1)
-        with pytest.raises(hosting.LeaseLost):
+        with pytest.raises(LeaseLost):
             hosting.fail(show.id, token, "It broke.")
         assert hosting.renew(token) == 0
     assert isinstance(play(show, new, 1), hosting.Taken)
     make_due(show)
-    with pytest.raises(hosting.LeaseLost):
+    with pytest.raises(LeaseLost):
         play(show, new, 1)  # the same turn again
     assert [turn.number for turn in show.turns.all()] == [1]
 

@@ -11,6 +11,7 @@ from django.urls import reverse
 from apps.accounts.models import User
 from apps.agents import operations as agents
 from apps.episodes.models import Episode
+from apps.leases import LeaseLost
 from apps.play import hosting, operations, shows
 from gem.agents.endpoint import EndpointSpec
 
@@ -56,7 +57,7 @@ def test_strangers_read_why_and_have_no_button(client: Client, duel: Episode) ->
 def test_a_host_that_lost_its_lease_does_not_pause_it(ada: User) -> None:
     agent = agents.create(ada, "m", EndpointSpec(url="http://127.0.0.1:1/v1", model="m"))
     episode = shows.start("game:GuessTheNumber-v0-easy", agent, seed=1, user=ada)
-    with pytest.raises(hosting.LeaseLost):
+    with pytest.raises(LeaseLost):
         hosting.rest(episode.id, uuid4(), SENTENCE)
     episode.show.refresh_from_db()
     assert (episode.show.paused, episode.show.trouble) == (False, "")

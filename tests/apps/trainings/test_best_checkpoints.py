@@ -7,9 +7,10 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from apps.accounts.models import User
-from apps.jobs.errors import LeaseLost, NotYours, Refusal
+from apps.jobs.errors import NotYours, Refusal
 from apps.jobs.leases import Claim
 from apps.jobs.models import Job
+from apps.leases import LeaseLost
 from apps.trainings import best, operations, records
 from tests.apps.trainings.trainings import add_checkpoint, claimed, row, small
 

@@ -14,9 +14,10 @@ from pytest_django.fixtures import Settings
 from apps.accounts.models import User
 from apps.agents.players import player
 from apps.jobs import operations as jobs
-from apps.jobs.errors import LeaseLost, NotYours, TooManyJobs
+from apps.jobs.errors import NotYours, TooManyJobs
 from apps.jobs.models import Checkpoint, Job, Point
 from apps.jobs.topics import JobTopic
+from apps.leases import LeaseLost
 from apps.trainings import compare, operations, records
 from apps.trainings.records import Kept
 from gem.agents import make_agent
