@@ -28,7 +28,7 @@ from apps.jobs.failpoints import failpoint
 from apps.jobs.leases import Claim
 from apps.jobs.models import Job
 from apps.trainings import operations, permissions, records
-from apps.trainings.records import Kept, folder_of
+from apps.trainings.records import KeptEpisode, folder_of
 from gem import episode_files
 from gem.errors import UsageError
 from gem.training.run_folder import FAILED_BATCH, RunFolder, number, write_whole
@@ -197,11 +197,13 @@ class Reader:
         return found
 
 
-def samples(path: Path, *, exam: bool = False) -> list[Kept]:
+def samples(path: Path, *, exam: bool = False) -> list[KeptEpisode]:
     """The episodes of a file that a training wrote, with the groups that stand beside them."""
     beside = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     stored = episode_files.read(path)
-    return [Kept(data["update"], data["group"], one.record, exam) for data, one in zip(beside, stored, strict=True)]
+    return [
+        KeptEpisode(data["update"], data["group"], one.record, exam) for data, one in zip(beside, stored, strict=True)
+    ]
 
 
 def _ended(claim: Claim, code: int, folder: Path) -> None:

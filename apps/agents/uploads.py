@@ -95,7 +95,7 @@ def _check_room(owner: User) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class UploadClaim:
     """An upload that this process may try while its lease lasts."""
 
     upload: Upload
@@ -124,17 +124,17 @@ def try_next(stopping: Callable[[], bool] = lambda: False) -> bool:
         return True
 
 
-def _claim() -> Claim | None:
+def _claim() -> UploadClaim | None:
     free = Upload.objects.waiting().free()
     for worn in free.worn():
         _refuse(free.filter(pk=worn.pk), f"What tried it ended {worn.attempt} times: it may need too much memory.")
         _sent(worn.slug).unlink(missing_ok=True)
     token = uuid4()
     claimed = free.order_by("created").claim(token, 1)
-    return Claim(Upload.objects.select_related("owner").get(pk=claimed[0]), token) if claimed else None
+    return UploadClaim(Upload.objects.select_related("owner").get(pk=claimed[0]), token) if claimed else None
 
 
-def _try(claim: Claim, stopping: Callable[[], bool]) -> None:
+def _try(claim: UploadClaim, stopping: Callable[[], bool]) -> None:
     """Make an agent of the file, or say why not."""
     upload = claim.upload
     draft = _uploads() / f".{upload.slug}.{secrets.token_hex(4)}.new"
@@ -177,7 +177,7 @@ def _inspected(draft: Path, sent: Path, stopping: Callable[[], bool]) -> dict[st
 
 
 @transaction.atomic
-def _store(claim: Claim, draft: Path, told: dict[str, Any]) -> bool:
+def _store(claim: UploadClaim, draft: Path, told: dict[str, Any]) -> bool:
     """Whether the agent was made: not where the claim is lost."""
     upload = claim.upload
     if claim.owned().select_for_update().first() is None:

@@ -16,4 +16,4 @@ class DuelsConfig(AppConfig):
         from apps.play import lobby  # noqa: PLC0415
 
         register("duel", DuelTopic())
-        lobby.register(lobby.Section("duels/under_way.html", under_way))
+        lobby.register(lobby.LobbySection("duels/under_way.html", under_way))

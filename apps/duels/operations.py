@@ -13,14 +13,14 @@ from typing import Any
 from django.db import transaction
 
 import gem
-from apps.accounts.models import User, Viewer
+from apps.accounts.models import Viewer, account_of
 from apps.agents.models import Agent
 from apps.episodes import operations
-from apps.episodes.errors import EpisodeOver, NotFound, Refusal
+from apps.episodes.errors import EpisodeEnded, NotFound, Refusal
 from apps.episodes.models import Batch, Episode
 from apps.live import wake
-from apps.play import shows
 from apps.play.models import Show
+from apps.play.shows import operations as shows
 from gem.core import check_seed
 
 EPISODES_AT_MOST = 4
@@ -33,7 +33,7 @@ class NoDuel(Refusal):
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class DuelStart:
     """Where all episodes of a duel begin; `seed` None has one drawn."""
 
     env_id: str
@@ -44,7 +44,7 @@ class Start:
 
 @transaction.atomic
 def start(
-    begin: Start,
+    begin: DuelStart,
     agents: Sequence[Agent],
     *,
     plays: bool = False,
@@ -76,7 +76,7 @@ def start(
             agent,
             seed=begin.seed,
             pace=pace,
-            user=user if isinstance(user, User) else None,
+            user=account_of(user),
             visitor="" if user.is_authenticated else visitor,
             env_kwargs=begin.env_kwargs,
             wrappers=begin.wrappers,
@@ -106,7 +106,7 @@ def add(duel: Batch, agent: Agent, *, user: Viewer, visitor: str) -> Episode:
         agent,
         seed=first.seed,
         pace=show.pace if show else 1.0,
-        user=user if isinstance(user, User) else None,
+        user=account_of(user),
         visitor="" if user.is_authenticated else visitor,
         env_kwargs=first.env_kwargs,
         wrappers=first.wrappers,
@@ -130,7 +130,7 @@ def steer(duel: Batch, verb: Callable[[str], None]) -> None:
     """Do something to every agent that still plays: `shows.pause`, `shows.resume`, `shows.one_turn`, `shows.stop`.
 
     Raises:
-        EpisodeOver: none plays any longer.
+        EpisodeEnded: none plays any longer.
         PaceRefused: as `shows.set_pace`.
     """
     for episode in _played(duel):
@@ -146,9 +146,9 @@ def keep_step(duel: Batch, lock_step: bool) -> None:
         wake(shows.HOSTS, episode.id)
 
 
-def _seat_down(duel: Batch, begin: Start, listed: bool, user: Viewer, visitor: str) -> Episode:
+def _seat_down(duel: Batch, begin: DuelStart, listed: bool, user: Viewer, visitor: str) -> Episode:
     human = Agent.objects.get(kind=Agent.Kind.HUMAN, owner=None)
-    signed_in = user if isinstance(user, User) else None
+    signed_in = account_of(user)
     person = operations.Occupant(human, signed_in, "" if signed_in else visitor)
     return operations.begin(
         begin.env_id,
@@ -162,8 +162,8 @@ def _seat_down(duel: Batch, begin: Start, listed: bool, user: Viewer, visitor: s
     )
 
 
-def _with_seed(begin: Start, episode: Episode) -> Start:
-    return Start(begin.env_id, check_seed(episode.seed), begin.env_kwargs, begin.wrappers)
+def _with_seed(begin: DuelStart, episode: Episode) -> DuelStart:
+    return DuelStart(begin.env_id, check_seed(episode.seed), begin.env_kwargs, begin.wrappers)
 
 
 def _locked(duel: Batch) -> list[Episode]:
@@ -175,7 +175,7 @@ def _played(duel: Batch) -> list[Episode]:
     shown = set(Show.objects.filter(episode__batch=duel).values_list("pk", flat=True))
     running = [episode for episode in _locked(duel) if not episode.over and episode.pk in shown]
     if not running:
-        raise EpisodeOver("No agent takes a further turn. The replay has every turn of them.")
+        raise EpisodeEnded("No agent takes a further turn. The replay has every turn of them.")
     return running
 
 

@@ -15,10 +15,10 @@ from django.utils import timezone
 
 from apps.agents.models import Agent
 from apps.episodes.models import Batch, Episode, Turn
-from apps.episodes.moments import Moment, moments
+from apps.episodes.replays.replay_frames import ReplayFrame, replay_frames
 from apps.episodes.snapshot import Snapshot, public_snapshot
 from apps.episodes.templatetags.episodes import bare
-from apps.play import hosting
+from apps.play.shows import show_leases
 
 MARKS = 400
 """Turns of each episode that the lines of actions show."""
@@ -30,7 +30,7 @@ ARROWS = {"up": "↑", "down": "↓", "left": "←", "right": "→"}
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ActionMark:
     """One turn in the line of an episode's actions."""
 
     number: int
@@ -51,12 +51,12 @@ class Side:
     shot: Snapshot
     name: str
     """Its agent's, told apart where one plays twice."""
-    marks: list[Mark]
+    marks: list[ActionMark]
     waits_for: str = ""
     """Whose turn it waits for in lock step."""
     best: bool = False
     """It did better than all others, and all are over."""
-    moment: Moment | None = None
+    moment: ReplayFrame | None = None
     """An earlier turn, where the address asks for one."""
 
     @property
@@ -180,7 +180,7 @@ def at_turn(all_sides: Sides, number: int) -> Sides:
     found = []
     for side in all_sides.all:
         turn = min(number, side.episode.turn_count)
-        found.append(replace(side, moment=moments(side.episode, turn, turn, 0)[0]))
+        found.append(replace(side, moment=replay_frames(side.episode, turn, turn, 0)[0]))
     return replace(all_sides, all=found)
 
 
@@ -264,13 +264,13 @@ def _plain(action: str) -> str:
     return text.lower() if re.fullmatch("up|down|left|right", text, re.IGNORECASE) else text
 
 
-def _marks(actions: Sequence[str], parting: int | None) -> list[Mark]:
+def _marks(actions: Sequence[str], parting: int | None) -> list[ActionMark]:
     def kind(number: int) -> str:
         if parting is None or number < parting:
             return "same"
         return "diff" if number == parting else ""
 
-    return [Mark(number, action, kind(number)) for number, action in enumerate(actions, 1)]
+    return [ActionMark(number, action, kind(number)) for number, action in enumerate(actions, 1)]
 
 
 def _names(agents: Sequence[Agent]) -> list[str]:
@@ -284,7 +284,7 @@ def _waits_for(shot: Snapshot, names: dict[str, str]) -> str:
     show = getattr(shot.episode, "show", None)
     if show is None or shot.episode.over or shot.paused:
         return ""
-    return _listed(names[other.pk] for other in hosting.awaited(shot.episode, show) if other.pk in names)
+    return _listed(names[other.pk] for other in show_leases.awaited(shot.episode, show) if other.pk in names)
 
 
 def _listed(names: Iterable[str]) -> str:

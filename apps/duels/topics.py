@@ -8,8 +8,8 @@ from apps.accounts.models import Viewer
 from apps.duels.head_to_head import record_of
 from apps.duels.side_by_side import Sides, sides_of
 from apps.episodes.models import Batch, Episode
-from apps.episodes.seen import own_seat
 from apps.episodes.snapshot import Snapshot, snapshot
+from apps.episodes.visibility import own_seat
 from apps.live.topics import Event
 from apps.play.topics import ANNOUNCED_PACE, ANNOUNCED_TURNS, SHOTS_KEPT, WATCH
 

@@ -17,17 +17,18 @@ from apps.duels.head_to_head import record_of
 from apps.duels.side_by_side import Sides, at_turn, sides, sides_of
 from apps.episodes.errors import NotFound, Refusal
 from apps.episodes.models import Batch, Episode
-from apps.episodes.seen import own_seat
+from apps.episodes.replays.views import CHUNK
 from apps.episodes.snapshot import public_snapshot, snapshot
-from apps.episodes.views import CHUNK
 from apps.episodes.views import find as find_episode
+from apps.episodes.visibility import own_seat
 from apps.htmx import wants_part
-from apps.play import limits, shows
-from apps.play.forms import PACES, prefilled
+from apps.play import limits
+from apps.play.forms import PACES, prefilled, withheld
 from apps.play.responses import form_again
+from apps.play.shows import operations as shows
+from apps.play.shows.views import VERBS as SHOW_VERBS
+from apps.play.shows.views import steering
 from apps.play.tooling import ask_tools
-from apps.play.views import VERBS as SHOW_VERBS
-from apps.play.views import steering, withheld
 from gem.agents import has_expert
 
 OPENING = "game:Sokoban-v0-easy"
@@ -45,7 +46,7 @@ def new(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         initial = _initial(request)
         form = DuelForm(request.user, initial=initial)
-        context = {"form": form, "withheld": withheld(request, initial, "first", "second")}
+        context = {"form": form, "withheld": withheld(request.user, initial, "first", "second")}
         return render(request, "duels/new.html", context)
     form = DuelForm(request.user, request.POST)
     if not form.is_valid():
@@ -198,13 +199,13 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
     return {"env_id": env_id, "first": "expert" if has_expert(env_id) else MYSELF, "second": "random", **initial}
 
 
-def _start(form: DuelForm) -> operations.Start:
+def _start(form: DuelForm) -> operations.DuelStart:
     """Where the episodes begin: as the episode that the form is like, while environment and seed are still its own."""
     chosen = form.cleaned_data
     like = Episode.objects.filter(pk=chosen["like"], env_id=chosen["env_id"], seat_count=1).first()
     if like is None:
-        return operations.Start(chosen["env_id"], chosen["seed"])
-    return operations.Start(chosen["env_id"], chosen["seed"], like.env_kwargs, like.wrappers)
+        return operations.DuelStart(chosen["env_id"], chosen["seed"])
+    return operations.DuelStart(chosen["env_id"], chosen["seed"], like.env_kwargs, like.wrappers)
 
 
 def _begin_alike(one: Episode, other: Episode) -> bool:

@@ -362,7 +362,7 @@ class Turn(models.Model):
         return f"turn {self.number}"
 
     concealed = False
-    """Whether the action is another seat's and still its own business (see `apps.episodes.seen`)."""
+    """Whether the action is another seat's and still its own business (see `apps.episodes.visibility`)."""
 
     @property
     def note(self) -> str:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 import gem
 from apps.agents.models import Agent
-from apps.episodes import tool_choice
+from apps.episodes.tools import choice as tool_choice
 from gem.errors import UsageError
 from gem.specs import EvaluationSpec
 

@@ -86,7 +86,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class WorkerSeconds:
     """Seconds that a worker spent on playing since it last wrote."""
 
     busy: float = 0.0
@@ -192,13 +192,13 @@ def holds(claim: Claim) -> bool:
 
 
 @transaction.atomic
-def record_episodes(claim: Claim, records: Sequence[EpisodeRecord], spent: Spent | None = None) -> bool:
+def record_episodes(claim: Claim, records: Sequence[EpisodeRecord], spent: WorkerSeconds | None = None) -> bool:
     """Write finished episodes; whether the job ended with them. The last ones of a shard finish it.
 
     Raises:
         LeaseLost: if the shard is no longer this worker's; nothing is written.
     """
-    spent = spent or Spent()
+    spent = spent or WorkerSeconds()
     shard = owned(claim).select_for_update().first()
     if shard is None:
         raise LeaseLost(f"shard {claim.number} of job {claim.job_id} is no longer ours")

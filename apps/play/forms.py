@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import forms
@@ -12,7 +12,7 @@ from django.urls import reverse
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.episodes.models import ORDINALS
-from apps.episodes.tool_choice import ToolChoice
+from apps.episodes.tools.choice import ToolChoice
 from gem import registry
 from gem.agents import has_expert
 from gem.core import MAX_SEED
@@ -52,6 +52,11 @@ def prefilled(query: QueryDict, names: Iterable[str]) -> dict[str, Any]:
     except UnknownEnvironment as error:
         raise Http404(str(error)) from error
     return {name: query[name] for name in names if name in query} | {"tool": query.getlist("tool")}
+
+
+def withheld(user: Viewer, asked: Mapping[str, Any], *seats: str) -> Agent | None:
+    """The agent that an address names for one of these seats and that plays for people with an account only."""
+    return Agent.objects.withheld_from(user, *(str(asked.get(seat, "")) for seat in seats)).first()
 
 
 class EnvironmentField(forms.CharField):

@@ -16,8 +16,8 @@ from django.views.decorators.http import require_safe
 from apps.episodes.models import Batch, Episode
 from apps.episodes.snapshot import public_snapshot
 from apps.live import presence
-from apps.play import showcase
 from apps.play.forms import WatchForm
+from apps.play.shows import showcase
 
 RUNNING = 12
 ENDED = 12
@@ -26,17 +26,17 @@ FRESH = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class LobbySection:
     """A part of the lobby that another app adds: its template lists `rows`, and shows nothing without any."""
 
     template: str
     find_rows: Callable[[], Sequence[object]]
 
 
-_SECTIONS: list[Section] = []
+_SECTIONS: list[LobbySection] = []
 
 
-def register(section: Section) -> None:
+def register(section: LobbySection) -> None:
     """Show this in the lobby; called in an app's `AppConfig.ready`."""
     _SECTIONS.append(section)
 

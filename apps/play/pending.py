@@ -16,13 +16,14 @@ from django.db import transaction
 from django.db.models import Q
 
 import gem
-from apps.episodes import operations, past
+from apps.episodes import operations
 from apps.episodes.errors import Refusal, TurnTaken
 from apps.episodes.models import Episode, PendingTurn, Seat, Turn
+from apps.episodes.restore import restore
 from apps.episodes.text import shortened, storable, what_was_replaced
 from apps.leases import LeasedQuerySet, LeaseLost
 from apps.live import wake
-from apps.play import shows
+from apps.play.shows import operations as shows
 from gem.core import Step
 
 logger = logging.getLogger(__name__)
@@ -114,12 +115,12 @@ def begin(episode_id: str, token: UUID) -> Claimed:
 
     Raises:
         LeaseLost: the turn belongs to another worker, or to nobody.
-        Outdated: as `episodes.past.restore`.
+        Outdated: as `episodes.restore.restore`.
     """
     turn = _owned(token).select_related("episode").filter(pk=episode_id).first()
     if turn is None:
         raise LeaseLost(f"The turn of {episode_id} is not to be played here any longer.")
-    return Claimed(turn.episode, past.restore(turn.episode), turn.number, turn.action, turn.replaced)
+    return Claimed(turn.episode, restore(turn.episode), turn.number, turn.action, turn.replaced)
 
 
 @transaction.atomic

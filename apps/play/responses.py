@@ -13,9 +13,9 @@ from django_htmx.http import HttpResponseClientRedirect
 from apps.accounts import visitors
 from apps.episodes.errors import Refusal, TooFast
 from apps.episodes.models import Episode
-from apps.episodes.seen import own_seat, public_viewpoint
 from apps.episodes.snapshot import snapshot
 from apps.episodes.views import play_page
+from apps.episodes.visibility import own_seat, public_viewpoint
 from apps.htmx import wants_part
 
 

@@ -6,8 +6,8 @@ from django.template.loader import render_to_string
 
 from apps.accounts.models import Viewer
 from apps.episodes.models import Episode
-from apps.episodes.seen import own_seat, public_viewpoint
 from apps.episodes.snapshot import Snapshot, snapshot
+from apps.episodes.visibility import own_seat, public_viewpoint
 from apps.live.topics import Event
 
 WATCH, SEAT, HOME = "watch", "seat-", "home"

@@ -1,4 +1,4 @@
-"""Starting episodes, taking turns in them, asking the expert, and steering what an agent plays live."""
+"""Starting episodes, taking turns in them, asking the expert, and going on from a turn."""
 
 from __future__ import annotations
 
@@ -9,27 +9,26 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.accounts import visitors
-from apps.accounts.models import User
+from apps.accounts.models import account_of
 from apps.agents.models import Agent
-from apps.episodes import tool_choice
 from apps.episodes.errors import ActionTooLong, NotFound, OtherSeatActs, Refusal, Unreadable
 from apps.episodes.models import Episode
-from apps.episodes.past import restore
-from apps.episodes.seen import own_seat, public_viewpoint
+from apps.episodes.restore import restore
 from apps.episodes.snapshot import Snapshot, public_snapshot, snapshot
 from apps.episodes.text import MAX_ACTION_BYTES
+from apps.episodes.tools import choice as tool_choice
 from apps.episodes.views import find, play_page
+from apps.episodes.visibility import own_seat, public_viewpoint
 from apps.htmx import wants_part
-from apps.play import invitations, limits, operations, shows
-from apps.play.forms import PACES, NewForm, WatchForm, prefilled, who_plays
+from apps.play import invitations, limits, operations
+from apps.play.forms import NewForm, prefilled, withheld
 from apps.play.responses import form_again, fragments, go_to, refused
-from apps.play.tooling import ask_tools
+from apps.play.shows import operations as shows
 from gem.agents import Decision, Request, make_agent
 
 View = Callable[..., HttpResponse]
@@ -53,7 +52,10 @@ def new(request: HttpRequest) -> HttpResponse:
     """Choose an environment and a seed, and begin."""
     if request.method != "POST":
         initial = prefilled(request.GET, PLAYED)
-        context = {"form": NewForm(request.user, initial=initial), "withheld": withheld(request, initial, "opponent")}
+        context = {
+            "form": NewForm(request.user, initial=initial),
+            "withheld": withheld(request.user, initial, "opponent"),
+        }
         return render(request, "play/new.html", context)
     form = NewForm(request.user, request.POST)
     if not form.is_valid():
@@ -67,11 +69,6 @@ def new(request: HttpRequest) -> HttpResponse:
 
 
 PLAYED = ("env_id", "opponent", "seat", "seed", *tool_choice.FIELDS)
-
-
-def withheld(request: HttpRequest, asked: dict[str, Any], *seats: str) -> Agent | None:
-    """The agent that the address names for one of these seats and that plays for people with an account only."""
-    return Agent.objects.withheld_from(request.user, *(str(asked.get(seat, "")) for seat in seats)).first()
 
 
 def _begin(request: HttpRequest, form: NewForm) -> Episode:
@@ -90,41 +87,6 @@ def _begin(request: HttpRequest, form: NewForm) -> Episode:
         user=user,
         visitor=visitor,
     )
-
-
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-def watch_new(request: HttpRequest) -> HttpResponse:
-    """Choose an environment and an agent, and let it play."""
-    if request.method != "POST":
-        asked = prefilled(request.GET, WATCHED)
-        initial = {"agent": who_plays(asked.get("env_id", "")), **asked}
-        form = WatchForm(request.user, initial=initial)
-        context = {"form": form, "withheld": withheld(request, asked, "agent", "opponent")}
-        return render(request, "play/watch_new.html", context)
-    form = WatchForm(request.user, request.POST)
-    if not form.is_valid():
-        return form_again(request, "play/watch_new.html", form)
-    chosen = form.cleaned_data
-    try:
-        limits.check_start(request)
-        ask_tools(chosen["env_id"], form.tool_wrappers)
-        episode = shows.start(
-            chosen["env_id"],
-            chosen["agent"],
-            opponent=chosen["opponent"],
-            seed=chosen["seed"],
-            wrappers=form.tool_wrappers,
-            pace=chosen["pace"],
-            user=_user(request),
-            visitor="" if request.user.is_authenticated else visitors.key(request),
-        )
-    except Refusal as refusal:
-        return form_again(request, "play/watch_new.html", form, refusal)
-    return go_to(request, episode)
-
-
-WATCHED = ("env_id", "agent", "opponent", "seed", "pace", *tool_choice.FIELDS)
 
 
 # ---------------------------------------------------------------- playing
@@ -275,70 +237,10 @@ def finish(request: HttpRequest, episode_id: str) -> HttpResponse:
             raise NotFound(f"A turn is a whole number from 0 to {episode.turn_count}.")
         limits.check_start(request)
         visitor = "" if request.user.is_authenticated else visitors.key(request)
-        branch = shows.go_on(episode, turn, agent, user=_user(request), visitor=visitor)
+        branch = shows.go_on(episode, turn, agent, user=account_of(request.user), visitor=visitor)
     except Refusal as refusal:
         return refused(request, episode, refusal, after=None)
     return go_to(request, branch)
-
-
-# ---------------------------------------------------------------- steering what an agent plays
-
-
-@never_cache
-@require_safe
-def controls(request: HttpRequest, episode_id: str) -> HttpResponse:
-    """The buttons for whoever may steer the show; nothing for the others."""
-    episode = find(episode_id)
-    may = shows.may_control(episode, request.user, visitors.known(request))
-    context = {"episode": episode, "shot": public_snapshot(episode), "may_control": may, "paces": PACES}
-    context["steer"] = steering("play:control", episode.id)
-    page = "play/controls.html" if wants_part(request) else "play/watch.html"
-    return render(request, page, context)
-
-
-@require_POST
-def control(request: HttpRequest, episode_id: str, verb: str) -> HttpResponse:
-    """Pause, resume, one turn, stop, or another pace; every page hears of it by its socket."""
-    if verb not in VERBS:
-        raise Http404(f"There is nothing called {verb} to do with an episode.")
-    episode = find(episode_id)
-    try:
-        may = shows.may_ask_again if verb == "resume" else shows.may_control
-        if not may(episode, request.user, visitors.known(request)):
-            return HttpResponse("Only who started this episode can steer it.", status=403)
-        VERBS[verb](request)(episode_id)
-    except Refusal as refusal:
-        return refused(request, episode, refusal, after=None)
-    if wants_part(request):
-        return HttpResponse(status=204)
-    return redirect(episode)
-
-
-def steering(name: str, key: str) -> str:
-    """Where the buttons that steer what `key` names are sent; the verb and a slash follow."""
-    return reverse(name, args=[key, "pause"]).removesuffix("pause/")
-
-
-def pace_of(request: HttpRequest) -> float:
-    """The pace that a form sends, in seconds for a turn.
-
-    Raises:
-        Refusal: it is no number.
-    """
-    try:
-        return float(request.POST.get("pace", ""))
-    except ValueError:
-        raise Refusal("A pace is a number of seconds, for example 0.5.") from None
-
-
-VERBS: dict[str, Callable[[HttpRequest], Callable[[str], None]]] = {
-    "pause": lambda _: shows.pause,
-    "resume": lambda _: shows.resume,
-    "one-turn": lambda _: shows.one_turn,
-    "stop": lambda _: shows.stop,
-    "pace": lambda request: functools.partial(shows.set_pace, seconds=pace_of(request)),
-}
-"""What a button does to a show: the operation, ready for the episode's id."""
 
 
 # ---------------------------------------------------------------- what they share
@@ -354,7 +256,3 @@ def _number(request: HttpRequest, name: str) -> int | None:
     """A field that holds a small whole number; None if it does not."""
     text = request.POST.get(name, "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
-
-
-def _user(request: HttpRequest) -> User | None:
-    return request.user if isinstance(request.user, User) else None

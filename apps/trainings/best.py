@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from apps.jobs import operations
 from apps.jobs.changes import change
-from apps.jobs.errors import Refusal
+from apps.jobs.errors import JobRefusal
 from apps.jobs.models import Checkpoint, Job, JobEvent
 from gem import benchmarks
 from gem.specs import EvaluationSpec
@@ -51,11 +51,11 @@ def evaluate(job: Job) -> Job:
     """Submit the evaluation of the best checkpoint; the same one is evaluated once, however often this is called.
 
     Raises:
-        Refusal: if there is no checkpoint, or the owner may not have another job.
+        JobRefusal: if there is no checkpoint, or the owner may not have another job.
     """
     found = best_of(job)
     if found is None:
-        raise Refusal("There is no checkpoint to evaluate yet.")
+        raise JobRefusal("There is no checkpoint to evaluate yet.")
     agent, benchmark = found.checkpoint.agent, benchmark_of(job.spec["env_id"])
     asked = {"benchmark": benchmark} if benchmark else {
         "env_ids": [job.spec["env_id"]], "episodes_per_env": EPISODES, "seed": FIRST_SEED
@@ -76,7 +76,7 @@ def evaluate_if_wished(job_id: str) -> None:
         return
     try:
         evaluation = evaluate(job)
-    except Refusal as refusal:
+    except JobRefusal as refusal:
         text = f"the best checkpoint could not be submitted for evaluation: {refusal}"
         change(job_id, JobEvent.Kind.CHECKPOINT, text, tone=JobEvent.Tone.WARN)
         return

@@ -14,7 +14,7 @@ from apps.accounts.models import User
 from apps.agents.models import Agent, Weights
 from apps.episodes.models import Batch, make_id
 from apps.jobs.changes import change, lock_shards, wake
-from apps.jobs.errors import NotYours, Refusal, TooManyJobs
+from apps.jobs.errors import JobRefusal, NotYours, TooManyJobs
 from apps.jobs.models import Checkpoint, Job, JobEvent, Shard
 from apps.trainings import best, permissions
 from apps.trainings.permissions import AGENT
@@ -29,7 +29,7 @@ KEPT = 1000
 """Checkpoints: each is an agent that somebody may have evaluated, so none is thrown away."""
 
 
-class Unfit(Refusal):
+class Unfit(JobRefusal):
     """What was asked for fits no training, or not this one in its present state."""
 
 
@@ -215,7 +215,7 @@ def evaluate_best(job_id: str, by: User) -> Job | None:
     The evaluation, or None if it is still to come.
 
     Raises:
-        NotYours, Refusal: if it is somebody else's, or there is nothing to evaluate.
+        NotYours, JobRefusal: if it is somebody else's, or there is nothing to evaluate.
         Job.DoesNotExist: if there is no such training.
     """
     job = _theirs(job_id, by)

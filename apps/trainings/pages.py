@@ -10,9 +10,9 @@ from django.db.models import QuerySet
 from apps.catalog.entries import entry_of
 from apps.episodes.templatetags.episodes import bare
 from apps.jobs.models import Checkpoint, Job, Point, Sample
-from apps.jobs.pages import LOG_LINES, Split, elapsed
+from apps.jobs.pages import LOG_LINES, TimeSplit, elapsed
 from apps.trainings.best import benchmark_of, best_of
-from apps.trainings.trees import Group, Row, tree
+from apps.trainings.trees import EpisodeRow, SeedGroup, tree
 from gem.benchmarks import baseline
 from gem.credit import NAMES
 from gem.training import recipes
@@ -108,7 +108,7 @@ def seconds_left(job: Job, last: Point | None) -> float | None:
     return float(each * (job.spec["updates"] - last.update))
 
 
-def splits(last: Point | None) -> list[Split]:
+def splits(last: Point | None) -> list[TimeSplit]:
     """Where the time of the last update went."""
     if last is None:
         return []
@@ -116,7 +116,7 @@ def splits(last: Point | None) -> list[Split]:
     total = sum(seconds for _, seconds, _ in parts) or 1.0
     found, x = [], 0.0
     for name, seconds, colour in parts:
-        found.append(Split(name, seconds, x, 100 * seconds / total, colour))
+        found.append(TimeSplit(name, seconds, x, 100 * seconds / total, colour))
         x += 100 * seconds / total
     return found
 
@@ -136,10 +136,10 @@ def samples(job: Job, update: int) -> dict[str, Any]:
     if not updates:
         return {"update": update, "groups": [], "updates": []}
     nearest = min(updates, key=lambda known: abs(known - update))
-    grouped: dict[int, list[Row]] = {}
+    grouped: dict[int, list[EpisodeRow]] = {}
     for sample in _kept(job.samples.filter(update=nearest, exam=False)):
         grouped.setdefault(sample.group, []).append(_row(sample))
-    groups = [Group(rows[0].episode.seed, rows) for rows in grouped.values()]
+    groups = [SeedGroup(rows[0].episode.seed, rows) for rows in grouped.values()]
     place = updates.index(nearest)
     return {
         "update": nearest,
@@ -171,7 +171,7 @@ SHOWN = 5
 SHOWN_IN_TREE = 24
 
 
-def _few(exams: list[Row], chosen: Row, most: int) -> list[Row]:
+def _few(exams: list[EpisodeRow], chosen: EpisodeRow, most: int) -> list[EpisodeRow]:
     """The first, the last, the chosen one and some between."""
     if len(exams) <= most:
         return exams
@@ -183,9 +183,9 @@ def _kept(samples: QuerySet[Sample]) -> QuerySet[Sample]:
     return samples.select_related("episode").prefetch_related("episode__seats", "episode__turns").order_by("update")
 
 
-def _row(sample: Sample) -> Row:
+def _row(sample: Sample) -> EpisodeRow:
     actions = tuple(bare(turn.action) for turn in sample.episode.turns.all())
-    return Row(sample.episode, sample.update, actions)
+    return EpisodeRow(sample.episode, sample.update, actions)
 
 
 def _failed_batch(job: Job, last: Point | None) -> int | None:

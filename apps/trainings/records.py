@@ -27,7 +27,7 @@ from gem.training.folder_check import WEIGHTS, check_folder
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptEpisode:
     """An episode that a training wrote down to be looked at."""
 
     update: int
@@ -66,7 +66,7 @@ def record_points(claim: Claim, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 @transaction.atomic
-def record_samples(claim: Claim, kept: Sequence[Kept]) -> None:
+def record_samples(claim: Claim, kept: Sequence[KeptEpisode]) -> None:
     """Write sampled episodes of one update; they replace those of the same update that was made before a restart.
 
     A worker that goes on with a training reads all files again. What is written down already stays, and with it the
@@ -97,7 +97,7 @@ def record_samples(claim: Claim, kept: Sequence[Kept]) -> None:
     )
 
 
-def _played(job_id: str, like: Kept) -> list[tuple[int, list[str]]]:
+def _played(job_id: str, like: KeptEpisode) -> list[tuple[int, list[str]]]:
     """Seed and actions of the episodes that are kept of an update, in their order."""
     known = Sample.objects.filter(job=job_id, update=like.update, exam=like.exam).order_by("episode__slot")
     episodes = [one.episode for one in known.select_related("episode").prefetch_related("episode__turns")]

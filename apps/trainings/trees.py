@@ -15,7 +15,7 @@ SHOWN_ACTIONS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EpisodeRow:
     """A kept episode and what was done in it."""
 
     episode: Episode
@@ -29,11 +29,11 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SeedGroup:
     """The episodes of an update that began alike."""
 
     seed: int
-    rows: Sequence[Row]
+    rows: Sequence[EpisodeRow]
 
     @property
     def lowest(self) -> float:
@@ -61,9 +61,9 @@ class Branch:
     """Actions that some episodes have in common, and what came after them."""
 
     actions: Sequence[str]
-    rows: Sequence[Row]
+    rows: Sequence[EpisodeRow]
     """The episodes that took them."""
-    ends: Sequence[Row]
+    ends: Sequence[EpisodeRow]
     """Those that ended with the last of these actions."""
     branches: Sequence[Branch]
 
@@ -73,7 +73,7 @@ class Branch:
         return sum(row.reached for row in self.rows) / len(self.rows)
 
     @property
-    def only(self) -> Row | None:
+    def only(self) -> EpisodeRow | None:
         """Its episode, if one alone came this way."""
         return self.rows[0] if len(self.rows) == 1 else None
 
@@ -93,9 +93,9 @@ class Branch:
         return self.actions[-(SHOWN_ACTIONS // 2) :] if self.left_out else ()
 
 
-def tree(rows: Sequence[Row], depth: int = 0) -> list[Branch]:
+def tree(rows: Sequence[EpisodeRow], depth: int = 0) -> list[Branch]:
     """What episodes that took the same `depth` actions did next, the most frequent first, then the better."""
-    following: dict[str, list[Row]] = {}
+    following: dict[str, list[EpisodeRow]] = {}
     for row in rows:
         if len(row.actions) > depth:
             following.setdefault(row.actions[depth], []).append(row)
@@ -103,7 +103,7 @@ def tree(rows: Sequence[Row], depth: int = 0) -> list[Branch]:
     return sorted(found, key=lambda branch: (-len(branch.rows), -branch.mean))
 
 
-def _branch(rows: list[Row], first: int) -> Branch:
+def _branch(rows: list[EpisodeRow], first: int) -> Branch:
     """The actions from `first` on that all of these share, and where they part."""
     shortest = min(rows, key=lambda row: len(row.actions)).actions
     depth = first + 1

@@ -19,11 +19,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from apps.accounts.models import User
-from apps.agents.checkpoints import archive_of
+from apps.agents.checkpoint_views import archive_of
 from apps.agents.models import Agent
 from apps.catalog.entries import all_entries
 from apps.htmx import wants_part
-from apps.jobs.errors import NotYours, Refusal
+from apps.jobs.errors import JobRefusal, NotYours
 from apps.jobs.models import Checkpoint, Job
 from apps.trainings import compare as comparing
 from apps.trainings import logs, operations, pages, permissions
@@ -70,7 +70,7 @@ def train(request: HttpRequest) -> HttpResponse:
     if form.is_valid() and form.spec is not None:
         try:
             return redirect(_submit_all(request.user, form, form.spec, parent))
-        except Refusal as refusal:
+        except JobRefusal as refusal:
             form.add_error(None, str(refusal))
     return render(request, "trainings/train.html", _form_page(request, form, parent), status=422)
 
@@ -264,7 +264,7 @@ def change(request: HttpRequest, job_id: str) -> HttpResponse:
             raise operations.Unfit("Press pause, resume, extend or evaluate.")
     except NotYours as refusal:
         raise PermissionDenied(str(refusal)) from refusal
-    except Refusal as refusal:
+    except JobRefusal as refusal:
         messages.error(request, str(refusal))
     return redirect(job)
 

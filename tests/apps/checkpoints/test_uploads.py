@@ -25,7 +25,7 @@ from apps.agents.models import Agent, Upload
 from apps.agents.operations import TooManyAgents
 from apps.agents.players import player
 from apps.jobs.models import Job
-from apps.play import shows
+from apps.play.shows import operations as shows
 from apps.trainings import operations as trainings
 from gem.agents.apart import ApartAgent
 from gem.rollout import Slot, rollout

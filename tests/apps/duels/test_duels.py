@@ -10,8 +10,9 @@ from django.test import Client
 from apps.agents.models import Agent
 from apps.duels import head_to_head
 from apps.duels.side_by_side import part_at, sides
-from apps.episodes import operations, past
+from apps.episodes import operations
 from apps.episodes.models import Batch, Episode
+from apps.episodes.restore import restore
 from apps.episodes.snapshot import public_snapshot
 from gem.evaluate import paired_difference
 from tests.apps.agents import built_in
@@ -33,7 +34,7 @@ def play(agent: str, guesses: list[int], *, seed: int = 2) -> Episode:
     """An episode in which an agent guessed these numbers; with seed 2 the secret is none of 1 to 9."""
     episode = operations.begin(GUESS, seed=seed, seats=[operations.Occupant(built_in(agent))])
     for guess in guesses:
-        operations.record_turn(episode, past.restore(episode), BOX % guess)
+        operations.record_turn(episode, restore(episode), BOX % guess)
     return Episode.objects.get(pk=episode.pk)
 
 
@@ -183,8 +184,8 @@ def test_they_part_where_the_actions_first_differ(actions: list[list[str]], part
 def test_prose_around_the_same_action_is_no_parting() -> None:
     first = play("expert", [1, 3])
     second = operations.begin(GUESS, seed=2, seats=[operations.Occupant(built_in("random"))])
-    operations.record_turn(second, past.restore(second), "Let me see. \\boxed{1} it is.")
-    operations.record_turn(second, past.restore(second), BOX % 4)
+    operations.record_turn(second, restore(second), "Let me see. \\boxed{1} it is.")
+    operations.record_turn(second, restore(second), BOX % 4)
     found = stand(first, Episode.objects.get(pk=second.pk))
     assert found.parting == 2
     headline, rest = found.parting_sentence

@@ -171,7 +171,7 @@ def test_one_person_has_a_limited_number(client: Client, ada: User, server: Mode
 def test_deleting_leaves_no_key_and_no_prompt_and_the_name_on_what_it_played(
     client: Client, ada: User, agent_of: MakeAgent
 ) -> None:
-    from apps.play import shows
+    from apps.play.shows import operations as shows
 
     idle, busy = agent_of("lost", key="sk-1"), agent_of("bisect", key="sk-2")
     episode = shows.start("game:GuessTheNumber-v0-easy", busy, seed=1, user=ada)

@@ -19,7 +19,7 @@ from apps.agents.models import Agent, Upload
 from apps.duels import operations as duels
 from apps.jobs import operations as jobs
 from apps.play import operations as play
-from apps.play import shows
+from apps.play.shows import operations as shows
 from apps.trainings import operations as trainings
 from gem.agents.endpoint import EndpointSpec
 from gem.specs import EvaluationSpec
@@ -157,7 +157,7 @@ def objects(people: dict[str, User | None]) -> dict[str, Any]:
     play.take_turn(episode.id, "\\boxed{1}", expected_seq=0, user=owner, visitor="")
     show = shows.start(ENV_ID, Agent.objects.get(slug="random"), seed=1, user=owner)
     agents_of_duel = [Agent.objects.get(slug=slug) for slug in ("expert", "random")]
-    duel = duels.start(duels.Start(ENV_ID, 1), agents_of_duel, user=owner, visitor="")
+    duel = duels.start(duels.DuelStart(ENV_ID, 1), agents_of_duel, user=owner, visitor="")
     job = jobs.submit(owner, EvaluationSpec(agent="random", env_ids=(ENV_ID,), episodes_per_env=2))
     agent = agents.create(owner, "mine", EndpointSpec(url="http://127.0.0.1:1/v1", model="m"))
     upload = Upload.objects.create(slug="sent", owner=owner)

@@ -7,7 +7,7 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from apps.accounts.models import User
-from apps.jobs.errors import NotYours, Refusal
+from apps.jobs.errors import JobRefusal, NotYours
 from apps.jobs.leases import Claim
 from apps.jobs.models import Job
 from apps.leases import LeaseLost
@@ -122,7 +122,7 @@ def test_others_cannot_ask_and_nothing_cannot_be_evaluated(ada: User) -> None:
     with pytest.raises(NotYours):
         operations.evaluate_best(job.pk, User.objects.create_user("eve"))
     records.finish(claimed(job))
-    with pytest.raises(Refusal, match="no checkpoint to evaluate"):
+    with pytest.raises(JobRefusal, match="no checkpoint to evaluate"):
         operations.evaluate_best(job.pk, ada)
 
 

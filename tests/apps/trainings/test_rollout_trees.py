@@ -16,8 +16,8 @@ from pytest_django.fixtures import Settings
 from apps.accounts.models import User
 from apps.jobs.models import Job
 from apps.trainings import operations, pages, records
-from apps.trainings.records import Kept
-from apps.trainings.trees import Branch, Row, tree
+from apps.trainings.records import KeptEpisode
+from apps.trainings.trees import Branch, EpisodeRow, tree
 from gem.agents import Decision, Request
 from gem.rollout import Slot, rollout
 from tests.apps.trainings.trainings import ENV_ID, claimed, row, small
@@ -51,9 +51,13 @@ def job(db: None, settings: Settings, tmp_path: Path) -> Job:
     for place, guesses in enumerate(GUESSES):
         limit = [{"name": "time_limit", "max_turns": len(guesses)}]
         slots = [Slot(0, ENV_ID, SEED, {}, limit)]
-        kept += [Kept(1, 0, record) for record in rollout(Guesser([guesses]), slots, num_envs=1)]
+        kept += [KeptEpisode(1, 0, record) for record in rollout(Guesser([guesses]), slots, num_envs=1)]
         assert kept[place].record.turn_count == len(guesses)
-    kept += [Kept(1, 1 + seed, one) for seed in (0, 1) for one in rollout(Guesser([[1] * 20]), [Slot(0, ENV_ID, seed)])]
+    kept += [
+        KeptEpisode(1, 1 + seed, one)
+        for seed in (0, 1)
+        for one in rollout(Guesser([[1] * 20]), [Slot(0, ENV_ID, seed)])
+    ]
     records.record_samples(claim, kept)
     return job
 
@@ -77,7 +81,7 @@ def test_what_episodes_share_is_one_branch(job: Job) -> None:
 
 
 def test_every_episode_is_at_exactly_one_end(job: Job) -> None:
-    def ends(branches: Sequence[Branch]) -> list[Row]:
+    def ends(branches: Sequence[Branch]) -> list[EpisodeRow]:
         return [row for one in branches for row in [*one.ends, *ends(one.branches)]]
 
     group = pages.samples(job, 1)["groups"][0]

@@ -19,7 +19,7 @@ from apps.jobs.models import Checkpoint, Job, Point
 from apps.jobs.topics import JobTopic
 from apps.leases import LeaseLost
 from apps.trainings import compare, operations, records
-from apps.trainings.records import Kept
+from apps.trainings.records import KeptEpisode
 from gem.agents import make_agent
 from gem.rollout import Slot, rollout
 from gem.training.run_folder import number
@@ -221,7 +221,7 @@ def test_an_update_made_again_is_there_once(ada: User) -> None:
     assert list(job.points.values_list("update", flat=True)) == [1, 2, 3, 4]
     assert Point.objects.get(job=job, update=4).data["success"] == 0.95
     episodes = list(rollout(make_agent("random"), [Slot(0, ENV_ID, 9)], num_envs=1))
-    records.record_samples(claim, [Kept(4, 0, episodes[0])])
+    records.record_samples(claim, [KeptEpisode(4, 0, episodes[0])])
     assert job.samples.filter(update=4, exam=False).count() == 1
     assert job.samples.filter(update=4, exam=True).count() == 3
 
@@ -238,7 +238,8 @@ def test_episodes_that_are_read_again_keep_their_addresses(ada: User) -> None:
     job = operations.submit(ada, small())
     claim = claimed(job)
     again = [
-        Kept(5, 0, one) for one in rollout(make_agent("random"), [Slot(i, ENV_ID, i) for i in range(3)], num_envs=3)
+        KeptEpisode(5, 0, one)
+        for one in rollout(make_agent("random"), [Slot(i, ENV_ID, i) for i in range(3)], num_envs=3)
     ]
     records.record_samples(claim, again)
     addresses = list(job.samples.values_list("episode_id", flat=True))

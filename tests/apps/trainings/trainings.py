@@ -11,7 +11,7 @@ from apps.jobs import leases
 from apps.jobs.leases import Claim
 from apps.jobs.models import Job
 from apps.trainings import records
-from apps.trainings.records import Kept
+from apps.trainings.records import KeptEpisode
 from gem.agents import make_agent
 from gem.rollout import Slot, rollout
 from gem.training.prompts import folder_of
@@ -54,9 +54,9 @@ def trained(job: Job, updates: int = 4) -> Claim:
     claim = claimed(job)
     records.record_points(claim, [row(update, update / 10) for update in range(1, updates + 1)])
     episodes = list(rollout(make_agent("random"), [Slot(i, ENV_ID, 5 + i // 2) for i in range(4)], num_envs=4))
-    records.record_samples(claim, [Kept(updates, one.identity.seed - 5, one) for one in episodes])
+    records.record_samples(claim, [KeptEpisode(updates, one.identity.seed - 5, one) for one in episodes])
     exams = list(rollout(make_agent("expert"), [Slot(i, ENV_ID, i) for i in range(3)], num_envs=3))
-    records.record_samples(claim, [Kept(updates, one.identity.seed, one, exam=True) for one in exams])
+    records.record_samples(claim, [KeptEpisode(updates, one.identity.seed, one, exam=True) for one in exams])
     add_checkpoint(claim, updates)
     return claim
 

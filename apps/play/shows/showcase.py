@@ -15,8 +15,8 @@ from apps.agents.models import Agent
 from apps.episodes.models import Batch, Episode
 from apps.live import presence, publish
 from apps.live.topics import Event
-from apps.play import shows
 from apps.play.models import Showcase
+from apps.play.shows import operations as shows
 from gem import registry
 from gem.agents import has_expert
 

@@ -6,7 +6,7 @@ import logging
 
 import redis
 
-from apps.live.door import client
+from apps.live.publisher import client
 
 logger = logging.getLogger(__name__)
 

@@ -51,7 +51,7 @@ State = Literal["ready", "missing", "unavailable", "broken", "busy", "elsewhere"
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class PreviewSample:
     """What was seen of an episode."""
 
     observation: str
@@ -63,13 +63,13 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Preview:
     """Whether the environment works here, and what was seen of it."""
 
     state: State
     said: str = ""
     """What is the matter; empty if nothing is."""
-    sample: Sample | None = None
+    sample: PreviewSample | None = None
 
     @property
     def badge(self) -> Badge:
@@ -81,7 +81,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    answer: Future[Look]
+    answer: Future[Preview]
     at: float
 
     @property
@@ -96,7 +96,7 @@ _lock = threading.Lock()
 _slots = threading.Semaphore(AT_ONCE)
 
 
-def look(env_id: str, wait: float = 0.0) -> Look:
+def preview(env_id: str, wait: float = 0.0) -> Preview:
     """What is known of an environment within `wait` seconds; `busy` until somebody has looked.
 
     Raises:
@@ -106,11 +106,11 @@ def look(env_id: str, wait: float = 0.0) -> Look:
     lacking = _missing(spec.requires, _now())
     if lacking:
         needs = "the package" if len(lacking) == 1 else "the packages"
-        return Look("missing", f"It needs {needs} {', '.join(lacking)}: pip install {' '.join(lacking)}")
+        return Preview("missing", f"It needs {needs} {', '.join(lacking)}: pip install {' '.join(lacking)}")
     if spec.hindrance():
-        return Look("unavailable", spec.hindrance())
+        return Preview("unavailable", spec.hindrance())
     if spec.cost == "slow":
-        return Look("elsewhere", "It runs in worker processes, so it was not tried here.")
+        return Preview("elsewhere", "It runs in worker processes, so it was not tried here.")
     with _lock:
         asked = _asked.get(env_id)
         if asked is None or asked.stale:
@@ -119,7 +119,7 @@ def look(env_id: str, wait: float = 0.0) -> Look:
     try:
         return asked.answer.result(wait)
     except NotYet:
-        return Look("busy", "It is being tried just now.")
+        return Preview("busy", "It is being tried just now.")
 
 
 def missing(spec: EnvSpec) -> list[str]:
@@ -136,19 +136,19 @@ def _missing(requires: tuple[str, ...], _when: int) -> list[str]:
     return EnvSpec("any:any", "", requires=requires).missing()
 
 
-def _answer(answer: Future[Look], env_id: str) -> None:
+def _answer(answer: Future[Preview], env_id: str) -> None:
     with _slots:
         try:
-            answer.set_result(Look("ready", sample=_look(env_id)))
+            answer.set_result(Preview("ready", sample=_look(env_id)))
         except Exception as error:  # an environment may break in any way; the catalog shows the others
             logger.warning("The catalog has no picture of %s", env_id, exc_info=True)
-            answer.set_result(Look("broken", f"It broke when it was tried: {type(error).__name__}: {error}"))
+            answer.set_result(Preview("broken", f"It broke when it was tried: {type(error).__name__}: {error}"))
 
 
-def _look(env_id: str) -> Sample:
+def _look(env_id: str) -> PreviewSample:
     with closing(gem.make(env_id)) as env:
         observation, info = env.reset(seed=SEED)
-        first = Sample(observation, str(info.get("suffix", "")), "", env.view())
+        first = PreviewSample(observation, str(info.get("suffix", "")), "", env.view())
     agent = make_agent("expert" if has_expert(env_id) else "random")
     limit = [{"name": "time_limit", "max_turns": TURNS}]
     try:

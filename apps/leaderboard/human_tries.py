@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce, Now
 
 from apps.accounts.models import Viewer
 from apps.episodes.models import Episode, EpisodeQuerySet, Seat
-from apps.episodes.seen import seats_of
+from apps.episodes.visibility import seats_of
 from apps.leaderboard.models import Score
 from apps.leaderboard.versus import Try, Verdict
 from apps.play.models import Show
@@ -24,7 +24,7 @@ UNREAD = ("episode__state", "episode__tape", "episode__first_observation", "epis
 """Columns of an episode that are long, and not needed here."""
 
 
-class Start(NamedTuple):
+class EpisodeStart(NamedTuple):
     """What two episodes share that can be compared; neither arguments nor tools were added to either."""
 
     env_id: str
@@ -33,9 +33,9 @@ class Start(NamedTuple):
     seed: int
 
 
-def start_of(episode: Episode) -> Start:
+def start_of(episode: Episode) -> EpisodeStart:
     """From where an episode began."""
-    return Start(episode.env_id, episode.env_version, episode.data_hash, episode.seed)
+    return EpisodeStart(episode.env_id, episode.env_version, episode.data_hash, episode.seed)
 
 
 def verdict(benchmark: Benchmark, scores: Sequence[Score], user: Viewer, visitor: str, *, env_id: str = "") -> Verdict:
@@ -153,7 +153,7 @@ def _known_seeds(where: Q, user: Viewer, visitor: str) -> set[tuple[str, int]]:
     return {*played.values_list(*columns), *watched.values_list(*columns)}
 
 
-def _returns(scores: Iterable[Score], episodes: Iterable[Episode]) -> dict[Start, dict[int, float]]:
+def _returns(scores: Iterable[Score], episodes: Iterable[Episode]) -> dict[EpisodeStart, dict[int, float]]:
     """What each agent of `scores` reached from where these episodes began, by start and agent."""
     seeds: dict[str, list[int]] = defaultdict(list)
     for episode in episodes:
@@ -165,9 +165,9 @@ def _returns(scores: Iterable[Score], episodes: Iterable[Episode]) -> dict[Start
         episode__batch__in=agents,
         episode__status=Episode.Status.ENDED,
     ).values_list(
-        "episode__batch", "total_reward", *(f"episode__{name}" for name in Start._fields)
+        "episode__batch", "total_reward", *(f"episode__{name}" for name in EpisodeStart._fields)
     )  # fmt: skip
-    found: dict[Start, dict[int, float]] = defaultdict(dict)
+    found: dict[EpisodeStart, dict[int, float]] = defaultdict(dict)
     for batch, value, *start in rows:
-        found[Start(*start)][agents[batch]] = value
+        found[EpisodeStart(*start)][agents[batch]] = value
     return found

@@ -15,15 +15,15 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-THINKING_AT_ONCE = 64
+AGENTS_AT_ONCE = 64
 CLOSE_SECONDS = 2.0
 
 
-class Thinkers:
+class AgentThreads:
     """Runs agents in threads of their own, a few at once, each for a limited time."""
 
     def __init__(self) -> None:
-        self._slots = asyncio.Semaphore(THINKING_AT_ONCE)
+        self._slots = asyncio.Semaphore(AGENTS_AT_ONCE)
         self.hanging = 0
 
     async def run(self, think: Callable[[], T], seconds: float) -> T:

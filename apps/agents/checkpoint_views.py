@@ -15,8 +15,8 @@ from django.shortcuts import redirect, render, resolve_url
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from apps.accounts.buckets import take
 from apps.accounts.models import User
+from apps.accounts.rate_limit import take
 from apps.agents import uploads
 from apps.agents.forms import UploadForm
 from apps.agents.models import Agent, Upload

@@ -1,7 +1,7 @@
 """Every write to a show that a person makes: start it, pause, resume, one turn, stop, another pace.
 
 Each one locks the episode, then the show, raises the episode's `seq` and wakes the hosts, so every page and the
-host that plays hear of it at once. What the hosts write is in `hosting.py`.
+host that plays hear of it at once. What the hosts write is in `show_leases.py`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import gem
 from apps.accounts.models import User, Viewer
 from apps.agents.models import Agent, Weights
 from apps.episodes import operations
-from apps.episodes.errors import EpisodeOver, NotFound, Refusal
+from apps.episodes.errors import EpisodeEnded, NotFound, Refusal
 from apps.episodes.models import Batch, Episode
-from apps.episodes.seen import own_seat
+from apps.episodes.visibility import own_seat
 from apps.leases import LeasedQuerySet
 from apps.live import wake
 from apps.play.models import Show
@@ -111,7 +111,7 @@ def go_on(
 
     Raises:
         CannotPlay, PaceRefused, TooManyShows: with a sentence for the person.
-        NotFound, EpisodeOver, Sealed, Outdated: as `episodes.operations.fork`.
+        NotFound, EpisodeEnded, Sealed, Outdated: as `episodes.operations.fork`.
     """
     check_agent(episode.env_id, agent)
     pace = _check_pace(pace)
@@ -183,7 +183,7 @@ def pause(episode_id: str) -> None:
 
     Raises:
         NotFound: no agent plays this episode.
-        EpisodeOver: it has ended.
+        EpisodeEnded: it has ended.
     """
     _change(episode_id, paused=True, turns_due=0)
 
@@ -219,7 +219,7 @@ def stop(episode_id: str) -> None:
 def _change(episode_id: str, **fields: Any) -> None:
     episode, shows = _lock(episode_id)
     if episode.over:
-        raise EpisodeOver("The agent takes no further turn. The replay has every turn of it.")
+        raise EpisodeEnded("The agent takes no further turn. The replay has every turn of it.")
     shows.update(**fields)
     operations.touch(episode)
     wake(HOSTS, episode_id)

@@ -20,13 +20,14 @@ from django.db.models.functions import Greatest, Now
 
 import gem
 from apps.agents.models import Agent
-from apps.episodes import operations, past
+from apps.episodes import operations
 from apps.episodes.models import Episode, Seat, Turn
+from apps.episodes.restore import restore
 from apps.episodes.text import storable
 from apps.leases import LeasedQuerySet, LeaseLost
 from apps.live import wake
 from apps.play.models import Show
-from apps.play.shows import HOSTS
+from apps.play.shows.operations import HOSTS
 from gem.agents import Decision, Exchange
 from gem.core import Step
 from gem.seats import perceived
@@ -49,7 +50,7 @@ _WAITS = Exists(
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ShowPlan:
     """What a host has to know of a show that it owns."""
 
     episode_id: str
@@ -71,7 +72,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class ResumedShow:
     """Where a host goes on: everything an agent needs for the next turn."""
 
     episode: Episode
@@ -108,10 +109,10 @@ def release(token: UUID, episode_ids: Collection[str] | None = None) -> None:
     shows.release(attempt=0)
 
 
-def plans(token: UUID, *, showcase: bool) -> list[Plan]:
+def plans(token: UUID, *, showcase: bool) -> list[ShowPlan]:
     """The shows that `token` owns now."""
     return [
-        Plan(
+        ShowPlan(
             episode_id=show.pk,
             wait=_seconds(show.wait),
             idle=(show.paused and not show.turns_due) or (show.showcase and not showcase) or show.waits,
@@ -120,7 +121,7 @@ def plans(token: UUID, *, showcase: bool) -> list[Plan]:
     ]
 
 
-def begin_again(episode_id: str) -> Start:
+def begin_again(episode_id: str) -> ResumedShow:
     """The episode after its last turn, and who acts.
 
     Raises:
@@ -129,9 +130,9 @@ def begin_again(episode_id: str) -> Start:
     episode = Episode.objects.get(pk=episode_id)
     seats = episode.seats.select_related("agent").exclude(agent__kind=Agent.Kind.HUMAN)
     last = episode.turns.order_by("number").last()
-    return Start(
+    return ResumedShow(
         episode=episode,
-        env=past.restore(episode),
+        env=restore(episode),
         agents={seat.number: (seat.agent, seat.set_up) for seat in seats},
         past=_past(episode) if any(seat.agent.kind in REMEMBERING for seat in seats) else {},
         observation=last.observation if last else episode.first_observation,

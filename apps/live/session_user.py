@@ -17,17 +17,17 @@ VISITOR = "visitor"
 """Where the session keeps a visitor's key (see `apps.accounts.visitors`)."""
 
 
-class Person(NamedTuple):
+class SessionUser(NamedTuple):
     """A user or nobody, and the key of somebody who plays without an account (empty if there is none)."""
 
     viewer: Viewer
     visitor: str
 
 
-def identify(session_key: str) -> Person:
+def identify(session_key: str) -> SessionUser:
     """The person whose session this is now; nobody if it has ended."""
     if not session_key:
-        return Person(AnonymousUser(), "")
+        return SessionUser(AnonymousUser(), "")
     request = HttpRequest()
     request.session = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
-    return Person(get_user(request), str(request.session.get(VISITOR, "")))
+    return SessionUser(get_user(request), str(request.session.get(VISITOR, "")))

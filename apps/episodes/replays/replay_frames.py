@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from apps.episodes.errors import Outdated
 from apps.episodes.models import Episode, Turn
-from apps.episodes.past import actions, infos, restore_kept
-from apps.episodes.seen import conceal
+from apps.episodes.restore import actions, infos, restore_kept
+from apps.episodes.visibility import conceal
 from gem import replay
 from gem.errors import GemError
 from gem.seats import SPECTATOR, rewards
@@ -26,7 +26,7 @@ RECITED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class ReplayFrame:
     """One turn of a replay: its picture and its record (None for the reset)."""
 
     number: int
@@ -48,7 +48,7 @@ class Moment:
         return min(self.last, self.number + 1)
 
 
-def moments(episode: Episode, first: int, last: int, viewpoint: int) -> list[Moment]:
+def replay_frames(episode: Episode, first: int, last: int, viewpoint: int) -> list[ReplayFrame]:
     """The turns `first` to `last` (0 is the reset), re-executed from seed and actions, as `viewpoint` may see them."""
     turns = {turn.number: turn for turn in episode.turns.filter(number__lte=last)}
     sealed = episode.sealed
@@ -62,7 +62,7 @@ def moments(episode: Episode, first: int, last: int, viewpoint: int) -> list[Mom
             total += rewards(turn.reward, turn.info)[viewpoint]
         if number >= first and view is not None:
             seen = conceal(turn, viewpoint, sealed=sealed) if turn else None
-            found.append(Moment(number, view, seen, total, episode.turn_count))
+            found.append(ReplayFrame(number, view, seen, total, episode.turn_count))
     return found
 
 
