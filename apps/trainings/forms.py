@@ -6,12 +6,11 @@ import json
 from typing import Any
 
 from django import forms
-from pydantic import ValidationError
 
 from apps.accounts.models import Viewer
+from apps.spec_forms import JsonObjectField, SpecForm, plain_field, value_of
 from apps.trainings import permissions
 from gem.errors import InvalidArgument
-from gem.refusals import refusals
 from gem.training import recipes
 from gem.training.spec import TrainingSpec, read_spec
 
@@ -60,16 +59,22 @@ OWN = ("more", "name", "seeds", "all_algorithms", "evaluate_best", "parent", "pa
 SEEDS = [("1", "one"), ("3", "three, side by side"), ("5", "five, side by side")]
 
 
-class TrainingForm(forms.Form):
+class TrainingForm(SpecForm[TrainingSpec]):
     """What is trained, on what, and how. After validation, `spec` is the request; other seeds follow from `seeds`."""
+
+    spec_model = TrainingSpec
 
     recipe = forms.CharField(max_length=80, required=False)
     name = forms.CharField(max_length=120, required=False, strip=True)
-    more = forms.CharField(
+    more = JsonObjectField(
         label="Other settings",
         required=False,
         max_length=20_000,
         widget=forms.Textarea(attrs={"rows": 3, "class": "input", "spellcheck": "false"}),
+        error_messages={
+            "broken": 'Write other settings as JSON, for example {"minibatches": 2}: %(error)s.',
+            "no_object": 'Write other settings as a JSON object, for example {"minibatches": 2}.',
+        },
     )
     parent = forms.CharField(max_length=80, required=False, widget=forms.HiddenInput)
     parent_update = forms.IntegerField(required=False, min_value=0, widget=forms.HiddenInput)
@@ -88,13 +93,12 @@ class TrainingForm(forms.Form):
     all_algorithms = forms.BooleanField(label="All four algorithms, on the same budget", required=False)
     idempotency_key = forms.CharField(max_length=70, required=False, widget=forms.HiddenInput)
 
-    spec: TrainingSpec | None = None
-
     def __init__(self, user: Viewer, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         self.user = user
         for name in (*PLAIN, *FINE):
-            self.fields[name] = _field(name)
+            nearby = {"list": "environments"} if name == "env_id" else {}
+            self.fields[name] = plain_field(TrainingSpec, name, LABELS[name], CHOICES.get(name, ()), **nearby)
 
     def clean(self) -> dict[str, Any]:
         """Hand the values to the specification; what it refuses is an error of the field that it names."""
@@ -102,54 +106,27 @@ class TrainingForm(forms.Form):
         if self.errors:
             return values
         try:
-            wanted = {**self._base(values), **self._more(values)}
-        except ValueError as error:
+            base = recipes.data(values["recipe"]) if values["recipe"] else {}
+        except InvalidArgument as error:
             self.add_error("more", str(error))
             return values
+        wanted = {**base, **values["more"]}
         for name in (*PLAIN, *FINE):
             if values.get(name, "") != "":
-                wanted[name] = _value(values[name])
+                wanted[name] = value_of(values[name])
         for sentence in permissions.refusals(self.user, wanted):
             self.add_error("more", sentence)
         if self.errors:
             return values
-        try:
-            self.spec = TrainingSpec.model_validate(wanted)
-        except ValidationError as errors:
-            for place, sentence in refusals(errors, TrainingSpec, LABELS):
-                self.add_error(self._field_of(place), sentence)
+        self.validate_spec(wanted)
         return values
 
-    @property
-    def problems(self) -> int:
-        """How many fields have something to correct."""
-        return len(self.errors)
-
-    def _field_of(self, place: str) -> str | None:
-        """The field of the form that asks for this part of the specification."""
+    def field_of(self, place: str) -> str | None:
+        """What has no field of its own stands among the other settings."""
         name = place.partition(".")[0]
         if name in (*PLAIN, *FINE):
             return name
         return "more" if name else None
-
-    def _base(self, values: dict[str, Any]) -> dict[str, Any]:
-        if not values["recipe"]:
-            return {}
-        try:
-            return recipes.data(values["recipe"])
-        except InvalidArgument as error:
-            raise ValueError(str(error)) from error
-
-    def _more(self, values: dict[str, Any]) -> dict[str, Any]:
-        if not values["more"].strip():
-            return {}
-        try:
-            found = json.loads(values["more"])
-        except ValueError as error:
-            raise ValueError(f'Write other settings as JSON, for example {{"minibatches": 2}}: {error}.') from error
-        if not isinstance(found, dict):
-            raise ValueError('Write other settings as a JSON object, for example {"minibatches": 2}.')
-        return found
 
 
 def initial(data: dict[str, Any]) -> dict[str, Any]:
@@ -159,29 +136,3 @@ def initial(data: dict[str, Any]) -> dict[str, Any]:
     own = {name: getattr(spec, name) for name in (*PLAIN, *FINE)}
     rest = {name: value for name, value in plain.items() if name not in {*PLAIN, *FINE, "recipe"}}
     return {**own, "recipe": spec.recipe, "more": json.dumps(rest, indent=1) if rest else ""}
-
-
-def _field(name: str) -> forms.Field:
-    hint = TrainingSpec.model_fields[name].description or ""
-    if name in CHOICES:
-        return forms.ChoiceField(
-            label=LABELS[name],
-            choices=CHOICES[name],
-            required=False,
-            help_text=hint,
-            widget=forms.Select(attrs={"class": "input"}),
-        )
-    attributes = {"autocomplete": "off", "spellcheck": "false"}
-    if name == "env_id":
-        attributes["list"] = "environments"
-    return forms.CharField(
-        label=LABELS[name], required=False, max_length=120, help_text=hint, widget=forms.TextInput(attrs=attributes)
-    )
-
-
-def _value(text: str) -> Any:
-    """A number where it is one, else the text: the specification says what is wanted."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text.strip()
