@@ -220,17 +220,16 @@ def record_turn(
     """Step `env` (which `restore` returned) and append the turn; the caller's transaction holds the row locked.
 
     `extra_info` is kept beside the environment's answer (an agent's `note`), never mixed into it. `answer` is what
-    `step` has returned already: a slow environment is stepped before the transaction begins.
+    `step` has returned already: a slow environment is stepped before the transaction begins. Whoever takes an action in
+    from outside has had it checked by `check_action`.
 
     Raises:
         EpisodeEnded: if no turn can follow.
-        ActionTooLong: above 64 KiB; nothing was played.
         EnvironmentFailure: the environment broke. Nothing was written; the caller then calls `fail`, in a new
             transaction.
     """
     if episode.over:
         raise EpisodeEnded("No turn can follow. The replay has every turn of it.")
-    check_action(action)
     extra = storable_json(dict(extra_info or {}))
     if replaced := what_was_replaced(action):
         extra["replaced"] = replaced

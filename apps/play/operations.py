@@ -104,9 +104,11 @@ def join(episode_id: str, number: int, *, user: Viewer, visitor: str) -> Episode
 
 
 def take_turn(
-    episode_id: str, action: str, *, expected_seq: int, user: Viewer, visitor: str, as_written: bool = False
+    episode_id: str, action: str, *, expected_seq: int | None, user: Viewer, visitor: str, as_written: bool = False
 ) -> Episode:
     """Play `action` if the page that sent it was up to date; an environment that breaks ends the episode as failed.
+
+    `expected_seq` is the `seq` that the page showed; None if it did not say. Here alone both are checked.
 
     Where all seats act at the same time, the action of a later seat is held until the earlier ones have acted.
 
@@ -118,7 +120,12 @@ def take_turn(
     Raises:
         NotFound, NotYourTurn, OtherSeatActs, EpisodeEnded, TurnTaken, ActionTooLong, Unreadable, Outdated: nothing
             was played.
+        Refusal: likewise, without an `expected_seq`.
     """
+    if expected_seq is None:
+        raise Refusal("The page did not say which turn it shows. Nothing was played. Reload it and send again.")
+    if not action.strip():
+        raise Unreadable("There is no action in the field. Write one, or press a cell of the board.")
     operations.check_action(action)
     try:
         with transaction.atomic():

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from apps.accounts import visitors
 from apps.accounts.models import account_of
 from apps.agents.models import Agent
-from apps.episodes.errors import ActionTooLong, NotFound, OtherSeatActs, Refusal, Unreadable
+from apps.episodes.errors import ActionTooLong, NotFound, OtherSeatActs, Refusal
 from apps.episodes.models import Episode
 from apps.episodes.restore import restore
 from apps.episodes.snapshot import Snapshot, public_snapshot, snapshot
@@ -116,12 +116,8 @@ def bounded(view: View) -> View:
 def take_turn(request: HttpRequest, episode_id: str) -> HttpResponse:
     """Play the text of the field, or the action of the cell that was pressed."""
     action = request.POST.get("act") or request.POST.get("action", "")
+    expected_seq = _number(request, "expected_seq")
     try:
-        expected_seq = _number(request, "expected_seq")
-        if expected_seq is None:
-            raise Refusal("The page did not say which turn it shows. Nothing was played. Reload it and send again.")
-        if not action.strip():
-            raise Unreadable("There is no action in the field. Write one, or press a cell of the board.")
         episode = operations.take_turn(
             episode_id,
             action,
@@ -133,12 +129,12 @@ def take_turn(request: HttpRequest, episode_id: str) -> HttpResponse:
     except NotFound as refusal:
         raise Http404(f"There is no episode {episode_id}. {refusal}") from refusal
     except Refusal as refusal:
-        return refused(request, find(episode_id), refusal, after=_number(request, "expected_seq"), typed=action)
+        return refused(request, find(episode_id), refusal, after=expected_seq, typed=action)
     if not wants_part(request):
         return redirect(episode)
     # A page whose socket is open is drawn by the event that everybody gets; drawing it here as well delays them all.
     drawn_by_socket = "Live-Page" in request.headers
-    response = HttpResponse(status=204) if drawn_by_socket else fragments(request, episode, expected_seq)
+    response = HttpResponse(status=204) if drawn_by_socket else fragments(request, episode, expected_seq or 0)
     if episode.slow and not episode.over:
         response.status_code = 202  # a worker plays it; the socket brings what comes of it
     response["Episode-Seq"] = str(episode.seq)

@@ -165,8 +165,10 @@ def take_turn(
 
     Raises:
         LeaseLost: the show or the turn belongs to another host.
-        EpisodeOver, EnvironmentFailure, ActionTooLong: as `operations.record_turn`.
+        ActionTooLong: as `episodes.operations.check_action`.
+        EpisodeEnded, EnvironmentFailure: as `episodes.operations.record_turn`.
     """
+    operations.check_action(decision.action)
     episode = operations.lock(episode_id)
     show, wait = _own(episode_id, token)
     if episode.turn_count + 1 != number:
