@@ -1,6 +1,6 @@
 """An episode as a page shows it now: the picture, the turns and what an agent reads.
 
-A page, the answer to a turn and the live events are drawn from the same snapshot. A replay is drawn from `replays.replay_frames`.
+A page, the answer to a turn and the live events are drawn from the same snapshot; a replay from `replay_frames`.
 """
 
 from __future__ import annotations
