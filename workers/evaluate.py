@@ -14,8 +14,8 @@ from celery.signals import worker_process_init, worker_shutting_down
 from django.conf import settings
 
 from apps.agents.players import player
+from apps.failpoints import failpoint
 from apps.jobs import leases
-from apps.jobs.failpoints import failpoint
 from apps.jobs.leases import Claim, WorkerSeconds
 from apps.leaderboard.operations import record_scores
 from apps.queue import beat, enqueue

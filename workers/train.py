@@ -23,8 +23,8 @@ from typing import Any
 from celery import current_app
 from django.conf import settings
 
+from apps.failpoints import failpoint
 from apps.jobs import leases
-from apps.jobs.failpoints import failpoint
 from apps.jobs.leases import Claim
 from apps.jobs.models import Job
 from apps.trainings import operations, permissions, records

@@ -26,8 +26,8 @@ from apps.agents.models import Agent
 from apps.episodes.bulk import copy_episodes
 from apps.episodes.models import Episode
 from apps.episodes.text import shortened, storable
+from apps.failpoints import failpoint
 from apps.jobs.changes import WAKE_UPS, change, drop_open_shards, end, lock_shards, wake
-from apps.jobs.failpoints import failpoint
 from apps.jobs.models import Job, JobEvent, Shard
 from apps.leases import LeasedQuerySet, LeaseLost
 from gem.replay import EpisodeRecord
