@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from django import forms
+from gem.validation.messages import refusals
 from pydantic import BaseModel, ValidationError
-
-from gem.refusals import refusals
 
 Spec = TypeVar("Spec", bound=BaseModel)
 

@@ -17,10 +17,10 @@ import gem
 from gem.agents import has_expert, make_agent
 from gem.benchmarks import BASELINES
 from gem.datasets import Dataset
-from gem.evaluate import interval
+from gem.evaluation.scores import interval
+from gem.evaluation.spec import Part
 from gem.registry import EnvSpec
-from gem.rollout import Slot, rollout
-from gem.specs import Part
+from gem.rollout import EpisodeRequest, rollout
 
 SEEDS = 500
 FILE = Path(gem.__file__).parent / "benchmarks" / BASELINES
@@ -61,7 +61,7 @@ def measure(spec: EnvSpec, agent: str, seeds: int) -> dict[str, Any]:
     returns, successes, turns = [], 0, 0
     part = Part(spec.id, 0, seeds)
     places = [part.place(index) for index in range(seeds)]
-    slots = [Slot(index, spec.id, seed, seat=seat) for index, (seed, seat) in enumerate(places)]
+    slots = [EpisodeRequest(index, spec.id, seed, seat=seat) for index, (seed, seat) in enumerate(places)]
     for record in rollout(make_agent(agent), slots, opponent=make_agent("random")):
         if record.failure:
             raise RuntimeError(f"{spec.id}, seed {record.identity.seed}: {record.failure}")

@@ -72,7 +72,7 @@ def _run(episodes: int) -> tuple[float, Any]:
     """Submit a job and wait for its end: the seconds it took, and the job."""
     from apps.jobs import operations
     from apps.jobs.models import Job
-    from gem.specs import EvaluationSpec
+    from gem.evaluation.spec import EvaluationSpec
 
     request = {"agent": "random", "env_ids": [ENV_ID], "episodes_per_env": episodes, "num_envs": 32}
     spec = EvaluationSpec.model_validate(request)

@@ -57,13 +57,13 @@ def recipes_spec(recipe: str, **changes: Any) -> TrainingSpec:
 
 
 def _last(folder: Path) -> Path:
-    from gem.training.checkpoint import checkpoints
+    from gem.training.checkpoints.checkpoint import checkpoints
 
     return checkpoints(folder / "checkpoints")[-1]
 
 
 def _success(path: str | Path, spec: TrainingSpec, temperature: float = 1.0) -> float:
-    from gem.training.evaluation import evaluate
+    from gem.training.study.evaluation import evaluate
 
     summary = evaluate(path, spec, episodes=EPISODES, temperature=temperature)
     assert summary.success is not None
@@ -97,7 +97,7 @@ def _learning(recipe: str, at_most: float, at_least: float, cpu_seconds: float) 
 
 
 def _algorithms(folder: Path, seeds: int) -> Row:
-    from gem.training import compare
+    from gem.training.study import compare
 
     runs = compare.compare(
         compare.plan("fifteen-easy", ["reinforce", "rebn", "grpo", "ppo"], [1.0], max(seeds, 2), None), folder
@@ -225,8 +225,8 @@ def _logits(_folder: Path, _seeds: int) -> Row:
     import torch
     from transformers import AutoModelForCausalLM
 
-    from gem.training.policy import load_policy
-    from gem.training.prompts import folder_of
+    from gem.training.policy.policies import load_policy
+    from gem.training.policy.prompts import folder_of
 
     theirs: Any = AutoModelForCausalLM.from_pretrained(folder_of("nano-base"))
     ours = load_policy("nano-base")
@@ -258,7 +258,7 @@ CURVES = {"solved": "success", "entropy": "entropy", "format faults": "invalid",
 def draw_curves(folder: Path, out: Path) -> None:
     """Write a figure for each recipe that was trained here, over its seeds."""
     from bench.training_curves import read
-    from gem.training.curves import draw
+    from gem.training.study.curves import draw
 
     for recipe in sorted({path.name.rpartition("-")[0] for path in folder.glob("*-0")}):
         curves = [read(f"{name}={folder / recipe}-[0-9]", entry) for name, entry in CURVES.items()]

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 from gem import credit
 from gem.cli.words import table
-from gem.replay import EpisodeRecord
-from gem.rollout import Slot, rollout
+from gem.records import EpisodeRecord
+from gem.rollout import EpisodeRequest, rollout
 from gem.training import recipes
 from gem.training.collector import FIRST_SEED
 from gem.training.spec import TrainingSpec, read_spec, with_settings
@@ -26,16 +26,20 @@ HEADINGS = ["discount", "mean return to go", "unsolved", "of these judged good a
 
 def play(model: str, spec: TrainingSpec) -> list[EpisodeRecord]:
     """A batch of episodes as the specification asks for them."""
-    from gem.training.agent import PolicyAgent
+    from gem.training.policy.policy_agent import PolicyAgent
 
     agent = PolicyAgent(model, temperature=spec.temperature, input_mode=spec.input_mode, max_tokens=spec.max_tokens)
-    slots = [Slot(i, spec.env_id, FIRST_SEED + i, spec.env_kwargs, spec.wrappers) for i in range(spec.episodes)]
+    slots = [
+        EpisodeRequest(i, spec.env_id, FIRST_SEED + i, spec.env_kwargs, spec.wrappers) for i in range(spec.episodes)
+    ]
     return list(rollout(agent, slots, num_envs=min(spec.episodes, 128)))
 
 
 def judged(records: Sequence[EpisodeRecord], discount: float) -> list[str]:
     """A row for a discount, as `HEADINGS` says."""
-    found = credit.assign("rebn", [[turn.reward for turn in record.turns] for record in records], discount=discount)
+    found = credit.compute_advantages(
+        "rebn", [[turn.reward for turn in record.turns] for record in records], discount=discount
+    )
     unsolved = [own[-1] for record, own in zip(records, found.advantages, strict=True) if not record.success]
     longest = max(map(len, found.advantages))
     by_turn = [statistics.fmean(own[turn] for own in found.advantages if len(own) > turn) for turn in range(longest)]

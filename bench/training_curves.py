@@ -10,8 +10,8 @@ import argparse
 import glob
 from pathlib import Path
 
-from gem.training.curves import Curve, draw
 from gem.training.run_folder import RunFolder
+from gem.training.study.curves import Curve, draw
 
 
 def read(argument: str, entry: str) -> Curve:

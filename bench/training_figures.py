@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator, Sequence
-from html import escape
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gem import episode_files
-from gem.credit import NAMES, Algorithm, moments, normalize, returns_to_go
+from gem.credit import ALGORITHMS, Algorithm, moments, normalize, returns_to_go
+from gem.records import episode_files
 from gem.training import recipes
-from gem.training.curves import BOTTOM, COLOURS, HEIGHT, LEFT, STYLE, TOP, WIDTH, Curve, draw
 from gem.training.run_folder import RunFolder
 from gem.training.spec import read_spec
+from gem.training.study.curves import COLOURS, INK, Curve, draw, drawing
 
 COMMON: dict[str, Any] = {
     "env_id": "game:GuessTheNumber-v0-easy",
@@ -111,7 +110,7 @@ def _report(place: Path) -> None:
 def _curves(runs: dict[Algorithm, list[Path]], entry: str) -> list[Curve]:
     """A curve for each algorithm, over its seeds."""
     return [
-        Curve(NAMES[algorithm], [[row[entry] for row in RunFolder(place).metrics()] for place in places])
+        Curve(ALGORITHMS[algorithm].title, [[row[entry] for row in RunFolder(place).metrics()] for place in places])
         for algorithm, places in runs.items()
     ]
 
@@ -134,48 +133,22 @@ def _returns(place: Path) -> list[list[float]]:
 
 
 def histogram(returns: Sequence[Sequence[float]]) -> str:
-    """How often each return was earned, coloured by the sign of the turn's advantage, with both scales below."""
-    flat = [one for turns in returns for one in turns]
-    mean, deviation = moments(flat)
-    advantages = [one for turns in normalize(returns) for one in turns]
-    assert all((advantage > 0) == (earned > mean) for advantage, earned in zip(advantages, flat, strict=True))
-    counts = [0] * BINS
-    for one in flat:
-        counts[min(BINS - 1, max(0, int((one - LOWEST) / (HIGHEST - LOWEST) * BINS)))] += 1
-    parts = list(_bars(counts, mean))
-    title = f"{len(flat)} turns of one batch by what was earned from them on"
-    parts.append(f'<text x="{LEFT}" y="16">{escape(title)}</text>')
-    parts.append(f'<line class="axis" x1="{LEFT}" x2="{WIDTH - 10}" y1="{_floor()}" y2="{_floor()}"/>')
-    for value in (0.0, mean, 1.0):
-        parts.append(_tick(_x(value), 16, f"G = {value:.2f}"))
-        parts.append(_tick(_x(value), 32, f"A = {(value - mean) / deviation:+.1f}"))
-    parts.append(f'<line class="axis" x1="{_x(mean)}" x2="{_x(mean)}" y1="{TOP}" y2="{_floor()}"/>')
-    head = f'viewBox="0 0 {WIDTH} {HEIGHT + 10}" role="img" aria-label="{escape(title)}"'
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {head}>\n<style>{STYLE}</style>\n' + "\n".join(parts) + "\n</svg>\n"
-    )
-
-
-def _bars(counts: Sequence[int], mean: float) -> Iterator[str]:
-    width = (_x(HIGHEST) - _x(LOWEST)) / BINS
-    for i, count in enumerate(counts):
-        centre = LOWEST + (i + 0.5) * (HIGHEST - LOWEST) / BINS
-        height = (_floor() - TOP) * count / max(counts)
-        colour = COLOURS[0] if centre > mean else COLOURS[1]
-        place = f'x="{LEFT + i * width + 1:.1f}" y="{_floor() - height:.1f}" width="{width - 2:.1f}"'
-        yield f'<rect {place} height="{height:.1f}" fill="{colour}"/>'
-
-
-def _x(value: float) -> float:
-    return round(LEFT + (WIDTH - 10 - LEFT) * (value - LOWEST) / (HIGHEST - LOWEST), 1)
-
-
-def _floor() -> int:
-    return HEIGHT - BOTTOM
-
-
-def _tick(at: float, below: int, text: str) -> str:
-    return f'<text x="{at}" y="{_floor() + below}" text-anchor="middle">{text}</text>'
+    """How often each return was earned, coloured by the sign of the turn's advantage, with both scales."""
+    together = [value for turns in returns for value in turns]
+    mean, deviation = moments(together)
+    advantages = [value for turns in normalize(returns) for value in turns]
+    assert all((advantage > 0) == (earned > mean) for advantage, earned in zip(advantages, together, strict=True))
+    with drawing(f"{len(together)} turns of one batch by what was earned from them on") as picture:
+        axes = picture.axes
+        signs = [[value for value in together if value <= mean], [value for value in together if value > mean]]
+        axes.hist(signs, bins=BINS, range=(LOWEST, HIGHEST), color=(COLOURS[1], COLOURS[0]), stacked=True)
+        axes.axvline(mean, color=INK, lw=1)
+        axes.set(xlabel="return from the turn on, G", ylabel="turns")
+        above = axes.secondary_xaxis(
+            "top", functions=(lambda g: (g - mean) / deviation, lambda a: a * deviation + mean)
+        )
+        above.set_xlabel("advantage of ReBN, A")
+        return picture.svg()
 
 
 if __name__ == "__main__":

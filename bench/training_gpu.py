@@ -91,7 +91,7 @@ def _make(folder: Path, sizes: dict[str, Any]) -> int:
     import torch
     from transformers import AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
 
-    from gem.training.prompts import folder_of
+    from gem.training.policy.prompts import folder_of
 
     tokenizer = AutoTokenizer.from_pretrained(folder_of("nano-base"))
     torch.manual_seed(0)

@@ -22,8 +22,8 @@ import torch
 import gem
 from gem.cli.words import table
 from gem.envs.games.guess_the_number import GuessTheNumber
-from gem.training.policy import Policy, load_policy
-from gem.training.prompts import reading
+from gem.training.policy.policies import Policy, load_policy
+from gem.training.policy.prompts import reading
 
 GAMES = ("game:GuessTheNumber-v0-easy", "game:GuessTheNumber-v0-hard")
 

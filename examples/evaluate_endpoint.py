@@ -13,8 +13,8 @@ import argparse
 import os
 
 from gem.agents.endpoint import EndpointAgent, EndpointSpec
-from gem.evaluate import Outcome, summarize
-from gem.rollout import Slot, rollout
+from gem.evaluation.scores import Outcome, summarize
+from gem.rollout import EpisodeRequest, rollout
 
 ENVIRONMENTS = ["game:GuessTheNumber-v0-easy", "game:Wordle-v0-easy", "game:Mastermind-v0-easy"]
 
@@ -34,7 +34,7 @@ def main() -> None:
     spec = EndpointSpec(url=chosen.url, model=chosen.model, temperature=0.6, concurrency=chosen.at_once)
     agent = EndpointAgent(spec, os.environ[chosen.key_env] if chosen.key_env else None)
     for env_id in chosen.env or ENVIRONMENTS:
-        slots = [Slot(i, env_id, seed=i % chosen.seeds) for i in range(chosen.seeds * chosen.tries)]
+        slots = [EpisodeRequest(i, env_id, seed=i % chosen.seeds) for i in range(chosen.seeds * chosen.tries)]
         outcomes, failure = [], ""
         for record in rollout(agent, slots, num_envs=chosen.at_once):
             tokens_in, tokens_out = record.tokens

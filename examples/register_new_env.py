@@ -31,10 +31,10 @@ from collections.abc import Sequence
 import gem
 from gem.agents import Decision, RandomAgent, Request
 from gem.core import State
-from gem.draw import Mixer, between, sample
 from gem.envs.game import Game, Played
 from gem.errors import InvalidArgument
-from gem.rollout import Slot, rollout
+from gem.rng import SplitMix64, randint, sample
+from gem.rollout import EpisodeRequest, rollout
 from gem.views import Cell, GridView
 
 ENV_ID = "game:RowOfLamps-v0"
@@ -58,7 +58,7 @@ class RowOfLamps(Game):
         """Begin with all off and press a few, so that there is a way back."""
         self.lamps = [False] * self.num_lamps
         while not any(self.lamps):
-            for lamp in sample(self.rng, range(self.num_lamps), between(self.rng, 1, self.num_lamps)):
+            for lamp in sample(self.rng, range(self.num_lamps), randint(self.rng, 1, self.num_lamps)):
                 press(self.lamps, lamp)
 
     def _instructions(self) -> str:
@@ -85,8 +85,8 @@ class RowOfLamps(Game):
     def _format_help(self) -> str:
         return "There is no lamp in your answer. Write \\boxed{N}. The episode ends."
 
-    def _random_action(self, rng: Mixer) -> str:
-        return f"\\boxed{{{between(rng, 1, self.num_lamps)}}}"
+    def _random_action(self, rng: SplitMix64) -> str:
+        return f"\\boxed{{{randint(rng, 1, self.num_lamps)}}}"
 
     def _get_own_state(self) -> State:
         return {"lamps": list(self.lamps)}
@@ -149,7 +149,7 @@ gem.register(f"{ENV_ID}-hard", RowOfLamps, num_lamps=20, max_turns=25)
 
 
 def main() -> None:
-    slots = [Slot(index, ENV_ID, seed=index) for index in range(200)]
+    slots = [EpisodeRequest(index, ENV_ID, seed=index) for index in range(200)]
     for agent in (RandomAgent(), LampAgent()):
         solved = sum(bool(record.success) for record in rollout(agent, slots))
         print(f"{agent.name}: {solved} of {len(slots)} solved")

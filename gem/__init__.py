@@ -12,13 +12,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gem import compat
+from gem.compat import aliases
 from gem.core import Env, EnvWrapper
-from gem.registry import make, print_envs, register, spec
+from gem.factory import make
+from gem.registry import print_envs, register, spec
+from gem.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from gem.envs.mixture import register_mixture
     from gem.vector.make import make_vec
+    from gem.vector.mixture import register_mixture
 
     from . import (  # noqa: F401 (in this form they are gem's own names for type checkers)
         adapters,
@@ -27,19 +29,17 @@ if TYPE_CHECKING:
         core,
         credit,
         datasets,
-        draw,
         envs,
-        episode_files,
         errors,
-        evaluate,
+        evaluation,
         grading,
-        parsing,
+        records,
         registry,
         replay,
+        rng,
         rollout,
         sandbox,
         seats,
-        specs,
         tools,
         training,
         vector,
@@ -47,10 +47,9 @@ if TYPE_CHECKING:
         wrappers,
     )
 
-compat.install()
+aliases.install()
 
-__version__ = "0.1.0"
-LATER = {"make_vec": "gem.vector.make", "register_mixture": "gem.envs.mixture"}
+LATER = {"make_vec": "gem.vector.make", "register_mixture": "gem.vector.mixture"}
 """What takes longer to import than all the rest, and its module; loaded when it is first used."""
 PARTS = (
     "adapters",
@@ -59,19 +58,17 @@ PARTS = (
     "core",
     "credit",
     "datasets",
-    "draw",
     "envs",
-    "episode_files",
     "errors",
-    "evaluate",
+    "evaluation",
     "grading",
-    "parsing",
+    "records",
     "registry",
     "replay",
+    "rng",
     "rollout",
     "sandbox",
     "seats",
-    "specs",
     "tools",
     "training",
     "vector",

@@ -16,8 +16,8 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gem.draw import pack_generator, unpack_generator
 from gem.errors import MissingMethod
+from gem.rng import pack_generator, unpack_generator
 
 AS_MADE = frozenset({"spec", "env_kwargs", "_made_with"})
 """What follows from how an environment was made."""

@@ -31,9 +31,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from gem.arguments import check_arguments
 from gem.attributes import pack_attributes, unpack_attributes
 from gem.errors import EnvironmentFailure, GemError, InvalidArgument, MissingMethod
+from gem.validation.arguments import check_arguments
 from gem.views import TextView, View
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class Env(Remembers, ABC):
             InvalidArgument: if the action is no text.
         """
 
-    def feed(self, recorded: Info, *, repeat: bool = False) -> None:
+    def feed_tape(self, recorded: Info, *, repeat: bool = False) -> None:
         """Let the next `reset` or `step` take what came from outside from the info that was recorded of it.
 
         Does nothing where everything follows from the seed and the actions. What is not in the record is not asked
@@ -259,9 +259,9 @@ class EnvWrapper(Env):
         """As `Env.step`."""
         return self.env.step(action)
 
-    def feed(self, recorded: Info, *, repeat: bool = False) -> None:
-        """As `Env.feed`."""
-        self.env.feed(recorded, repeat=repeat)
+    def feed_tape(self, recorded: Info, *, repeat: bool = False) -> None:
+        """As `Env.feed_tape`."""
+        self.env.feed_tape(recorded, repeat=repeat)
 
     def get_state(self) -> State:
         """The state inside and this wrapper's own."""

@@ -4,7 +4,7 @@ An action is the whole response of a turn, so everything here is one number for 
 of a response the advantage of their turn. Each function takes lists of turns, in order; `Turns` is one list for each
 episode of a batch.
 
-    credit = assign("rebn", [[0, 0, 1], [0, -0.1]], discount=0.9)
+    credit = compute_advantages("rebn", [[0, 0, 1], [0, -0.1]], discount=0.9)
     credit.advantages            # shaped as the rewards
 """
 
@@ -18,8 +18,30 @@ from typing import Literal, NamedTuple
 from gem.errors import InvalidArgument
 
 Algorithm = Literal["reinforce", "rebn", "grpo", "ppo"]
-ALGORITHMS: tuple[Algorithm, ...] = ("reinforce", "rebn", "grpo", "ppo")
-NAMES: Mapping[Algorithm, str] = {"reinforce": "REINFORCE", "rebn": "ReBN", "grpo": "GRPO", "ppo": "PPO"}
+
+
+class AlgorithmInfo(NamedTuple):
+    """What the rest of the code has to know of an algorithm."""
+
+    title: str
+    """What it is called in tables and figures."""
+    description: str
+    """What it is called where it is chosen."""
+    has_critic: bool = False
+    """It needs the value of every turn, which a critic estimates."""
+    has_groups: bool = False
+    """It compares episodes of one seed."""
+    discounts: bool = True
+    """Its credit depends on the discount."""
+
+
+ALGORITHMS: Mapping[Algorithm, AlgorithmInfo] = {
+    "reinforce": AlgorithmInfo("REINFORCE", "REINFORCE"),
+    "rebn": AlgorithmInfo("ReBN", "REINFORCE with ReBN"),
+    "grpo": AlgorithmInfo("GRPO", "GRPO", has_groups=True, discounts=False),
+    "ppo": AlgorithmInfo("PPO", "PPO", has_critic=True),
+}
+"""Every algorithm, in the order in which they are listed. `compute_advantages` says what each of them computes."""
 
 Turns = list[list[float]]
 """One number for each turn of each episode."""
@@ -48,12 +70,12 @@ class Credit(NamedTuple):
     """Returns to go; with PPO what the critic should have said."""
 
 
-def assign(
+def compute_advantages(
     algorithm: Algorithm,
     rewards: Sequence[Sequence[float]],
     *,
     discount: float = 1.0,
-    trace: float = 0.95,
+    gae_lambda: float = 0.95,
     values: Sequence[Sequence[float]] = (),
     groups: Sequence[int] = (),
     scale_groups: bool = True,
@@ -64,7 +86,7 @@ def assign(
     Args:
         rewards: of each turn of each episode.
         discount: gamma, of REINFORCE, ReBN and PPO; GRPO compares whole episodes and does not use it.
-        trace: lambda of the generalized advantage estimate, with PPO.
+        gae_lambda: lambda of the generalized advantage estimate, with PPO.
         values: what the critic said before each turn, shaped as `rewards`, with PPO.
         groups: which group each episode belongs to (episodes of one seed), with GRPO.
         scale_groups: divide by the group's standard deviation, with GRPO.
@@ -87,7 +109,7 @@ def assign(
     if algorithm == "ppo":
         if [len(turns) for turns in values] != [len(turns) for turns in rewards]:
             raise InvalidArgument("PPO needs the critic's value of every turn.")
-        raw = [estimate(turns, said, discount, trace) for turns, said in zip(rewards, values, strict=True)]
+        raw = [gae(turns, baseline, discount, gae_lambda) for turns, baseline in zip(rewards, values, strict=True)]
         targets = [[a + v for a, v in zip(*pair, strict=True)] for pair in zip(raw, values, strict=True)]
         return Credit(normalize(raw, gather), targets)
     raise InvalidArgument(f"There is no algorithm {algorithm!r}; choose one of {', '.join(ALGORITHMS)}.")
@@ -139,17 +161,17 @@ def group_relative(totals: Sequence[float], groups: Sequence[int], *, scale: boo
     return relative
 
 
-def estimate(rewards: Sequence[float], values: Sequence[float], discount: float, trace: float) -> list[float]:
+def gae(rewards: Sequence[float], values: Sequence[float], discount: float, gae_lambda: float) -> list[float]:
     """Generalized advantage estimate over turns.
 
-    delta_t = r_t + discount * V_(t+1) - V_t and A_t = delta_t + discount * trace * A_(t+1), with V and A of 0 after the
-    last turn: the episode is complete, whether the problem or the turn limit ended it.
+    delta_t = r_t + discount * V_(t+1) - V_t and A_t = delta_t + discount * lambda * A_(t+1), with V and A of 0 after
+    the last turn: the episode is complete, whether the problem or the turn limit ended it.
 
     Source: Schulman et al., arXiv 1506.02438, equations 11 and 16.
     """
     advantages, later, next_value = [], 0.0, 0.0
     for reward, value in zip(reversed(rewards), reversed(values), strict=True):
-        later = reward + discount * next_value - value + discount * trace * later
+        later = reward + discount * next_value - value + discount * gae_lambda * later
         next_value = value
         advantages.append(later)
     advantages.reverse()

@@ -1,24 +1,20 @@
-"""Environments by id: `register` says how one is made, `make` makes it."""
+"""Environments by id: `register` says how one is made, `spec` looks it up (`gem.factory.make` makes it)."""
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
-import inspect
 import re
-from _thread import RLock  # that of threading, without the time it takes to import
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from gem.arguments import check_arguments, takes
-from gem.core import Env, EnvWrapper, check_seed
-from gem.errors import EnvironmentFailure, InvalidArgument, MissingDependency, SandboxUnavailable, UnknownEnvironment
+from gem import plugins
+from gem.core import Env
+from gem.errors import EnvironmentFailure, InvalidArgument, UnknownEnvironment
+from gem.validation.near import did_you_mean
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
     from gem.tools.kinds import Described
 
 Replay = Literal["exact", "taped", "none"]
@@ -31,14 +27,8 @@ ALLOWED = {"replay": get_args(Replay), "cost": get_args(Cost), "turns": get_args
 """What these arguments of `register` may be."""
 NOT_REGISTERED = "No environment is registered as"
 """How the message of `UnknownEnvironment` begins, also where it is quoted."""
-SEATING = ("opponent", "seat")
-"""The arguments of `make` that fill the other seats."""
 TOOL_USES = 10
 """How often tools may be used in an episode if nothing else is said, as in GEM."""
-TOOLING = ("tools", "tool_format", "max_tool_uses")
-"""The arguments of `make` that put tools around an environment (see `gem.tools`)."""
-ENTRY_POINTS = "gem.environments"
-"""Packages register their own environments by naming a module in this entry point group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +115,7 @@ def _is_installed(distribution: str) -> bool:
     """Whether a package of this name is there, under its own name or as a module that can be imported."""
     if importlib.util.find_spec(distribution.replace("-", "_")) is not None:  # quick, and right for most
         return True
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 (slow to import, see load_plugins)
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 (slow to import, see gem.plugins)
 
     try:
         version(distribution)
@@ -145,36 +135,27 @@ class Registry(MutableMapping[str, EnvSpec]):
         self._specs: dict[str, EnvSpec] = {}
 
     def __getitem__(self, env_id: str) -> EnvSpec:
-        _load_own()
+        plugins.load_built_in()
         return self._specs[env_id]
 
     def __setitem__(self, env_id: str, env_spec: EnvSpec) -> None:
-        _load_own()
+        plugins.load_built_in()
         self._specs[env_id] = env_spec
 
     def __delitem__(self, env_id: str) -> None:
-        _load_own()
+        plugins.load_built_in()
         del self._specs[env_id]
 
     def __iter__(self) -> Iterator[str]:
-        _load_own()
+        plugins.load_built_in()
         return iter(self._specs)
 
     def __len__(self) -> int:
-        _load_own()
+        plugins.load_built_in()
         return len(self._specs)
 
 
-def _load_own() -> None:
-    """Import our own environments, which register themselves; nothing happens the next time or while it happens."""
-    import gem.envs  # noqa: F401, PLC0415 (see Registry)
-
-
 ENV_REGISTRY: MutableMapping[str, EnvSpec] = Registry()
-_plugins_loaded = False
-_loading = RLock()
-_loading_now: list[bool] = []
-"""Not empty while plugins are imported; they may ask for environments themselves."""
 
 
 def register(
@@ -209,9 +190,7 @@ def register(
     _check_registration(env_id, entry_point, replay=replay, cost=cost, turns=turns)
     names: tuple[str, ...] = ()
     if tools:
-        from gem.tools.kinds import names_of  # noqa: PLC0415 (only where there are tools)
-
-        names, kwargs = names_of(tools), {"tools": list(tools), **kwargs}
+        names, kwargs = tuple(map(_tool_name, tools)), {"tools": list(tools), **kwargs}
         replay, cost = ("taped" if replay == "exact" else replay), "slow"
     registered = EnvSpec(
         env_id,
@@ -233,6 +212,13 @@ def register(
     if taken is not None and taken != registered and not _is_defined_again(entry_point, taken.entry_point):
         raise InvalidArgument(f"{env_id!r} is already registered; choose another id or raise its version.")
     ENV_REGISTRY[env_id] = registered
+
+
+def _tool_name(tool: Described) -> str:
+    """The name under which a tool is shown, without making it."""
+    if isinstance(tool, str):
+        return tool
+    return str(tool.get("name", "")) if isinstance(tool, Mapping) else tool.label
 
 
 def _is_defined_again(new: object, old: object) -> bool:
@@ -262,114 +248,18 @@ def spec(env_id: str) -> EnvSpec:
     Raises:
         UnknownEnvironment: with the nearest registered ids.
     """
-    load_plugins()
+    plugins.load_installed()
     found = ENV_REGISTRY.get(env_id)
     if found is None:
-        near = difflib.get_close_matches(str(env_id), ENV_REGISTRY, n=3, cutoff=0.5)
-        hint = f" Did you mean {' or '.join(near)}?" if near else " gem.print_envs() lists all."
-        raise UnknownEnvironment(f"{NOT_REGISTERED} {env_id!r}.{hint}")
+        hint = did_you_mean(str(env_id), ENV_REGISTRY, "gem.print_envs() lists all.", most=3, cutoff=0.5)
+        raise UnknownEnvironment(f"{NOT_REGISTERED} {env_id!r}. {hint}")
     return found
 
 
 def specs() -> list[EnvSpec]:
     """All registered specifications, in the order of registration."""
-    load_plugins()
+    plugins.load_installed()
     return list(ENV_REGISTRY.values())
-
-
-def make(env_id: str, **kwargs: Any) -> Env:
-    """Make the environment registered as `env_id`; `kwargs` override its registered arguments.
-
-    Where there are several seats, `opponent="expert"` puts that agent into all but one of them, and `seat` says which
-    one is left (see `gem.wrappers.Opponent`). `tools=["python"]` lets agents use tools between their actions;
-    `tool_format` and `max_tool_uses` are those of `gem.tools.ToolEnvWrapper`.
-
-    Raises:
-        UnknownEnvironment: if no such id is registered.
-        MissingDependency: if a package that it needs is not installed; the message says how to install it.
-        SandboxUnavailable: if it runs programs and this machine cannot confine them.
-        InvalidArgument: if an argument is unknown (the nearest is named) or has an impossible value.
-    """
-    env_spec = spec(env_id)
-    missing = env_spec.missing()
-    if missing:
-        raise MissingDependency(env_id, missing)
-    hindrance = env_spec.hindrance()
-    if hindrance:
-        raise SandboxUnavailable(f"{env_id} cannot be played here. {hindrance}")
-    factory = env_spec.load()
-    given = {**env_spec.kwargs, **kwargs}
-    several = env_spec.seats > 1 or "opponent" in env_spec.kwargs
-    seating = {name: given.pop(name) for name in SEATING if several and name in given}
-    tooling = {name: given.pop(name) for name in TOOLING if name in given}
-    if not several and any(name in kwargs and not takes(factory, name) for name in SEATING):
-        raise InvalidArgument(
-            f"{env_id} has one seat, so nobody can sit in another. One with several says so where it is registered: "
-            "seats=2."
-        )
-    known = (*(SEATING if several else ()), *TOOLING)
-    seed = given.get("seed")
-    if "seed" in given and not takes(factory, "seed"):
-        del given["seed"]
-    check_arguments(factory, [name for name in kwargs if name in given], env_id, known)
-    check_arguments(factory, [name for name in env_spec.kwargs if name in given], f"{env_id}, as it is registered,")
-    try:
-        made = factory(**given)
-    except TypeError as error:
-        if not kwargs or inspect.isabstract(factory):
-            raise
-        shown = ", ".join(f"{name}={value!r:.40}" for name, value in kwargs.items())
-        raise InvalidArgument(f"{env_id} cannot be made with {shown}: {error}.") from error
-    env = _completed(env_id, made)
-    if seed is not None:
-        env.unwrapped._next_seed = check_seed(seed)  # noqa: SLF001 (its class may not know of it)
-    env.unwrapped.spec = env_spec
-    env.unwrapped.env_kwargs = {name: value for name, value in kwargs.items() if name != "seed"}
-    env = _opposed(env, **seating) if seating else env
-    if env.seats > env_spec.seats:
-        env.close()
-        raise InvalidArgument(f"{env_id} has {env.seats} seats: say so where it is registered, seats={env.seats}.")
-    return _equipped(env, **tooling) if tooling else env
-
-
-def _completed(env_id: str, env: object) -> Env:
-    """What was made, with what its class leaves to others if it defines only `reset` and `step`."""
-    if not isinstance(env, Env):
-        raise InvalidArgument(f"{env_id} gave a {type(env).__name__}, which is no gem.Env: derive its class from that.")
-    if isinstance(env, EnvWrapper) or type(env).reset is Env.reset:
-        return env
-    from gem.wrappers.completed import Completed  # noqa: PLC0415 (only for environments written for GEM)
-
-    return Completed(env)
-
-
-def _opposed(env: Env, opponent: str | None = None, seat: int | None = None) -> Env:
-    """The environment with an agent in the other seats, if one is named."""
-    from gem.wrappers.opponent import Opponent  # noqa: PLC0415 (agents know environments, which register themselves)
-
-    if opponent is not None:
-        return Opponent(env, opponent, seat, of_make=True)
-    if seat is not None:
-        raise InvalidArgument("A seat is chosen together with an opponent: opponent='expert', seat=0.")
-    return env
-
-
-def _equipped(
-    env: Env,
-    tools: Sequence[Described] = (),
-    tool_format: Literal["tags", "native"] = "tags",
-    max_tool_uses: int | None = TOOL_USES,
-) -> Env:
-    """The environment with tools around it, if any are named."""
-    from gem.tools.tool_env_wrapper import ToolEnvWrapper  # noqa: PLC0415 (which derives from an environment)
-
-    if not tools:
-        return env
-    equipped = ToolEnvWrapper(env, tools, max_tool_uses=max_tool_uses, format=tool_format, of_make=True)
-    inside = env.unwrapped.env_kwargs
-    if "tools" in inside:  # tools that were made before are written down by name
-        inside["tools"] = equipped.described_tools
-    return equipped
 
 
 def print_envs() -> None:
@@ -381,41 +271,3 @@ def print_envs() -> None:
         print(f"{category} ({len(ids)})")  # noqa: T201 (printing is what it is for)
         for env_id in ids:
             print(f"  {env_id}")  # noqa: T201
-
-
-def load_plugins() -> None:
-    """Import the modules that installed packages name in the entry point group, once.
-
-    One that cannot be imported is named in the log, and the others are loaded all the same.
-    """
-    if not _plugins_loaded:
-        with _loading:  # another thread waits until all are there
-            _load_all()
-
-
-def _load_all() -> None:
-    global _plugins_loaded  # noqa: PLW0603 (a once-only switch)
-    if _plugins_loaded or _loading_now:
-        return
-    from importlib.metadata import entry_points  # noqa: PLC0415 (a third of the time that `import gem` takes)
-
-    _loading_now.append(True)
-    try:
-        for plugin in entry_points(group=ENTRY_POINTS):
-            _load_plugin(plugin)
-    finally:
-        _loading_now.clear()
-    _plugins_loaded = True
-
-
-def _load_plugin(plugin: EntryPoint) -> None:
-    try:
-        plugin.load()
-    except Exception:  # whatever one package does wrong, the environments of all others are there
-        import logging  # noqa: PLC0415 (a tenth of the time that `import gem` takes)
-
-        logging.getLogger(__name__).exception(
-            "The environments of the entry point %r (%s) cannot be registered; the others are there",
-            plugin.name,
-            plugin.value,
-        )

@@ -1,7 +1,7 @@
 """Agents meet environments: the only loop that plays episodes in bulk.
 
-slots = [Slot(i, "game:Sokoban-v0-easy", seed=i) for i in range(100)]
-for record in rollout(make_agent("random"), slots):
+requests = [EpisodeRequest(i, "game:Sokoban-v0-easy", seed=i) for i in range(100)]
+for record in rollout(make_agent("random"), requests):
     print(record.index, record.total_reward)
 """
 
@@ -18,14 +18,15 @@ from gem.agents.agent import Decision, Exchange, Player, Request
 from gem.agents.asking import Asking
 from gem.core import Env, Info, Step, check_step
 from gem.errors import AgentFailure, EnvironmentFailure, InvalidArgument
-from gem.replay import EpisodeRecord, Identity, TurnRecord, wrapped
-from gem.seats import perceived, success
+from gem.factory import make_wrapped
+from gem.records import EpisodeRecord, Identity, TurnRecord
+from gem.seats import observation_for_seat, success
 from gem.vector.base import AutoresetMode
 from gem.vector.sync import SyncVectorEnv
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class EpisodeRequest:
     """One episode to play."""
 
     index: int
@@ -42,28 +43,28 @@ class Slot:
 
 
 def rollout(
-    agent: Player, slots: Iterable[Slot], *, num_envs: int = 16, opponent: Player | None = None
+    agent: Player, requests: Iterable[EpisodeRequest], *, num_envs: int = 16, opponent: Player | None = None
 ) -> Generator[EpisodeRecord, None, None]:
-    """Play every slot with `agent`, `num_envs` at a time, and yield each record when its episode ends.
+    """Play every request with `agent`, `num_envs` at a time, and yield each record when its episode ends.
 
-    Where there are several seats, `agent` acts from `Slot.seat` and `opponent` from the others; without an opponent
-    the agent acts from all of them, and reads in each what that seat may read.
+    Where there are several seats, `agent` acts from `EpisodeRequest.seat` and `opponent` from the others; without an
+    opponent the agent acts from all of them, and reads in each what that seat may read.
 
     An environment that raises gives a record with `failure`; the others go on. So does an agent that raises
     `AgentFailure`. An agent with `decide` (see `AsyncAgent`) is asked for all episodes at the same time, and none of
-    them waits for another. `slots` is read as places become free, so it may be endless. A slot's record does not
+    them waits for another. `requests` is read as places become free, so it may be endless. A request's record does not
     depend on `num_envs`. Closing the generator cancels what agents are still asked. An agent's note on a
     decision, and what else it reports, is in the turn's `extra`.
 
     Raises:
-        InvalidArgument: if `num_envs` is below 1, a slot has arguments that its environment does not take or a seat
+        InvalidArgument: if `num_envs` is below 1, a request has arguments that its environment does not take or a seat
             that it does not have, or an agent returns something else than decisions.
-        UnknownEnvironment: if a slot names an environment that is not registered.
+        UnknownEnvironment: if a request names an environment that is not registered.
         AgentStopped: if an agent is of no further use.
     """
     if num_envs < 1:
         raise InvalidArgument(f"num_envs must be at least 1, not {num_envs}.")
-    waiting = iter(slots)
+    waiting = iter(requests)
     vector = SyncVectorEnv([], AutoresetMode.DISABLED)
     try:
         with Asking() as asking:
@@ -75,12 +76,12 @@ def rollout(
 def _play(
     asking: Asking,
     vector: SyncVectorEnv,
-    waiting: Iterator[Slot],
+    waiting: Iterator[EpisodeRequest],
     free: list[_Lane],
     agent: Player,
     opponent: Player | None,
 ) -> Iterator[EpisodeRecord]:
-    """Ask for the lanes that wait, step those that were answered, and give free ones their next slot."""
+    """Ask for the lanes that wait, step those that were answered, and give free ones their next request."""
     lanes: dict[int, _Lane] = {}
     begun, failed = _begin(free, waiting)
     yield from failed
@@ -110,15 +111,17 @@ def _play(
             asked = sorted(asked + begun, key=lambda lane: lane.place)
 
 
-def _begin(lanes: Sequence[_Lane], waiting: Iterator[Slot]) -> tuple[list[_Lane], list[EpisodeRecord]]:
-    """Give each lane its next slot; the lanes that got one, and the records of slots that failed at once."""
+def _begin(lanes: Sequence[_Lane], waiting: Iterator[EpisodeRequest]) -> tuple[list[_Lane], list[EpisodeRecord]]:
+    """Give each lane its next request; the lanes that got one, and the records of requests that failed at once."""
     failed = []
     for lane in lanes:
         lane.busy = False
-        for slot in waiting:
-            if not isinstance(slot, Slot):
-                raise InvalidArgument(f"An episode to play is a Slot(0, 'game:...', seed=0), not {slot!r:.80}.")
-            if lane.begin(slot):
+        for request in waiting:
+            if not isinstance(request, EpisodeRequest):
+                raise InvalidArgument(
+                    f"An episode to play is an EpisodeRequest(0, 'game:...', seed=0), not {request!r:.80}."
+                )
+            if lane.begin(request):
                 break
             failed.append(lane.record)
     return [lane for lane in lanes if lane.busy], failed
@@ -142,31 +145,35 @@ class _Lane:
     past: dict[int, list[Exchange]] = field(default_factory=dict)
     """What each seat read and did so far."""
 
-    def begin(self, slot: Slot) -> bool:
-        """Reset for `slot`, making another environment if it needs one; False if that failed."""
-        setting = slot.env_id, slot.env_kwargs, slot.wrappers
+    def begin(self, request: EpisodeRequest) -> bool:
+        """Reset for `request`, making another environment if it needs one; False if that failed."""
+        setting = request.env_id, request.env_kwargs, request.wrappers
         if setting != self.setting:
             self._prepare(setting)
-        observation, info = self.vector.reset_one(self.place, slot.seed)
+        observation, info = self.vector.reset_one(self.place, request.seed)
         failure = info.get("failure", "")
         if not isinstance(observation, str):
             failure = "The first observation is no text."
         self.busy = not failure
-        version = registry.spec(slot.env_id).version
+        version = registry.spec(request.env_id).version
         if not self.busy:
-            identity = Identity(slot.env_id, version, slot.seed, slot.env_kwargs, "", slot.wrappers)
+            identity = Identity(request.env_id, version, request.seed, request.env_kwargs, "", request.wrappers)
             self.record = EpisodeRecord(
-                slot.index, identity, "", {}, failure=failure, failed_by="environment", seat=slot.seat
+                request.index, identity, "", {}, failure=failure, failed_by="environment", seat=request.seat
             )
             return False
         self.env = self.vector.env(self.place)
-        identity = Identity(slot.env_id, version, slot.seed, slot.env_kwargs, self.env.data_hash, slot.wrappers)
-        self.record = EpisodeRecord(
-            slot.index, identity, observation, info, max_turns=self.env.max_turns, seat=slot.seat
+        identity = Identity(
+            request.env_id, version, request.seed, request.env_kwargs, self.env.data_hash, request.wrappers
         )
-        if not 0 <= slot.seat < self.env.seats:
-            raise InvalidArgument(f"{slot.env_id} has the seats 0 to {self.env.seats - 1}; there is no {slot.seat}.")
-        self.past, self.repeat = {}, slot.repeat
+        self.record = EpisodeRecord(
+            request.index, identity, observation, info, max_turns=self.env.max_turns, seat=request.seat
+        )
+        if not 0 <= request.seat < self.env.seats:
+            raise InvalidArgument(
+                f"{request.env_id} has the seats 0 to {self.env.seats - 1}; there is no {request.seat}."
+            )
+        self.past, self.repeat = {}, request.repeat
         self._ask(observation, info)
         return True
 
@@ -203,7 +210,7 @@ class _Lane:
     def _ask(self, observation: str, info: Info) -> None:
         """Let the seat that is to act decide next, from what it may read."""
         seat = self.env.to_act[0]
-        reading, own = perceived(seat, observation, info)
+        reading, own = observation_for_seat(seat, observation, info)
         past = self.past.get(seat)
         if past is None:
             past = self.past[seat] = []
@@ -213,7 +220,7 @@ class _Lane:
         )
 
     def _prepare(self, setting: _Setting) -> None:
-        make = partial(wrapped, *setting)
+        make = partial(make_wrapped, *setting)
         if self.place < 0:
             self.place = self.vector.add(make)
         else:

@@ -16,7 +16,7 @@ SPECTATOR = -1
 Info = dict[str, Any]
 
 
-def perceived(seat: int, observation: str, info: Info) -> tuple[str, Info]:
+def observation_for_seat(seat: int, observation: str, info: Info) -> tuple[str, Info]:
     """What `seat` reads of an answer: its observation, and its info without what the other seats read."""
     if "seats" not in info:
         return observation, info

@@ -11,8 +11,8 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from gem import __version__
-from gem.addresses import Guard
 from gem.errors import InvalidArgument
+from gem.net.addresses import Guard
 from gemweb.variables import Variables
 
 BASE_DIR = Path(__file__).resolve().parent.parent

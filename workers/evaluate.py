@@ -19,7 +19,7 @@ from apps.jobs import leases
 from apps.jobs.leases import Claim, WorkerSeconds
 from apps.leaderboard.operations import record_scores
 from apps.queue import beat, enqueue
-from gem.replay import EpisodeRecord
+from gem.records import EpisodeRecord
 from gem.rollout import rollout
 from workers.lease import Lease, WatchedAsync, watched
 

@@ -45,8 +45,8 @@ from gem.agents.apart import ApartAgent
 from gem.agents.endpoint.server import Hosts
 from gem.core import Step
 from gem.errors import AgentFailure, AgentStopped, EnvironmentFailure, GemError
-from gem.http import Client
-from gem.seats import perceived
+from gem.net.http import Client
+from gem.seats import observation_for_seat
 from workers.agent_threads import AgentThreads
 
 logger = logging.getLogger(__name__)
@@ -114,7 +114,7 @@ class ShowRunner:
             await self._load(agent)
         number, observation, info = start.episode.turn_count + 1, start.observation, start.info
         while (seat := start.env.to_act[0]) in agents:
-            reading, own = perceived(seat, observation, info)
+            reading, own = observation_for_seat(seat, observation, info)
             past = start.past.setdefault(seat, [])
             decision = await self._decide(agents[seat], Request(start.env, reading, own, number, seat, past=past))
             taken = await self._take(start, number, decision)

@@ -29,8 +29,8 @@ from apps.jobs.leases import Claim
 from apps.jobs.models import Job
 from apps.trainings import operations, permissions, records
 from apps.trainings.records import KeptEpisode, folder_of
-from gem import episode_files
 from gem.errors import UsageError
+from gem.records import episode_files
 from gem.training.run_folder import FAILED_BATCH, RunFolder, number, write_whole
 from workers.evaluate import stopping
 from workers.lease import Lease, Stopping

@@ -22,8 +22,8 @@ from apps.agents.forms import UploadForm
 from apps.agents.models import Agent, Upload
 from apps.agents.operations import TooManyAgents
 from apps.htmx import wants_part
-from gem.training.archive import CHUNK, TAKEN, pack
-from gem.training.folder_check import ARCHITECTURES
+from gem.training.checkpoints.archive import CHUNK, TAKEN, pack
+from gem.training.checkpoints.folder_check import ARCHITECTURES
 
 HOUR = 3600
 

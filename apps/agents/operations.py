@@ -15,7 +15,7 @@ from apps.accounts.models import User
 from apps.agents.models import Agent, Endpoint, Weights
 from apps.agents.seal import seal
 from gem.agents.endpoint import EndpointSpec
-from gem.http import origin
+from gem.net.http import origin
 
 COLOURS = (1, 4, 5, 6, 7)
 """In turn; the others belong to the agents that everybody has."""

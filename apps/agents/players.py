@@ -16,7 +16,7 @@ from gem.agents.apart import ApartAgent
 from gem.agents.endpoint import EndpointAgent, EndpointSpec
 from gem.agents.endpoint.server import Hosts
 from gem.errors import AgentStopped
-from gem.http import Guard
+from gem.net.http import Guard
 
 
 def player(agent: Agent, set_up: Mapping[str, Any] | None = None, *, hosts: Hosts | None = None) -> Player:

@@ -32,9 +32,9 @@ from apps.agents.operations import COLOURS, TooManyAgents, new_slug
 from apps.leases import Heartbeat
 from apps.queue import enqueue
 from gem.errors import InvalidArgument
-from gem.training.archive import sha256, unpack
-from gem.training.folder_check import WEIGHTS, check_alone, check_folder
-from gem.training.trial import Interrupted, try_folder
+from gem.training.checkpoints.archive import sha256, unpack
+from gem.training.checkpoints.folder_check import WEIGHTS, check_alone, check_folder
+from gem.training.checkpoints.trial import Interrupted, try_folder
 
 logger = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from apps.agents.models import Agent, Upload
 from apps.agents.operations import TooManyAgents
 from apps.agents.seal import CannotUnseal, unseal
 from gem.agents.endpoint import EndpointSpec, Trial, try_out
-from gem.http import origin
+from gem.net.http import origin
 
 TRIAL_SECONDS = 30.0
 TRAINED = 50

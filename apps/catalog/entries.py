@@ -18,7 +18,7 @@ from apps.catalog.previews import Preview, missing, preview
 from gem import registry
 from gem.agents import has_expert
 from gem.benchmarks import Baseline, Checked, baseline, checked
-from gem.evaluate import Interval, wilson
+from gem.evaluation.scores import Interval, wilson
 from gem.registry import TOOL_USES, EnvSpec
 
 logger = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ from gem.agents import has_expert, make_agent
 from gem.errors import MissingMethod
 from gem.registry import EnvSpec
 from gem.replay import frames
-from gem.rollout import Slot, rollout
+from gem.rollout import EpisodeRequest, rollout
 from gem.views import View
 
 logger = logging.getLogger(__name__)
@@ -152,7 +152,7 @@ def _look(env_id: str) -> PreviewSample:
     agent = make_agent("expert" if has_expert(env_id) else "random")
     limit = [{"name": "time_limit", "max_turns": TURNS}]
     try:
-        record = next(iter(rollout(agent, [Slot(0, env_id, SEED, wrappers=limit)], num_envs=1)))
+        record = next(iter(rollout(agent, [EpisodeRequest(0, env_id, SEED, wrappers=limit)], num_envs=1)))
     except MissingMethod:  # nobody here can play it, and people can
         return first
     actions = [turn.action for turn in record.turns]

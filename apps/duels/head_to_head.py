@@ -9,7 +9,7 @@ from django.db.models import Q
 from apps.agents.models import Agent
 from apps.duels.side_by_side import Side, Sides
 from apps.episodes.models import Episode, Seat
-from gem.evaluate import Interval, paired_difference
+from gem.evaluation.scores import Interval, paired_difference
 
 SEEDS_AT_MOST = 20_000
 

@@ -15,7 +15,7 @@ import gem
 import gem.seats
 from apps.episodes.models import ALPHABET, ID_LENGTH, Episode
 from apps.episodes.text import MAX_OBSERVATION_CHARS, shortened, storable, storable_json
-from gem.replay import EpisodeRecord
+from gem.records import EpisodeRecord
 
 _LETTERS = bytes(ord(ALPHABET[byte & 31]) for byte in range(256))
 _PYTHON = platform.python_version()

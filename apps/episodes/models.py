@@ -18,7 +18,7 @@ from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.leases import Leased, LeasedQuerySet
 from gem.errors import UnknownEnvironment
-from gem.tools.offers import as_fields, names_of
+from gem.tools.tool_catalog import as_fields, names_of
 from gem.wrappers.wrapper_factory import TOOL_WRAPPERS
 
 if TYPE_CHECKING:

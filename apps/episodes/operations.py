@@ -29,6 +29,7 @@ from apps.live import publish
 from gem import replay
 from gem.core import Step, check_seed, check_step
 from gem.errors import EnvironmentFailure, InvalidArgument, UnknownEnvironment, VersionChanged
+from gem.records import Identity, TurnRecord
 from gem.seats import rewards, success
 from gem.wrappers.wrapper_factory import wrap
 
@@ -321,10 +322,10 @@ def touch(episode: Episode) -> Episode:
     return episode
 
 
-def records(episode: Episode) -> list[replay.TurnRecord]:
+def records(episode: Episode) -> list[TurnRecord]:
     """The turns as the engine compares them."""
     return [
-        replay.TurnRecord(turn.action, turn.observation, turn.reward, turn.info, turn.seat)
+        TurnRecord(turn.action, turn.observation, turn.reward, turn.info, turn.seat)
         for turn in episode.turns.order_by("number")
     ]
 
@@ -333,7 +334,7 @@ def verify(episode: Episode) -> replay.Difference | None:
     """Re-execute the episode and return the first difference from what was recorded, None if there is none."""
     ended = episode.status == Episode.Status.ENDED
     return replay.verify(
-        replay.Identity(**episode.identity()),
+        Identity(**episode.identity()),
         records(episode),
         first_observation=episode.first_observation,
         first_info=episode.first_info,

@@ -10,6 +10,7 @@ from apps.episodes.errors import Outdated
 from apps.episodes.models import Episode
 from gem import replay
 from gem.errors import UnknownEnvironment, VersionChanged
+from gem.records import Identity
 
 STAYS = "What was played stays here to read; a new episode plays by the new rules."
 
@@ -22,7 +23,7 @@ def restore(episode: Episode) -> gem.Env:
     Raises:
         Outdated: if the environment has another version now than when the episode began, or is gone.
     """
-    identity = replay.Identity(**episode.identity())
+    identity = Identity(**episode.identity())
     cached = episode.state
     try:
         if cached is None or cached["engine"] != gem.__version__:
@@ -41,9 +42,9 @@ def restore_kept(episode: Episode, turn: int, kept: Mapping[str, Any] | None) ->
         Outdated: if it kept none, or by another version of the engine.
         gem.errors.VersionChanged, gem.errors.UnknownEnvironment: as `gem.replay.make_env`.
     """
-    env = replay.make_env(replay.Identity(**episode.identity()))
+    env = replay.make_env(Identity(**episode.identity()))
     if turn == 0:
-        env.feed(episode.first_info)  # what tools said of themselves then: they are not asked again
+        env.feed_tape(episode.first_info)  # what tools said of themselves then: they are not asked again
         env.reset(seed=episode.seed)
         return env
     if kept is None or kept["engine"] != gem.__version__:
@@ -55,7 +56,7 @@ def restore_kept(episode: Episode, turn: int, kept: Mapping[str, Any] | None) ->
 
 def restore_at(episode: Episode, turn: int) -> gem.Env:
     """The environment as it was after `turn`. Raises as `restore_kept`."""
-    identity = replay.Identity(**episode.identity())
+    identity = Identity(**episode.identity())
     if episode.slow:
         kept = episode.turns.filter(number=turn).values_list("state", flat=True).first()
         if kept is not None or not episode.on_record:
@@ -70,6 +71,6 @@ def actions(episode: Episode) -> list[str]:
 
 def infos(episode: Episode) -> list[dict[str, Any]]:
     """The recorded infos, that of the reset first; none where the actions alone give the same turns."""
-    if not replay.Identity(**episode.identity()).taped:
+    if not replay.is_taped(Identity(**episode.identity())):
         return []
     return [episode.first_info, *episode.turns.order_by("number").values_list("info", flat=True)]

@@ -23,7 +23,7 @@ from apps.episodes.text import example_in
 from apps.episodes.visibility import conceal, open_info, public_viewpoint
 from gem.agents import has_expert
 from gem.errors import UnknownEnvironment
-from gem.seats import SPECTATOR, perceived
+from gem.seats import SPECTATOR, observation_for_seat
 from gem.views import View, without_acts
 
 HISTORY = 60
@@ -150,7 +150,11 @@ class Snapshot:
         observation = self.latest.observation if self.latest else self.episode.first_observation
         info = self.latest.info if self.latest else self.episode.first_info
         info = open_info(info, self.viewpoint, sealed=self.sealed)
-        return (observation, info) if self.viewpoint == SPECTATOR else perceived(self.viewpoint, observation, info)
+        return (
+            (observation, info)
+            if self.viewpoint == SPECTATOR
+            else observation_for_seat(self.viewpoint, observation, info)
+        )
 
     @property
     def prompt(self) -> str:
@@ -216,7 +220,9 @@ class Snapshot:
     @property
     def example(self) -> str:
         """An action as this environment's first words show it: the one called an example, or the first."""
-        return example_in(perceived(max(self.viewpoint, 0), self.episode.first_observation, self.episode.first_info)[0])
+        return example_in(
+            observation_for_seat(max(self.viewpoint, 0), self.episode.first_observation, self.episode.first_info)[0]
+        )
 
     @property
     def expert(self) -> bool:

@@ -12,8 +12,8 @@ from django.db.models import F, Q, Sum
 from apps.agents.models import Agent
 from apps.jobs.models import Job, JobQuerySet, Shard
 from apps.queue import workers_alive
-from gem.evaluate import Z95
-from gem.specs import EvaluationSpec, Part
+from gem.evaluation.scores import Z95
+from gem.evaluation.spec import EvaluationSpec, Part
 
 SHARD_SECONDS = 2.0
 SHARD_EPISODES = 250

@@ -13,7 +13,7 @@ from apps.agents.models import Agent
 from apps.episodes.tools import choice as tool_choice
 from apps.spec_forms import SpecForm, number_field
 from gem.errors import UsageError
-from gem.specs import EvaluationSpec
+from gem.evaluation.spec import EvaluationSpec
 
 FIELDS = (
     "agent",

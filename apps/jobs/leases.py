@@ -30,9 +30,9 @@ from apps.failpoints import failpoint
 from apps.jobs.changes import WAKE_UPS, change, drop_open_shards, end, lock_shards, wake
 from apps.jobs.models import Job, JobEvent, Shard
 from apps.leases import LeasedQuerySet, LeaseLost
-from gem.replay import EpisodeRecord
-from gem.rollout import Slot
-from gem.specs import EvaluationSpec, Part
+from gem.evaluation.spec import EvaluationSpec, Part
+from gem.records import EpisodeRecord
+from gem.rollout import EpisodeRequest
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class Claim:
         """What an evaluation is asked to play."""
         return EvaluationSpec.model_validate(self.request)
 
-    def slots(self) -> list[Slot]:
+    def slots(self) -> list[EpisodeRequest]:
         """Those of its slots that no earlier attempt recorded."""
         taken = set(
             Episode.objects.filter(
@@ -79,10 +79,10 @@ class Claim:
         part = Part(self.env_id, self.first_seed, self.count)
         return [self._slot(part, i) for i in range(self.count) if self.first_slot + i not in taken]
 
-    def _slot(self, part: Part, index: int) -> Slot:
+    def _slot(self, part: Part, index: int) -> EpisodeRequest:
         seed, seat = part.place(index)
         repeat = self.spec.repeat_of(self.first_slot)
-        return Slot(self.first_slot + index, self.env_id, seed, {}, self.spec.wrappers, seat, repeat)
+        return EpisodeRequest(self.first_slot + index, self.env_id, seed, {}, self.spec.wrappers, seat, repeat)
 
 
 @dataclass(frozen=True, slots=True)

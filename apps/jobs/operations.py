@@ -16,7 +16,7 @@ from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
 from apps.jobs.errors import NoExpert, NotYours, OldBenchmark, TooManyEpisodes, TooManyJobs, UnknownAgent
 from apps.jobs.models import Checkpoint, Job, JobEvent, Shard
 from gem.agents import has_expert
-from gem.specs import EvaluationSpec
+from gem.evaluation.spec import EvaluationSpec
 
 
 def submit(
@@ -42,7 +42,7 @@ def submit(
             f"This is version {spec.benchmark_version} of the benchmark {spec.benchmark}, which has changed since. "
             "Submit a new job on the present version."
         )
-    agent = find_players(owner, spec)
+    agent = check_players(owner, spec)
     if spec.episodes_total > settings.EPISODES_PER_JOB:
         raise TooManyEpisodes(
             f"A job may have {settings.EPISODES_PER_JOB:,} episodes; this one has {spec.episodes_total:,}. "
@@ -73,7 +73,7 @@ def find_agent(owner: User | None, slug: str) -> Agent:
     return agent
 
 
-def find_players(owner: User | None, spec: EvaluationSpec) -> Agent:
+def check_players(owner: User | None, spec: EvaluationSpec) -> Agent:
     """The agent that is evaluated; it and its opponent know how to act wherever they have to.
 
     Raises:
@@ -176,7 +176,7 @@ def resubmit(job_id: str, by: User, *, idempotency_key: str | None = None) -> Jo
 
     Raises:
         Job.DoesNotExist: if there is no such job.
-        Refusal: as `submit`.
+        JobRefusal: as `submit`.
     """
     job = Job.objects.get(pk=job_id)
     return submit(by, EvaluationSpec.model_validate(job.spec), name=job.name, idempotency_key=idempotency_key)

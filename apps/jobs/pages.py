@@ -17,7 +17,7 @@ from apps.agents.models import Agent
 from apps.jobs import estimates, results
 from apps.jobs.models import Job
 from apps.jobs.results import Tally
-from gem.specs import EvaluationSpec
+from gem.evaluation.spec import EvaluationSpec
 
 logger = logging.getLogger(__name__)
 
@@ -133,12 +133,12 @@ def _commands(spec: EvaluationSpec, who: list[str]) -> str:
 
 SCRIPT = """\
 from gem.agents import make_agent
-from gem.rollout import Slot, rollout
-from gem.specs import EvaluationSpec
+from gem.rollout import EpisodeRequest, rollout
+from gem.evaluation.spec import EvaluationSpec
 
 spec = EvaluationSpec.model_validate_json('''{spec}''')
 slots = [
-    Slot(i, part.env_id, part.place(i)[0], {{}}, spec.wrappers, part.place(i)[1], part.repeat)
+    EpisodeRequest(i, part.env_id, part.place(i)[0], {{}}, spec.wrappers, part.place(i)[1], part.repeat)
     for part in spec.parts
     for i in range(part.episodes)
 ]

@@ -10,9 +10,9 @@ from django.db.models import Case, Count, F, Q, QuerySet, Value, When
 
 from apps.episodes.models import ORDINALS, Episode, Seat
 from apps.jobs.models import Job, Shard
-from gem.evaluate import Z95, Interval, Outcome, wilson
-from gem.evaluate import passes as pass_at_each
-from gem.specs import Part
+from gem.evaluation.scores import Z95, Interval, Outcome, wilson
+from gem.evaluation.scores import passes as pass_at_each
+from gem.evaluation.spec import Part
 
 CELLS = 1_500
 """Episodes that the grid of a job shows at once, all environments together: a page never grows with the job."""

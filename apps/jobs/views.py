@@ -121,7 +121,7 @@ def _estimate(request: HttpRequest, form: EvaluationForm) -> dict[str, Any]:
     if not form.is_valid() or form.spec is None:
         return {"checked": form, "estimate": None}
     try:
-        agent = operations.find_players(owner, form.spec)
+        agent = operations.check_players(owner, form.spec)
     except JobRefusal as refusal:
         form.add_error("agent", str(refusal))
         return {"checked": form, "estimate": None}

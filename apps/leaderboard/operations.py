@@ -14,8 +14,8 @@ from apps.jobs.models import Job
 from apps.leaderboard.models import Score
 from gem import benchmarks
 from gem.benchmarks import Benchmark, Entry
-from gem.evaluate import Interval, interval, pool
-from gem.specs import EvaluationSpec
+from gem.evaluation.scores import Interval, interval, pool
+from gem.evaluation.spec import EvaluationSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from functools import cached_property
 
 from apps.episodes.models import Episode, Seat
 from apps.leaderboard.models import Score
-from gem.evaluate import Interval, wilson
+from gem.evaluation.scores import Interval, wilson
 
 HALF = 0.5
 SAME_RETURN = 1e-9

@@ -18,7 +18,7 @@ from gem.agents import has_expert
 from gem.core import MAX_SEED
 from gem.errors import MissingDependency, UnknownEnvironment, UsageError
 from gem.registry import EnvSpec
-from gem.tools.offers import check_takes_tools
+from gem.tools.tool_catalog import check_takes_tools
 
 PACES = [("0.25", "4 turns a second"), ("0.5", "2 turns a second"), ("1", "1 turn a second"),
          ("2", "a turn in 2 seconds"), ("5", "a turn in 5 seconds")]  # fmt: skip

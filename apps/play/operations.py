@@ -20,7 +20,7 @@ from apps.play import pending
 from apps.play.shows import operations as shows
 from apps.play.tooling import ask_tools
 from gem.errors import EnvironmentFailure, InvalidArgument
-from gem.typed import as_action
+from gem.views.typed import as_action
 
 
 def begin(

@@ -1,7 +1,7 @@
 """Tools that have to ask elsewhere before an episode can begin: MCP servers, which may be slow or hang.
 
 They are asked here, within `TOOL_SECONDS`, before a transaction is begun or a connection to the database is held. What
-they said, and that one did not answer, is remembered for a while (`gem.tools.mcp_listings`), so that a server that
+they said, and that one did not answer, is remembered for a while (`gem.tools.mcp.listings`), so that a server that
 hangs costs one request a moment and not every one.
 """
 

@@ -11,9 +11,9 @@ from apps.episodes.bulk import copy_episodes
 from apps.episodes.models import Batch, Episode
 from gem import registry
 from gem.agents import has_expert, make_agent
+from gem.records import EpisodeRecord
 from gem.registry import EnvSpec
-from gem.replay import EpisodeRecord
-from gem.rollout import Slot, rollout
+from gem.rollout import EpisodeRequest, rollout
 
 SEEDS = range(7, 13)
 """The first of these that the expert solves is the example; the last one if it solves none."""
@@ -51,7 +51,7 @@ def play_example(env_id: str, index: int) -> EpisodeRecord:
     """An episode of the expert, solved if that takes few attempts."""
     expert = make_agent("expert")
     seeds = SEEDS if registry.spec(env_id).winnable else SEEDS[:1]
-    for record in rollout(expert, (Slot(index, env_id, seed) for seed in seeds), num_envs=1):
+    for record in rollout(expert, (EpisodeRequest(index, env_id, seed) for seed in seeds), num_envs=1):
         if record.success:
             return record
     return record

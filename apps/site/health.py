@@ -16,8 +16,8 @@ from django.db.migrations.executor import MigrationExecutor
 import gem
 from apps import queue
 from gem.errors import InvalidArgument
-from gem.sandbox import ladder, shell
-from gem.tools import mcp_config
+from gem.sandbox import levels, shell
+from gem.tools.mcp import config as mcp_config
 
 State = Literal["ok", "warn", "fail"]
 
@@ -148,7 +148,7 @@ def _check_queue(name: str, workers: list[queue.Worker]) -> Check:
 def check_sandbox() -> Check:
     """Untrusted programs can be run here; asking takes no time, the levels are tried in the background."""
     title = "Sandbox"
-    found = ladder.choice_if_known()
+    found = levels.choice_if_known()
     if found is None:
         return Check("sandbox", title, "warn", "The levels are being tried.", "Look again in a moment.")
     details = (*(f"{probe.level}: {probe.said}" for probe in found.probes), *_terminals())

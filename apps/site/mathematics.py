@@ -19,7 +19,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from gem.envs.problems.problem import CORRECT
-from gem.parsing import extract_last_boxed_answer
+from gem.grading.parsing import extract_last_boxed_answer
 
 LONGEST_TEXT = 20_000
 LONGEST_FORMULA = 2_000

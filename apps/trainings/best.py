@@ -13,7 +13,7 @@ from apps.jobs.changes import change
 from apps.jobs.errors import JobRefusal
 from apps.jobs.models import Checkpoint, Job, JobEvent
 from gem import benchmarks
-from gem.specs import EvaluationSpec
+from gem.evaluation.spec import EvaluationSpec
 
 BEFORE, AFTER = 4, 5
 """How many updates before and after a checkpoint's own are averaged, where there are so many."""

@@ -11,9 +11,9 @@ from django.urls import reverse
 
 from apps.jobs.models import Job
 from apps.trainings import pages
-from gem.credit import NAMES
-from gem.evaluate import Interval, student
-from gem.training.spec import TrainingSpec, read_spec
+from gem.credit import ALGORITHMS
+from gem.evaluation.scores import Interval, student
+from gem.training.spec import TrainingSpec, read_spec, with_current_names
 
 TAIL = 0.1
 """The share of the updates, from the end, over which the final result is taken."""
@@ -146,7 +146,7 @@ def _interval(values: Sequence[float]) -> Interval | None:
 
 
 def _settings(job: Job) -> dict[str, Any]:
-    return {name: value for name, value in job.spec.items() if name not in IGNORED}
+    return {name: value for name, value in with_current_names(job.spec).items() if name not in IGNORED}
 
 
 def _colours(specs: Sequence[TrainingSpec]) -> list[int]:
@@ -166,13 +166,13 @@ def _labels(specs: Sequence[TrainingSpec]) -> list[str]:
         if name not in IGNORED and len({json.dumps(each[name], sort_keys=True) for each in plain}) > 1
     ]
     if not differing:
-        return [f"{NAMES[spec.algorithm]} on {spec.env_id}" for spec in specs]
+        return [f"{ALGORITHMS[spec.algorithm].title} on {spec.env_id}" for spec in specs]
     return [", ".join(_told(name, each[name]) for name in differing) for each in plain]
 
 
 def _told(name: str, value: Any) -> str:
     if name == "algorithm":
-        return str(NAMES[value])
+        return str(ALGORITHMS[value].title)
     if name == "discount":
         return f"\u03b3 {value:g}"
     return str(value) if name == "env_id" else f"{name.replace('_', ' ')} {value}"

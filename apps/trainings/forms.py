@@ -10,6 +10,7 @@ from django import forms
 from apps.accounts.models import Viewer
 from apps.spec_forms import JsonObjectField, SpecForm, plain_field, value_of
 from apps.trainings import permissions
+from gem.credit import ALGORITHMS
 from gem.errors import InvalidArgument
 from gem.training import recipes
 from gem.training.spec import TrainingSpec, read_spec
@@ -50,7 +51,7 @@ LABELS = {
     "held_out_every": "Held-out seeds, every",
 }
 CHOICES = {
-    "algorithm": [("reinforce", "REINFORCE"), ("rebn", "REINFORCE with ReBN"), ("grpo", "GRPO"), ("ppo", "PPO")],
+    "algorithm": [(name, info.description) for name, info in ALGORITHMS.items()],
     "input_mode": [("transcript", "the whole episode"), ("markov", "the board of the turn")],
     "schedule": [("constant", "constant"), ("linear", "linear"), ("cosine", "cosine")],
 }

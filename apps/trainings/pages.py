@@ -14,7 +14,7 @@ from apps.jobs.pages import LOG_LINES, TimeSplit, elapsed
 from apps.trainings.best import benchmark_of, best_of
 from apps.trainings.trees import EpisodeRow, SeedGroup, tree
 from gem.benchmarks import baseline
-from gem.credit import NAMES
+from gem.credit import ALGORITHMS
 from gem.training import recipes
 from gem.training.recipes import Recipe
 from gem.training.spec import TrainingSpec, read_spec
@@ -80,7 +80,7 @@ def facts(spec: TrainingSpec) -> list[tuple[str, str]]:
     told = [
         ("Policy", f"{spec.model}" + (f", adapters of rank {spec.lora_rank}" if spec.lora_rank else "")),
         ("Reads", "the whole episode" if spec.input_mode == "transcript" else "the board of the turn"),
-        ("Credit", f"{NAMES[spec.algorithm]}, \u03b3 {spec.discount:g}"),
+        ("Credit", f"{ALGORITHMS[spec.algorithm].title}, \u03b3 {spec.discount:g}"),
         ("Batch", f"{spec.episodes:,} episodes, {spec.epochs} epoch{'' if spec.epochs == 1 else 's'}"),
         ("Learning rate", f"{spec.learning_rate:g}{falling}"),
     ]

@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 
 from apps.accounts.models import Viewer
-from gem.tools import offers
+from gem.tools import tool_catalog
 
 AGENT = "agent:"
 """Begins the `model` of a training that goes on with the weights of an agent of this site."""
@@ -58,5 +58,5 @@ def _wrappers(wanted: Mapping[str, Any]) -> Iterator[str]:
             yield f"The wrapper record writes a file of the server and {WHO}. Leave it out: episodes are kept anyway."
         if wrapper.get("tokenizer"):
             yield f"The argument tokenizer reads a folder of the server and {WHO}. Leave it out."
-        if "tools" in wrapper and not offers.names_of({"name": "tools", "tools": wrapper["tools"]}):
+        if "tools" in wrapper and not tool_catalog.names_of({"name": "tools", "tools": wrapper["tools"]}):
             yield f"A tool with arguments of its own {WHO}. Name tools of this site, such as python."

@@ -21,9 +21,9 @@ from apps.jobs.leases import Claim, owned
 from apps.jobs.models import Checkpoint, Job, JobEvent, Point, Sample, Shard
 from apps.leases import LeaseLost
 from apps.trainings.best import evaluate_if_wished
-from gem.replay import EpisodeRecord
-from gem.training.archive import sha256
-from gem.training.folder_check import WEIGHTS, check_folder
+from gem.records import EpisodeRecord
+from gem.training.checkpoints.archive import sha256
+from gem.training.checkpoints.folder_check import WEIGHTS, check_folder
 
 
 @dataclass(frozen=True, slots=True)

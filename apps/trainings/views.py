@@ -28,14 +28,13 @@ from apps.jobs.models import Checkpoint, Job
 from apps.trainings import compare as comparing
 from apps.trainings import logs, operations, pages, permissions
 from apps.trainings.forms import FINE, OWN, PLAIN, TrainingForm, initial
-from gem.credit import NAMES
+from gem.credit import ALGORITHMS
 from gem.training import recipes
 from gem.training.recipes import Recipe
-from gem.training.spec import TrainingSpec
+from gem.training.spec import TrainingSpec, with_current_names
 
 FIRST_RECIPE = "guess-easy"
 MOST_COMPARED = 40
-ALGORITHMS = ("reinforce", "rebn", "grpo", "ppo")
 
 
 # ------------------------------------------------------------------ the form
@@ -52,7 +51,7 @@ def train(request: HttpRequest) -> HttpResponse:
         parent, base = _parent(request), _base(request)
         found = pages.recipe(request.GET.get("recipe", FIRST_RECIPE))
         data = found.training_spec.model_dump(mode="json") if found else {}
-        data = parent.job.spec if parent else _further(base) if base else data
+        data = with_current_names(parent.job.spec) if parent else _further(base) if base else data
         values = initial(data) if data else {}
         if parent is not None:
             values |= {"parent": parent.job_id, "parent_update": parent.update}
@@ -107,7 +106,7 @@ def _name_beside_others(name: str, spec: TrainingSpec, *, algorithms: int, seeds
     """The name of one of several trainings, with what it differs in: `guess-easy, GRPO, seed 2`."""
     told = [name] if name else [operations.name_of(spec)] if seeds > 1 else []
     if name and algorithms > 1:
-        told.append(NAMES[spec.algorithm])
+        told.append(ALGORITHMS[spec.algorithm].title)
     if seeds > 1:
         told.append(f"seed {spec.seed}")
     return ", ".join(told)

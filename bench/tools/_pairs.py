@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from gem.draw import Mixer, below, choice
+from gem.rng import SplitMix64, choice, randbelow
 
 INTEGER = re.compile(r"-?\d+")
 PLAIN_FRACTION = re.compile(r"(-?)\\frac\{(\d+)\}\{(\d+)\}")
@@ -28,7 +28,7 @@ def pairs(references: Sequence[str], seed: int = 0) -> Iterator[Pair]:
     """Every rewriting and change that fits, of every reference; the same for the same seed."""
     for number, reference in enumerate(references):
         text = bare(reference)
-        rng = Mixer(seed, number)
+        rng = SplitMix64(seed, number)
         for kind, change in {**REWRITINGS, **CHANGES}.items():
             changed = change(text, rng)
             if changed is not None and (changed != text or kind == "as it is"):
@@ -43,7 +43,7 @@ def bare(reference: str) -> str:
     return inside if text.startswith("$") and text.endswith("$") and "$" not in inside else text
 
 
-Change = Callable[[str, Mixer], str | None]
+Change = Callable[[str, SplitMix64], str | None]
 
 
 def _when(condition: Callable[[str], object], change: Callable[[str], str]) -> Change:
@@ -69,15 +69,15 @@ def _terminating(value: Fraction) -> str | None:
     return str(float(value)) if rest == 1 and value.denominator < 10_000 else None
 
 
-def _one_digit(text: str, rng: Mixer) -> str | None:
+def _one_digit(text: str, rng: SplitMix64) -> str | None:
     places = [found.start() for found in DIGIT.finditer(text)]
     if not places:
         return None
     place = choice(rng, places)
-    return text[:place] + str((int(text[place]) + 1 + below(rng, 8)) % 10) + text[place + 1 :]
+    return text[:place] + str((int(text[place]) + 1 + randbelow(rng, 8)) % 10) + text[place + 1 :]
 
 
-def _one_sign(text: str, rng: Mixer) -> str | None:
+def _one_sign(text: str, rng: SplitMix64) -> str | None:
     places = [at for at, sign in enumerate(text) if sign in "+-" and at]
     if not places:
         return None
@@ -85,7 +85,7 @@ def _one_sign(text: str, rng: Mixer) -> str | None:
     return text[:place] + ("-" if text[place] == "+" else "+") + text[place + 1 :]
 
 
-def _one_letter(text: str, rng: Mixer) -> str | None:
+def _one_letter(text: str, rng: SplitMix64) -> str | None:
     places = [found.start() for found in re.finditer(r"(?<![a-zA-Z\\])[a-df-hj-z](?![a-zA-Z])", text)]
     if not places or "\\text" in text:
         return None

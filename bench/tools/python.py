@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bench.engine import peers
 from bench.tools._gem_process import ask
-from gem.sandbox import ladder
+from gem.sandbox import levels
 from gem.sandbox.limits import Level
 from gem.sandbox.pool import Pool
 
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"GEM cannot be installed: {missing['gem-llm']}")
         return 1
     cores = len(os.sched_getaffinity(0))
-    levels: list[Level] = [level for level in ("full", "landlock") if ladder.probe(level).ok]
+    levels: list[Level] = [level for level in ("full", "landlock") if levels.probe(level).ok]
     print(f"{cores} at once, {options.rounds} rounds, load average {os.getloadavg()[0]:.1f}\n")
     print("| program | GEM, programs/s |" + "".join(f" ours, {level} |" for level in levels) + " times GEM | wanted |")
     print("|---|---|" + "---|" * len(levels) + "---|---|")

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gem.tools.search_index import Index
+    from gem.tools.search.index import Index
 
 TARGET_MS = 10.0
 TOPK = 10
@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print times and shares; 1 if the 95th percentile is above the target."""
-    from gem.tools import search_index
+    from gem.tools.search import index as search_index
 
     if options.data is None or not (options.data / "corpus.jsonl").exists():
         print("search: name a folder with corpus.jsonl and questions.jsonl by --data or GEM_DATA.", file=sys.stderr)

@@ -27,7 +27,7 @@ import gem
 from gem.adapters.spaces import AnyText
 from gem.envs.multiagent import SimultaneousEnv
 from gem.errors import InvalidArgument
-from gem.seats import perceived
+from gem.seats import observation_for_seat
 
 Texts = dict[str, str]
 Infos = dict[str, dict[str, Any]]
@@ -105,7 +105,7 @@ class _Seats:
         infos: Infos = {}
         self._public = _whole(observation, info)
         for seat, agent in enumerate(self.possible_agents):
-            text, infos[agent] = perceived(seat, observation, info)
+            text, infos[agent] = observation_for_seat(seat, observation, info)
             self._texts[agent] = Reading(_whole(text, infos[agent]))
         return infos
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,8 +10,9 @@ from gem.agents.agent import Agent
 from gem.agents.experts import ExpertAgent
 from gem.agents.random_agent import RandomAgent
 from gem.errors import InvalidArgument
-from gem.modules import ENDPOINTS, TRAINING, expect_installed
-from gem.refusals import in_words
+from gem.validation.dependencies import ENDPOINTS, TRAINING, require_installed
+from gem.validation.messages import in_words
+from gem.validation.near import did_you_mean
 
 
 def _endpoint(**settings: Any) -> Agent:
@@ -21,7 +21,7 @@ def _endpoint(**settings: Any) -> Agent:
     Args:
         settings: the fields of an `EndpointSpec`, and `key`.
     """
-    expect_installed("The agent 'endpoint'", ENDPOINTS)
+    require_installed("The agent 'endpoint'", ENDPOINTS)
     from pydantic import ValidationError  # noqa: PLC0415
 
     from gem.agents.endpoint import EndpointAgent, EndpointSpec  # noqa: PLC0415
@@ -34,9 +34,9 @@ def _endpoint(**settings: Any) -> Agent:
 
 
 def _policy(**settings: Any) -> Agent:
-    """A `gem.training.agent.PolicyAgent`; it is named as text, so that whoever imports agents does not import torch."""
-    expect_installed("The agent 'policy'", TRAINING)
-    agent: Agent = importlib.import_module("gem.training.agent").PolicyAgent(**settings)
+    """A `PolicyAgent`; its module is named as text, so that whoever imports agents does not import torch."""
+    require_installed("The agent 'policy'", TRAINING)
+    agent: Agent = importlib.import_module("gem.training.policy.policy_agent").PolicyAgent(**settings)
     return agent
 
 
@@ -57,8 +57,7 @@ def make_agent(kind: str, **settings: Any) -> Agent:
     """
     factory = AGENT_KINDS.get(kind)
     if factory is None:
-        near = difflib.get_close_matches(kind, AGENT_KINDS, n=1) or list(AGENT_KINDS)
-        raise InvalidArgument(f"There is no agent of kind {kind!r}. Did you mean {' or '.join(near)}?")
+        raise InvalidArgument(f"There is no agent of kind {kind!r}. {did_you_mean(kind, AGENT_KINDS)}")
     try:
         return factory(**settings)
     except TypeError as error:

@@ -14,7 +14,6 @@ from importlib import resources
 from typing import Any
 
 from gem.errors import InvalidArgument
-from gem.evaluate import normalize
 
 BASELINES = "baselines.json"
 CHECKS = "checks.json"
@@ -41,6 +40,17 @@ class Entry:
     def normalize(self, value: float) -> float:
         """A return on the scale of this entry."""
         return normalize(value, self.random_return, self.best_return)
+
+
+def normalize(value: float, low: float, high: float) -> float:
+    """`value` on the scale where `low` (the random agent) is 0 and `high` (the best possible) is 1; not clipped.
+
+    Raises:
+        InvalidArgument: if the scale has no length.
+    """
+    if not high > low:
+        raise InvalidArgument(f"A scale needs a high end above its low end, not {low} and {high}.")
+    return (value - low) / (high - low)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ import json
 import math
 from typing import Any
 
-from gem import registry
 from gem.check.promise import ENDLESS, SEEDS, Broken, Promise, Subject, play, play_on, short
 from gem.core import Env
 from gem.errors import EpisodeOver, InvalidArgument
+from gem.factory import make
 
 
 def is_made(subject: Subject) -> None:
@@ -95,7 +95,7 @@ def refuses_turns_outside_an_episode(subject: Subject) -> None:
 
 def refuses_bad_arguments(subject: Subject) -> None:
     for name, attempt in (
-        ("the unknown argument 'no_such_argument'", lambda: registry.make(subject.env_id, no_such_argument=1)),
+        ("the unknown argument 'no_such_argument'", lambda: make(subject.env_id, no_such_argument=1)),
         ("the seed -1", lambda: subject.make().reset(seed=-1)),
     ):
         try:

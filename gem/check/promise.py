@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gem import registry
 from gem.core import Env, Info
+from gem.factory import make
 
 SEEDS = range(5)
 """Episodes that each promise is tried on."""
@@ -47,7 +47,7 @@ class Subject:
 
     def make(self) -> Env:
         """A new environment."""
-        return registry.make(self.env_id)
+        return make(self.env_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def play_on(env: Env) -> Iterator[Turn]:
 
 def digest(env_id: str, seeds: Sequence[int] = SEEDS) -> str:
     """A fingerprint of every turn of some random episodes, the same in every process."""
-    env = registry.make(env_id)
+    env = make(env_id)
     text = json.dumps([play(env, seed) for seed in seeds], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 

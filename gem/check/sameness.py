@@ -101,14 +101,14 @@ def is_asked_without_effect(subject: Subject) -> None:
 
 
 STATE_ADVICE = (
-    "get_state() must hold everything the future depends on as plain JSON (the generator too: gem.draw."
+    "get_state() must hold everything the future depends on as plain JSON (the generator too: gem.rng."
     "pack_generator), and set_state() must copy it back: never hand out or keep the lists themselves."
 )
 PROMISES: tuple[Promise, ...] = (
     Promise(
         "The same seed and actions give the same episode.",
         repeats_a_seed,
-        "Draw only from self.rng, through gem.draw; set everything that an episode uses anew in each reset.",
+        "Draw only from self.rng, through gem.rng; set everything that an episode uses anew in each reset.",
         exact=True,
     ),
     Promise(
@@ -134,8 +134,8 @@ PROMISES: tuple[Promise, ...] = (
     Promise(
         "Asking for actions, pictures and states changes nothing.",
         is_asked_without_effect,
-        "Draw a random action from gem.draw.Mixer(self.seed, turn, count), not from self.rng; do not write to self in "
-        "view() or get_state().",
+        "Draw a random action from gem.rng.SplitMix64(self.seed, turn, count), not from self.rng; do not write to "
+        "self in view() or get_state().",
         exact=True,
     ),
 )

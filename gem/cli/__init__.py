@@ -25,9 +25,8 @@ from gem.cli import (
     replay,
     sandbox,
 )
-from gem.cli.words import OWN
 from gem.errors import GemError, UnknownEnvironment
-from gem.modules import import_modules
+from gem.validation.dependencies import MODULE_HINT, import_modules
 
 INTERRUPTED = 130
 """The exit code of a program that Ctrl-C ended."""
@@ -68,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = COMMANDS[command][0].run(**arguments)
         sys.stdout.flush()
     except GemError as error:
-        hint = OWN if isinstance(error, UnknownEnvironment) and not modules else ""
+        hint = MODULE_HINT if isinstance(error, UnknownEnvironment) and not modules else ""
         print(f"gemweb {command}: {error}{hint}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # whoever reads our output has seen enough

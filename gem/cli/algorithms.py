@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from gem.cli.words import table
 from gem.credit import ALGORITHMS
 from gem.errors import InvalidArgument
-from gem.modules import TRAINING, expect_installed
+from gem.validation.dependencies import PICTURES, TRAINING, require_installed
 
 if TYPE_CHECKING:
-    from gem.training.compare import Choice, Run
     from gem.training.spec import TrainingSpec
+    from gem.training.study.compare import Choice, Run
 
 WORD = "algorithms"
 RUNS = Path("runs/algorithms")
@@ -50,12 +50,12 @@ def run(
     out: Path | None,
 ) -> int:
     """Train what is not there yet, and print the table and what it allows to say."""
-    from gem.training import compare  # noqa: PLC0415 (a quick start)
+    from gem.training.study import compare  # noqa: PLC0415 (a quick start)
 
     tuned = [_tuning(asked) for asked in tune or ()]
-    specs = compare.plan(recipe, algorithm or ALGORITHMS, discount or [1.0, 0.9], seeds, updates)
+    specs = compare.plan(recipe, algorithm or list(ALGORITHMS), discount or [1.0, 0.9], seeds, updates)
     folder = (out or RUNS) / recipe
-    expect_installed("The comparison of algorithms", TRAINING)
+    require_installed("The comparison of algorithms", {**TRAINING, **PICTURES})
     _say(f"{len(specs)} trainings in {folder}; once stopped, the same command goes on with them.")
     choices: list[Choice] = []
     for entry, values in tuned:
@@ -70,7 +70,7 @@ def run(
 
 
 def _report(recipe: str, spec: TrainingSpec, choices: list[Choice], runs: list[Run]) -> None:
-    from gem.training import compare  # noqa: PLC0415 (as above)
+    from gem.training.study import compare  # noqa: PLC0415 (as above)
 
     budget = f"{spec.updates} updates of {spec.episodes} episodes"
     print(f"{recipe}, {spec.env_id}: {budget} each; then {compare.EPISODES} episodes on other seeds.")

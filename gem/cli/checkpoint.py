@@ -75,7 +75,7 @@ def refuse(options: Mapping[str, Any]) -> None:
 
 def _digest(folder: Path, settings: Mapping[str, Any]) -> str:
     """Twelve digits that differ where weights, card or settings do; where it computes is not one of these."""
-    from gem.training.prompts import folder_of  # noqa: PLC0415 (a quick start)
+    from gem.training.policy.prompts import folder_of  # noqa: PLC0415 (a quick start)
 
     whole = hashlib.sha256()
     for path in sorted(Path(folder_of(str(folder))).iterdir()):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 
 from gem.cli.words import count, table
 from gem.datasets import hub
@@ -13,6 +12,7 @@ from gem.datasets.loading import present_data
 from gem.datasets.names import NAMED
 from gem.datasets.samples import names, sample
 from gem.errors import UsageError
+from gem.validation.near import did_you_mean
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +68,6 @@ def _meant(source: str, split: str) -> tuple[str, str]:
     if source.startswith("hub:"):
         return source.removeprefix("hub:"), split
     if source not in NAMED:
-        near = difflib.get_close_matches(source, NAMED, n=1)
-        hint = f"Did you mean {near[0]}?" if near else "gemweb data status lists them; others are named hub:owner/name."
+        hint = did_you_mean(source, NAMED, "gemweb data status lists them; others are named hub:owner/name.")
         raise UsageError(f"No environment over a dataset is called {source!r}. {hint}")
     return NAMED[source].repository, split or NAMED[source].split

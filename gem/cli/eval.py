@@ -17,10 +17,10 @@ from gem.errors import UsageError
 
 if TYPE_CHECKING:
     from gem.agents import Player
-    from gem.evaluate import Outcome
-    from gem.replay import EpisodeRecord
-    from gem.rollout import Slot
-    from gem.specs import EvaluationSpec
+    from gem.evaluation.scores import Outcome
+    from gem.evaluation.spec import EvaluationSpec
+    from gem.records import EpisodeRecord
+    from gem.rollout import EpisodeRequest
 
 _OF_POLICY = (*checkpoint.OWN, *checkpoint.SHARED)
 
@@ -131,7 +131,7 @@ def _spec(**given: object) -> EvaluationSpec:
     """
     from pydantic import ValidationError  # noqa: PLC0415
 
-    from gem.specs import EvaluationSpec  # noqa: PLC0415
+    from gem.evaluation.spec import EvaluationSpec  # noqa: PLC0415
 
     try:
         return EvaluationSpec.model_validate({name: value for name, value in given.items() if value is not None})
@@ -139,25 +139,27 @@ def _spec(**given: object) -> EvaluationSpec:
         raise UsageError(error.errors()[0]["msg"]) from error
 
 
-def _slots(spec: EvaluationSpec) -> list[Slot]:
-    from gem.rollout import Slot  # noqa: PLC0415
+def _slots(spec: EvaluationSpec) -> list[EpisodeRequest]:
+    from gem.rollout import EpisodeRequest  # noqa: PLC0415
 
     places = [(part, *part.place(i)) for part in spec.parts for i in range(part.episodes)]
     return [
-        Slot(index, part.env_id, seed, {}, spec.wrappers, seat, part.repeat)
+        EpisodeRequest(index, part.env_id, seed, {}, spec.wrappers, seat, part.repeat)
         for index, (part, seed, seat) in enumerate(places)
     ]
 
 
-def _go_on(out: Path, who: Who, slots: list[Slot], outcomes: dict[str, list[Outcome]]) -> tuple[list[Slot], TextIO]:
+def _go_on(
+    out: Path, who: Who, slots: list[EpisodeRequest], outcomes: dict[str, list[Outcome]]
+) -> tuple[list[EpisodeRequest], TextIO]:
     """The slots that `out` does not hold yet, and the file to add them to; the outcomes of the others are noted.
 
     Raises:
         UsageError: if `out` cannot be written, or something else is in it.
     """
-    from gem import episode_files  # noqa: PLC0415
+    from gem.records import episode_files  # noqa: PLC0415
 
-    missing: dict[tuple[str, int, int], list[Slot]] = {}
+    missing: dict[tuple[str, int, int], list[EpisodeRequest]] = {}
     for slot in slots:
         missing.setdefault((slot.env_id, slot.seed, slot.seat), []).append(slot)
     try:
@@ -177,7 +179,7 @@ def _go_on(out: Path, who: Who, slots: list[Slot], outcomes: dict[str, list[Outc
         raise UsageError(f"{out} cannot be written: {error.strerror}.") from error
 
 
-def _is_of(record: EpisodeRecord, slot: Slot) -> bool:
+def _is_of(record: EpisodeRecord, slot: EpisodeRequest) -> bool:
     """Whether the record is what playing the slot would give; where the agent gave no answer, it is played again."""
     identity = record.identity
     return (
@@ -189,7 +191,7 @@ def _is_of(record: EpisodeRecord, slot: Slot) -> bool:
 
 
 def _write(file: TextIO, record: EpisodeRecord, who: Who) -> None:
-    from gem import episode_files  # noqa: PLC0415
+    from gem.records import episode_files  # noqa: PLC0415
 
     try:
         file.write(episode_files.line(record, who.agent, who.beside(record), who.set_up))
@@ -199,7 +201,7 @@ def _write(file: TextIO, record: EpisodeRecord, who: Who) -> None:
 
 
 def _outcome(record: EpisodeRecord) -> Outcome:
-    from gem.evaluate import Outcome  # noqa: PLC0415
+    from gem.evaluation.scores import Outcome  # noqa: PLC0415
 
     tokens_in, tokens_out = record.tokens
     return Outcome(

@@ -32,7 +32,7 @@ def run(verb: str, **given: Any) -> int:
 
 
 def _build(corpus: Path, name: str | None, replace: bool) -> int:
-    from gem.tools import search_index  # noqa: PLC0415 (a quick start for the other commands)
+    from gem.tools.search import index as search_index  # noqa: PLC0415 (a quick start for the other commands)
 
     folder = search_index.folder_of(name or corpus.stem.lower())
     index = search_index.build(corpus, folder, replace=replace)
@@ -42,7 +42,7 @@ def _build(corpus: Path, name: str | None, replace: bool) -> int:
 
 
 def _list() -> int:
-    from gem.tools import search_index  # noqa: PLC0415 (as above)
+    from gem.tools.search import index as search_index  # noqa: PLC0415 (as above)
 
     names = [search_index.BUNDLED, *(folder.name for folder in search_index.indexes())]
     found = [(name, search_index.open_index(name)) for name in names]
@@ -52,7 +52,7 @@ def _list() -> int:
 
 
 def _search(name: str, query: list[str], topk: int) -> int:
-    from gem.tools import search_index  # noqa: PLC0415 (as above)
+    from gem.tools.search import index as search_index  # noqa: PLC0415 (as above)
 
     if topk < 1:
         raise UsageError(f"--topk must be at least 1, not {topk}.")

@@ -12,8 +12,8 @@ from gem.cli import tooling
 from gem.cli.screen import open_screen
 from gem.cli.words import count
 from gem.errors import EnvironmentFailure, GemError, MissingMethod, UsageError
-from gem.seats import SPECTATOR, perceived, rewards, success
-from gem.typed import as_action
+from gem.seats import SPECTATOR, observation_for_seat, rewards, success
+from gem.views.typed import as_action
 
 if TYPE_CHECKING:
     from gem.core import Info, Step
@@ -50,11 +50,11 @@ def run(
     screen = open_screen(plain=plain)
     print(f"{env_id}, seed {env.seed}. {HELP}\n")
     before, after = _around(env)
-    rules = perceived(env.to_act[0], observation, info)[0]
+    rules = observation_for_seat(env.to_act[0], observation, info)[0]
     turn, totals = 0, [0.0] * env.seats
     while True:
         acting = env.to_act[0]
-        reading, own = perceived(acting, observation, info)
+        reading, own = observation_for_seat(acting, observation, info)
         if env.seats > 1:
             print(f"Seat {acting}:")
         screen.show(env, reading, own, acting)
@@ -112,7 +112,7 @@ def _equipped(env: gem.Env, asked: Mapping[str, Any]) -> gem.Env:
     """The environment with the tools that are asked for around it, if there are any."""
     if not asked["tools"]:
         return env
-    from gem.tools.offers import check_takes_tools, wrapper  # noqa: PLC0415 (a quick start)
+    from gem.tools.tool_catalog import check_takes_tools, wrapper  # noqa: PLC0415 (a quick start)
     from gem.wrappers.wrapper_factory import wrap  # noqa: PLC0415 (as above)
 
     spec = env.spec

@@ -6,8 +6,9 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from gem.cli.words import OWN, count
+from gem.cli.words import count
 from gem.errors import UnknownEnvironment, UsageError
+from gem.validation.dependencies import MODULE_HINT
 
 STDIN = Path("/dev/stdin")
 """What the file name `-` stands for."""
@@ -20,7 +21,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(file: Path) -> int:
     """Re-execute every episode of the file; 1 if one is not as recorded or cannot be re-executed."""
-    from gem import episode_files  # noqa: PLC0415
+    from gem.records import episode_files  # noqa: PLC0415
+    from gem.replay import verify_stored  # noqa: PLC0415
 
     same = turns = 0
     bad = 0
@@ -29,11 +31,11 @@ def run(file: Path) -> int:
         identity = stored.record.identity
         name = f"{stored.name}, {identity.env_id}, seed {identity.seed}"
         try:
-            difference = episode_files.verify(stored)
+            difference = verify_stored(stored)
         except UnknownEnvironment as error:
             bad += 1
             if identity.env_id not in unknown:
-                print(f"{name}: cannot be re-executed. {error}{OWN}")
+                print(f"{name}: cannot be re-executed. {error}{MODULE_HINT}")
             unknown[identity.env_id] += 1
             continue
         except UsageError as error:

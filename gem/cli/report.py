@@ -12,9 +12,9 @@ from gem.cli.words import table
 if TYPE_CHECKING:
     from gem.agents.endpoint import EndpointSpec
     from gem.benchmarks import Benchmark
-    from gem.evaluate import Interval, Outcome, Summary
-    from gem.replay import EpisodeRecord
-    from gem.specs import EvaluationSpec
+    from gem.evaluation.scores import Interval, Outcome, Summary
+    from gem.evaluation.spec import EvaluationSpec
+    from gem.records import EpisodeRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def print_scores(
         reasons: why the first episode failed, by who failed it.
     """
     from gem import benchmarks  # noqa: PLC0415
-    from gem.evaluate import pool, summarize  # noqa: PLC0415
+    from gem.evaluation.scores import pool, summarize  # noqa: PLC0415
 
     benchmark = benchmarks.load(spec.benchmark) if spec.benchmark else None
     summaries = {env_id: summarize(those) for env_id, those in outcomes.items()}
@@ -104,7 +104,7 @@ def _columns(summary: Summary) -> list[str]:
 
 
 def _score(benchmark: Benchmark, env_id: str, summary: Summary) -> Interval | None:
-    from gem.evaluate import interval  # noqa: PLC0415
+    from gem.evaluation.scores import interval  # noqa: PLC0415
 
     entry = benchmark.entry(env_id)
     return interval([entry.normalize(value) for value in summary.returns]) if summary.n else None

@@ -13,9 +13,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run() -> int:
     """Try the levels; 1 if none works."""
-    from gem.sandbox import ladder, layout  # noqa: PLC0415 (a quick start for the other commands)
+    from gem.sandbox import layout, levels  # noqa: PLC0415 (a quick start for the other commands)
 
-    chosen = ladder.choice()
+    chosen = levels.choice()
     print(chosen.said)
     if chosen.probes:
         print()

@@ -9,7 +9,7 @@ import importlib.util
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gem.picture import Line, draw
+from gem.views.plain_text import Line, draw
 
 if TYPE_CHECKING:
     from gem.core import Env, Info

@@ -17,13 +17,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def fields(tool: list[str] | None, tool_uses: int | None, tool_format: str | None) -> dict[str, Any]:
-    """The same under the names that `gem.specs.EvaluationSpec` has for them; what was not given is None.
+    """The same under the names that `gem.evaluation.spec.EvaluationSpec` has for them; what was not given is None.
 
     Raises:
         UsageError: if there is a budget or a format without a tool, or a tool cannot be used on this machine.
     """
     from gem.errors import UsageError  # noqa: PLC0415 (a quick start)
-    from gem.tools.offers import check_usable  # noqa: PLC0415 (as above)
+    from gem.tools.tool_catalog import check_usable  # noqa: PLC0415 (as above)
 
     if not tool and (tool_uses is not None or tool_format is not None):
         raise UsageError("--tool-uses and --tool-format belong to tools: name one with --tool.")

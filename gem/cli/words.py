@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-OWN = " One of your own is known once the module that registers it is named: --module NAME."
-"""What is added where an environment is unknown."""
-
 
 def count(number: int, noun: str) -> str:
     """A number of things in words: "1 turn", "1,200 turns"."""

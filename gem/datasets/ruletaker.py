@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from gem.datasets.dataset import Dataset, Row, Table
-from gem.draw import Mixer, below, between, choice, sample, shuffle
+from gem.rng import SplitMix64, choice, randbelow, randint, sample, shuffle
 
 VERSION = 1
 """Raised when a number would give another problem."""
@@ -64,13 +64,13 @@ def worlds(depth: int) -> Dataset:
 
 def problem(depth: int, number: int) -> Row:
     """The problem with this number: its text, "True" or "False", and how many steps it needs."""
-    rng = Mixer(VERSION, depth, number)
-    people = sample(rng, NAMES, between(rng, 3, 4))
+    rng = SplitMix64(VERSION, depth, number)
+    people = sample(rng, NAMES, randint(rng, 3, 4))
     levels = _levels(rng, depth)
     rules = _rules(rng, levels, people)
-    facts = {(person, name) for person in people for name in levels[0] if below(rng, 2)}
+    facts = {(person, name) for person in people for name in levels[0] if randbelow(rng, 2)}
     derived = derive(facts, rules, people)
-    statement, truth, steps = _statement(rng, people, levels, derived, below(rng, depth + 1))
+    statement, truth, steps = _statement(rng, people, levels, derived, randbelow(rng, depth + 1))
     sentences = [f"{person} is {name}." for person, name in sorted(facts)] + [_sentence(rng, rule) for rule in rules]
     shuffle(rng, sentences)
     question = f"{' '.join(sentences)}\n\nStatement: {statement}"
@@ -97,44 +97,44 @@ def derive(facts: set[Atom], rules: Sequence[Rule], people: Sequence[str]) -> di
         found |= dict.fromkeys(sorted(fresh), step)
 
 
-def _levels(rng: Mixer, depth: int) -> list[list[str]]:
+def _levels(rng: SplitMix64, depth: int) -> list[list[str]]:
     """Properties by level: rules conclude those of a level from those of the one before."""
     names = sample(rng, PROPERTIES, len(PROPERTIES))
     levels = [names[:5]]
     used = 5
     for _ in range(max(1, depth)):
-        width = between(rng, 1, 2)
+        width = randint(rng, 1, 2)
         levels.append(names[used : used + width])
         used += width
     return levels
 
 
-def _rules(rng: Mixer, levels: Sequence[Sequence[str]], people: Sequence[str]) -> list[Rule]:
+def _rules(rng: SplitMix64, levels: Sequence[Sequence[str]], people: Sequence[str]) -> list[Rule]:
     rules = []
     for before, level in pairwise(levels):
         for gives in level:
             first = choice(rng, before)
             others = [name for name in (*levels[0], *before) if name != first]
-            needs, lacks, kind = [first], [], below(rng, 5)
+            needs, lacks, kind = [first], [], randbelow(rng, 5)
             if kind == 0:
                 needs.append(choice(rng, others))
             elif kind == 1:
                 lacks = [choice(rng, [name for name in levels[0] if name != first])]
-            who = choice(rng, people) if kind == 2 and below(rng, 2) else ""
+            who = choice(rng, people) if kind == 2 and randbelow(rng, 2) else ""
             rules.append(Rule(tuple(needs), tuple(lacks), gives, who))
-            if below(rng, 2):  # another way to the same
+            if randbelow(rng, 2):  # another way to the same
                 rules.append(Rule((choice(rng, before),), (), gives))
     return list(dict.fromkeys(rules))
 
 
 def _statement(
-    rng: Mixer, people: Sequence[str], levels: Sequence[Sequence[str]], derived: Mapping[Atom, int], steps: int
+    rng: SplitMix64, people: Sequence[str], levels: Sequence[Sequence[str]], derived: Mapping[Atom, int], steps: int
 ) -> tuple[str, bool, int]:
     """A statement, whether it follows, and how many steps say so (those of its opposite, where that is derived)."""
     everything = [(person, name) for person in people for level in levels for name in level]
     holds = [atom for atom in everything if atom in derived]
     fails = [atom for atom in everything if atom not in derived]
-    truth, denied = bool(below(rng, 2)), bool(below(rng, 3) == 0)
+    truth, denied = bool(randbelow(rng, 2)), bool(randbelow(rng, 3) == 0)
     wanted = holds if truth != denied else fails
     if not wanted:
         truth, wanted = not truth, holds or fails
@@ -144,11 +144,11 @@ def _statement(
     return f"{person} is {'not ' if denied else ''}{name}.", truth, derived.get((person, name), min(steps, deepest))
 
 
-def _sentence(rng: Mixer, rule: Rule) -> str:
+def _sentence(rng: SplitMix64, rule: Rule) -> str:
     parts = [*rule.needs, *(f"not {name}" for name in rule.lacks)]
     if rule.who:
         return f"If {rule.who} is {' and '.join(parts)} then {rule.who} is {rule.gives}."
-    form = below(rng, 3)
+    form = randbelow(rng, 3)
     if form == 0 and not rule.lacks:
         return f"All {', '.join(parts)} people are {rule.gives}."
     if form == 1 and not rule.lacks:

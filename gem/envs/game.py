@@ -11,8 +11,8 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Literal
 
 from gem.core import Env, Info, State, Step, check_action, reading_state
-from gem.draw import Mixer, pack_generator, unpack_generator
 from gem.errors import EpisodeOver
+from gem.rng import SplitMix64, pack_generator, unpack_generator
 
 FORMAT_PENALTY = -0.1
 """The reward of an action that cannot be parsed; it also ends the episode."""
@@ -67,7 +67,7 @@ class BoxedEnv(Env):
         """What to say to an action that cannot be parsed."""
 
     @abstractmethod
-    def _random_action(self, rng: Mixer) -> str:
+    def _random_action(self, rng: SplitMix64) -> str:
         """A valid action, drawn from `rng`."""
 
     @abstractmethod
@@ -115,7 +115,7 @@ class BoxedEnv(Env):
         self._expect_begun()
         assert self.seed is not None
         self._asked += 1
-        return self._random_action(Mixer(self.seed, self.turn, self._asked))
+        return self._random_action(SplitMix64(self.seed, self.turn, self._asked))
 
     def _expect_begun(self) -> None:
         """Refuse what only makes sense in an episode, before the first one."""

@@ -4,7 +4,7 @@ r"""What all environments with several seats share: who acts, what each seat rea
     observation, info = env.reset(seed=7)
     while env.to_act:
         seat = env.to_act[0]
-        reading, own = perceived(seat, observation, info)   # gem.seats
+        reading, own = observation_for_seat(seat, observation, info)   # gem.seats
         observation, reward, terminated, truncated, info = env.step(agents[seat](reading, own))
 
 One call of `step` is one seat's action, also where all seats act at the same time (`SimultaneousEnv`): then the

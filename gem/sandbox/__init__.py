@@ -37,6 +37,6 @@ def level() -> Level:
 
     `full`: namespaces, Landlock and a filter of system calls. `landlock`: the last two. `disabled`: code is not run.
     """
-    from gem.sandbox.ladder import choice  # noqa: PLC0415 (see run)
+    from gem.sandbox.levels import choice  # noqa: PLC0415 (see run)
 
     return choice().level

@@ -16,17 +16,15 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gem.errors import EnvironmentFailure
 from gem.sandbox.collect import is_readable
+from gem.sandbox.command import CommandResult, ShellLimits
 from gem.sandbox.inside import tree as trees
 from gem.sandbox.inside.settings import HOME
 from gem.sandbox.inside.shell import FLOOD, KEPT_OF_SHELL, OPEN_FILES, SCRIPT, STATE
 from gem.sandbox.inside.tree import TooBig, Tree
-
-if TYPE_CHECKING:
-    from gem.sandbox.shell import Done, ShellLimits
 
 ENGINES = ("docker", "podman")
 ENGINE, IMAGE = "GEM_CONTAINER_ENGINE", "GEM_TERMINAL_IMAGE"
@@ -113,14 +111,12 @@ def run_arguments(limits: ShellLimits) -> list[str]:
 
 def execute(
     engine: str, command: str, tree: Tree, shell: str, limits: ShellLimits, variables: Mapping[str, str]
-) -> Done:
+) -> CommandResult:
     """As `gem.sandbox.shell.execute`, in a container.
 
     Raises:
         EnvironmentFailure: if the engine fails; the command may be tried again.
     """
-    from gem.sandbox.shell import Done  # noqa: PLC0415 (it imports this module)
-
     started = _ask([engine, "run", *run_arguments(limits), image(), "sleep", str(LIVES_SECONDS)])
     name = started.stdout.decode().strip()
     if started.returncode != 0 or not name:
@@ -138,9 +134,9 @@ def execute(
             status, code = "memory", None
         packing = ["tar", "-cf", "-", "-C", "/", f"{STATE[1:]}/after", HOME[1:]]
         kept, after = unpack(_read_tar([*inside, *packing], limits), limits)
-        return Done(status, output, code, kept, after)
+        return CommandResult(status, output, code, kept, after)
     except TooBig as error:
-        return Done("files", output, code, None, "", str(error))
+        return CommandResult("files", output, code, None, "", str(error))
     finally:
         with contextlib.suppress(EnvironmentFailure):
             _ask([engine, "rm", "--force", "--volumes", name])

@@ -19,8 +19,8 @@ from gem.errors import SandboxUnavailable
 from gem.sandbox import layout
 from gem.sandbox.collect import Job
 from gem.sandbox.inside.settings import HOME
-from gem.sandbox.kept import Kept
 from gem.sandbox.limits import Limits, Result
+from gem.sandbox.one_shot import OneShotProcess
 from gem.sandbox.slot import HERE, with_parts
 
 COMMAND = "import sys; sys.path.insert(0, sys.argv.pop()); from inside.alone import main; main()"
@@ -54,7 +54,7 @@ class GvisorSlot:
         if found is None:
             raise SandboxUnavailable("runsc is not installed")
         self._runsc = found
-        self._waiting: Kept | None = self._start()
+        self._waiting: OneShotProcess | None = self._start()
 
     @property
     def pid(self) -> int:
@@ -101,17 +101,17 @@ class GvisorSlot:
         if self._waiting is not None:
             self._waiting.forget()
 
-    def _end(self, container: Kept | None) -> None:
+    def _end(self, container: OneShotProcess | None) -> None:
         if container is not None:
             container.end()
 
-    def _start(self, files: int = DEFAULT_FILES) -> Kept:
+    def _start(self, files: int = DEFAULT_FILES) -> OneShotProcess:
         """A container that comes up while we do something else."""
         bundle = tempfile.mkdtemp(prefix="gem-gvisor-")
         settings = {"modules": layout.modules(), "preload": with_parts(self.preload), "work": WORK}
         python = [os.path.realpath(sys.executable), "-S", "-s", "-P", "-B", "-X", "utf8", "-c", COMMAND]
         make_bundle(bundle, [*python, json.dumps(settings), CODE], files)
-        return Kept(command_line(self._runsc, bundle), "runsc", bundle)
+        return OneShotProcess(command_line(self._runsc, bundle), "runsc", bundle)
 
 
 def command_line(runsc: str, bundle: str) -> list[str]:

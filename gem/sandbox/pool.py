@@ -11,9 +11,9 @@ from functools import cache
 from importlib.util import find_spec
 
 from gem.errors import SandboxUnavailable
+from gem.sandbox.backends import Sandbox, open_sandbox
 from gem.sandbox.collect import Job, SlotDied
 from gem.sandbox.limits import Level, Limits, Result
-from gem.sandbox.rungs import Sandbox, open_sandbox
 
 LIBRARIES = ("numpy", "pandas", "sympy")
 """Slow to import (0.2 to 1.5 s), so a zygote imports those that the code names, once."""
@@ -196,7 +196,7 @@ def shared() -> Pool:
     Raises:
         SandboxUnavailable: if this machine cannot confine code.
     """
-    from gem.sandbox.ladder import choice  # noqa: PLC0415 (it tries the levels with slots)
+    from gem.sandbox.levels import choice  # noqa: PLC0415 (it tries the levels with slots)
 
     global _shared  # noqa: PLW0603 (one for each process)
     chosen = choice()

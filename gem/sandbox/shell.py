@@ -20,12 +20,12 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from gem.errors import EnvironmentFailure, SandboxUnavailable
 from gem.sandbox import containers, layout
+from gem.sandbox.command import CommandResult, Shell, ShellLimits
 from gem.sandbox.inside.settings import HOME
 from gem.sandbox.inside.tree import Tree
 
@@ -42,45 +42,6 @@ GRACE_SECONDS = 10.0
 EPOCH = 1_767_225_600
 """What files of a fresh tree say they were changed: the beginning of 2026."""
 
-Ending = Literal["ended", "timeout", "memory", "output", "files"]
-Shell = str
-"""The directory in the first line, then the variables as `export -p` writes them; empty at the beginning."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShellLimits:
-    """The most that one command may use."""
-
-    seconds: float = 20.0
-    memory_bytes: int = 512 << 20
-    """Of all processes together, and of the address space of each."""
-    processes: int = 64
-    output_bytes: int = 16 << 10
-    """What is kept of the output: the beginning and the end."""
-    disk_bytes: int = 32 << 20
-    """What may lie in the working directory while the command runs, and as much in /tmp."""
-    kept_bytes: int = 1 << 20
-    """What may lie in the working directory at its end."""
-    kept_entries: int = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What came of a command."""
-
-    status: Ending
-    """`ended`: by itself. `timeout`, `memory`, `output`: it was ended because it used too much. `files`: it left too
-    much in the working directory."""
-    output: str
-    """Standard output and standard error, as they came."""
-    exit_code: int | None
-    """None if it was ended."""
-    tree: Tree | None
-    """What the working directory holds now; None with `files`."""
-    shell: Shell = field(default="", repr=False)
-    said: str = ""
-    """With `files`: what was too much."""
-
 
 def file(text: str, mode: int = 0o644, when: int = EPOCH) -> list[Any]:
     """An entry of a tree: a file with this content."""
@@ -92,7 +53,7 @@ def folder(mode: int = 0o755, when: int = EPOCH) -> list[Any]:
     return ["folder", mode, "", when]
 
 
-def execute(command: str, tree: Tree, *, shell: Shell = "", limits: ShellLimits | None = None) -> Done:
+def execute(command: str, tree: Tree, *, shell: Shell = "", limits: ShellLimits | None = None) -> CommandResult:
     """Run a command of bash in a place that holds `tree` as its working directory, and see what it leaves.
 
     It may be called from many threads and processes at once. Each call starts a process of its own; a process of ours
@@ -109,7 +70,7 @@ def execute(command: str, tree: Tree, *, shell: Shell = "", limits: ShellLimits 
         return _run(command, tree, shell, limits or ShellLimits())
 
 
-def _run(command: str, tree: Tree, shell: Shell, limits: ShellLimits) -> Done:
+def _run(command: str, tree: Tree, shell: Shell, limits: ShellLimits) -> CommandResult:
     """In a container where one was chosen, else in namespaces."""
     if _engine:
         return containers.execute(_engine, command, tree, shell, limits, _variables())
@@ -190,7 +151,7 @@ def _probe_containers() -> tuple[str, str]:
     return engine, ""
 
 
-def _execute(command: str, tree: Tree, shell: Shell, limits: ShellLimits) -> Done:
+def _execute(command: str, tree: Tree, shell: Shell, limits: ShellLimits) -> CommandResult:
     user = layout.user()
     owner = os.geteuid() if user is None else user
     job = {
@@ -211,7 +172,9 @@ def _execute(command: str, tree: Tree, shell: Shell, limits: ShellLimits) -> Don
         "kept_entries": limits.kept_entries,
     }
     answer = _ask(json.dumps(job).encode(), limits.seconds + GRACE_SECONDS)
-    return Done(answer["status"], answer["output"], answer["code"], answer["tree"], answer["shell"], answer["said"])
+    return CommandResult(
+        answer["status"], answer["output"], answer["code"], answer["tree"], answer["shell"], answer["said"]
+    )
 
 
 def _ask(job: bytes, seconds: float) -> dict[str, Any]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from gem.arguments import check_arguments
 from gem.errors import InvalidArgument
 from gem.tools.tool import BaseTool
+from gem.validation.arguments import check_arguments
+from gem.validation.near import did_you_mean
 
 Described = str | Mapping[str, Any] | BaseTool
 """A tool, its name, or its name and arguments: `{"name": "search", "index": "wiki"}`."""
@@ -55,22 +55,10 @@ def describe_tool(tool: BaseTool) -> dict[str, Any] | BaseTool:
     return {"name": tool.name, **tool.settings()} if named else tool
 
 
-def names_of(tools: Sequence[Described]) -> tuple[str, ...]:
-    """The names under which tools are shown, without making them."""
-    return tuple(_name_of(one) for one in tools)
-
-
-def _name_of(described: Described) -> str:
-    if isinstance(described, BaseTool):
-        return described.label
-    return described if isinstance(described, str) else str(described.get("name", ""))
-
-
 def _find(name: object) -> Callable[..., BaseTool]:
     found = TOOLS.get(name) if isinstance(name, str) else None
     if found is None:
-        near = difflib.get_close_matches(str(name), TOOLS, n=1) or list(TOOLS)
-        raise InvalidArgument(f"There is no tool {name!r}. Did you mean {' or '.join(near)}?")
+        raise InvalidArgument(f"There is no tool {name!r}. {did_you_mean(str(name), TOOLS)}")
     if not isinstance(found, str):
         return found
     module, _, attribute = found.partition(":")

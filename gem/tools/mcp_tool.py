@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Self
 
 from gem.errors import InvalidArgument, ToolError
 from gem.tools.calls import find_calls
-from gem.tools.mcp_config import SERVERS_FILE, Allowed, ServerConfig, allow_commands, read_config, registered_servers
-from gem.tools.mcp_servers import Connection, connect
+from gem.tools.mcp.config import SERVERS_FILE, Allowed, ServerConfig, allow_commands, read_config, registered_servers
+from gem.tools.mcp.servers import Connection, connect
 from gem.tools.schema import Function
 from gem.tools.tool import BaseTool, Call, Output
 
@@ -30,13 +30,13 @@ class MCPTool(BaseTool):
     `time_convert_time`.
 
     Args:
-        config: the URL of a server, or a configuration as MCP clients share it (see `gem.tools.mcp_config`).
+        config: the URL of a server, or a configuration as MCP clients share it (see `gem.tools.mcp.config`).
         auth: a bearer token, for a URL.
         headers: further headers, for a URL.
         execution_timeout: seconds for one call.
         allow: commands that may be started, besides those in `GEM_MCP_COMMANDS`. They are confined, without network;
             `{command: {"network": ["api.example.org:443"], "read": ["/srv/data"]}}` allows more (see
-            `gem.sandbox.server.Confinement`), `{command: False}` starts one unconfined.
+            `gem.sandbox.mcp_confinement.Confinement`), `{command: False}` starts one unconfined.
         fresh: start the servers anew for every episode, where they remember things.
         num_workers: accepted as GEM's scripts pass it; without effect.
 

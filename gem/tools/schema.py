@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import json
 import types
@@ -10,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, TypedDict, Union, get_args, get_origin, get_type_hints
 
 from gem.errors import ToolError
+from gem.validation.near import did_you_mean
 
 Schema = dict[str, Any]
 
@@ -110,9 +110,8 @@ def check_call(function: Function, arguments: Mapping[str, Any]) -> None:
     properties: dict[str, Schema] = described["parameters"].get("properties", {})
     for name, value in arguments.items():
         if name not in properties:
-            near = difflib.get_close_matches(name, properties, n=1) or list(properties)
-            takes = f"it takes {' and '.join(near)}" if near else "it takes none"
-            raise ToolError(f"{described['name']} has no argument {name!r}; {takes}.")
+            hint = did_you_mean(name, properties, f"It takes {' and '.join(properties) or 'none'}.")
+            raise ToolError(f"{described['name']} has no argument {name!r}. {hint}")
         _check_value(described["name"], name, value, properties[name])
     missing = [name for name in described["parameters"].get("required", ()) if name not in arguments]
     if missing:

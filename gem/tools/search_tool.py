@@ -1,6 +1,6 @@
 """A search engine for agents: `<search>capital of Japan</search>`.
 
-It asks a server, as GEM's does, or an index on this machine (see `gem.tools.search_index`), which needs no server.
+It asks a server, as GEM's does, or an index on this machine (see `gem.tools.search.index`), which needs no server.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ import os
 from typing import Annotated, Any, ClassVar
 
 from gem.errors import InvalidArgument, MissingDependency, ToolError
-from gem.tools import search_index, search_server
-from gem.tools.passages import Passage
+from gem.tools.search import index as search_index
+from gem.tools.search import server as search_server
+from gem.tools.search.passages import Passage
 from gem.tools.tool import BaseTool, Output
 
 TIMEOUT = 5.0

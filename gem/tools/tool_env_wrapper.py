@@ -57,8 +57,8 @@ class ToolEnvWrapper(EnvWrapper):
     counts. With `format="native"` agents are shown the tools as functions, and call them as `gem.tools.calls` reads it;
     several calls in one action are all answered.
 
-    An episode is replayed from its record without using the tools (see `Env.feed`); those that are `repeatable` are
-    asked again where a record is verified.
+    An episode is replayed from its record without using the tools (see `Env.feed_tape`); those that are `repeatable`
+    are asked again where a record is verified.
 
     Args:
         tools: tools, or their names and arguments (see `gem.tools.kinds`).
@@ -309,10 +309,10 @@ class ToolEnvWrapper(EnvWrapper):
 
     # ------------------------------------------------------------------ records, states, others like it
 
-    def feed(self, recorded: Info, *, repeat: bool = False) -> None:
-        """As `Env.feed`: the next turn takes the outputs of tools from `recorded["tool_calls"]`."""
+    def feed_tape(self, recorded: Info, *, repeat: bool = False) -> None:
+        """As `Env.feed_tape`: the next turn takes the outputs of tools from `recorded["tool_calls"]`."""
         self._tape = Tape(recorded, repeat=repeat)
-        self.env.feed(recorded, repeat=repeat)
+        self.env.feed_tape(recorded, repeat=repeat)
 
     def spawn(self, *, same_state: bool = False, **overrides: Any) -> Self:
         """As `Env.spawn`, with tools of its own."""

@@ -24,13 +24,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gem.cli.words import OWN
 from gem.errors import GemError, UsageError
-from gem.modules import TRAINING, expect_installed, import_modules
 from gem.registry import NOT_REGISTERED
 from gem.training import recipes
 from gem.training.run_folder import RunFolder
 from gem.training.spec import TrainingSpec, read_spec, with_settings
+from gem.validation.dependencies import MODULE_HINT, TRAINING, require_installed, import_modules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             threading.Thread(target=_stop_with, args=(os.getppid(),), daemon=True).start()
         if arguments.log:
             _begin_log(spec)
-        expect_installed("A training", TRAINING)
+        require_installed("A training", TRAINING)
         from gem.training.trainer import TrainingFailed, train  # noqa: PLC0415 (torch takes seconds)
 
         try:
@@ -63,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"gem.training: {error}", file=sys.stderr)
             return 1
     except GemError as error:
-        hint = OWN if NOT_REGISTERED in str(error) and not arguments.module else ""
+        hint = MODULE_HINT if NOT_REGISTERED in str(error) and not arguments.module else ""
         print(f"gem.training: {error}{hint}", file=sys.stderr)
         return 2
     except ModuleNotFoundError as error:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gem.agents.agent import Decision, Request
-from gem.draw import Mixer
-from gem.replay import EpisodeRecord
-from gem.rollout import Slot, rollout
-from gem.training.player import Player, TokenSequence
-from gem.training.policy import Policy
-from gem.training.sampler import Sampler
+from gem.records import EpisodeRecord
+from gem.rng import SplitMix64
+from gem.rollout import EpisodeRequest, rollout
+from gem.training.policy.policies import Policy
+from gem.training.policy.sampler import Sampler
+from gem.training.policy.tokenizing_agent import TokenizingAgent, TokenSequence
 from gem.training.spec import Stage, TrainingSpec
 
 FIRST_SEED = 2**40
@@ -40,7 +40,7 @@ class PlayedEpisode:
     @property
     def values(self) -> list[float]:
         """What the critic said before each turn."""
-        return [written.value for sequence in self.sequences for written in sequence.written]
+        return [written.value for sequence in self.sequences for written in sequence.responses]
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class Collector:
         """The places of the episodes that this process plays."""
         self._update = 0
         self._stream: tuple[int, ...] = ()
-        self._player = Player(
+        self._player = TokenizingAgent(
             policy.prompts,
             sampler,
             input_mode=spec.input_mode,
@@ -82,7 +82,8 @@ class Collector:
         self._player.forget()
         group = self.spec.group
         slots = [
-            Slot(i, stage.env_id, self._seed(i // group), stage.env_kwargs, self.spec.wrappers) for i in self.share
+            EpisodeRequest(i, stage.env_id, self._seed(i // group), stage.env_kwargs, self.spec.wrappers)
+            for i in self.share
         ]
         began = time.perf_counter()
         records = sorted(rollout(_Timed(self), slots, num_envs=len(slots)), key=lambda record: record.index)
@@ -108,7 +109,7 @@ class Collector:
         """Episodes that nothing is learned from."""
         self._stream = (key,)
         self._player.forget()
-        slots = [Slot(i, stage.env_id, first + i, stage.env_kwargs, self.spec.wrappers) for i in places]
+        slots = [EpisodeRequest(i, stage.env_id, first + i, stage.env_kwargs, self.spec.wrappers) for i in places]
         at_once = max(1, min(len(slots), len(self.share)))
         records = sorted(rollout(_Timed(self), slots, num_envs=at_once), key=lambda record: record.index)
         return [PlayedEpisode(record, [], record.index) for record in records]
@@ -121,11 +122,11 @@ class Collector:
         return decisions
 
     def _seed(self, group: int) -> int:
-        draw = Mixer(self.spec.seed, EPISODE_KEY, self._update, group).random()
+        draw = SplitMix64(self.spec.seed, EPISODE_KEY, self._update, group).random()
         return FIRST_SEED + int(draw * (LAST_SEED - FIRST_SEED))
 
-    def _draws(self, request: Request) -> Mixer:
-        return Mixer(self.spec.seed, *self._stream, request.episode, request.turn)
+    def _draws(self, request: Request) -> SplitMix64:
+        return SplitMix64(self.spec.seed, *self._stream, request.episode, request.turn)
 
 
 class _Timed:

@@ -20,13 +20,13 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from gem.credit import Credit
-from gem.draw import Mixer, shuffle
 from gem.errors import GemError
+from gem.rng import SplitMix64, shuffle
 from gem.training.collector import PlayedEpisode
-from gem.training.player import TokenSequence
-from gem.training.policy import Policy, tensor_cores
+from gem.training.policy.policies import Policy, tensor_cores
+from gem.training.policy.sampler import microbatches
+from gem.training.policy.tokenizing_agent import TokenSequence
 from gem.training.processes import Processes
-from gem.training.sampler import microbatches
 from gem.training.spec import Schedule, TrainingSpec
 
 ORDER_KEY = 3
@@ -52,7 +52,7 @@ class Example:
 
 
 @dataclass(slots=True)
-class Learned:
+class UpdateStats:
     """What an update did, averaged over its tokens, turns or steps."""
 
     entropy: float = 0.0
@@ -68,7 +68,7 @@ class Learned:
     gradient_norm: float = 0.0
     """Before clipping."""
     learning_rate: float = 0.0
-    flat: float = 0.0
+    zero_advantage_share: float = 0.0
     """Share of turns with an advantage of 0, which teach nothing: with GRPO those of groups that earned alike."""
     steps: float = 0.0
     """Of the optimizer; fewer than asked for where `target_kl` ended the update."""
@@ -95,7 +95,7 @@ def examples(episodes: Sequence[PlayedEpisode], credit: Credit) -> list[Example]
     found = []
     for episode, advantages, targets in zip(episodes, credit.advantages, credit.targets, strict=True):
         for sequence in episode.sequences:
-            turns = [written.turn for written in sequence.written]
+            turns = [written.turn for written in sequence.responses]
             found.append(Example(sequence, [advantages[t] for t in turns], [targets[t] for t in turns]))
     return found
 
@@ -119,7 +119,7 @@ class Learner:
         self.device = next(policy.parameters()).device
         self._entropy_bonus = spec.entropy_bonus
 
-    def learn(self, batch: Sequence[Example], update: int) -> Learned:
+    def learn(self, batch: Sequence[Example], update: int) -> UpdateStats:
         """Make the optimizer steps of one update.
 
         Raises:
@@ -132,7 +132,7 @@ class Learner:
         self._entropy_bonus = entropy_bonus(self.spec, update)
         for epoch in range(self.spec.epochs):
             order = list(range(len(batch)))
-            shuffle(Mixer(self.spec.seed, ORDER_KEY, update, epoch, self.processes.rank), order)
+            shuffle(SplitMix64(self.spec.seed, ORDER_KEY, update, epoch, self.processes.rank), order)
             for first in range(self.spec.minibatches):
                 if not self._step([batch[i] for i in order[first :: self.spec.minibatches]], sums):
                     return sums.averages(self.processes, rate)
@@ -179,7 +179,7 @@ class Learner:
 
         N tokens were written in M turns.
         """
-        view = _View(part, self.device)
+        view = PackedBatch(part, self.device)
         hidden_BTD = self.policy.hidden(view.ids_BT)
         logp_N, entropy_N = self._logps(self.policy, hidden_BTD, view)
         advantage_N = view.advantage_M[view.turn_N]
@@ -196,19 +196,19 @@ class Learner:
         loss = loss / self.spec.token_divisor
         if self.policy.value_head is not None:
             value_loss = self._value_loss(self.policy.values(hidden_BTD[view.row_M, view.prompt_M]), view)
-            loss = loss + self.spec.value_coefficient * value_loss
+            loss = loss + self.spec.value_loss_coef * value_loss
             sums.value_loss += float(value_loss.detach())
         with torch.no_grad():
             sums.tokens += len(logp_N)
             sums.turns += len(view.advantage_M)
-            sums.flat += int((view.advantage_M == 0).sum())
+            sums.zero_advantages += int((view.advantage_M == 0).sum())
             sums.policy_loss += float(policy_loss) / self.spec.token_divisor
             sums.entropy += float(entropy_N.sum())
             sums.kl += float((ratio_N - 1 - log_ratio_N).sum())
             sums.clipped += int(((1 - ratio_N > clip) | (ratio_N - 1 > high)).sum())
         return loss / turns
 
-    def _logps(self, policy: Policy, hidden_BTD: Tensor, view: _View) -> tuple[Tensor, Tensor]:
+    def _logps(self, policy: Policy, hidden_BTD: Tensor, view: PackedBatch) -> tuple[Tensor, Tensor]:
         """Log-probability of each written token at the temperature it was drawn at, and the entropy there."""
         hidden_ND, rows = hidden_BTD[view.row_N, view.column_N], max(1, LOGITS_AT_ONCE // policy.vocabulary)
         if len(hidden_ND) <= rows:
@@ -225,7 +225,7 @@ class Learner:
             entropy_N = -(logps_NV.exp() * logps_NV).sum(-1)
         return logps_NV.gather(1, token_N[:, None])[:, 0], entropy_N
 
-    def _away(self, view: _View, logp_N: Tensor) -> Tensor:
+    def _away(self, view: PackedBatch, logp_N: Tensor) -> Tensor:
         """Divergence from the reference at each token (k3, of samples of the policy), never negative.
 
         Source: Schulman, Approximating KL divergence (2020); as in GRPO, arXiv 2402.03300, equation 4.
@@ -237,7 +237,7 @@ class Learner:
         log_ratio_N = reference_N - logp_N
         return log_ratio_N.exp() - 1 - log_ratio_N
 
-    def _value_loss(self, value_M: Tensor, view: _View) -> Tensor:
+    def _value_loss(self, value_M: Tensor, view: PackedBatch) -> Tensor:
         """Half the squared error of the critic, clipped around what it said while playing."""
         error_M = (value_M - view.target_M) ** 2
         if self.spec.value_clip:
@@ -253,7 +253,7 @@ def autocast(spec: TrainingSpec, device: torch.device) -> Iterator[None]:
         yield
 
 
-class _View:
+class PackedBatch:
     """Sequences as tensors: B of them, padded; N written tokens; M turns."""
 
     def __init__(self, part: Sequence[Example], device: torch.device) -> None:
@@ -266,7 +266,7 @@ class _View:
         prompts: list[int] = []
         prompt_rows: list[int] = []
         for row, one in enumerate(part):
-            for written in one.sequence.written:
+            for written in one.sequence.responses:
                 rows += [row] * written.length
                 columns += range(written.start - 1, written.start - 1 + written.length)
                 tokens += one.sequence.tokens[written.start : written.start + written.length]
@@ -278,7 +278,7 @@ class _View:
         self.token_N, self.turn_N = torch.tensor(tokens, device=device), torch.tensor(turns, device=device)
         self.row_M, self.prompt_M = torch.tensor(prompt_rows, device=device), torch.tensor(prompts, device=device)
         self.old_logp_N = _numbers([logp for one in part for logp in one.sequence.logps], device)
-        self.old_value_M = _numbers([written.value for one in part for written in one.sequence.written], device)
+        self.old_value_M = _numbers([written.value for one in part for written in one.sequence.responses], device)
         self.advantage_M = _numbers([one for example in part for one in example.advantages], device)
         self.target_M = _numbers([one for example in part for one in example.targets], device)
 
@@ -299,17 +299,17 @@ class _Sums:
     clipped: float = 0.0
     policy_loss: float = 0.0
     value_loss: float = 0.0
-    flat: float = 0.0
+    zero_advantages: float = 0.0
     norms: list[float] = field(default_factory=list)
 
-    def averages(self, processes: Processes, rate: float) -> Learned:
+    def averages(self, processes: Processes, rate: float) -> UpdateStats:
         """The same in every process."""
         of_tokens = [self.entropy, self.kl, self.kl_reference, self.clipped]
-        of_turns = [self.policy_loss, self.value_loss, self.flat]
+        of_turns = [self.policy_loss, self.value_loss, self.zero_advantages]
         tokens, turns, *sums = processes.total([self.tokens, self.turns, *of_tokens, *of_turns])
         entropy, kl, kl_reference, clipped = (one / max(tokens, 1.0) for one in sums[: len(of_tokens)])
-        policy_loss, value_loss, flat = (one / max(turns, 1.0) for one in sums[len(of_tokens) :])
+        policy_loss, value_loss, zero_share = (one / max(turns, 1.0) for one in sums[len(of_tokens) :])
         norm = math.fsum(self.norms) / max(len(self.norms), 1)
-        return Learned(
-            entropy, kl, kl_reference, clipped, policy_loss, value_loss, norm, rate, flat, float(len(self.norms))
+        return UpdateStats(
+            entropy, kl, kl_reference, clipped, policy_loss, value_loss, norm, rate, zero_share, float(len(self.norms))
         )

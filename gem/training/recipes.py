@@ -2,11 +2,13 @@
 
 Besides the specification a recipe says in words what it is for (`summary`), what to expect (`expected`, measured by
 `python -m bench.training`), and on what it was tried (`status`: "reproduced here", or what it needs).
+
+A file with a table `recipes` holds several: each has a name and what it changes in the specification, perhaps with a
+summary of its own. `{env_id}` in a summary stands for the recipe's environment.
 """
 
 from __future__ import annotations
 
-import difflib
 import json
 from functools import cache
 from pathlib import Path
@@ -16,6 +18,7 @@ from pydantic import BaseModel, ConfigDict
 
 from gem.errors import InvalidArgument
 from gem.training.spec import TrainingSpec, read_spec
+from gem.validation.near import did_you_mean
 
 FOLDER = Path(__file__).parent / "recipes"
 
@@ -39,9 +42,21 @@ class Recipe(BaseModel):
 
 @cache
 def all_recipes() -> tuple[Recipe, ...]:
-    """Every recipe, by name."""
-    paths = sorted(FOLDER.glob("**/*.json"))
-    return tuple(Recipe(name=path.stem, **json.loads(path.read_text(encoding="utf-8"))) for path in paths)
+    """Every recipe, in the order of the files."""
+    return tuple(recipe for path in sorted(FOLDER.glob("*.json")) for recipe in read_file(path))
+
+
+def read_file(path: Path) -> list[Recipe]:
+    """The recipe of a file, or those of its table, in the table's order."""
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    table: dict[str, dict[str, Any]] = content.pop("recipes", {path.stem: {}})
+    recipes = []
+    for name, changes in table.items():
+        summary = changes.pop("summary", content["summary"])
+        spec = {**content["spec"], **changes}
+        summary = summary.format(env_id=spec["env_id"])
+        recipes.append(Recipe(**{**content, "name": name, "summary": summary, "spec": spec}))
+    return recipes
 
 
 def data(name: str) -> dict[str, Any]:
@@ -52,7 +67,6 @@ def data(name: str) -> dict[str, Any]:
     """
     known = {recipe.name: recipe for recipe in all_recipes()}
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"Did you mean {near[0]}?" if near else "python -m gem.training --list shows them."
+        hint = did_you_mean(name, known, "python -m gem.training --list shows them.")
         raise InvalidArgument(f"There is no recipe {name!r}. {hint}")
     return {**known[name].spec, "recipe": name}

@@ -3,7 +3,7 @@
     spec.json                 what was asked for
     state.json                running, paused, finished, cancelled, interrupted or failed, and why
     metrics.jsonl             one object for each update
-    episodes/000120.jsonl     some episodes of an update, as `gem.episode_files` writes them
+    episodes/000120.jsonl     some episodes of an update, as `gem.records.episode_files` writes them
     exams/000120.jsonl        seeds 0, 1, ... played with the weights after an update that has a checkpoint
     checkpoints/000120/       weights and what goes on from them
     pause, cancel             files that somebody puts there
@@ -22,8 +22,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
-from gem import episode_files
 from gem.errors import UsageError
+from gem.records import episode_files
 from gem.training.spec import OF_THE_MACHINE, TrainingSpec, read_spec
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 FAILED_BATCH = "failed-batch"
 """The name of the batch from which nothing could be learned, among the episodes; its update is the one that failed."""
+RENAMED_METRICS = {"flat": "zero_advantage_share"}
+"""Metrics by the names that earlier versions wrote, and their names now."""
 State = Literal["running", "paused", "finished", "cancelled", "interrupted", "failed"]
 
 
@@ -127,12 +129,13 @@ class RunFolder:
             file.write(json.dumps(row) + "\n")
 
     def metrics(self) -> list[dict[str, Any]]:
-        """The points so far; a line that was not finished is left out."""
+        """The points so far, under the names that metrics have now; a line that was not finished is left out."""
         rows = []
         with suppress(FileNotFoundError):
             for line in self._metrics.read_text(encoding="utf-8").splitlines():
                 with suppress(ValueError):
-                    rows.append(dict(json.loads(line)))
+                    row: dict[str, Any] = json.loads(line)
+                    rows.append({RENAMED_METRICS.get(name, name): value for name, value in row.items()})
         return rows
 
     def cut_after(self, update: int) -> None:

@@ -10,13 +10,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_core import PydanticCustomError
 
 from gem import registry
-from gem.credit import Algorithm
+from gem.credit import ALGORITHMS, Algorithm
 from gem.errors import InvalidArgument, UsageError
-from gem.refusals import in_words
-from gem.wrappers.wrapper_factory import wrap
+from gem.factory import make_wrapped
+from gem.validation.messages import in_words
 
 NANO_BASE = "nano-base"
 """The name of the policy that comes with the engine."""
+
+RENAMED = {"trace": "gae_lambda", "value_coefficient": "value_loss_coef"}
+"""Settings by the names that they had in specifications of earlier versions, and their names now."""
 
 Schedule = Literal["constant", "linear", "cosine"]
 """How a setting falls from the first update to the last: not at all, evenly to 0, or along half a cosine to 0."""
@@ -86,10 +89,10 @@ class TrainingSpec(BaseModel):
 
     algorithm: Algorithm = Field(default="rebn", description="How turns are credited.")
     discount: float = Field(default=1.0, ge=0, le=1, description="Gamma, from turn to turn.")
-    trace: float = Field(default=0.95, ge=0, le=1, description="Lambda of PPO's advantage estimate.")
+    gae_lambda: float = Field(default=0.95, ge=0, le=1, description="Lambda of PPO's advantage estimate.")
     group_size: int = Field(default=8, ge=2, le=256, description="Episodes of one seed, with GRPO.")
     scale_groups: bool = Field(default=True, description="Divide by the group's standard deviation, with GRPO.")
-    value_coefficient: float = Field(default=0.5, ge=0, le=100, description="Weight of the critic's loss, with PPO.")
+    value_loss_coef: float = Field(default=0.5, ge=0, le=100, description="Weight of the critic's loss, with PPO.")
     value_clip: float = Field(
         default=0.2, ge=0, le=100, description="How far the critic may move; 0 does not limit it."
     )
@@ -139,6 +142,11 @@ class TrainingSpec(BaseModel):
     )
     held_out_episodes: int = Field(default=64, ge=1, le=65536, description="Episodes of such a measurement.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _rename_settings(cls, data: Any) -> Any:
+        return with_current_names(data) if isinstance(data, Mapping) else data
+
     @field_validator("env_id")
     @classmethod
     def _registered(cls, env_id: str) -> str:
@@ -152,7 +160,7 @@ class TrainingSpec(BaseModel):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if self.algorithm == "grpo" and self.episodes % self.group_size:
+        if ALGORITHMS[self.algorithm].has_groups and self.episodes % self.group_size:
             raise _refused(
                 f"GRPO plays groups of {self.group_size} episodes, and {self.episodes} episodes are no whole number "
                 "of groups."
@@ -165,7 +173,7 @@ class TrainingSpec(BaseModel):
             raise _refused("With sampler=server, server_url names the server, such as http://127.0.0.1:8001/v1.")
         if self.sampler == "server" and not self.lora_rank:
             raise _refused("A server can follow a training of adapters only: set lora_rank.")
-        if self.sampler == "server" and self.algorithm == "ppo":
+        if self.sampler == "server" and ALGORITHMS[self.algorithm].has_critic:
             raise _refused("PPO's critic is in this process, and a server does not ask it: choose another algorithm.")
         return self
 
@@ -173,7 +181,7 @@ class TrainingSpec(BaseModel):
     def _playable(self) -> Self:
         for stage in self.stages:
             try:
-                env = wrap(registry.make(stage.env_id, **stage.env_kwargs), self.wrappers)
+                env = make_wrapped(stage.env_id, stage.env_kwargs, self.wrappers)
             except UsageError as error:
                 raise _refused(str(error)) from error
             seats = env.seats
@@ -192,7 +200,12 @@ class TrainingSpec(BaseModel):
     @property
     def group(self) -> int:
         """How many episodes of a batch share a seed."""
-        return self.group_size if self.algorithm == "grpo" else 1
+        return self.group_size if ALGORITHMS[self.algorithm].has_groups else 1
+
+
+def with_current_names(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings that an earlier version wrote, under their names now; of an old and a new name the later one counts."""
+    return {RENAMED.get(name, name): value for name, value in data.items()}
 
 
 def read_spec(data: Mapping[str, Any]) -> TrainingSpec:

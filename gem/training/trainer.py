@@ -16,32 +16,42 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from enum import IntEnum
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import torch
 
-import gem
 from gem import credit
+from gem.credit import ALGORITHMS
 from gem.errors import GemError, InvalidArgument
-from gem.training import checkpoint
+from gem.training.checkpoints import checkpoint
 from gem.training.collector import Batch, Collector
-from gem.training.learner import Learned, Learner, NotFinite, autocast, examples
-from gem.training.player import CUT_OFF
-from gem.training.policy import AutoPolicy, Policy, load_policy
+from gem.training.failures import explain
+from gem.training.learner import Learner, NotFinite, UpdateStats, autocast, examples
+from gem.training.policy.policies import AutoPolicy, Policy, load_policy
+from gem.training.policy.sampler import AutocastSampler, Sampler, make_sampler
+from gem.training.policy.server_sampler import ServerFailed, ServerSampler
+from gem.training.policy.tokenizing_agent import CUT_OFF
 from gem.training.processes import Processes
-from gem.training.reasons import why
 from gem.training.run_folder import FAILED_BATCH, RunFolder, State
-from gem.training.sampler import AutocastSampler, Sampler, make_sampler
-from gem.training.server import ServerFailed, ServerSampler
 from gem.training.spec import Stage, TrainingSpec
+from gem.version import __version__
 
 logger = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 0.5
 """How often a paused training looks whether it may go on."""
 Metrics = dict[str, float]
+
+
+class Control(IntEnum):
+    """What somebody asks of a training by a file in its folder; a number, so that one process can tell the others."""
+
+    GO_ON = 0
+    PAUSE = 1
+    CANCEL = 2
 
 
 class TrainingFailed(GemError):
@@ -106,7 +116,7 @@ class _Training:
     ) -> None:
         self.spec, self.folder, self.processes, self.on_update = spec, folder, processes, on_update
         torch.manual_seed(spec.seed)
-        critic = spec.algorithm == "ppo"
+        critic = ALGORITHMS[spec.algorithm].has_critic
         self.policy = load_policy(
             spec.model,
             lora_rank=spec.lora_rank,
@@ -136,7 +146,7 @@ class _Training:
             if self.processes.is_first:
                 self._save()
         except (OSError, RuntimeError, MemoryError, NotFinite, ServerFailed) as error:
-            reason = why(error, self.folder.path)
+            reason = explain(error, self.folder.path)
             if reason is None:
                 raise
             raise self._failed(reason) from error
@@ -162,14 +172,14 @@ class _Training:
             self._report(batch, metrics)
         return "finished"
 
-    def _learn(self, batch: Batch) -> tuple[Learned, float]:
+    def _learn(self, batch: Batch) -> tuple[UpdateStats, float]:
         spec, episodes, began = self.spec, batch.episodes, time.perf_counter()
-        earned = credit.assign(
+        earned = credit.compute_advantages(
             spec.algorithm,
             [episode.rewards for episode in episodes],
             discount=spec.discount,
-            trace=spec.trace,
-            values=[episode.values for episode in episodes] if spec.algorithm == "ppo" else (),
+            gae_lambda=spec.gae_lambda,
+            values=[episode.values for episode in episodes] if ALGORITHMS[spec.algorithm].has_critic else (),
             groups=[episode.group for episode in episodes],
             scale_groups=spec.scale_groups,
             gather=self.processes.gather,
@@ -182,14 +192,14 @@ class _Training:
             raise
         return learned, time.perf_counter() - began
 
-    def _metrics(self, batch: Batch, learned: Learned, learner_seconds: float, seconds: float) -> Metrics:
+    def _metrics(self, batch: Batch, learned: UpdateStats, learner_seconds: float, seconds: float) -> Metrics:
         """The point of an update, over the episodes of all processes."""
         together = self.processes.gather
         records = [episode.record for episode in batch.episodes]
         turns = [turn for record in records for turn in record.turns]
         sequences = [sequence for episode in batch.episodes for sequence in episode.sequences]
-        written = [one for sequence in sequences for one in sequence.written]
-        shortened = [float(sequence.shortened) for sequence in sequences for _ in sequence.written]
+        written = [one for sequence in sequences for one in sequence.responses]
+        shortened = [float(sequence.shortened) for sequence in sequences for _ in sequence.responses]
         errors = [turn.info.get("error") for turn in turns]
         lengths = together([float(one.length) for one in written])
         returns = together([record.total_reward for record in records])
@@ -251,21 +261,27 @@ class _Training:
     def _obey(self) -> State | None:
         """Wait while paused; how the training ends now, if it does. The first process decides for all."""
         while True:
-            wish = 0.0
-            if self.processes.is_first:
-                wish = 3.0 if self.folder.asks("cancel") else 1.0 if self.folder.asks("pause") else 0.0
-            wish = self.processes.from_first(wish)
+            control = self._control()
             if self.processes.total([float(self._terminated)])[0]:
                 return "interrupted"
-            if wish == 3.0:
+            if control is Control.CANCEL:
                 return "cancelled"
-            if wish == 0.0:
+            if control is Control.GO_ON:
                 self._set_state("running")
                 return None
             if self.folder.state().get("state") != "paused" and self.processes.is_first:
                 self._save()
                 self._set_state("paused")
             time.sleep(PAUSE_SECONDS)
+
+    def _control(self) -> Control:
+        """What somebody asks of the training now, the same in every process."""
+        control = Control.GO_ON
+        if self.processes.is_first and self.folder.asks("pause"):
+            control = Control.PAUSE
+        if self.processes.is_first and self.folder.asks("cancel"):
+            control = Control.CANCEL
+        return Control(int(self.processes.from_first(control)))
 
     def _check(self, batch: Batch) -> None:
         playable, broken = self.processes.total([float(len(batch.episodes)), float(len(batch.failures))])
@@ -313,7 +329,7 @@ class _Training:
         spec, last = self.spec, self.progress.last
         return {
             "format": 1,
-            "engine_version": gem.__version__,
+            "engine_version": __version__,
             "base": Path(spec.model).name if Path(spec.model).is_dir() else spec.model,
             "recipe": spec.recipe,
             "env_id": spec.env_id,

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import logging
-import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from functools import partial
-from time import process_time
 from typing import Any, Literal
 
 from gem import registry
 from gem.core import Env, check_seed
 from gem.errors import InvalidArgument
+from gem.factory import make
 from gem.vector.base import AutoresetMode, VectorEnv
-from gem.vector.shards import ShardVectorEnv, can_fork
+from gem.vector.shards import ShardVectorEnv
 from gem.vector.sync import SyncVectorEnv, ThreadVectorEnv
-
-logger = logging.getLogger(__name__)
 
 Backend = Literal["sync", "threads", "processes"]
 
@@ -36,10 +31,9 @@ def make_vec(
     Args:
         wrappers: applied to each environment, innermost first (see `gem.wrappers.get_wrapper_fns`).
         vec_kwargs: arguments of each environment, as many as `env_ids`.
-        async_mode: where they are stepped. False: here, one after the other. True: chosen by what the environments
-            declare and by how many there are: threads where one waits for tools or servers; processes from `MANY` on,
-            if a few random turns show that each takes `WORTH_SENDING`; here otherwise. Or by name: "sync", "threads",
-            "processes". The turns are the same everywhere.
+        async_mode: where they are stepped. False: here, one after the other. True: in threads where one of them is
+            declared slow (`EnvSpec.cost`), here otherwise. Or by name: "sync", "threads", "processes". The turns are
+            the same everywhere.
         seed: environment i starts from `seed + i`.
         autoreset_mode: what follows the end of an episode.
         kwargs: arguments of all environments.
@@ -72,12 +66,12 @@ def make_vec(
         partial(_make_one, registry.spec(env_id), arguments, tuple(wrappers or ()))
         for env_id, arguments in zip(env_ids, own, strict=True)
     ]
-    return _vector_class(env_ids, env_fns, async_mode)(env_fns, autoreset_mode)
+    return _vector_class(env_ids, async_mode)(env_fns, autoreset_mode)
 
 
 def _make_one(spec: registry.EnvSpec, arguments: Mapping[str, Any], wrappers: Sequence[Callable[[Env], Env]]) -> Env:
     registry.ENV_REGISTRY.setdefault(spec.id, spec)  # what a script registered, another process does not know
-    env = registry.make(spec.id, **arguments)
+    env = make(spec.id, **arguments)
     try:
         for wrapper in wrappers:
             wrapped = wrapper(env)
@@ -90,54 +84,16 @@ def _make_one(spec: registry.EnvSpec, arguments: Mapping[str, Any], wrappers: Se
     return env
 
 
-def _vector_class(
-    env_ids: Sequence[str], env_fns: Sequence[Callable[[], Env]], async_mode: bool | Backend
-) -> Callable[..., VectorEnv]:
-    backend: str = "sync"
+def _vector_class(env_ids: Sequence[str], async_mode: bool | Backend) -> Callable[..., VectorEnv]:
     if isinstance(async_mode, str):
-        backend = async_mode
-    elif async_mode and any(registry.spec(env_id).cost == "slow" for env_id in set(env_ids)):
-        backend = "threads"
-    elif async_mode and len(env_ids) >= MANY and (os.cpu_count() or 1) > 1 and can_fork():
-        different = dict(zip(env_ids, env_fns, strict=True))
-        backend = "processes" if _are_worth_sending(list(different.values())[:TRIED]) else "sync"
+        backend: str = async_mode
+    else:
+        slow = async_mode and any(registry.spec(env_id).cost == "slow" for env_id in set(env_ids))
+        backend = "threads" if slow else "sync"
     if backend not in BACKENDS:
         raise InvalidArgument(f"async_mode is True, False or one of {', '.join(BACKENDS)}, not {async_mode!r}.")
     return BACKENDS[backend]
 
-
-def _are_worth_sending(env_fns: Sequence[Callable[[], Env]]) -> bool:
-    """Whether turns of these environments take longer than their messages; not if they cannot be tried."""
-    try:
-        return _turn_seconds(env_fns) >= WORTH_SENDING
-    except Exception:  # one has no random actions, or is broken: the vector reports that in its slot, or raises it
-        logger.debug("How long a turn takes cannot be found out", exc_info=True)
-        return False
-
-
-def _turn_seconds(env_fns: Sequence[Callable[[], Env]]) -> float:
-    """The CPU time of a random turn in these environments, with the resets between episodes."""
-    spent, turns = 0.0, 0
-    for env_fn in env_fns:
-        with closing(env_fn()) as env:
-            begun, over = process_time(), True
-            for _ in range(TURNS_TRIED):
-                if over:
-                    env.reset(seed=0)
-                _, _, terminated, truncated, _ = env.step(env.sample_random_action())
-                over = terminated or truncated
-            spent, turns = spent + process_time() - begun, turns + TURNS_TRIED
-    return spent / turns
-
-
-MANY = 512
-"""Environments from which processes may be worth their messages."""
-WORTH_SENDING = 15e-6
-"""Seconds of CPU time of a turn from which they are: on two cores, turns of 6 µs came a fifth faster in processes,
-turns of 43 µs four fifths (docs/benchmarks.md)."""
-TRIED = 8
-"""Different environments that are tried to find out."""
-TURNS_TRIED = 60
 
 BACKENDS: Mapping[str, Callable[..., VectorEnv]] = {
     "sync": SyncVectorEnv,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gem.core import Env, EnvWrapper, Info, Step
-from gem.picture import text_of
+from gem.views.plain_text import text_of
 
 
 class CompactObservation(EnvWrapper):

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from gem.core import Env, EnvWrapper
 from gem.errors import InvalidArgument
+
+WRAPPER_FACTORY: dict[str, Callable[..., Env]] = {}
+"""Name to a function that wraps an environment; `gem.wrappers.wrapper_factory` fills it when `gem.wrappers` is
+imported. It stands here because one of those wrappers, the recorder, describes the others."""
 
 
 def describe(env: Env) -> list[dict[str, Any]]:
@@ -25,8 +30,6 @@ def describe(env: Env) -> list[dict[str, Any]]:
 
 
 def _one(wrapper: EnvWrapper) -> dict[str, Any]:
-    from gem.wrappers.wrapper_factory import WRAPPER_FACTORY  # noqa: PLC0415 (which names what needs this module)
-
     arguments = wrapper._arguments()  # noqa: SLF001 (of our own class)
     for name, maker in WRAPPER_FACTORY.items():
         fixed = dict(maker.keywords) if isinstance(maker, partial) else {}

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from gem.core import Env, EnvWrapper, Info, State, Step
 from gem.errors import InvalidArgument
-from gem.seats import perceived
+from gem.seats import observation_for_seat
 
 
 class ChatTokenizer(Protocol):
@@ -94,7 +94,7 @@ class ObservationWrapper(EnvWrapper):
     def reset(self, seed: int | None = None) -> tuple[str, Info]:
         """As `Env.reset`."""
         observation, info = self.env.reset(seed=seed)
-        self._histories = [_History(perceived(seat, observation, info)[0]) for seat in range(self.env.seats)]
+        self._histories = [_History(observation_for_seat(seat, observation, info)[0]) for seat in range(self.env.seats)]
         return self._with_histories(observation, info)
 
     def step(self, action: str) -> Step:
@@ -104,7 +104,7 @@ class ObservationWrapper(EnvWrapper):
         turn = [info.get("parsed_action", action), "", bool(info.get("use_tool", False))]
         self._histories[actor].turns.append(turn)
         for seat, history in enumerate(self._histories):
-            history.take(perceived(seat, observation, info)[0], self.max_history_length)
+            history.take(observation_for_seat(seat, observation, info)[0], self.max_history_length)
         observation, info = self._with_histories(observation, info)
         return observation, reward, terminated, truncated, info
 

@@ -7,9 +7,9 @@ from typing import Any
 from gem.agents.agent import Agent, Request, decisions_of
 from gem.agents.kinds import make_agent
 from gem.core import Env, EnvWrapper, Info, State, Step
-from gem.draw import Mixer, below
 from gem.errors import EnvironmentFailure, InvalidArgument
-from gem.seats import SPECTATOR, perceived
+from gem.rng import SplitMix64, randbelow
+from gem.seats import SPECTATOR, observation_for_seat
 from gem.views import View
 
 _SEAT_DRAW = 0x5EA7
@@ -64,7 +64,7 @@ class Opponent(EnvWrapper):
         self._turn = 0
         if self._seat is None:
             assert self.env.unwrapped.seed is not None
-            self.seat = below(Mixer(self.env.unwrapped.seed, _SEAT_DRAW), self.env.seats)
+            self.seat = randbelow(SplitMix64(self.env.unwrapped.seed, _SEAT_DRAW), self.env.seats)
         begun = self._others_play((observation, 0.0, False, False, info))
         if begun[2] or begun[3]:
             raise EnvironmentFailure("The opponent ended the episode before anybody else could act.")
@@ -87,7 +87,7 @@ class Opponent(EnvWrapper):
         """Go on from `step` until the own seat is to act or the episode is over; what it earned is added up."""
         self._earned = self._reward(step)
         while not (step[2] or step[3]) and (acting := self.env.to_act[0]) != self.seat:
-            reading, info = perceived(acting, step[0], step[4])
+            reading, info = observation_for_seat(acting, step[0], step[4])
             request = Request(self.env, reading, info, self._turn + 1, acting)
             step = self.env.step(decisions_of(self._agent, [request])[0].action)
             self._turn += 1
@@ -98,7 +98,7 @@ class Opponent(EnvWrapper):
         return float(step[4]["seats"][self.seat]["reward"])
 
     def _own(self, step: Step) -> tuple[str, Info]:
-        reading, own = perceived(self.seat, step[0], step[4])
+        reading, own = observation_for_seat(self.seat, step[0], step[4])
         own.pop("reward")
         return reading, own
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gem.core import Env, EnvWrapper, Info, State, Step
 from gem.errors import InvalidArgument, UsageError
+from gem.records import EpisodeRecord, Identity, TurnRecord
 from gem.wrappers.describe import describe
-
-if TYPE_CHECKING:
-    from gem.replay import Identity
 
 
 class RecordEpisodes(EnvWrapper):
-    """Adds every episode that ends to a file, as `gem.episode_files` writes them.
+    """Adds every episode that ends to a file, as `gem.records.episode_files` writes them.
 
     What is recorded is what passes through this place: put it outside the wrappers that belong to the episode.
     An episode that is left before its end is not written. Several environments may write to the same file.
@@ -66,8 +64,7 @@ class RecordEpisodes(EnvWrapper):
         return step
 
     def _write(self, **ended: Any) -> None:
-        from gem import episode_files  # noqa: PLC0415 (Pydantic; and records are of wrapped environments)
-        from gem.replay import EpisodeRecord, TurnRecord  # noqa: PLC0415
+        from gem.records import episode_files  # noqa: PLC0415 (Pydantic takes long to import)
 
         if self._first is None:
             return
@@ -89,8 +86,6 @@ class RecordEpisodes(EnvWrapper):
         self._first = None
 
     def _identity(self) -> Identity:
-        from gem.replay import Identity  # noqa: PLC0415 (as above)
-
         inside = self.env.unwrapped
         assert inside.spec is not None
         assert inside.seed is not None

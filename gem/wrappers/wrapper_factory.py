@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from gem.arguments import check_arguments
 from gem.core import Env
 from gem.errors import InvalidArgument
 from gem.tools.tool_env_wrapper import ToolEnvWrapper
+from gem.validation.arguments import check_arguments
+from gem.validation.near import did_you_mean
 from gem.wrappers.compact_observation import CompactObservation
+from gem.wrappers.describe import WRAPPER_FACTORY
 from gem.wrappers.episode_tracking_wrapper import EpisodeTrackingWrapper
 from gem.wrappers.normalize_action import NormalizeAction
 from gem.wrappers.observation_wrapper import ChatTokenizer, ObservationWrapper
@@ -19,6 +20,8 @@ from gem.wrappers.opponent import Opponent
 from gem.wrappers.record_episodes import RecordEpisodes
 from gem.wrappers.rewards import ClipReward, RewardSuccess, ScaleReward
 from gem.wrappers.time_limit import TimeLimit
+
+__all__ = ["TOKENIZER_REQUIRED", "TOOL_WRAPPERS", "WRAPPER_FACTORY", "get_wrapper_fns", "wrap"]
 
 WrapperFn = Callable[..., Env]
 NO_CHAT: dict[str, Any] = {"include_chat_template": False, "apply_chat_template_on_reset": False}
@@ -31,7 +34,7 @@ UNPAID: dict[str, Any] = {"tool_reward": 0.0, "tool_success_reward": 0.0, "max_t
 """GEM's rewards for using tools, and none."""
 _PYTHON, _SEARCH, _MCP = [{"name": "python"}], [{"name": "search"}], [{"name": "mcp"}]
 
-WRAPPER_FACTORY: dict[str, WrapperFn] = {
+WRAPPER_FACTORY |= {
     "opponent": Opponent,
     "time_limit": TimeLimit,
     "python_tool": partial(ToolEnvWrapper, tools=_PYTHON, **PAID),
@@ -105,6 +108,5 @@ def wrap(env: Env, wrappers: Iterable[Mapping[str, Any]]) -> Env:
 def _find(name: str) -> WrapperFn:
     found = WRAPPER_FACTORY.get(name)
     if found is None:
-        near = difflib.get_close_matches(name, WRAPPER_FACTORY, n=1) or list(WRAPPER_FACTORY)
-        raise InvalidArgument(f"There is no wrapper {name!r}. Did you mean {' or '.join(near)}?")
+        raise InvalidArgument(f"There is no wrapper {name!r}. {did_you_mean(name, WRAPPER_FACTORY)}")
     return found

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gem import registry
+from gem import plugins
 from gem.registry import ENV_REGISTRY
 from tests.docs.tutorial import ENV_ID, ROOT, block, install
 
@@ -38,8 +38,8 @@ def test_the_command_line_checks_it(installed: Path) -> None:
 def plugged_in(installed: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Registered in this process by its entry point."""
     monkeypatch.syspath_prepend(installed)
-    monkeypatch.setattr(registry, "_plugins_loaded", False)
-    registry.load_plugins()
+    monkeypatch.setattr(plugins, "_installed_are_loaded", False)
+    plugins.load_installed()
     yield
     for env_id in [env_id for env_id in ENV_REGISTRY if "CoinRow" in env_id]:
         del ENV_REGISTRY[env_id]

@@ -20,15 +20,15 @@ from typing import Any
 import pytest
 
 import gem
-from gem import episode_files
 from gem.agents import make_agent
 from gem.cli import _parser as gemweb_parser
 from gem.cli import main as gemweb
 from gem.envs.terminal import easy
 from gem.envs.terminal.task import TASKS
 from gem.errors import DataUnavailable
+from gem.records import episode_files
 from gem.registry import ENV_REGISTRY
-from gem.rollout import Slot, rollout
+from gem.rollout import EpisodeRequest, rollout
 from gem.tools.kinds import TOOLS
 from gem.training import __main__ as training
 from gem.training.run_folder import RunFolder
@@ -55,7 +55,7 @@ NOT_HERE = {
     "python -m tests.engine.golden": "writes into the checkout",
     "python -m pytest": "is running",
     "python -m bench.": "measures for minutes; test_docs.py knows the programs",
-    "python -m gem.training.make_nano_base": "trains for an hour",
+    "python -m tools.nano_base": "trains for an hour",
     "ollama ": "a program of others",
     "vllm ": "a program of others",
     "llama-server ": "a program of others",
@@ -249,7 +249,7 @@ def presumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Substitu
     (folder / "coin_row.py").write_text(block("python", "class CoinRow"), "utf-8")
     rows = [{"title": name, "text": f"{name} is the capital of Japan."} for name in ("Tokyo", "Kyoto")]
     (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    record = next(rollout(make_agent("random"), [Slot(0, "game:Wordle-v0-easy", seed=1)]))
+    record = next(rollout(make_agent("random"), [EpisodeRequest(0, "game:Wordle-v0-easy", seed=1)]))
     for name in ("minesweeper.jsonl", "episode-abcd.json"):
         (folder / name).write_text(episode_files.line(record, "random"), "utf-8")
     _run_folder(folder)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gem.credit import assign
+from gem.credit import compute_advantages
 from gem.training.spec import TrainingSpec
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -20,8 +20,8 @@ def test_the_example_by_hand_is_what_the_code_computes() -> None:
     rewards: dict[str, list[float]] = {}
     for episode, _, reward, _, _ in rows:
         rewards.setdefault(episode, []).append(float(reward))
-    plain = assign("reinforce", list(rewards.values()), discount=0.9).advantages
-    rebn = assign("rebn", list(rewards.values()), discount=0.9).advantages
+    plain = compute_advantages("reinforce", list(rewards.values()), discount=0.9).advantages
+    rebn = compute_advantages("rebn", list(rewards.values()), discount=0.9).advantages
     assert len(rows) == 5
     assert [f"{one:.3f}" for turns in plain for one in turns] == [row[3] for row in rows]
     assert [f"{one:.3f}" for turns in rebn for one in turns] == [row[4] for row in rows]

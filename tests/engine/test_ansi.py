@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gem.ansi import STYLES, plain, spans
+from gem.views.ansi import STYLES, plain, spans
 
 
 @pytest.mark.parametrize(

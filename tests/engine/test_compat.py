@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 
 import gem
-from gem.compat import ALIASES, GAMES, AliasFinder, install
+from gem.compat.aliases import ALIASES, GAMES, AliasFinder, install
 
 
 @pytest.mark.parametrize(

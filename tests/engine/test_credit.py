@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from gem.credit import assign, estimate, group_relative, moments, normalize, returns_to_go
+from gem.credit import compute_advantages, gae, group_relative, moments, normalize, returns_to_go
 from gem.errors import InvalidArgument
 
 
@@ -19,14 +19,14 @@ def test_returns_to_go_discount_what_comes_later() -> None:
 
 
 def test_reinforce_credits_each_turn_with_its_return_to_go() -> None:
-    credit = assign("reinforce", [[0, 1], [-1.0]], discount=0.9)
+    credit = compute_advantages("reinforce", [[0, 1], [-1.0]], discount=0.9)
     assert credit.advantages == [[0.9, 1.0], [-1.0]]
     assert credit.targets == credit.advantages
 
 
 def test_rebn_normalizes_over_all_turns_of_the_batch_with_the_population_deviation() -> None:
     # Returns to go: 3, 1 and 2, -2. Mean 1; squares of the differences 4, 0, 1, 9; deviation sqrt(14 / 4).
-    credit = assign("rebn", [[2, 1], [4, -2]], discount=1.0)
+    credit = compute_advantages("rebn", [[2, 1], [4, -2]], discount=1.0)
     deviation = math.sqrt(3.5)
     assert credit.targets == [[3, 1], [2, -2]]
     assert credit.advantages[0] == pytest.approx([2 / deviation, 0.0])
@@ -45,7 +45,7 @@ def test_rebn_over_several_processes_is_that_of_all_turns_together() -> None:
 
 def test_grpo_compares_the_episodes_of_a_group_and_gives_every_turn_the_same() -> None:
     # Group 0 has the returns 1 and 3: mean 2, deviation 1. Group 1 has 5 and 5.
-    credit = assign("grpo", [[0, 1], [5], [3], [2, 3]], groups=[0, 1, 0, 1], discount=0.1)
+    credit = compute_advantages("grpo", [[0, 1], [5], [3], [2, 3]], groups=[0, 1, 0, 1], discount=0.1)
     one = 1 / (1 + 1e-6)
     assert credit.advantages == [[-one, -one], [0.0], [one], [0.0, 0.0]]
 
@@ -56,20 +56,18 @@ def test_grpo_without_scale_keeps_the_difference_from_the_mean() -> None:
 
 def test_the_generalized_advantage_estimate_by_hand() -> None:
     # delta_1 = 2 + 0 - 4 = -2; delta_0 = 1 + 0.5 * 4 - 3 = 0; A_0 = 0 + 0.5 * 0.5 * -2.
-    assert estimate([1, 2], [3, 4], discount=0.5, trace=0.5) == [-0.5, -2.0]
+    assert gae([1, 2], [3, 4], discount=0.5, gae_lambda=0.5) == [-0.5, -2.0]
 
 
 def test_the_estimate_with_trace_1_is_the_return_minus_the_value_and_with_0_one_difference() -> None:
     rewards, values = [0.5, 0.0, 1.0], [0.2, 0.7, 0.1]
     to_go = returns_to_go(rewards, 0.9)
-    assert estimate(rewards, values, 0.9, 1.0) == pytest.approx([g - v for g, v in zip(to_go, values, strict=True)])
-    assert estimate(rewards, values, 0.9, 0.0) == pytest.approx(
-        [0.5 + 0.9 * 0.7 - 0.2, 0.0 + 0.9 * 0.1 - 0.7, 1.0 - 0.1]
-    )
+    assert gae(rewards, values, 0.9, 1.0) == pytest.approx([g - v for g, v in zip(to_go, values, strict=True)])
+    assert gae(rewards, values, 0.9, 0.0) == pytest.approx([0.5 + 0.9 * 0.7 - 0.2, 0.0 + 0.9 * 0.1 - 0.7, 1.0 - 0.1])
 
 
 def test_ppo_normalizes_advantages_and_its_targets_are_advantage_plus_value() -> None:
-    credit = assign("ppo", [[1, 2], [0.0]], discount=0.5, trace=0.5, values=[[3, 4], [1]])
+    credit = compute_advantages("ppo", [[1, 2], [0.0]], discount=0.5, gae_lambda=0.5, values=[[3, 4], [1]])
     # Raw advantages -0.5, -2 and -1: mean -7/6.
     assert credit.targets == [[2.5, 2.0], [0.0]]
     mean = -7 / 6
@@ -83,8 +81,8 @@ def test_a_batch_is_credited_the_same_in_whatever_order_its_episodes_come() -> N
     rewards = [[draw.uniform(-1, 1) for _ in range(draw.randint(1, 6))] for _ in range(50)]
     order = list(range(50))
     draw.shuffle(order)
-    straight = assign("rebn", rewards, discount=0.9).advantages
-    shuffled = assign("rebn", [rewards[i] for i in order], discount=0.9).advantages
+    straight = compute_advantages("rebn", rewards, discount=0.9).advantages
+    shuffled = compute_advantages("rebn", [rewards[i] for i in order], discount=0.9).advantages
     assert [straight[i] for i in order] == shuffled
 
 
@@ -103,7 +101,7 @@ def test_moments_are_those_of_the_population() -> None:
 )
 def test_it_says_what_is_missing(algorithm: str, given: dict[str, list[int]], said: str) -> None:
     with pytest.raises(InvalidArgument, match=said.replace("(", r"\(")):
-        assign(algorithm, [[0.0, 1.0], [0.5]], **given)  # type: ignore[arg-type]
+        compute_advantages(algorithm, [[0.0, 1.0], [0.5]], **given)  # type: ignore[arg-type]
 
 
 def test_it_needs_no_torch() -> None:

@@ -7,7 +7,7 @@ from gem.agents import Request, has_expert, make_agent
 from gem.agents.experts import minesweeper_counting, sokoban
 from gem.agents.experts.minesweeper_end import arrangements_of
 from gem.errors import InvalidArgument
-from gem.rollout import Slot, rollout
+from gem.rollout import EpisodeRequest, rollout
 
 EXPERT = make_agent("expert")
 
@@ -32,14 +32,14 @@ def decide(env: gem.Env) -> gem.agents.Decision:
 )
 def test_the_expert_solves_most_episodes_and_explains_every_action(env_id: str, at_least: float) -> None:
     assert has_expert(env_id)
-    records = list(rollout(EXPERT, [Slot(seed, env_id, seed) for seed in range(60)]))
+    records = list(rollout(EXPERT, [EpisodeRequest(seed, env_id, seed) for seed in range(60)]))
     assert sum(bool(record.success) for record in records) >= at_least * 60
     for record in records:
         assert all("error" not in turn.info and turn.extra["note"].endswith(".") for turn in record.turns)
 
 
 def test_minesweeper_is_lost_only_where_nothing_was_certain() -> None:
-    slots = [Slot(seed, "game:Minesweeper-v0-hard", seed) for seed in range(60)]
+    slots = [EpisodeRequest(seed, "game:Minesweeper-v0-hard", seed) for seed in range(60)]
     lost = [record for record in rollout(EXPERT, slots) if not record.success]
     assert lost
     assert all("Nothing is certain" in record.turns[-1].extra["note"] for record in lost)

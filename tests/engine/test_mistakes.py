@@ -9,7 +9,7 @@ from gem.agents import RandomAgent
 from gem.core import Env
 from gem.errors import InvalidArgument
 from gem.registry import ENV_REGISTRY
-from gem.rollout import Slot, rollout
+from gem.rollout import EpisodeRequest, rollout
 from gem.wrappers import Opponent, wrap
 
 WORDLE = "game:Wordle-v0"
@@ -80,7 +80,7 @@ class Awaited(Says):
 )
 def test_a_rollout_says_what_is_wrong_with_an_agent(agent: Any, sentence: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
-        list(rollout(agent, [Slot(0, WORDLE, seed=1)]))
+        list(rollout(agent, [EpisodeRequest(0, WORDLE, seed=1)]))
     assert sentence in str(refused.value)
 
 
@@ -92,7 +92,7 @@ def test_an_opponent_that_returns_no_decision_is_named() -> None:
 
 
 def test_a_rollout_says_what_a_slot_is() -> None:
-    with pytest.raises(InvalidArgument, match=r"Slot\(0, 'game:...', seed=0\), not 'game:Wordle-v0'"):
+    with pytest.raises(InvalidArgument, match=r"EpisodeRequest\(0, 'game:...', seed=0\), not 'game:Wordle-v0'"):
         list(rollout(RandomAgent(), [WORDLE]))  # type: ignore[list-item]
 
 
@@ -101,8 +101,8 @@ def test_a_rollout_says_what_a_slot_is() -> None:
     [
         ("concat", "[{'name': 'concat'}]"),
         (["concat"], "[{'name': 'concat'}]"),
-        ([{"name": "time_limit", "max_turn": 2}], "takes no argument 'max_turn'. Did you mean 'max_turns'?"),
-        ([{"name": "concat", "max_history": 2}], "Did you mean 'max_history_length'?"),
+        ([{"name": "time_limit", "max_turn": 2}], "takes no argument 'max_turn'. Did you mean max_turns?"),
+        ([{"name": "concat", "max_history": 2}], "Did you mean max_history_length?"),
         ([{"name": "conact"}], "Did you mean concat?"),
     ],
 )

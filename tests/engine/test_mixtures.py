@@ -11,7 +11,7 @@ from gem.agents import make_agent
 from gem.check import check
 from gem.errors import EpisodeOver, InvalidArgument, UnknownEnvironment
 from gem.registry import ENV_REGISTRY
-from gem.rollout import Slot, rollout
+from gem.rollout import EpisodeRequest, rollout
 from gem.wrappers import wrap
 from tests.engine.episodes import random_episode
 
@@ -98,7 +98,7 @@ def test_the_rollout_records_it_and_the_record_verifies(mixture) -> None:
     from gem.replay import verify
 
     mixture()
-    for record in rollout(make_agent("random"), [Slot(i, NAME, i) for i in range(8)]):
+    for record in rollout(make_agent("random"), [EpisodeRequest(i, NAME, i) for i in range(8)]):
         assert not record.failure
         assert verify(record.identity, record.turns, first_observation=record.first_observation) is None
 

@@ -15,7 +15,7 @@ import gem
 from gem import views
 from gem.agents import Request, has_expert, make_agent
 from gem.cli.screen import STYLES, styled
-from gem.picture import EXTRA_TONES, draw, text_of
+from gem.views.plain_text import EXTRA_TONES, draw, text_of
 from tests.engine.ids import played
 
 ROOT = Path(__file__).parents[2]

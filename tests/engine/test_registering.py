@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import gem
-from gem import registry
+from gem import plugins
 from gem.envs.duels.tic_tac_toe import TicTacToe
 from gem.envs.games.guess_the_number import GuessTheNumber
 from gem.errors import InvalidArgument
@@ -52,7 +52,7 @@ def test_a_declaration_has_one_of_its_values(name: str, value: object) -> None:
 
 def test_registered_arguments_that_the_class_does_not_take_are_named() -> None:
     gem.register(ID, GuessTheNumber, max_nubmer=3)
-    with pytest.raises(InvalidArgument, match=r"own:Guess-v0, as it is registered, .* Did you mean 'max_number'"):
+    with pytest.raises(InvalidArgument, match=r"own:Guess-v0, as it is registered, .* Did you mean max_number"):
         gem.make(ID)
 
 
@@ -85,7 +85,7 @@ def test_a_cell_of_a_notebook_may_run_twice_and_another_class_may_not_take_the_i
 
 
 @pytest.fixture
-def plugins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+def packages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     """Two packages with environments, of which the first cannot be imported; the second takes its time."""
     (tmp_path / "own_broken.py").write_text("raise RuntimeError('half installed')", "utf-8")
     (tmp_path / "own_good.py").write_text(
@@ -95,15 +95,15 @@ def plugins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
         "utf-8",
     )
     monkeypatch.syspath_prepend(tmp_path)
-    found = [EntryPoint(name, name, registry.ENTRY_POINTS) for name in ("own_broken", "own_good")]
+    found = [EntryPoint(name, name, plugins.ENTRY_POINTS) for name in ("own_broken", "own_good")]
     monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: found)
-    monkeypatch.setattr(registry, "_plugins_loaded", False)
+    monkeypatch.setattr(plugins, "_installed_are_loaded", False)
     yield tmp_path
     sys.modules.pop("own_good", None)
 
 
 def test_a_package_that_cannot_be_imported_does_not_take_the_others_along(
-    plugins: Path, caplog: pytest.LogCaptureFixture
+    packages: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR):
         assert gem.make("game:Wordle-v0")
@@ -112,7 +112,7 @@ def test_a_package_that_cannot_be_imported_does_not_take_the_others_along(
     assert gem.make("own:Good-v0")
 
 
-def test_threads_that_ask_first_wait_until_all_packages_are_there(plugins: Path) -> None:
+def test_threads_that_ask_first_wait_until_all_packages_are_there(packages: Path) -> None:
     outcomes: list[object] = []
     gate = threading.Barrier(4)
 

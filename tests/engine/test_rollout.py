@@ -10,9 +10,10 @@ import gem
 from gem.agents import make_agent
 from gem.envs.games.guess_the_number import GuessTheNumber
 from gem.errors import EpisodeOver, InvalidArgument, UnknownEnvironment, VersionChanged
+from gem.records import Identity, TurnRecord
 from gem.registry import ENV_REGISTRY
-from gem.replay import Identity, TurnRecord, frames, make_env, restore, verify
-from gem.rollout import Slot, rollout
+from gem.replay import frames, make_env, restore, verify
+from gem.rollout import EpisodeRequest, rollout
 from gem.vector import AutoresetMode, SyncVectorEnv, make_vec
 from gem.wrappers import get_wrapper_fns
 from tests.engine.ids import played
@@ -46,7 +47,7 @@ def fragile() -> Iterator[str]:
 
 @pytest.mark.parametrize("num_envs", [1, 4, 64])
 def test_every_slot_gives_one_record(num_envs: int) -> None:
-    slots = [Slot(100 + i, env_id, i) for i, env_id in enumerate(played() * 3)]
+    slots = [EpisodeRequest(100 + i, env_id, i) for i, env_id in enumerate(played() * 3)]
     records = list(rollout(RANDOM, iter(slots), num_envs=num_envs))
     assert sorted(record.index for record in records) == [slot.index for slot in slots]
     for record in records:
@@ -69,7 +70,10 @@ def test_every_slot_gives_one_record(num_envs: int) -> None:
 
 
 def test_an_environment_that_raises_gives_a_failure_and_the_rest_go_on(fragile: str) -> None:
-    records = {record.index: record for record in rollout(RANDOM, [Slot(i, fragile, i) for i in range(20)], num_envs=4)}
+    records = {
+        record.index: record
+        for record in rollout(RANDOM, [EpisodeRequest(i, fragile, i) for i in range(20)], num_envs=4)
+    }
     assert len(records) == 20
     for index, record in records.items():
         if index % 10 == 5:
@@ -109,7 +113,9 @@ def test_a_turn_that_cannot_be_written_down_is_a_failure(answer: Any, said: str,
     monkeypatch.setattr(Numberless, "answer", answer)
     gem.register("test:Numberless-v0", Numberless, min_number=1, max_number=1000)
     try:
-        [record, other] = rollout(RANDOM, [Slot(0, "test:Numberless-v0", 1), Slot(1, HARD, 1)], num_envs=2)
+        [record, other] = rollout(
+            RANDOM, [EpisodeRequest(0, "test:Numberless-v0", 1), EpisodeRequest(1, HARD, 1)], num_envs=2
+        )
     finally:
         del ENV_REGISTRY["test:Numberless-v0"]
     record, other = sorted((record, other), key=lambda one: one.index)
@@ -119,20 +125,20 @@ def test_a_turn_that_cannot_be_written_down_is_a_failure(answer: Any, said: str,
 
 def test_misuse_is_raised() -> None:
     with pytest.raises(UnknownEnvironment, match="Did you mean game:GuessTheNumber-v0-hard"):
-        list(rollout(RANDOM, [Slot(0, "game:GuessTheNumber-v0-herd", 0)]))
+        list(rollout(RANDOM, [EpisodeRequest(0, "game:GuessTheNumber-v0-herd", 0)]))
     with pytest.raises(InvalidArgument, match="num_envs"):
         list(rollout(RANDOM, [], num_envs=0))
-    with pytest.raises(InvalidArgument, match="Did you mean 'max_turns'"):
-        list(rollout(RANDOM, [Slot(0, HARD, 0, {"max_turn": 3})]))
+    with pytest.raises(InvalidArgument, match="Did you mean max_turns"):
+        list(rollout(RANDOM, [EpisodeRequest(0, HARD, 0, {"max_turn": 3})]))
 
 
 def test_endless_slots_are_read_as_places_become_free() -> None:
     read = 0
 
-    def slots() -> Iterator[Slot]:
+    def slots() -> Iterator[EpisodeRequest]:
         nonlocal read
         while True:
-            yield Slot(read, HARD, read)
+            yield EpisodeRequest(read, HARD, read)
             read += 1
 
     records = rollout(RANDOM, slots(), num_envs=4)
@@ -141,7 +147,9 @@ def test_endless_slots_are_read_as_places_become_free() -> None:
 
 
 def test_arguments_and_wrappers_of_a_slot_are_part_of_its_identity() -> None:
-    (record,) = rollout(make_agent("expert"), [Slot(0, HARD, 7, {"max_number": 1000, "max_turns": 20}, LIMIT)])
+    (record,) = rollout(
+        make_agent("expert"), [EpisodeRequest(0, HARD, 7, {"max_number": 1000, "max_turns": 20}, LIMIT)]
+    )
     assert (record.turn_count, record.truncated, record.max_turns) == (3, True, 3)
     assert "1 to 1000" in record.first_observation
     assert verify(record.identity, record.turns, terminated=False, truncated=True) is None
@@ -154,7 +162,7 @@ def test_arguments_and_wrappers_of_a_slot_are_part_of_its_identity() -> None:
 
 
 def test_a_record_that_was_changed_is_found_out() -> None:
-    (record,) = rollout(RANDOM, [Slot(0, HARD, 3)])
+    (record,) = rollout(RANDOM, [EpisodeRequest(0, HARD, 3)])
     identity, turns = record.identity, record.turns
     for changes, field in (
         ({"reward": 0.5}, "reward"),
@@ -249,7 +257,7 @@ def test_a_vector_needs_as_many_of_everything_as_environments() -> None:
 
 def test_the_tries_at_a_seed_are_drawn_anew_and_the_first_is_as_ever() -> None:
     env_id = "game:GuessTheNumber-v0-hard"
-    slots = [Slot(i, env_id, seed=i % 5, repeat=i // 5) for i in range(20)]
+    slots = [EpisodeRequest(i, env_id, seed=i % 5, repeat=i // 5) for i in range(20)]
     tries = sorted(rollout(RANDOM, slots), key=lambda record: record.index)
     assert len({(one.identity.seed, *(turn.action for turn in one.turns)) for one in tries}) == 20
     once = sorted(rollout(RANDOM, slots[:5]), key=lambda record: record.index)

@@ -11,9 +11,10 @@ from pydantic import ValidationError
 import gem
 from gem import benchmarks
 from gem.agents import has_expert
+from gem.benchmarks import normalize
 from gem.errors import InvalidArgument
-from gem.evaluate import interval, normalize, wilson
-from gem.specs import EvaluationSpec
+from gem.evaluation.scores import interval, wilson
+from gem.evaluation.spec import EvaluationSpec
 
 EASY, HARD = "game:GuessTheNumber-v0-easy", "game:GuessTheNumber-v0-hard"
 FEWER_SEEDS = {"game:Game2048-v1-extreme-hard": 200}

@@ -8,8 +8,8 @@ import gem
 from gem.agents import Request, make_agent
 from gem.errors import InvalidArgument
 from gem.replay import verify
-from gem.rollout import Slot, rollout
-from gem.seats import SPECTATOR, perceived
+from gem.rollout import EpisodeRequest, rollout
+from gem.seats import SPECTATOR, observation_for_seat
 from gem.wrappers import describe, wrap
 
 DUEL = "duel:TicTacToe-v0"
@@ -17,7 +17,7 @@ RANDOM, EXPERT = make_agent("random"), make_agent("expert")
 
 
 def test_each_seat_is_played_by_its_agent_and_every_record_can_be_verified() -> None:
-    slots = [Slot(i, DUEL, seed=i // 2, seat=i % 2) for i in range(40)]
+    slots = [EpisodeRequest(i, DUEL, seed=i // 2, seat=i % 2) for i in range(40)]
     records = list(rollout(EXPERT, slots, num_envs=7, opponent=RANDOM))
     assert sorted(record.index for record in records) == list(range(40))
     for record in records:
@@ -31,7 +31,7 @@ def test_each_seat_is_played_by_its_agent_and_every_record_can_be_verified() -> 
 
 
 def test_a_turn_of_the_wrong_seat_is_found_out() -> None:
-    (record,) = rollout(RANDOM, [Slot(0, DUEL, 3)])
+    (record,) = rollout(RANDOM, [EpisodeRequest(0, DUEL, 3)])
     turns = [dataclasses.replace(record.turns[0], seat=1), *record.turns[1:]]
     difference = verify(record.identity, turns)
     assert difference is not None
@@ -42,7 +42,7 @@ def test_a_turn_of_the_wrong_seat_is_found_out() -> None:
 
 def test_a_slot_in_a_seat_that_there_is_not_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="seats 0 to 1"):
-        list(rollout(RANDOM, [Slot(0, DUEL, 3, seat=2)]))
+        list(rollout(RANDOM, [EpisodeRequest(0, DUEL, 3, seat=2)]))
 
 
 def test_each_seat_reads_its_own_history() -> None:
@@ -50,7 +50,7 @@ def test_each_seat_reads_its_own_history() -> None:
     observation, info = env.reset(seed=0)
     for cell in (5, 1, 9):
         observation, _, _, _, info = env.step(f"I think \\boxed{{{cell}}}")
-    first, second = (perceived(seat, observation, info)[0] for seat in (0, 1))
+    first, second = (observation_for_seat(seat, observation, info)[0] for seat in (0, 1))
     assert first.count("I think") == 2
     assert second.count("I think") == 1
     assert "X takes cell 5.\nO takes cell 1.\n" in first
@@ -111,9 +111,9 @@ def test_the_seat_against_an_opponent_is_drawn_from_the_seed() -> None:
 
 def test_an_opponents_episode_is_verified_from_the_own_actions_alone() -> None:
     slots = [
-        Slot(0, DUEL, 5, {"opponent": "random", "seat": 1}),
-        Slot(1, DUEL, 5, {}, [{"name": "opponent", "agent": "expert", "seat": 1}]),
-        Slot(2, "duel:TicTacToe-v0-vs-expert", 5),
+        EpisodeRequest(0, DUEL, 5, {"opponent": "random", "seat": 1}),
+        EpisodeRequest(1, DUEL, 5, {}, [{"name": "opponent", "agent": "expert", "seat": 1}]),
+        EpisodeRequest(2, "duel:TicTacToe-v0-vs-expert", 5),
     ]
     for record in rollout(RANDOM, slots):
         assert verify(record.identity, record.turns, terminated=record.terminated) is None
@@ -142,7 +142,7 @@ def test_an_opponent_that_cannot_be_is_refused() -> None:
     ):
         with pytest.raises(InvalidArgument):
             gem.make(DUEL, **wrong)
-    with pytest.raises(InvalidArgument, match="Did you mean 'opponent'"):
+    with pytest.raises(InvalidArgument, match="Did you mean opponent"):
         gem.make(DUEL, oponent="expert")
     with pytest.raises(InvalidArgument, match="one seat"):
         wrap(gem.make("game:Wordle-v0"), [{"name": "opponent"}])

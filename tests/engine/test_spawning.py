@@ -63,7 +63,7 @@ def test_it_goes_on_from_the_same_state() -> None:
 
 def test_it_names_the_argument_that_was_meant() -> None:
     env = Echo("moon")
-    with pytest.raises(InvalidArgument, match=r"Echo takes no argument 'trns'\. Did you mean 'turns'"):
+    with pytest.raises(InvalidArgument, match=r"Echo takes no argument 'trns'\. Did you mean turns"):
         env.spawn(trns=2)
     with pytest.raises(InvalidArgument, match="same_state or overrides"):
         env.spawn(same_state=True, turns=2)

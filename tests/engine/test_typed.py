@@ -1,7 +1,7 @@
 """What people type, as actions."""
 
 import gem
-from gem.typed import as_action
+from gem.views.typed import as_action
 
 
 def test_words_are_said_and_searched_for_and_run() -> None:

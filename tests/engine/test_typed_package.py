@@ -21,7 +21,7 @@ from typing import Any
 import gem
 from gem.agents import Decision, Request, make_agent
 from gem.core import EnvWrapper, Info, State, Step
-from gem.rollout import Slot, rollout
+from gem.rollout import EpisodeRequest, rollout
 from gem.tools import BaseTool, register_tool
 from gem.vector import AutoresetMode
 
@@ -83,8 +83,8 @@ vector = gem.make_vec(
 )
 observations, rewards, terminated, truncated, infos = vector.step(["a", "b"])
 ended = (terminated | truncated).any()
-total = sum(record.total_reward for record in rollout(First(), [Slot(0, "own:Mine-v0", seed=1)]))
-total += len(list(gem.rollout.rollout(make_agent("random"), [Slot(0, "own:Gem-v0", seed=1)])))
+total = sum(record.total_reward for record in rollout(First(), [EpisodeRequest(0, "own:Mine-v0", seed=1)]))
+total += len(list(gem.rollout.rollout(make_agent("random"), [EpisodeRequest(0, "own:Gem-v0", seed=1)])))
 try:
     gem.make("no such")
 except gem.errors.UnknownEnvironment as error:

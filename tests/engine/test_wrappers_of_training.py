@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 import gem
-from gem import episode_files
 from gem.core import Env, Info, State, Step
 from gem.errors import InvalidArgument, UsageError
+from gem.records import episode_files
+from gem.replay import verify_stored
 from gem.wrappers import (
     WRAPPER_FACTORY,
     ClipReward,
@@ -210,10 +211,10 @@ def test_recorded_episodes_are_executed_again(tmp_path: Path) -> None:
     identity = stored[0].record.identity
     assert (identity.env_id, identity.env_kwargs) == ("game:Wordle-v0-easy", {"max_turns": 4})
     assert [one["name"] for one in identity.wrappers] == ["time_limit", "concat_with_action"]
-    assert [episode_files.verify(one) for one in stored] == [None] * 5
+    assert [verify_stored(one) for one in stored] == [None] * 5
     text = file.read_text().replace('"reward": 0.0', '"reward": 1.0', 1)
     file.write_text(text)
-    assert episode_files.verify(next(episode_files.read(file))) is not None
+    assert verify_stored(next(episode_files.read(file))) is not None
 
 
 def test_an_environment_that_breaks_is_recorded_as_failed(tmp_path: Path) -> None:

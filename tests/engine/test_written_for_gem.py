@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 import gem
-from gem import episode_files
 from gem.check import check
 from gem.core import Env
 from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument, MissingMethod
+from gem.records import episode_files
 from gem.registry import ENV_REGISTRY
+from gem.replay import verify_stored
 from gem.wrappers import RecordEpisodes, describe, wrap
 from tests.engine.written_for_gem import Countdown, Sorting
 
@@ -155,7 +156,7 @@ def test_it_is_recorded_and_replayed(tmp_path: Path) -> None:
     recording.step("\\boxed{abc}")
     [stored] = episode_files.read(tmp_path / "episodes.jsonl")
     assert stored.record.turn_count == 1
-    assert episode_files.verify(stored) is None
+    assert verify_stored(stored) is None
 
 
 def test_shards_go_on_when_states_cannot_be_written_down() -> None:
@@ -206,7 +207,7 @@ def test_what_is_no_environment_is_refused_in_a_sentence() -> None:
     gem.register("custom:No-v0", object)  # type: ignore[arg-type, return-value]
     with pytest.raises(InvalidArgument, match=r"custom:No-v0 gave a object, which is no gem\.Env"):
         gem.make("custom:No-v0")
-    with pytest.raises(InvalidArgument, match=r"takes no argument 'lenght'\. Did you mean 'length'"):
+    with pytest.raises(InvalidArgument, match=r"takes no argument 'lenght'\. Did you mean length"):
         gem.make("custom:Sorting-v0", lenght=3)
 
 

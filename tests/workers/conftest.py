@@ -43,7 +43,7 @@ def owner(transactional_db: None) -> User:
 def submit(owner: User) -> Callable[..., Job]:
     """Submit an evaluation of the random agent."""
     from apps.jobs import operations
-    from gem.specs import EvaluationSpec
+    from gem.evaluation.spec import EvaluationSpec
     from tests.workers import environments
 
     def _submit(env_id: str = environments.SLOW, episodes: int = 300, **more: Any) -> Job:

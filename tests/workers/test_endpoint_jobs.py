@@ -15,7 +15,7 @@ from apps.jobs import leases, operations
 from apps.jobs.models import Job, Shard
 from apps.jobs.results import Tally
 from gem.agents.endpoint import EndpointSpec
-from gem.specs import EvaluationSpec
+from gem.evaluation.spec import EvaluationSpec
 from tests.model_server import ModelServer, model_server
 from tests.workers.processes import wait_until, worker
 from workers.evaluate import play

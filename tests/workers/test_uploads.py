@@ -12,8 +12,8 @@ import pytest
 
 from apps.agents import uploads
 from apps.agents.models import Agent, Upload
-from gem.training.archive import pack
-from gem.training.prompts import folder_of
+from gem.training.checkpoints.archive import pack
+from gem.training.policy.prompts import folder_of
 from tests.workers.processes import Worker, wait_until, worker
 
 if TYPE_CHECKING:

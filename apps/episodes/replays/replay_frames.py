@@ -16,6 +16,7 @@ from apps.episodes.restore import actions, infos, restore_kept
 from apps.episodes.visibility import conceal
 from gem import replay
 from gem.errors import GemError
+from gem.records import Identity
 from gem.seats import SPECTATOR, rewards
 from gem.views import ChatView, Message, TextView, View
 
@@ -81,7 +82,7 @@ def _views(episode: Episode, last: int, viewpoint: int) -> Iterator[View]:
     """The picture after the reset and after each turn up to `last`; words from where it cannot be drawn."""
     drawn = 0
     try:
-        identity = replay.Identity(**episode.identity())
+        identity = Identity(**episode.identity())
         for frame in replay.frames(identity, actions(episode)[:last], infos(episode), seat=viewpoint):
             drawn = frame.turn + 1
             yield frame.view

@@ -15,7 +15,7 @@ from apps.episodes.models import ORDINALS, Episode, Turn
 from apps.episodes.ranked import ranked_in
 from apps.episodes.snapshot import Snapshot, is_contest
 from apps.episodes.tools.calls import ToolCall, tool_calls
-from gem.parsing import extract_last_boxed_answer
+from gem.grading.parsing import extract_last_boxed_answer
 from gem.views import Cell, CodeTest, View
 
 register = template.Library()

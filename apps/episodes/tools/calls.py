@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gem.ansi import plain
+from gem.views.ansi import plain
 
 LINES = 20
 CHARACTERS = 4000

@@ -8,7 +8,7 @@ from django import forms
 
 from gem.errors import UsageError
 from gem.registry import TOOL_USES
-from gem.tools import offers
+from gem.tools import tool_catalog
 
 LONGEST_NAME = 120
 FIELDS = ("tool", "max_tool_uses", "tool_format")
@@ -25,9 +25,9 @@ class ToolsField(forms.MultipleChoiceField):
         """The names, if every one can be used here and all of them together."""
         names: list[str] = super().clean(value)
         try:
-            offers.check_usable(names)
+            tool_catalog.check_usable(names)
             if names:
-                offers.wrapper(names)
+                tool_catalog.wrapper(names)
         except UsageError as error:
             raise forms.ValidationError(str(error)) from error
         return names
@@ -42,17 +42,17 @@ class ToolChoice(forms.Form):
         required=False,
         initial=TOOL_USES,
         min_value=1,
-        max_value=offers.MOST_USES,
+        max_value=tool_catalog.MOST_USES,
         widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off", "maxlength": 4}),
         error_messages={
             "invalid": "The number of uses is a whole number, for example 10.",
             "min_value": "Tools that may be used are used at least once.",
-            "max_value": f"Tools may be used at most {offers.MOST_USES} times in an episode.",
+            "max_value": f"Tools may be used at most {tool_catalog.MOST_USES} times in an episode.",
         },
     )
     tool_format = forms.ChoiceField(
         label="Asked for by",
-        choices=[*offers.FORMATS.items()],
+        choices=[*tool_catalog.FORMATS.items()],
         required=False,
         initial="tags",
         error_messages={"invalid_choice": "Tools are asked for by tags or by function calls."},
@@ -67,10 +67,10 @@ class ToolChoice(forms.Form):
         return str(self.cleaned_data["tool_format"] or "tags")
 
     @property
-    def offered(self) -> list[tuple[offers.Offer, bool]]:
+    def offered(self) -> list[tuple[tool_catalog.Offer, bool]]:
         """Every tool, and whether it is chosen."""
         chosen = self["tool"].value() or []
-        return [(one, one.name in chosen) for one in offers.offers()]
+        return [(one, one.name in chosen) for one in tool_catalog.offers()]
 
     @property
     def tool_wrappers(self) -> list[dict[str, Any]]:
@@ -78,4 +78,4 @@ class ToolChoice(forms.Form):
         values = self.cleaned_data
         if not values["tool"]:
             return []
-        return [offers.wrapper(values["tool"], values["max_tool_uses"], values["tool_format"])]
+        return [tool_catalog.wrapper(values["tool"], values["max_tool_uses"], values["tool_format"])]

@@ -30,7 +30,7 @@ from apps.play.models import Show
 from apps.play.shows.operations import HOSTS
 from gem.agents import Decision, Exchange
 from gem.core import Step
-from gem.seats import perceived
+from gem.seats import observation_for_seat
 
 logger = logging.getLogger(__name__)
 
@@ -265,7 +265,7 @@ def _past(episode: Episode) -> dict[int, list[Exchange]]:
     past: dict[int, list[Exchange]] = {}
     observation, info = episode.first_observation, episode.first_info
     for turn in episode.turns.order_by("number"):
-        reading, own = perceived(turn.seat, observation, info)
+        reading, own = observation_for_seat(turn.seat, observation, info)
         past.setdefault(turn.seat, []).append(Exchange(reading, own, turn.action))
         observation, info = turn.observation, turn.info
     return past

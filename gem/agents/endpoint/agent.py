@@ -18,7 +18,7 @@ from gem.agents.endpoint.functions import action_of
 from gem.agents.endpoint.server import Fault, Hosts, Server
 from gem.agents.endpoint.spec import EndpointSpec
 from gem.errors import AgentFailure, AgentStopped
-from gem.http import Anywhere, Client, Guard
+from gem.net.http import Anywhere, Client, Guard
 
 MOST_ACTION_BYTES = 64 * 1024
 MOST_NOTE_CHARS = 64 * 1024

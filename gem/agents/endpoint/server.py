@@ -16,8 +16,8 @@ from pydantic import SecretStr
 from gem.agents.endpoint.answer import Answer, Usage, clean
 from gem.agents.endpoint.spec import EndpointSpec
 from gem.errors import GemError
-from gem.http import Answer as Response
-from gem.http import Blocked, Client, HttpError, origin
+from gem.net.http import Answer as Response
+from gem.net.http import Blocked, Client, HttpError, origin
 
 MOST_BYTES = 16 * 1024 * 1024
 """Of one answer, as it comes: some 60,000 tokens, each in an event of its own."""

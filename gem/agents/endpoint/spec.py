@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from gem.errors import InvalidArgument
-from gem.http import check_url
+from gem.net.http import check_url
 
 SYSTEM = (
     "You act in a text environment, one turn after another. Each message of the user is what the environment shows "

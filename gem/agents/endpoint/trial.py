@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from gem.agents.endpoint import chat
 from gem.agents.endpoint.server import Fault, Hosts, Server
 from gem.agents.endpoint.spec import EndpointSpec
-from gem.http import Anywhere, Client, Guard
+from gem.net.http import Anywhere, Client, Guard
 
 QUESTION = "This is a test of the connection. Answer with the one word ready."
 MOST_CHARS = 2000

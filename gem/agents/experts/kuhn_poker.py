@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gem.agents.agent import Decision
-from gem.draw import Mixer
 from gem.envs.duels.kuhn_poker import CARDS, KuhnPoker
+from gem.rng import SplitMix64
 
 ALPHA = 1 / 3
 JACK, QUEEN, KING = range(3)
@@ -24,7 +24,7 @@ def play_equilibrium(env: KuhnPoker) -> Decision:
     passive, active = env.options() if "bet" not in env.history else env.options()[::-1]
     card = env.cards[env.to_act[0]]
     chance = aggression(card, env.history)
-    action = active if Mixer(env.seed, env.turn, _DRAW).random() < chance else passive
+    action = active if SplitMix64(env.seed, env.turn, _DRAW).random() < chance else passive
     return Decision(
         f"\\boxed{{{action}}}", f"With a {CARDS[card]} it is right to {active} with a chance of {chance:.0%}."
     )

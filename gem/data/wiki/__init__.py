@@ -1,7 +1,7 @@
 """Graphs of pages and links: what WikiGame is played on.
 
-The bundled graph is read from `pages.jsonl`, which `write_pages` makes from facts of our own; `gem.data.wiki.kiwix`
-reads the pages of a kiwix server.
+The bundled graph is read from `pages.jsonl`, which `tools.wiki_pages` makes from facts of our own;
+`gem.data.wiki.kiwix` reads the pages of a kiwix server.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from gem.draw import Source, choice
+from gem.rng import Source, choice
 
 PAGES_HASH = "03a441d9b689ad5e"
 """The first 16 digits of the SHA-256 of `pages.jsonl`."""

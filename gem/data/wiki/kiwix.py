@@ -17,8 +17,8 @@ from urllib.parse import quote, unquote, urlencode, urljoin, urlsplit
 from xml.etree import ElementTree as ET
 
 from gem.data.wiki import Link, Page
-from gem.draw import Source, between, choice
 from gem.errors import EnvironmentFailure, InvalidArgument
+from gem.rng import Source, choice, randint
 
 TIMEOUT_S = 10.0
 MAX_BYTES = 8 * 2**20
@@ -88,7 +88,7 @@ class KiwixGraph:
             if start is None:
                 continue
             trail = [start]
-            for _ in range(between(rng, nearest, farthest)):
+            for _ in range(randint(rng, nearest, farthest)):
                 ahead = [link.page for link in self.page(trail[-1]).links if link.page not in trail]
                 if not ahead:
                     break

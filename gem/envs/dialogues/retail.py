@@ -28,12 +28,12 @@ import re
 from dataclasses import dataclass
 
 from gem.core import State
-from gem.draw import Mixer, choice
 from gem.envs.dialogues import shop as shops
 from gem.envs.dialogues.retail_tasks import EASY, HARD, TEMPLATES, Goal, draw_task
 from gem.envs.game import Game, Played
 from gem.errors import InvalidArgument
 from gem.registry import register
+from gem.rng import SplitMix64, choice
 from gem.views import ChatView, Key, Message
 
 POLICY = (
@@ -217,7 +217,7 @@ class Retail(Game):
         self.solved = kept and self.shop == self._wanted and not self._untold
         return float(self.solved)
 
-    def _random_action(self, rng: Mixer) -> str:
+    def _random_action(self, rng: SplitMix64) -> str:
         order = choice(rng, sorted(self.shop["orders"]))
         customer = self.shop["customers"][choice(rng, sorted(self.shop["customers"]))]
         return choice(

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gem.draw import Source, choice
 from gem.envs.dialogues import shop as shops
 from gem.envs.dialogues.shop import CHEAP, Shop, draw_address, money, product_of, total, variant
+from gem.rng import Source, choice
 
 Task = dict[str, Any]
 Goal = dict[str, Any]

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gem.draw import Source, between, choice, sample, shuffle
+from gem.rng import Source, choice, randint, sample, shuffle
 
 Shop = dict[str, Any]
 Order = dict[str, Any]
@@ -71,8 +71,8 @@ def _draw_products(rng: Source) -> dict[str, Any]:
             key = f"{name.replace(' ', '-')}-{number + 1}"
             variants[key] = {
                 "name": f"{kind} {size} {name}",
-                "price": price + 100 * number + 10 * between(rng, 0, 9),
-                "stock": between(rng, 1, 9),
+                "price": price + 100 * number + 10 * randint(rng, 0, 9),
+                "stock": randint(rng, 1, 9),
             }
         found[name] = variants
     return found
@@ -83,7 +83,7 @@ def _add_customer(rng: Source, shop: Shop, name: str) -> str:
     shop["customers"][key] = {
         "name": name,
         "email": f"{name.lower().replace(' ', '.')}@example.org",
-        "zip": str(between(rng, 10000, 99999)),
+        "zip": str(randint(rng, 10000, 99999)),
         "address": draw_address(rng),
         "orders": [],
     }
@@ -92,15 +92,15 @@ def _add_customer(rng: Source, shop: Shop, name: str) -> str:
 
 def draw_address(rng: Source) -> str:
     """A street address."""
-    return f"{between(rng, 1, 99)} {choice(rng, STREETS)}, {choice(rng, TOWNS)}"
+    return f"{randint(rng, 1, 99)} {choice(rng, STREETS)}, {choice(rng, TOWNS)}"
 
 
 def _add_order(
     rng: Source, shop: Shop, customer: str, status: str, count: int, products: list[str] | None = None
 ) -> None:
-    number = f"W{between(rng, 1000, 9999)}"
+    number = f"W{randint(rng, 1000, 9999)}"
     while number in shop["orders"]:
-        number = f"W{between(rng, 1000, 9999)}"
+        number = f"W{randint(rng, 1000, 9999)}"
     items = []
     for name in products or sample(rng, list(PRODUCTS), count):
         key = choice(rng, list(shop["products"][name]))
@@ -109,7 +109,7 @@ def _add_order(
     order: Order = {
         "customer": customer,
         "status": "delivered" if delivered else status,
-        "days": between(rng, *delivered) if delivered else None,
+        "days": randint(rng, *delivered) if delivered else None,
         "final_sale": status == "final sale",
         "items": items,
         "address": shop["customers"][customer]["address"],

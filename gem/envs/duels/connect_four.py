@@ -22,10 +22,10 @@ import re
 from dataclasses import dataclass
 
 from gem.core import State
-from gem.draw import Mixer, choice
 from gem.envs.duels.register import register_duel
 from gem.envs.multiagent import Fault, MultiAgentEnv
 from gem.errors import InvalidArgument
+from gem.rng import SplitMix64, choice
 from gem.seats import SPECTATOR
 from gem.views import Cell, GridView, Piece
 
@@ -133,7 +133,7 @@ class ConnectFour(MultiAgentEnv):
             f"from 1 to {COLUMNS}. {NAMES[1 - self.acting]} wins."
         )
 
-    def _random_action(self, rng: Mixer) -> str:
+    def _random_action(self, rng: SplitMix64) -> str:
         return f"\\boxed{{{choice(rng, self.open_columns() or [0]) + 1}}}"
 
     def _get_own_state(self) -> State:

@@ -23,10 +23,10 @@ import re
 from dataclasses import dataclass
 
 from gem.core import State
-from gem.draw import Mixer, choice, sample
 from gem.envs.duels.register import register_duel
 from gem.envs.multiagent import Fault, MultiAgentEnv
 from gem.errors import InvalidArgument
+from gem.rng import SplitMix64, choice, sample
 from gem.views import Cell, GridView, Tone
 
 CARDS = ("jack", "queen", "king")
@@ -114,7 +114,7 @@ class KuhnPoker(MultiAgentEnv):
             f"\\boxed{{fold}}. {winner} wins two chips."
         )
 
-    def _random_action(self, rng: Mixer) -> str:
+    def _random_action(self, rng: SplitMix64) -> str:
         return f"\\boxed{{{choice(rng, self.options())}}}"
 
     def _get_own_state(self) -> State:

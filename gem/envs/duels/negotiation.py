@@ -31,11 +31,11 @@ from functools import cache
 from itertools import product
 
 from gem.core import State
-from gem.draw import Mixer, below, choice
 from gem.envs.duels.register import register_duel
 from gem.envs.game import FORMAT_PENALTY
 from gem.envs.multiagent import Fault, MultiAgentEnv
 from gem.errors import InvalidArgument
+from gem.rng import SplitMix64, choice, randbelow
 from gem.seats import SPECTATOR
 from gem.views import ChatView, Compose, Key, Message
 
@@ -198,8 +198,8 @@ class Negotiation(MultiAgentEnv):
             "\\boxed{accept} or \\boxed{say ...}. The talks end without a deal."
         )
 
-    def _random_action(self, rng: Mixer) -> str:
-        if self.offer(self.acting) is not None and below(rng, 4) == 0:
+    def _random_action(self, rng: SplitMix64) -> str:
+        if self.offer(self.acting) is not None and randbelow(rng, 4) == 0:
             return "\\boxed{accept}"
         return f"\\boxed{{propose {' '.join(map(str, choice(rng, divisions(self.counts))))}}}"
 

@@ -23,11 +23,11 @@ import re
 from dataclasses import dataclass
 
 from gem.core import State
-from gem.draw import Mixer, choice
 from gem.envs.duels.register import register_duel
 from gem.envs.game import FORMAT_PENALTY
 from gem.envs.multiagent import SimultaneousEnv
 from gem.errors import InvalidArgument
+from gem.rng import SplitMix64, choice
 from gem.seats import SPECTATOR
 from gem.views import Cell, GridView
 
@@ -107,7 +107,7 @@ class PrisonersDilemma(SimultaneousEnv):
             f"There is no choice in the answer of {name}: it is \\boxed{{silent}} or \\boxed{{betray}}. It ends here."
         )
 
-    def _random_action(self, rng: Mixer) -> str:
+    def _random_action(self, rng: SplitMix64) -> str:
         return f"\\boxed{{{choice(rng, CHOICES)}}}"
 
     def _get_own_state(self) -> State:

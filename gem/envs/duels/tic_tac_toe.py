@@ -22,10 +22,10 @@ import re
 from dataclasses import dataclass
 
 from gem.core import State
-from gem.draw import Mixer, choice
 from gem.envs.duels.register import register_duel
 from gem.envs.multiagent import Fault, MultiAgentEnv
 from gem.errors import InvalidArgument
+from gem.rng import SplitMix64, choice
 from gem.seats import SPECTATOR
 from gem.views import Cell, GridView
 
@@ -99,7 +99,7 @@ class TicTacToe(MultiAgentEnv):
             f"1 to 9. {MARKS[1 - self.acting]} wins."
         )
 
-    def _random_action(self, rng: Mixer) -> str:
+    def _random_action(self, rng: SplitMix64) -> str:
         return f"\\boxed{{{choice(rng, self.empty() or [0]) + 1}}}"
 
     def _get_own_state(self) -> State:

@@ -24,10 +24,10 @@ from typing import NamedTuple
 
 from gem.core import State
 from gem.data.clues import Clue, clues
-from gem.draw import Mixer, Source, below, choice
 from gem.envs.game import Game, Played
 from gem.errors import InvalidArgument
 from gem.registry import register
+from gem.rng import Source, SplitMix64, choice, randbelow
 from gem.views import Cell, Compose, GridView
 
 CLUES_HASH = "6208936d254ee0b4"
@@ -72,7 +72,7 @@ class Placed(NamedTuple):
 
 def lay_out(entries: Sequence[Clue], count: int, rng: Source) -> list[Placed]:
     """`count` words of which each crosses an earlier one; fewer if the words drawn do not cross."""
-    first = Placed(choice(rng, entries), 0, 0, below(rng, 2) == 1)
+    first = Placed(choice(rng, entries), 0, 0, randbelow(rng, 2) == 1)
     placed, cells = [first], dict(_letters(first))
     for _ in range(4 * count):
         if len(placed) == count:
@@ -164,7 +164,7 @@ class Crosswords(Game):
 
     def _draw(self) -> None:
         config, rng = self.config, self.rng
-        hard = below(rng, 2) == 1 if config.hardcore is None else config.hardcore
+        hard = randbelow(rng, 2) == 1 if config.hardcore is None else config.hardcore
         count = 3 if config.num_words is None else config.num_words
         self.max_turns = RANDOM_TURNS if config.max_turns is None else config.max_turns
         entries = clues(hard)
@@ -257,10 +257,10 @@ class Crosswords(Game):
             "episode ends."
         )
 
-    def _random_action(self, rng: Mixer) -> str:
+    def _random_action(self, rng: SplitMix64) -> str:
         open_cells = [cell for cell, letter in enumerate(self.board) if letter != VOID]
         row, column = divmod(choice(rng, open_cells), self.cols)
-        return f"\\boxed{{{row} {column} {chr(65 + below(rng, 26))}}}"
+        return f"\\boxed{{{row} {column} {chr(65 + randbelow(rng, 26))}}}"
 
     def _get_own_state(self) -> State:
         return {

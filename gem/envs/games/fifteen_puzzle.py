@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gem.core import State
-from gem.draw import Mixer, Source, choice
 from gem.envs.game import Game, Played
 from gem.errors import InvalidArgument
 from gem.registry import register
+from gem.rng import Source, SplitMix64, choice
 from gem.views import Cell, GridView
 
 RANDOM_SIZES = [(2, 10), (3, 20), (4, 50)]
@@ -121,7 +121,7 @@ class FifteenPuzzle(Game):
             "The episode ends."
         )
 
-    def _random_action(self, rng: Mixer) -> str:
+    def _random_action(self, rng: SplitMix64) -> str:
         return f"\\boxed{{{choice(rng, list(slides(self.num_rows)[self.board.index(GAP)]))}}}"
 
     def _get_own_state(self) -> State:

@@ -29,10 +29,10 @@ import re
 from dataclasses import dataclass
 
 from gem.core import State
-from gem.draw import Mixer, below, choice
 from gem.envs.game import Game, Played
 from gem.errors import InvalidArgument
 from gem.registry import register
+from gem.rng import SplitMix64, choice, randbelow
 from gem.views import Cell, GridView
 
 SIZE = 4
@@ -219,8 +219,8 @@ class Game2048(Game):
             "The episode ends."
         )
 
-    def _random_action(self, rng: Mixer) -> str:
-        return f"\\boxed{{{MOVES[below(rng, 4)]}}}"
+    def _random_action(self, rng: SplitMix64) -> str:
+        return f"\\boxed{{{MOVES[randbelow(rng, 4)]}}}"
 
     def _get_own_state(self) -> State:
         return {

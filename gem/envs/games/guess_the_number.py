@@ -24,10 +24,10 @@ import re
 from dataclasses import dataclass
 
 from gem.core import State
-from gem.draw import Mixer, between
 from gem.envs.game import Game, Played
 from gem.errors import InvalidArgument
 from gem.registry import register
+from gem.rng import SplitMix64, randint
 from gem.views import Cell, GridView
 
 COLUMNS = 10
@@ -68,11 +68,11 @@ class GuessTheNumber(Game):
 
     def _draw(self) -> None:
         config = self.config
-        low = between(self.rng, 1, 10) if config.min_number is None else config.min_number
-        high = between(self.rng, low + 5, low + 50) if config.max_number is None else config.max_number
+        low = randint(self.rng, 1, 10) if config.min_number is None else config.min_number
+        high = randint(self.rng, low + 5, low + 50) if config.max_number is None else config.max_number
         self.min_number, self.max_number = low, high
         self.max_turns = math.ceil(math.sqrt(high - low)) + 1 if config.max_turns is None else config.max_turns
-        self.secret = between(self.rng, low, high)
+        self.secret = randint(self.rng, low, high)
         self.guesses = []
 
     def _instructions(self) -> str:
@@ -112,8 +112,8 @@ class GuessTheNumber(Game):
     def _format_help(self) -> str:
         return "There is no guess in your answer. Write it as \\boxed{N} with a whole number. The episode ends."
 
-    def _random_action(self, rng: Mixer) -> str:
-        return f"\\boxed{{{between(rng, self.min_number, self.max_number)}}}"
+    def _random_action(self, rng: SplitMix64) -> str:
+        return f"\\boxed{{{randint(rng, self.min_number, self.max_number)}}}"
 
     def _get_own_state(self) -> State:
         return {

@@ -26,11 +26,11 @@ from dataclasses import dataclass
 
 from gem.core import State
 from gem.data import words
-from gem.draw import Mixer, below, choice
 from gem.envs.game import Game, Played
 from gem.envs.games.keyboard import draw_keyboard
 from gem.errors import InvalidArgument
 from gem.registry import register
+from gem.rng import SplitMix64, choice, randbelow
 from gem.views import Cell, Compose, Gallows, LettersView, Tone
 
 RANDOM_SIZES = [(3, 10), (5, 15), (7, 20)]
@@ -142,8 +142,8 @@ class Hangman(Game):
     def _format_help(self) -> str:
         return "There is no guess in your answer. Write it as \\boxed{E} or \\boxed{WORD}. The episode ends."
 
-    def _random_action(self, rng: Mixer) -> str:
-        guess = choice(rng, self.possible_words()).upper() if below(rng, 2) else choice(rng, ALPHABET)
+    def _random_action(self, rng: SplitMix64) -> str:
+        guess = choice(rng, self.possible_words()).upper() if randbelow(rng, 2) else choice(rng, ALPHABET)
         return f"\\boxed{{{guess}}}"
 
     def _get_own_state(self) -> State:

@@ -26,10 +26,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gem.core import State
-from gem.draw import Mixer, between, choice, sample
 from gem.envs.game import Game, Played
 from gem.errors import InvalidArgument
 from gem.registry import register
+from gem.rng import SplitMix64, choice, randint, sample
 from gem.views import Cell, Compose, Key, LetterRow, LettersView, Peg
 
 RANDOM_SIZES = [(2, 4, 10), (4, 6, 20), (4, 8, 30)]
@@ -138,9 +138,9 @@ class Mastermind(Game):
             "ends."
         )
 
-    def _random_action(self, rng: Mixer) -> str:
+    def _random_action(self, rng: SplitMix64) -> str:
         if self.duplicate_numbers:
-            guess = [between(rng, 1, self.num_numbers) for _ in range(self.code_length)]
+            guess = [randint(rng, 1, self.num_numbers) for _ in range(self.code_length)]
         else:
             guess = sample(rng, range(1, self.num_numbers + 1), self.code_length)
         return f"\\boxed{{{' '.join(map(str, guess))}}}"

@@ -27,10 +27,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gem.core import State
-from gem.draw import Mixer, below, between, sample
 from gem.envs.game import Game, Played
 from gem.errors import InvalidArgument
 from gem.registry import register
+from gem.rng import SplitMix64, randbelow, randint, sample
 from gem.views import Cell, GridView
 
 MINE = -1
@@ -91,7 +91,7 @@ class Minesweeper(Game):
 
     def _draw(self) -> None:
         config = self.config
-        side = between(self.rng, 5, 8)
+        side = randint(self.rng, 5, 8)
         self.rows = side if config.rows is None else config.rows
         self.cols = side if config.cols is None else config.cols
         self.num_mines = self.rows * self.cols // 5 if config.num_mines is None else config.num_mines
@@ -202,9 +202,9 @@ class Minesweeper(Game):
             "spaces. The episode ends."
         )
 
-    def _random_action(self, rng: Mixer) -> str:
-        verb = "reveal" if below(rng, 10) else "flag"  # nine to one, as in GEM
-        return f"\\boxed{{{verb} {below(rng, self.rows)} {below(rng, self.cols)}}}"
+    def _random_action(self, rng: SplitMix64) -> str:
+        verb = "reveal" if randbelow(rng, 10) else "flag"  # nine to one, as in GEM
+        return f"\\boxed{{{verb} {randbelow(rng, self.rows)} {randbelow(rng, self.cols)}}}"
 
     def _get_own_state(self) -> State:
         return {

@@ -25,7 +25,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gem.core import State
-from gem.draw import Mixer, below, choice
 from gem.envs.game import Game, Played
 from gem.envs.games.sokoban_rooms import (
     BOX,
@@ -39,6 +38,7 @@ from gem.envs.games.sokoban_rooms import (
 )
 from gem.errors import InvalidArgument
 from gem.registry import register
+from gem.rng import SplitMix64, choice, randbelow
 from gem.views import Cell, GridView
 
 DIRECTIONS = ("up", "down", "left", "right")
@@ -165,8 +165,8 @@ class Sokoban(Game):
             "\\boxed{right}. The episode ends."
         )
 
-    def _random_action(self, rng: Mixer) -> str:
-        return f"\\boxed{{{DIRECTIONS[below(rng, 4)]}}}"
+    def _random_action(self, rng: SplitMix64) -> str:
+        return f"\\boxed{{{DIRECTIONS[randbelow(rng, 4)]}}}"
 
     def _get_own_state(self) -> State:
         return {"room": "".join(self.cells), "start": self.start, "path": self.path}

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from gem.draw import Source, below, between, choice, sample
 from gem.errors import EnvironmentFailure
+from gem.rng import Source, choice, randbelow, randint, sample
 
 WALL, FLOOR, TARGET, BOX, BOX_ON_TARGET, PLAYER, PLAYER_ON_TARGET = "#-.$*@+"
 FLOOR_SHARE = (0.6, 0.85)
@@ -89,7 +89,7 @@ def draw_small(rng: Source, rows: int, cols: int, num_boxes: int, max_turns: int
     targets_of = _sets(rows, cols, num_boxes)
     longest, shortest = int(max_turns * LONGEST), max(int(max_turns * SHORTEST_SMALL), 1)
     for _ in range(MAX_DRAWS):
-        drawn = below(rng, 1 << inside)
+        drawn = randbelow(rng, 1 << inside)
         targets = choice(rng, targets_of)
         if drawn.bit_count() < FEWEST_CELLS * inside:
             continue
@@ -97,7 +97,7 @@ def draw_small(rng: Source, rows: int, cols: int, num_boxes: int, max_turns: int
         if targets & ~floor or not is_connected(cols, floor):
             continue
         starts = all_starts(cols, floor, targets, shortest, longest)
-        if below(rng, MANY_STARTS) < len(starts):
+        if randbelow(rng, MANY_STARTS) < len(starts):
             boxes, player = choice(rng, starts)
             return Start(floor, targets, boxes, player, 0.0)
     return None
@@ -179,7 +179,7 @@ def carve(rng: Source, rows: int, cols: int) -> int:
     inside = sum(1 << (row * cols + col) for row in range(1, rows - 1) for col in range(1, cols - 1))
     size = (rows - 2) * (cols - 2)
     low, high = (int(size * share) for share in FLOOR_SHARE)
-    wanted = between(rng, low, high)
+    wanted = randint(rng, low, high)
     floor = 1 << choice(rng, list(bits(inside)))
     while floor.bit_count() < wanted:
         floor |= 1 << choice(rng, list(bits(_beside(offsets, floor) & inside & ~floor)))

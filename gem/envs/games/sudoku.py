@@ -24,11 +24,11 @@ import re
 from dataclasses import dataclass
 
 from gem.core import State
-from gem.draw import Mixer, between, choice
 from gem.envs.game import Game, Played
 from gem.envs.games.sudoku_boards import SCALES, Search, full_board, layout, remove_numbers
 from gem.errors import InvalidArgument
 from gem.registry import register
+from gem.rng import SplitMix64, choice, randint
 from gem.views import Cell, Compose, GridView
 
 RANDOM_PARAMETERS = ((4, 10, 15), (9, 50, 50))
@@ -157,9 +157,9 @@ class Sudoku(Game):
             "number. The episode ends."
         )
 
-    def _random_action(self, rng: Mixer) -> str:
+    def _random_action(self, rng: SplitMix64) -> str:
         scale = self.scale
-        return f"\\boxed{{{between(rng, 1, scale)} {between(rng, 1, scale)} {between(rng, 1, scale)}}}"
+        return f"\\boxed{{{randint(rng, 1, scale)} {randint(rng, 1, scale)} {randint(rng, 1, scale)}}}"
 
     def _get_own_state(self) -> State:
         return {

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from gem.draw import Source, shuffle
+from gem.rng import Source, shuffle
 
 SCALES = (4, 9)
 MAX_NODES = 3000

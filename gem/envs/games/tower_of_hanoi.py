@@ -23,10 +23,10 @@ import re
 from dataclasses import dataclass
 
 from gem.core import State
-from gem.draw import Mixer, choice
 from gem.envs.game import Game, Played
 from gem.errors import InvalidArgument
 from gem.registry import register
+from gem.rng import SplitMix64, choice
 from gem.views import Compose, Tower, TowersView
 
 RANDOM_SIZES = [(3, 10), (4, 20), (5, 35)]
@@ -111,7 +111,7 @@ class TowerOfHanoi(Game):
     def _format_help(self) -> str:
         return "There is no move in your answer. Write it as \\boxed{A C}. The episode ends."
 
-    def _random_action(self, rng: Mixer) -> str:
+    def _random_action(self, rng: SplitMix64) -> str:
         source, target = choice(rng, self.legal_moves())
         return f"\\boxed{{{source} {target}}}"
 

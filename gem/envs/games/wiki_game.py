@@ -31,10 +31,10 @@ from typing import Literal
 
 from gem.core import State
 from gem.data.wiki import LinkGraph, Page, bundled
-from gem.draw import Mixer, choice
 from gem.envs.game import Game, Played
 from gem.errors import InvalidArgument
 from gem.registry import register
+from gem.rng import SplitMix64, choice
 from gem.views import Link, LinksView
 
 URL_VARIABLE, BOOK_VARIABLE = "GEM_KIWIX_URL", "GEM_KIWIX_BOOK"
@@ -124,7 +124,7 @@ class WikiGame(Game):
     def _format_help(self) -> str:
         return "There is no link in your answer. Write its words as \\boxed{WORDS}. The episode ends."
 
-    def _random_action(self, rng: Mixer) -> str:
+    def _random_action(self, rng: SplitMix64) -> str:
         return f"\\boxed{{{choice(rng, self.page.links).words}}}"
 
     def _get_own_state(self) -> State:

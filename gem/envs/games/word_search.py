@@ -25,10 +25,10 @@ from functools import cache
 
 from gem.core import State
 from gem.data.words import COMMON_HASH, WORDS_HASH, all_words, common
-from gem.draw import Mixer, below, choice
 from gem.envs.game import Game, Played
 from gem.errors import InvalidArgument
 from gem.registry import register
+from gem.rng import SplitMix64, choice, randbelow
 from gem.views import Cell, Compose, GridView
 
 COMMON_LENGTHS = range(4, 11)
@@ -95,7 +95,7 @@ class WordSearch(Game):
 
     def _draw(self) -> None:
         config = self.config
-        hard = below(self.rng, 2) == 1 if config.hardcore is None else config.hardcore
+        hard = randbelow(self.rng, 2) == 1 if config.hardcore is None else config.hardcore
         count = 5 if config.num_words is None else config.num_words
         self.max_turns = 20 if config.max_turns is None else config.max_turns
         while not self._hide(lexicon(hard), count):
@@ -113,7 +113,7 @@ class WordSearch(Game):
         for word in sorted(drawn, key=len, reverse=True):
             for _ in range(TRIES):
                 step = choice(rng, (1, size))
-                along, aside = below(rng, size - len(word) + 1), below(rng, size)
+                along, aside = randbelow(rng, size - len(word) + 1), randbelow(rng, size)
                 first = aside * size + along if step == 1 else along * size + aside
                 last = first + (len(word) - 1) * step
                 if all(
@@ -199,12 +199,12 @@ class WordSearch(Game):
             "first and of the last letter. The episode ends."
         )
 
-    def _random_action(self, rng: Mixer) -> str:
+    def _random_action(self, rng: SplitMix64) -> str:
         size = self.size
         left = [word for index, word in enumerate(self.words) if index not in self.found] or self.words
         reach = len(choice(rng, left)) - 1
-        aside, along = below(rng, size), below(rng, size - reach)
-        if below(rng, 2):
+        aside, along = randbelow(rng, size), randbelow(rng, size - reach)
+        if randbelow(rng, 2):
             return f"\\boxed{{{aside} {along} {aside} {along + reach}}}"
         return f"\\boxed{{{along} {aside} {along + reach} {aside}}}"
 

@@ -23,11 +23,11 @@ from dataclasses import dataclass
 
 from gem.core import State
 from gem.data import words
-from gem.draw import Mixer, between, choice
 from gem.envs.game import Game, Played
 from gem.envs.games.keyboard import draw_keyboard
 from gem.errors import InvalidArgument
 from gem.registry import register
+from gem.rng import SplitMix64, choice, randint
 from gem.views import Cell, Compose, LetterRow, LettersView, Tone
 
 GREEN, YELLOW, GREY = "G", "Y", "X"
@@ -72,7 +72,7 @@ class Wordle(Game):
         """The places that have been green."""
 
     def _draw(self) -> None:
-        length = between(self.rng, 3, 5) if self.config.word_length is None else self.config.word_length
+        length = randint(self.rng, 3, 5) if self.config.word_length is None else self.config.word_length
         self.word_length = length
         self.max_turns = 5 * length if self.config.max_turns is None else self.config.max_turns
         self.secret = choice(self.rng, words.common(length)).upper()
@@ -114,7 +114,7 @@ class Wordle(Game):
     def _format_help(self) -> str:
         return "There is no guess in your answer. Write it as \\boxed{word} with letters only. The episode ends."
 
-    def _random_action(self, rng: Mixer) -> str:
+    def _random_action(self, rng: SplitMix64) -> str:
         return f"\\boxed{{{choice(rng, words.common(self.word_length)).upper()}}}"
 
     def _get_own_state(self) -> State:

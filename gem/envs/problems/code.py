@@ -39,12 +39,12 @@ from typing import Any
 from gem.core import Info, State, reading_state
 from gem.datasets import load
 from gem.datasets.loading import Source
-from gem.draw import Mixer, between, choice
 from gem.envs.problems.problem import Judged, ProblemEnv, column
 from gem.errors import InvalidArgument
 from gem.grading.code import TestResult, grade_code
 from gem.grading.code_tests import TESTS, CallTest, CheckTests, longest, read_tests
-from gem.parsing import extract_last_code_block
+from gem.grading.parsing import extract_last_code_block
+from gem.rng import SplitMix64, choice, randint
 from gem.sandbox.limits import Limits
 from gem.views import CodeTest, CodeView, View
 
@@ -82,8 +82,8 @@ class CodeEnv(ProblemEnv):
         """How its tests went."""
         self._recorded: Info = {}
 
-    def feed(self, recorded: Info, *, repeat: bool = False) -> None:
-        """As `Env.feed`: what became of the tests is taken from the record, and the program is not run again."""
+    def feed_tape(self, recorded: Info, *, repeat: bool = False) -> None:
+        """As `Env.feed_tape`: what became of the tests is taken from the record, and the program is not run again."""
         self._recorded = {} if repeat else recorded
 
     @property
@@ -133,8 +133,8 @@ class CodeEnv(ProblemEnv):
             return code
         return f"{tests.before}\n{code}" if _defines(code, tests.entry) else tests.before + code
 
-    def _random_action(self, rng: Mixer) -> str:
-        number = between(rng, 0, 99)
+    def _random_action(self, rng: SplitMix64) -> str:
+        number = randint(rng, 0, 99)
         if self.entry:
             body = choice(rng, (f"return {number}", "return arguments[0] if arguments else None"))
             return f"```python\ndef {self.entry}(*arguments):\n    {body}\n```"

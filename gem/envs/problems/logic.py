@@ -26,9 +26,9 @@ from __future__ import annotations
 
 import re
 
-from gem.draw import Mixer, choice
 from gem.envs.problems.qa import QaEnv
-from gem.parsing import extract_last_boxed_answer
+from gem.grading.parsing import extract_last_boxed_answer
+from gem.rng import SplitMix64, choice
 
 
 class LogicEnv(QaEnv):
@@ -41,5 +41,5 @@ class LogicEnv(QaEnv):
     def _answer(self, action: str) -> str | None:
         return extract_last_boxed_answer(action)
 
-    def _random_action(self, rng: Mixer) -> str:
+    def _random_action(self, rng: SplitMix64) -> str:
         return f"\\boxed{{{choice(rng, ('True', 'False'))}}}"

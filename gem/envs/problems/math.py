@@ -28,10 +28,10 @@ from __future__ import annotations
 
 import re
 
-from gem.draw import Mixer, below, choice
 from gem.envs.problems.problem import CORRECT, Judged, ProblemEnv, answer_text
 from gem.grading.math import grade
-from gem.parsing import extract_last_boxed_answer
+from gem.grading.parsing import extract_last_boxed_answer
+from gem.rng import SplitMix64, choice, randbelow
 
 NUMBER = re.compile(r"\d{1,6}")
 
@@ -53,7 +53,7 @@ class MathEnv(ProblemEnv):
         more = {"grading": "given up"} if found.by == "given up" else {}
         return Judged(0.0, f"That is not correct. {CORRECT}{answer_text(reference)}", more=more)
 
-    def _random_action(self, rng: Mixer) -> str:
+    def _random_action(self, rng: SplitMix64) -> str:
         numbers = NUMBER.findall(self.question)
-        known = bool(numbers) and below(rng, 2)
-        return f"\\boxed{{{choice(rng, numbers) if known else below(rng, 100)}}}"
+        known = bool(numbers) and randbelow(rng, 2)
+        return f"\\boxed{{{choice(rng, numbers) if known else randbelow(rng, 100)}}}"

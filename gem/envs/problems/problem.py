@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from gem.core import Env, Info, State, Step, check_action, reading_state
 from gem.datasets import Row, load
 from gem.datasets.loading import Source
-from gem.draw import Mixer
 from gem.errors import EpisodeOver, InvalidArgument, InvalidData
+from gem.rng import SplitMix64
 from gem.views import TextView, View
 
 QUESTIONS = ("problem", "question", "prompt", "Question")
@@ -108,7 +108,7 @@ class ProblemEnv(Env):
         """What the action is worth, from 0 to 1, where 1 is solved."""
 
     @abstractmethod
-    def _random_action(self, rng: Mixer) -> str:
+    def _random_action(self, rng: SplitMix64) -> str:
         """A well-formed answer that knows nothing."""
 
     def step(self, action: str) -> Step:
@@ -141,7 +141,7 @@ class ProblemEnv(Env):
         if self.seed is None or self.over:
             raise EpisodeOver("There is no episode; call reset() to begin one.")
         self._asked += 1
-        return self._random_action(Mixer(self.seed, self._asked))
+        return self._random_action(SplitMix64(self.seed, self._asked))
 
     def view(self, seat: int = 0) -> View:
         """As `Env.view`: the problem, and what came of the answer."""

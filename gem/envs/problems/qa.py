@@ -28,10 +28,10 @@ from __future__ import annotations
 
 import re
 
-from gem.draw import Mixer, choice
 from gem.envs.problems.problem import CORRECT, Judged, ProblemEnv, answer_text
 from gem.grading.answers import aliases, best_f1, exact_match
-from gem.parsing import extract_last_boxed_answer, extract_last_tagged_answer
+from gem.grading.parsing import extract_last_boxed_answer, extract_last_tagged_answer
+from gem.rng import SplitMix64, choice
 
 WORD = re.compile(r"\w+")
 
@@ -57,5 +57,5 @@ class QaEnv(ProblemEnv):
             return Judged(1.0, "That is correct.", more=more)
         return Judged(0.0, f"That is not correct. {right}", more=more)
 
-    def _random_action(self, rng: Mixer) -> str:
+    def _random_action(self, rng: SplitMix64) -> str:
         return f"<answer>{choice(rng, WORD.findall(self.question) or ['yes', 'no'])}</answer>"

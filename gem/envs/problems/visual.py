@@ -36,8 +36,8 @@ from gem.datasets.loading import Source
 from gem.envs.problems.math import MathEnv
 from gem.envs.problems.problem import column
 from gem.errors import InvalidData
-from gem.images import data_address
 from gem.views import ImageView, Picture, View
+from gem.views.images import data_address
 
 IMAGES = ("images", "image")
 

@@ -33,12 +33,12 @@ from importlib import metadata
 from typing import Any
 
 from gem.core import Env, Info, State, Step, check_action, reading_state
-from gem.draw import Mixer, choice
 from gem.envs.reasoning import PACKAGE, source
 from gem.envs.reasoning.datasets import DATASETS
 from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument, MissingDependency
-from gem.parsing import extract_last_boxed_answer
+from gem.grading.parsing import extract_last_boxed_answer
 from gem.processes import TooMuchComputing
+from gem.rng import SplitMix64, choice
 from gem.views import TextView, View
 
 PROMPT = "Think it through, and write your final answer in \\boxed{}."
@@ -139,7 +139,7 @@ class ReasoningGymEnv(Env):
             raise EpisodeOver("There is no episode yet; call reset() first.")
         self._asked += 1
         tokens = [token for token in TOKEN.findall(self.question) if len(token) <= LONGEST_TOKEN]
-        return f"\\boxed{{{choice(Mixer(self.seed, self._asked), tokens or ['yes', 'no'])}}}"
+        return f"\\boxed{{{choice(SplitMix64(self.seed, self._asked), tokens or ['yes', 'no'])}}}"
 
     def view(self, seat: int = 0) -> View:
         """As `Env.view`: the problem, and what came of the answer."""

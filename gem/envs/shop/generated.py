@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from gem.draw import Mixer, Source, below, choice, sample, shuffle
 from gem.envs.shop.product import Catalogue, Product
+from gem.rng import Source, SplitMix64, choice, randbelow, sample, shuffle
 
 _FILE = Path(__file__).parent / "kinds.txt"
 
@@ -53,7 +53,7 @@ class Kind(NamedTuple):
 def catalogue() -> Catalogue:
     """The shop, made when it is first asked for."""
     products = [_product(kind, row, number) for row, kind in enumerate(_kinds()) for number in range(EACH)]
-    shuffle(Mixer(_SEED), products)
+    shuffle(SplitMix64(_SEED), products)
     return Catalogue(products, "our own shop")
 
 
@@ -77,10 +77,10 @@ def _kind(line: str) -> Kind:
 
 
 def _product(kind: Kind, row: int, number: int) -> Product:
-    rng = Mixer(_SEED, row, number)
-    attributes = sample(rng, kind.attributes, 3 + below(rng, min(3, len(kind.attributes) - 3)))
+    rng = SplitMix64(_SEED, row, number)
+    attributes = sample(rng, kind.attributes, 3 + randbelow(rng, min(3, len(kind.attributes) - 3)))
     noun, brand = choice(rng, kind.nouns), choice(rng, BRANDS)
-    shown = attributes[: 1 + below(rng, 2)]
+    shown = attributes[: 1 + randbelow(rng, 2)]
     title = f"{brand} {choice(rng, SERIES)} {noun.title()}, {', '.join(shown)}"
     low, high = kind.prices
     price = round(low + (high - low) * rng.random() ** 1.7) - choice(rng, (0.01, 0.05, 0.5))
@@ -96,13 +96,13 @@ def _product(kind: Kind, row: int, number: int) -> Product:
         bullets=tuple(bullets),
         description=f"A {noun} by {brand}, in the department {kind.path.rpartition(chr(8250))[2].strip().lower()}.",
         rating=round(3 + 2 * rng.random(), 1),
-        reviews=tuple(sample(rng, PRAISE, below(rng, 4))),
+        reviews=tuple(sample(rng, PRAISE, randbelow(rng, 4))),
     )
 
 
 def _some(rng: Source, values: list[str]) -> list[str]:
     """Most of the values, in their order."""
-    left_out = set(sample(rng, values, below(rng, len(values) - 1)))
+    left_out = set(sample(rng, values, randbelow(rng, len(values) - 1)))
     return [value for value in values if value not in left_out]
 
 

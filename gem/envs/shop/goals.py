@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gem.draw import Source, below, choice, sample
 from gem.envs.shop.product import Catalogue, Product
 from gem.envs.shop.reward import Goal
+from gem.rng import Source, choice, randbelow, sample
 
 LIMITS = tuple(10.0 * step for step in range(1, 100))
 """Price limits, in dollars."""
@@ -37,7 +37,7 @@ def _draw_limit(rng: Source, product: Product) -> float:
 
 
 def _told(rng: Source, product: Product, attributes: tuple[str, ...], options: dict[str, str], price: float) -> str:
-    opening = OPENINGS[below(rng, len(OPENINGS))].format(kind=product.kind, attributes=_listed(attributes))
+    opening = OPENINGS[randbelow(rng, len(OPENINGS))].format(kind=product.kind, attributes=_listed(attributes))
     wishes = [f"{name}: {value}" for name, value in options.items()]
     parts = [opening, *([f"with {_listed(wishes)}"] if wishes else [])]
     if price != NO_LIMIT:

@@ -32,7 +32,6 @@ from dataclasses import dataclass
 from typing import get_args
 
 from gem.core import State
-from gem.draw import Mixer, choice
 from gem.envs.game import Game, Played
 from gem.envs.shop import generated, pages
 from gem.envs.shop.goals import draw_goal
@@ -41,6 +40,7 @@ from gem.envs.shop.product import Catalogue, Product
 from gem.envs.shop.reward import Goal, Worth, worth
 from gem.envs.shop.webshop_files import load
 from gem.errors import InvalidArgument
+from gem.rng import SplitMix64, choice
 from gem.views import Link, LinksView
 
 FOUND_AT_MOST = 50
@@ -208,7 +208,7 @@ class WebShop(Game):
         ways = "\\boxed{search[WORDS]} or \\boxed{click[TEXT]}"
         return f"There is no action in your answer. Write {ways}. The episode ends."
 
-    def _random_action(self, rng: Mixer) -> str:
+    def _random_action(self, rng: SplitMix64) -> str:
         buttons = [piece.text for piece in self.pieces() if piece.kind in ("button", "link", "option")]
         if not buttons:
             wanted = self.shop.products[choice(rng, self.shop.keys)]

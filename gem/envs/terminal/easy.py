@@ -6,9 +6,9 @@ import gzip
 import io
 import tarfile
 
-from gem.draw import Source, between, choice, sample, shuffle
 from gem.envs.terminal.task import Check, Facts, Place, Task, add, tree_of
 from gem.envs.terminal.words import LEVELS, MESSAGES, NOUNS, PEOPLE, SERVICES, clock, noun
+from gem.rng import Source, choice, randint, sample, shuffle
 from gem.sandbox.inside.tree import Tree
 
 # ------------------------------------------------------------------ count
@@ -19,7 +19,7 @@ def _count(rng: Source) -> tuple[Tree, Facts]:
     files = {}
     for one in SERVICES[:4]:
         rows = [
-            f"{clock(rng, 11 * n)} {choice(rng, LEVELS)} {choice(rng, MESSAGES)}" for n in range(between(rng, 40, 90))
+            f"{clock(rng, 11 * n)} {choice(rng, LEVELS)} {choice(rng, MESSAGES)}" for n in range(randint(rng, 40, 90))
         ]
         files[f"logs/{one}.log"] = "\n".join(rows) + "\n"
     service = choice(rng, SERVICES[:4])
@@ -61,7 +61,7 @@ _KINDS = {"txt": "notes", "csv": "tables", "png": "pictures"}
 
 def _move(rng: Source) -> tuple[Tree, Facts]:
     names = sample(rng, NOUNS, 9)
-    files = {f"inbox/{name}.{ending}": f"{name} {between(rng, 100, 999)}\n"
+    files = {f"inbox/{name}.{ending}": f"{name} {randint(rng, 100, 999)}\n"
              for name, ending in zip(names, [*_KINDS] * 3, strict=True)}  # fmt: skip
     files["inbox/README"] = "Things that came in.\n"
     return tree_of(files), {"files": files}
@@ -87,7 +87,7 @@ add(Task(
 
 
 def _script(rng: Source) -> tuple[Tree, Facts]:
-    word, number = noun(rng), between(rng, 3, 9)
+    word, number = noun(rng), randint(rng, 3, 9)
     text = f'#!/bin/sh -e\nfor i in $(seq {number}); do echo "{word} $i"; done\n'
     return tree_of({"tools/greet": text.replace("/bin/sh -e", "/bin/shh -e")}), {"word": word, "number": number}
 
@@ -114,7 +114,7 @@ add(Task(
 
 def _archive(rng: Source) -> tuple[Tree, Facts]:
     names = sample(rng, NOUNS, 4)
-    notes = {f"{name}.txt": f"{name}: {between(rng, 1000, 9999)}\n" for name in names}
+    notes = {f"{name}.txt": f"{name}: {randint(rng, 1000, 9999)}\n" for name in names}
     secret = choice(rng, names)
     return tree_of({"backup.tar.gz": _packed(notes)}), {"notes": notes, "name": secret}
 

@@ -7,9 +7,9 @@ import hashlib
 import json
 from typing import Any
 
-from gem.draw import Source, between, choice, sample, shuffle
 from gem.envs.terminal.task import Check, Facts, Place, Task, add, tree_of
 from gem.envs.terminal.words import NOUNS, PEOPLE, noun
+from gem.rng import Source, choice, randint, sample, shuffle
 from gem.sandbox.inside.tree import Tree
 
 # ------------------------------------------------------------------ a package
@@ -55,7 +55,7 @@ if __name__ == "__main__":
 
 
 def _package(rng: Source) -> tuple[Tree, Facts]:
-    cases = [[between(rng, 0, 200_000) for _ in range(between(rng, 1, 3))] for _ in range(4)]
+    cases = [[randint(rng, 0, 200_000) for _ in range(randint(rng, 1, 3))] for _ in range(4)]
     files = {"spans/__init__.py": "", "spans/parse.py": _PARSE, "spans/show.py": _SHOW, "spans/__main__.py": _MAIN}
     return tree_of(files), {"cases": cases}
 
@@ -102,7 +102,7 @@ done
 
 def _build(rng: Source) -> tuple[Tree, Facts]:
     words = sample(rng, NOUNS, 5)
-    sizes = [between(rng, 1, 9) for _ in words]
+    sizes = [randint(rng, 1, 9) for _ in words]
     files = {"build.sh": _BUILD, "sample/one.txt": "1\n", "sample/two words.txt": "1\n2\n", "note.txt": "mine\n"}
     return tree_of(files, {"build.sh": 0o755}), {"words": words, "sizes": sizes}
 
@@ -144,8 +144,8 @@ def _layers(rng: Source) -> tuple[Tree, Facts]:
     layers: list[dict[str, Any]] = []
     for depth in range(3):
         chosen = sample(rng, names, 4 - (depth > 0))
-        layer: dict[str, Any] = {name: between(rng, 1, 99) for name in chosen}
-        layer["limits"] = {one: between(rng, 1, 9) for one in sample(rng, ("memory", "time", "files"), 2)}
+        layer: dict[str, Any] = {name: randint(rng, 1, 99) for name in chosen}
+        layer["limits"] = {one: randint(rng, 1, 9) for one in sample(rng, ("memory", "time", "files"), 2)}
         layers.append(layer)
     layers[2][names[0]] = None
     layers[0].setdefault(names[0], 1)
@@ -190,13 +190,13 @@ add(Task(
 
 def _parts(rng: Source) -> tuple[Tree, Facts]:
     people = sample(rng, PEOPLE, 20)
-    text = "".join(f"{person},{between(rng, 1, 10**9)}\n" for person in people)
+    text = "".join(f"{person},{randint(rng, 1, 10**9)}\n" for person in people)
     packed = gzip.compress(text.encode(), mtime=0)
     size = len(packed) // 6 + 1
     pieces = [packed[start : start + size] for start in range(0, len(packed), size)]
     names = sample(rng, NOUNS, len(pieces) + 2)
     order = [hashlib.sha256(piece).hexdigest() for piece in pieces]
-    decoys = [bytes(between(rng, 0, 255) for _ in range(size)) for _ in range(2)]
+    decoys = [bytes(randint(rng, 0, 255) for _ in range(size)) for _ in range(2)]
     all_parts = [*pieces, *decoys]
     shuffle(rng, all_parts)
     files: dict[str, str | bytes] = {f"parts/{name}.bin": piece for name, piece in zip(names, all_parts, strict=True)}
@@ -217,7 +217,7 @@ add(Task(
 
 def _rotation(rng: Source) -> tuple[Tree, Facts]:
     files = {f"logs/app.{day}.log": f"day {day}\n" for day in range(1, 5)}
-    return tree_of(files), {"name": choice(rng, NOUNS), "keep": between(rng, 2, 3), "days": between(rng, 6, 9)}
+    return tree_of(files), {"name": choice(rng, NOUNS), "keep": randint(rng, 2, 3), "days": randint(rng, 6, 9)}
 
 
 def _rotates(facts: Facts, place: Place) -> list[Check]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gem.draw import Source, below, between, choice, sample, shuffle
 from gem.envs.terminal.task import Check, Facts, Place, Task, add, same_numbers, tree_of
 from gem.envs.terminal.words import NOUNS, PEOPLE, address, clock
+from gem.rng import Source, choice, randbelow, randint, sample, shuffle
 from gem.sandbox.inside.tree import Tree
 
 # ------------------------------------------------------------------ a table
@@ -16,7 +16,7 @@ def _orders(rng: Source) -> tuple[Tree, Facts]:
     people = sample(rng, PEOPLE, 6)
     rows, totals = [], Counter[str]()
     for number in range(60):
-        person, cents = choice(rng, people), between(rng, 100, 9999)
+        person, cents = choice(rng, people), randint(rng, 100, 9999)
         state = choice(rng, ("paid", "paid", "paid", "cancelled"))
         rows.append(f"{1000 + number},{person},{cents / 100:.2f},{state}")
         totals[person] += cents if state == "paid" else 0
@@ -44,14 +44,14 @@ add(Task(
 def _access(rng: Source) -> tuple[Tree, Facts]:
     addresses = sorted({address(rng) for _ in range(9)})
     shares = [n * n for n in range(1, len(addresses) + 1)]
-    seen = [one for one, share in zip(addresses, shares, strict=True) for _ in range(share + below(rng, 2))]
+    seen = [one for one, share in zip(addresses, shares, strict=True) for _ in range(share + randbelow(rng, 2))]
     shuffle(rng, seen)
     rows, broken = [], 0
     for minute, one in enumerate(seen):
         status = choice(rng, (200, 200, 200, 304, 404, 500, 502))
         broken += status >= 500
         rows.append(
-            f'{one} - - [{clock(rng, minute)}] "GET /{choice(rng, NOUNS)} HTTP/1.1" {status} {between(rng, 90, 90000)}'
+            f'{one} - - [{clock(rng, minute)}] "GET /{choice(rng, NOUNS)} HTTP/1.1" {status} {randint(rng, 90, 90000)}'
         )
     top = [f"{one} {count}" for one, count in sorted(Counter(seen).items(), key=lambda item: (-item[1], item[0]))[:3]]
     return tree_of({"var/access.log": "\n".join(rows) + "\n"}), {"top": top, "broken": broken}
@@ -141,7 +141,7 @@ add(Task(
 
 
 def _copies(rng: Source) -> tuple[Tree, Facts]:
-    texts = [f"{choice(rng, NOUNS)} {between(rng, 0, 10**6)}\n" for _ in range(5)]
+    texts = [f"{choice(rng, NOUNS)} {randint(rng, 0, 10**6)}\n" for _ in range(5)]
     folders = ("data", "data/old", "data/old/2019", "data/new")
     names = sample(rng, NOUNS, 12)
     files = {f"{choice(rng, folders)}/{name}.dat": choice(rng, texts) for name in names}
@@ -187,7 +187,7 @@ main()
 
 
 def _median(rng: Source) -> tuple[Tree, Facts]:
-    cases = [[between(rng, -50, 500) for _ in range(size)] for size in (1, 4, 5, 10)]
+    cases = [[randint(rng, -50, 500) for _ in range(size)] for size in (1, 4, 5, 10)]
     return tree_of({"median.py": _MEDIAN, "example.txt": "9\n10\n2\n33\n"}), {"cases": cases}
 
 

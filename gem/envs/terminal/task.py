@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gem.draw import Source
+from gem.rng import Source
+from gem.sandbox.command import ShellLimits
 from gem.sandbox.inside.tree import Tree
-from gem.sandbox.shell import EPOCH, ShellLimits, execute
+from gem.sandbox.shell import EPOCH, execute
 
 Level = Literal["easy", "medium", "hard"]
 Facts = dict[str, Any]

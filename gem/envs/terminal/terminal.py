@@ -35,17 +35,18 @@ import re
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from gem.ansi import plain, spans
 from gem.core import Info, State, Step
-from gem.draw import Mixer, choice
 from gem.envs.game import Game, Played
 from gem.envs.terminal import TURNS, easy, hard, medium
 from gem.envs.terminal.task import TASKS, Facts, Level, Place, Task, of_level
 from gem.errors import InvalidArgument
+from gem.rng import SplitMix64, choice
+from gem.sandbox.command import CommandResult, Shell, ShellLimits
 from gem.sandbox.inside.settings import HOME
 from gem.sandbox.inside.tree import Tree
-from gem.sandbox.shell import EPOCH, Done, Shell, ShellLimits, execute
+from gem.sandbox.shell import EPOCH, execute
 from gem.views import Exchange, Key, Run, TerminalView
+from gem.views.ansi import plain, spans
 
 MODULES = (easy, medium, hard)
 """What added the tasks, in the order of their difficulty."""
@@ -151,8 +152,8 @@ class Terminal(Game):
             info["shell"] = self._came
         return observation, reward, terminated, truncated, info
 
-    def feed(self, recorded: Info, *, repeat: bool = False) -> None:
-        """As `Env.feed`; with `repeat` every command is run again."""
+    def feed_tape(self, recorded: Info, *, repeat: bool = False) -> None:
+        """As `Env.feed_tape`; with `repeat` every command is run again."""
         self._fed = None if repeat else {**UNRECORDED, **recorded.get("shell", {})}
 
     def _run(self, command: str) -> dict[str, Any]:
@@ -209,7 +210,7 @@ class Terminal(Game):
     def _format_help(self) -> str:
         return f"There is no action in your answer. Write <bash>COMMAND</bash> or {FINISH}. The episode ends."
 
-    def _random_action(self, rng: Mixer) -> str:
+    def _random_action(self, rng: SplitMix64) -> str:
         """Something that one may try without knowing the task: look around, read a file, hand in."""
         files = [path for path in self.tree if self.tree[path][0] == "file"] or ["."]
         path = f"~/{choice(rng, files)}"
@@ -285,7 +286,7 @@ def _changed(tree: Tree, came: dict[str, Any]) -> Tree:
     return {path: list(kept[path]) for path in sorted(kept)}
 
 
-def _told(done: Done, limits: ShellLimits) -> str:
+def _told(done: CommandResult, limits: ShellLimits) -> str:
     """What a command wrote, and how it ended where that is not plain."""
     words = {
         "timeout": f"[ended after {limits.seconds:g} s; what it had written to files is kept]",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gem.draw import Source, between, choice
+from gem.rng import Source, choice, randint
 
 PEOPLE = (
     "Amara", "Bence", "Chidi", "Dana", "Elif", "Farid", "Greta", "Hana", "Ivo", "Jonas", "Kofi", "Lena", "Mateo",
@@ -27,9 +27,9 @@ def noun(rng: Source) -> str:
 
 def clock(rng: Source, minute: int) -> str:
     """A time of a day in May, a little after the minute."""
-    return f"2025-05-{1 + minute // 1440:02d} {minute // 60 % 24:02d}:{minute % 60:02d}:{between(rng, 0, 59):02d}"
+    return f"2025-05-{1 + minute // 1440:02d} {minute // 60 % 24:02d}:{minute % 60:02d}:{randint(rng, 0, 59):02d}"
 
 
 def address(rng: Source) -> str:
     """An internet address of a documentation network."""
-    return f"203.0.113.{between(rng, 1, 40)}"
+    return f"203.0.113.{randint(rng, 1, 40)}"

@@ -33,7 +33,7 @@ def start(listener: socket.socket, hosts: list[str], engine: str) -> None:
         engine: where the package `gem` is.
     """
     sys.path.append(engine)
-    from gem.addresses import Guard  # noqa: PLC0415 (only a server with a network needs it)
+    from gem.net.addresses import Guard  # noqa: PLC0415 (only a server with a network needs it)
 
     permits = Guard().permits
     socket.getaddrinfo("localhost", 1)  # so that what names need is loaded before the rights are gone

@@ -1,7 +1,7 @@
 """A server that talks through its standard streams, in namespaces of its own.
 
-The host starts this program instead of the server (`gem.sandbox.server`), with the settings in a variable of its
-environment, which other users cannot read. The first process stays on the host and carries the connections that are
+The host starts this program instead of the server (`gem.sandbox.mcp_confinement`), with the settings in a variable of
+its environment, which other users cannot read. The first process stays on the host and carries the connections that are
 allowed (`inside.proxy`); the second leaves the host and is process 1 of the namespaces; the third becomes the server,
 with the standard streams of the first. When one of them ends, all end.
 """

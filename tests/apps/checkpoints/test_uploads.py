@@ -28,9 +28,9 @@ from apps.jobs.models import Job
 from apps.play.shows import operations as shows
 from apps.trainings import operations as trainings
 from gem.agents.apart import ApartAgent
-from gem.rollout import Slot, rollout
-from gem.training.archive import pack
-from gem.training.prompts import folder_of
+from gem.rollout import EpisodeRequest, rollout
+from gem.training.checkpoints.archive import pack
+from gem.training.policy.prompts import folder_of
 from gem.training.spec import read_spec
 
 pytest.importorskip("torch", reason="policies need torch, which `make test` installs")
@@ -294,7 +294,7 @@ def test_it_plays_apart_in_rollouts_and_live(ada: User) -> None:
     agent = uploaded(ada, "mine", archive())
     somebody = player(agent)
     assert isinstance(somebody, ApartAgent)
-    (record,) = rollout(somebody, [Slot(0, ENV_ID, 3)], num_envs=1)
+    (record,) = rollout(somebody, [EpisodeRequest(0, ENV_ID, 3)], num_envs=1)
     assert record.turn_count >= 1
     assert not record.failure
     assert shows.start(ENV_ID, agent, seed=1, user=ada).seats.filter(agent=agent).exists()

@@ -14,7 +14,7 @@ from apps.episodes import operations
 from apps.episodes.models import Batch, Episode
 from apps.episodes.restore import restore
 from apps.episodes.snapshot import public_snapshot
-from gem.evaluate import paired_difference
+from gem.evaluation.scores import paired_difference
 from tests.apps.agents import built_in
 from tests.apps.play.people import BOX, Person
 

@@ -14,6 +14,7 @@ from apps.episodes import operations
 from apps.episodes.models import Episode
 from apps.episodes.templatetags.episodes import bare
 from gem import replay
+from gem.records import Identity
 
 pytest.importorskip("math_core")
 pytest.importorskip("math_verify")
@@ -29,7 +30,7 @@ def episode(tmp_path: Path) -> Episode:
     file.write_text(json.dumps({"problem": QUESTION, "answer": r"\frac{3}{2}"}) + "\n")
     seat = operations.Occupant(Agent.objects.get(slug="human"), visitor="x")
     begun = operations.begin("math:Math12K", seed=0, seats=[seat], env_kwargs={"dataset": str(file)})
-    env = replay.make_env(replay.Identity(**begun.identity()))
+    env = replay.make_env(Identity(**begun.identity()))
     env.reset(seed=0)
     operations.record_turn(begun, env, r"I think it is \boxed{\frac{2}{3}}.")
     return begun

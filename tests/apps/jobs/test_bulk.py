@@ -10,8 +10,9 @@ from apps.episodes.bulk import copy_episodes, make_ids
 from apps.episodes.models import Batch, Episode
 from apps.episodes.text import storable_json
 from gem.agents import has_expert, make_agent
-from gem.replay import EpisodeRecord, Identity, TurnRecord, verify
-from gem.rollout import Slot, rollout
+from gem.records import EpisodeRecord, Identity, TurnRecord
+from gem.replay import verify
+from gem.rollout import EpisodeRequest, rollout
 
 EASY = "game:GuessTheNumber-v0-easy"
 
@@ -27,7 +28,7 @@ def test_what_is_written_replays_exactly(agent: Agent, env_id: str, kind: str) -
     if kind == "expert" and not has_expert(env_id):
         pytest.skip("there is no expert for it")
     batch = Batch.objects.create(kind=Batch.Kind.JOB)
-    records = list(rollout(make_agent(kind), [Slot(i, env_id, i) for i in range(5)]))
+    records = list(rollout(make_agent(kind), [EpisodeRequest(i, env_id, i) for i in range(5)]))
     copy_episodes(batch.pk, agent.pk, records, timezone.now(), of_job=True)
     written = {episode.slot: episode for episode in batch.episodes.with_seats()}
     assert len(written) == 5

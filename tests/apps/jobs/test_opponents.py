@@ -15,8 +15,8 @@ from apps.episodes.models import Episode
 from apps.jobs import operations, results
 from apps.jobs.models import Job
 from gem.agents import make_agent
-from gem.rollout import Slot, rollout
-from gem.specs import EvaluationSpec
+from gem.evaluation.spec import EvaluationSpec
+from gem.rollout import EpisodeRequest, rollout
 from tests.workers.records import play_out
 
 TICTACTOE, GUESS = "duel:TicTacToe-v0", "game:GuessTheNumber-v0-easy"
@@ -52,7 +52,7 @@ def test_each_seed_is_played_from_each_seat() -> None:
 @pytest.mark.usefixtures("agents")
 def test_the_numbers_are_those_of_the_agent_and_each_episode_counts_once() -> None:
     job = played()
-    slots = [Slot(i, TICTACTOE, 40 + i // 2, seat=i % 2) for i in range(25)]
+    slots = [EpisodeRequest(i, TICTACTOE, 40 + i // 2, seat=i % 2) for i in range(25)]
     records = list(rollout(make_agent("expert"), slots, opponent=make_agent("random")))
     expected = Counter(record.total_reward for record in records)
     shown = list(results.finished(job))

@@ -15,8 +15,8 @@ from apps.jobs.models import Job
 from apps.jobs.pages import set_up
 from apps.jobs.topics import JobTopic
 from gem.agents import make_agent
+from gem.evaluation.spec import EvaluationSpec
 from gem.rollout import rollout
-from gem.specs import EvaluationSpec
 from tests.workers.records import play_out
 
 EASY = "game:GuessTheNumber-v0-easy"

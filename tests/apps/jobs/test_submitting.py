@@ -15,8 +15,8 @@ from apps.jobs import leases, operations
 from apps.jobs.errors import NotYours, TooManyEpisodes, TooManyJobs, UnknownAgent
 from apps.jobs.models import Job, Shard
 from gem.agents import make_agent
+from gem.evaluation.spec import EvaluationSpec
 from gem.rollout import rollout
-from gem.specs import EvaluationSpec
 
 EASY = "game:GuessTheNumber-v0-easy"
 HARD = "game:GuessTheNumber-v0-hard"

@@ -17,7 +17,7 @@ from apps.jobs.pages import set_up
 from apps.leaderboard.models import Score
 from apps.leaderboard.operations import record_scores
 from gem import benchmarks
-from gem.specs import EvaluationSpec
+from gem.evaluation.spec import EvaluationSpec
 from tests.apps.benchmarks import shorten
 from tests.workers.records import play_out
 

@@ -9,7 +9,7 @@ import pytest
 
 from apps.episodes.models import Episode
 from apps.leaderboard.versus import Against, Try, Verdict, compare
-from gem.evaluate import wilson
+from gem.evaluation.scores import wilson
 
 
 def test_a_tie_counts_as_half() -> None:

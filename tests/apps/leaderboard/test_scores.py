@@ -19,7 +19,7 @@ from apps.leaderboard.board import ranked
 from apps.leaderboard.models import Score
 from apps.leaderboard.operations import record_missing_scores, record_scores
 from gem import benchmarks
-from gem.specs import EvaluationSpec
+from gem.evaluation.spec import EvaluationSpec
 from tests.apps.benchmarks import shorten
 from tests.workers.records import play_out
 

@@ -22,8 +22,8 @@ from apps.leaderboard.operations import record_scores
 from apps.leaderboard.versus import compare
 from gem import benchmarks
 from gem.agents import Request, make_agent
-from gem.evaluate import wilson
-from gem.specs import EvaluationSpec
+from gem.evaluation.scores import wilson
+from gem.evaluation.spec import EvaluationSpec
 from tests.apps.agents import built_in
 from tests.apps.play.people import BOX, Person
 

@@ -10,7 +10,7 @@ from apps.episodes.models import Episode
 from apps.play.models import Show
 from apps.play.shows import show_leases
 from gem.agents import Request, make_agent
-from gem.seats import perceived
+from gem.seats import observation_for_seat
 from tests.apps.play.people import Person
 
 
@@ -29,7 +29,7 @@ def act_for_agents(episode: Episode) -> None:
         start = show_leases.begin_again(episode.id)
         seat = start.env.to_act[0]
         while seat in start.agents:
-            reading, own = perceived(seat, start.observation, start.info)
+            reading, own = observation_for_seat(seat, start.observation, start.info)
             request = Request(start.env, reading, own, 1, seat)
             (decision,) = make_agent(start.agents[seat][0].kind).act([request])
             Show.objects.filter(pk=episode.pk).update(next_turn_at=Now())

@@ -13,6 +13,7 @@ from apps.episodes import operations
 from apps.episodes.models import Episode, PendingTurn
 from gem import replay
 from gem.core import EnvWrapper
+from gem.records import Identity
 from tests.apps.play.people import BOX, Person, notice
 from tests.engine.tools.servers import BAD_SERVER
 
@@ -48,7 +49,7 @@ def played(*actions: str) -> Episode:
     human = Agent.objects.get(slug="human")
     seat = operations.Occupant(human, visitor="x")
     episode = operations.begin(GUESS, seed=7, seats=[seat], wrappers=RECORDED)
-    env = replay.make_env(replay.Identity(**episode.identity()))
+    env = replay.make_env(Identity(**episode.identity()))
     env.reset(seed=7)
     for action in actions:
         operations.record_turn(episode, env, action)
@@ -65,7 +66,7 @@ def test_every_turn_can_be_looked_at_again_forked_and_verified() -> None:
         answer = person.client.post(f"/play/{episode.id}/fork/", {"turn": turn})
         branch = Episode.objects.get(pk=answer["Location"].rstrip("/").rpartition("/")[2])
         assert (branch.wrappers, branch.turn_count) == (RECORDED, turn)
-        env = replay.restore(replay.Identity(**branch.identity()), *_record(branch))
+        env = replay.restore(Identity(**branch.identity()), *_record(branch))
         assert isinstance(env, EnvWrapper)
         assert env.get_state() == branch.state["env"]
 

@@ -22,7 +22,7 @@ from apps.play import operations as play
 from apps.play.shows import operations as shows
 from apps.trainings import operations as trainings
 from gem.agents.endpoint import EndpointSpec
-from gem.specs import EvaluationSpec
+from gem.evaluation.spec import EvaluationSpec
 from gem.training.spec import read_spec
 
 pytestmark = pytest.mark.django_db

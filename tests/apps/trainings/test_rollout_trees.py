@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
+from tests.apps.trainingss import ENV_ID, claimed, row, small
 
 from apps.accounts.models import User
 from apps.jobs.models import Job
@@ -19,8 +20,7 @@ from apps.trainings import operations, pages, records
 from apps.trainings.records import KeptEpisode
 from apps.trainings.trees import Branch, EpisodeRow, tree
 from gem.agents import Decision, Request
-from gem.rollout import Slot, rollout
-from tests.apps.trainings.trainings import ENV_ID, claimed, row, small
+from gem.rollout import EpisodeRequest, rollout
 
 SEED = 7
 GUESSES = [[1, 2, 3, 5], [1, 2, 3, 5], [1, 2, 4], [9, 8], [1, 2]]
@@ -50,13 +50,13 @@ def job(db: None, settings: Settings, tmp_path: Path) -> Job:
     kept = []
     for place, guesses in enumerate(GUESSES):
         limit = [{"name": "time_limit", "max_turns": len(guesses)}]
-        slots = [Slot(0, ENV_ID, SEED, {}, limit)]
+        slots = [EpisodeRequest(0, ENV_ID, SEED, {}, limit)]
         kept += [KeptEpisode(1, 0, record) for record in rollout(Guesser([guesses]), slots, num_envs=1)]
         assert kept[place].record.turn_count == len(guesses)
     kept += [
         KeptEpisode(1, 1 + seed, one)
         for seed in (0, 1)
-        for one in rollout(Guesser([[1] * 20]), [Slot(0, ENV_ID, seed)])
+        for one in rollout(Guesser([[1] * 20]), [EpisodeRequest(0, ENV_ID, seed)])
     ]
     records.record_samples(claim, kept)
     return job

@@ -21,7 +21,7 @@ from apps.leases import LeaseLost
 from apps.trainings import compare, operations, records
 from apps.trainings.records import KeptEpisode
 from gem.agents import make_agent
-from gem.rollout import Slot, rollout
+from gem.rollout import EpisodeRequest, rollout
 from gem.training.run_folder import number
 from tests.apps.trainings.trainings import ENV_ID, claimed, row, small, trained
 
@@ -220,7 +220,7 @@ def test_an_update_made_again_is_there_once(ada: User) -> None:
     records.record_points(claim, [row(3, 0.9), row(4, 0.95)])
     assert list(job.points.values_list("update", flat=True)) == [1, 2, 3, 4]
     assert Point.objects.get(job=job, update=4).data["success"] == 0.95
-    episodes = list(rollout(make_agent("random"), [Slot(0, ENV_ID, 9)], num_envs=1))
+    episodes = list(rollout(make_agent("random"), [EpisodeRequest(0, ENV_ID, 9)], num_envs=1))
     records.record_samples(claim, [KeptEpisode(4, 0, episodes[0])])
     assert job.samples.filter(update=4, exam=False).count() == 1
     assert job.samples.filter(update=4, exam=True).count() == 3
@@ -239,7 +239,7 @@ def test_episodes_that_are_read_again_keep_their_addresses(ada: User) -> None:
     claim = claimed(job)
     again = [
         KeptEpisode(5, 0, one)
-        for one in rollout(make_agent("random"), [Slot(i, ENV_ID, i) for i in range(3)], num_envs=3)
+        for one in rollout(make_agent("random"), [EpisodeRequest(i, ENV_ID, i) for i in range(3)], num_envs=3)
     ]
     records.record_samples(claim, again)
     addresses = list(job.samples.values_list("episode_id", flat=True))
@@ -316,7 +316,7 @@ def test_a_checkpoint_can_be_downloaded_evaluated_and_played(client: Client, ada
     checkpoint = Checkpoint.objects.get(job=job)
     assert jobs.find_agent(ada, checkpoint.agent.slug) == checkpoint.agent
     here = player(checkpoint.agent)
-    episode = next(iter(rollout(here, [Slot(0, ENV_ID, 3)], num_envs=1)))
+    episode = next(iter(rollout(here, [EpisodeRequest(0, ENV_ID, 3)], num_envs=1)))
     assert episode.turn_count >= 1
     assert not episode.failure
 

@@ -13,8 +13,8 @@ from apps.jobs.models import Job
 from apps.trainings import records
 from apps.trainings.records import KeptEpisode
 from gem.agents import make_agent
-from gem.rollout import Slot, rollout
-from gem.training.prompts import folder_of
+from gem.rollout import EpisodeRequest, rollout
+from gem.training.policy.prompts import folder_of
 from gem.training.run_folder import number
 from gem.training.spec import TrainingSpec, read_spec
 
@@ -53,9 +53,11 @@ def trained(job: Job, updates: int = 4) -> Claim:
     """Some updates, kept episodes and a checkpoint, written as a worker does."""
     claim = claimed(job)
     records.record_points(claim, [row(update, update / 10) for update in range(1, updates + 1)])
-    episodes = list(rollout(make_agent("random"), [Slot(i, ENV_ID, 5 + i // 2) for i in range(4)], num_envs=4))
+    episodes = list(
+        rollout(make_agent("random"), [EpisodeRequest(i, ENV_ID, 5 + i // 2) for i in range(4)], num_envs=4)
+    )
     records.record_samples(claim, [KeptEpisode(updates, one.identity.seed - 5, one) for one in episodes])
-    exams = list(rollout(make_agent("expert"), [Slot(i, ENV_ID, i) for i in range(3)], num_envs=3))
+    exams = list(rollout(make_agent("expert"), [EpisodeRequest(i, ENV_ID, i) for i in range(3)], num_envs=3))
     records.record_samples(claim, [KeptEpisode(updates, one.identity.seed, one, exam=True) for one in exams])
     add_checkpoint(claim, updates)
     return claim

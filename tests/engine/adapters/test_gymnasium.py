@@ -69,7 +69,7 @@ def test_options_are_arguments_for_one_episode() -> None:
 
 def test_arguments_reach_the_environment() -> None:
     assert "from 1 to 99," in gymnasium.make(ENV_ID, max_number=99).reset(seed=1)[0]
-    with pytest.raises(InvalidArgument, match="Did you mean 'max_number'"):
+    with pytest.raises(InvalidArgument, match="Did you mean max_number"):
         gymnasium.make(ENV_ID, max_numbr=99)
 
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[3]
 
 STATE = 'return {"row": list(self.row), "taken": list(self.taken)}'
 TAKE = 'self.row, self.taken = list(state["row"]), list(state["taken"])'
-DRAW = "self.row = [between(self.rng, 1, 9) for _ in range(self.config.num_coins)]"
+DRAW = "self.row = [randint(self.rng, 1, 9) for _ in range(self.config.num_coins)]"
 PLAY = "    def _play(self, match: str) -> Played:\n"
 VIEW = "    def view(self, seat: int = 0) -> GridView:\n"
 
@@ -79,7 +79,7 @@ def test_the_environment_of_the_tutorial_keeps_it_from_outside_our_tree(coin_row
         (
             "The same seed and actions give the same episode.",
             "global generator",
-            [(DRAW, f"import random\n        {DRAW.replace('between(self.rng, 1, 9)', 'random.randint(1, 9)')}")],
+            [(DRAW, f"import random\n        {DRAW.replace('randint(self.rng, 1, 9)', 'random.randint(1, 9)')}")],
         ),
         (
             "The same seed and actions give the same episode.",
@@ -87,7 +87,7 @@ def test_the_environment_of_the_tutorial_keeps_it_from_outside_our_tree(coin_row
             [
                 (
                     DRAW,
-                    f"import time\n        {DRAW.replace('between(self.rng, 1, 9)', 'time.perf_counter_ns() % 1000')}",
+                    f"import time\n        {DRAW.replace('randint(self.rng, 1, 9)', 'time.perf_counter_ns() % 1000')}",
                 )
             ],
         ),
@@ -102,7 +102,7 @@ def test_the_environment_of_the_tutorial_keeps_it_from_outside_our_tree(coin_row
         (
             "Other processes play the same episodes.",
             "Another process plays the same seeds differently.",
-            [(DRAW, DRAW.replace("between(self.rng, 1, 9)", "hash(str(between(self.rng, 1, 9))) % 9"))],
+            [(DRAW, DRAW.replace("randint(self.rng, 1, 9)", "hash(str(randint(self.rng, 1, 9))) % 9"))],
         ),
         (
             "It goes on from its state at every turn.",

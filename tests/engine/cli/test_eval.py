@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gem.evaluate import Outcome, interval, pool, summarize, wilson
+from gem.evaluation.scores import Outcome, interval, pool, summarize, wilson
 from tests.engine.cli.conftest import Run
 
 ENV_ID = "game:GuessTheNumber-v0-easy"
@@ -212,7 +212,7 @@ def test_tools_are_played_with_recorded_and_named(run: Run, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        (["--tool", "pyton"], "There is no tool 'pyton' here. There is python."),
+        (["--tool", "pyton"], "There is no tool 'pyton' here. Did you mean python?"),
         (["--tool-uses", "3"], "--tool-uses and --tool-format belong to tools: name one with --tool."),
         (["--tool", "python", "--tool-uses", "0"], "Tools may be used 1 to 100 times in an episode, not 0."),
     ],

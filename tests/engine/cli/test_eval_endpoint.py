@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gem.evaluate import Outcome, pass_at, passes, summarize
+from gem.evaluation.scores import Outcome, pass_at, passes, summarize
 from tests.engine.cli.conftest import Run
 from tests.model_server import KEY, ModelServer, model_server
 

@@ -5,17 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from gem import episode_files
 from gem.agents import make_agent
-from gem.replay import EpisodeRecord
-from gem.rollout import Slot, rollout
+from gem.records import EpisodeRecord, episode_files
+from gem.rollout import EpisodeRequest, rollout
 from tests.engine.cli.conftest import Run
 
 ENV_ID = "game:GuessTheNumber-v0-hard"
 
 
 def record(seed: int = 5, **more) -> EpisodeRecord:
-    return next(rollout(make_agent("random"), [Slot(0, ENV_ID, seed, **more)]))
+    return next(rollout(make_agent("random"), [EpisodeRequest(0, ENV_ID, seed, **more)]))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 
 import gem
 from gem.agents import make_agent
-from gem.rollout import Slot, rollout
+from gem.rollout import EpisodeRequest, rollout
 from tests.engine import golden, ids
 from tests.engine.episodes import random_episode
 
@@ -63,7 +63,7 @@ def test_the_global_generator_is_left_alone(env: gem.Env) -> None:
 
 @pytest.mark.parametrize("num_envs", [1, 7])
 def test_the_number_of_parallel_environments_does_not_matter(env_id: str, num_envs: int) -> None:
-    slots = [Slot(i, env_id, seed=i) for i in range(9)]
+    slots = [EpisodeRequest(i, env_id, seed=i) for i in range(9)]
     alone = {i: random_episode(gem.make(env_id), i)[1:] for i in range(9)}
     for record in rollout(make_agent("random"), slots, num_envs=num_envs):
         turns = [[turn.action, turn.observation, turn.reward, turn.info] for turn in record.turns]

@@ -110,10 +110,10 @@ def test_a_seed_that_names_no_episode_is_refused(env_id: str, seed: object) -> N
 
 
 def test_an_unknown_argument_is_refused_and_the_nearest_named(env_id: str) -> None:
-    with pytest.raises(InvalidArgument, match="Did you mean 'seed'"):
+    with pytest.raises(InvalidArgument, match="Did you mean seed"):
         gem.make(env_id, sed=3)
     if gem.spec(env_id).turns == "multi":
-        with pytest.raises(InvalidArgument, match="Did you mean 'max_turns'"):
+        with pytest.raises(InvalidArgument, match="Did you mean max_turns"):
             gem.make(env_id, max_turn=3)
 
 

@@ -126,9 +126,9 @@ def test_an_episode_knows_whether_it_has_the_same_data(server: Hub, tmp_path: Pa
     from gem.agents import make_agent
     from gem.errors import VersionChanged
     from gem.replay import restore, verify
-    from gem.rollout import Slot, rollout
+    from gem.rollout import EpisodeRequest, rollout
 
-    (record,) = rollout(make_agent("random"), [Slot(0, "math:GSM8K", seed=5)])
+    (record,) = rollout(make_agent("random"), [EpisodeRequest(0, "math:GSM8K", seed=5)])
     assert record.identity.data_hash == load("math:GSM8K").sha256
     assert verify(record.identity, record.turns) is None
     hub.fetch("axon-rl/GSM-8k")

@@ -11,11 +11,11 @@ from gem.datasets import load
 from gem.datasets.names import NAMED
 from gem.datasets.ruletaker import DEPTHS, NAMES, Rule, derive, problem
 from gem.datasets.samples import FOLDER, names
-from gem.datasets.samples.write import __main__ as write
-from gem.datasets.samples.write import school
-from gem.draw import Mixer
 from gem.grading.math import alternatives, is_correct
-from gem.images import kind_of
+from gem.rng import SplitMix64
+from gem.views.images import kind_of
+from tools.samples import __main__ as write
+from tools.samples import school
 
 
 @pytest.mark.parametrize("env_id", list(NAMED))
@@ -34,12 +34,12 @@ def test_every_dataset_of_gem_has_at_least_fifty_problems_here_and_says_whose_th
 def test_the_files_are_what_the_templates_make(name: str) -> None:
     rows = write.mathematics(name) if name in write.MATH else write.asked(name)
     made = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    assert (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8") == made, "run python -m gem.datasets.samples.write"
+    assert (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8") == made, "run python -m tools.samples"
 
 
 def test_the_programs_are_what_the_problems_make() -> None:
     made = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in write.programming())
-    assert (FOLDER / "code.jsonl").read_text(encoding="utf-8") == made, "run python -m gem.datasets.samples.write"
+    assert (FOLDER / "code.jsonl").read_text(encoding="utf-8") == made, "run python -m tools.samples"
 
 
 def test_the_samples_are_small() -> None:
@@ -81,7 +81,7 @@ def test_sums_and_sines_of_the_templates_are_right() -> None:
     import math
 
     for number in range(60):
-        made = school.trigonometry(Mixer(number))
+        made = school.trigonometry(SplitMix64(number))
         name, angle = made.problem.removeprefix("Compute $\\").removesuffix("^\\circ$.").split(" ")
         value = getattr(math, name)(math.radians(int(angle)))
         assert is_correct(f"{value:.9f}", str(made.answer)), made

@@ -10,7 +10,7 @@ from gem.agents import Request, make_agent
 from gem.envs.dialogues import shop as shops
 from gem.envs.dialogues.retail_tasks import EASY, HARD, TEMPLATES
 from gem.errors import InvalidArgument
-from gem.rollout import Slot, rollout
+from gem.rollout import EpisodeRequest, rollout
 
 EXPERT, RANDOM = make_agent("expert"), make_agent("random")
 ID = "dialogue:Retail-v0"
@@ -47,7 +47,7 @@ def test_there_are_at_least_twenty_templates() -> None:
 @pytest.mark.parametrize("hard", [False, True])
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_the_expert_serves_every_customer(template: str, hard: bool) -> None:
-    slots = [Slot(seed, ID, seed, {"template": template, "hard": hard}) for seed in range(10)]
+    slots = [EpisodeRequest(seed, ID, seed, {"template": template, "hard": hard}) for seed in range(10)]
     records = list(rollout(EXPERT, slots))
     assert all(record.success and record.total_reward == 1 for record in records)
     assert len({tuple(turn.observation for turn in record.turns) for record in records}) == len(records)
@@ -186,7 +186,7 @@ def test_the_expert_does_not_know_what_nobody_told_it() -> None:
 
 def test_random_assistants_fail() -> None:
     for env_id in (f"{ID}-easy", f"{ID}-hard"):
-        records = list(rollout(RANDOM, [Slot(seed, env_id, seed) for seed in range(50)]))
+        records = list(rollout(RANDOM, [EpisodeRequest(seed, env_id, seed) for seed in range(50)]))
         assert sum(bool(record.success) for record in records) <= 2
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from gem.agents.endpoint import EndpointAgent
 from gem.agents.endpoint.answer import Answer
-from gem.rollout import Slot, rollout
+from gem.rollout import EpisodeRequest, rollout
 
 HARD = "game:GuessTheNumber-v0-hard"
 
@@ -45,14 +45,14 @@ def test_think_blocks_are_reasoning(text: str, action: str, reasoning: str) -> N
 def test_each_way_to_answer_is_understood(
     agent_of: Callable[..., EndpointAgent], model: str, action: str, note: str | None, stream: bool
 ) -> None:
-    (record,) = rollout(agent_of(model, stream=stream), [Slot(0, HARD, 3)])
+    (record,) = rollout(agent_of(model, stream=stream), [EpisodeRequest(0, HARD, 3)])
     assert record.turns[0].action.replace("\ufffd" * 3, "\ufffd") == action
     assert record.turns[0].extra.get("note") == note
     assert (record.turns[0].extra.get("finish") == "length") is (action == "")
 
 
 def test_of_an_endless_answer_the_end_counts(agent_of: Callable[..., EndpointAgent]) -> None:
-    (record,) = rollout(agent_of("long"), [Slot(0, HARD, 3)])
+    (record,) = rollout(agent_of("long"), [EpisodeRequest(0, HARD, 3)])
     assert len(record.turns[0].action.encode()) == 64 * 1024
     assert record.turns[0].action.endswith("x\\boxed{5}")
     assert record.turns[0].extra["finish"] == "too long"

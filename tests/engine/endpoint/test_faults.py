@@ -9,11 +9,11 @@ import pytest
 
 from gem.agents.endpoint import EndpointAgent, EndpointSpec, try_out
 from gem.errors import AgentStopped
-from gem.rollout import Slot, rollout
+from gem.rollout import EpisodeRequest, rollout
 from tests.model_server import KEY, ModelServer
 
 HARD = "game:GuessTheNumber-v0-hard"
-ONE = [Slot(0, HARD, 3)]
+ONE = [EpisodeRequest(0, HARD, 3)]
 MakeAgent = Callable[..., EndpointAgent]
 
 SENTENCES = {
@@ -65,12 +65,12 @@ def test_forfeiting_takes_the_turn_with_an_empty_action(agent_of: MakeAgent, mod
 
 def test_stopping_ends_everything(server: ModelServer, agent_of: MakeAgent) -> None:
     with pytest.raises(AgentStopped, match="answered 500"):
-        list(rollout(agent_of("500", on_failure="stop"), [Slot(i, HARD, i) for i in range(50)], num_envs=1))
+        list(rollout(agent_of("500", on_failure="stop"), [EpisodeRequest(i, HARD, i) for i in range(50)], num_envs=1))
     assert len(server.requests) == 2
 
 
 def test_a_server_that_is_not_there_is_not_asked_for_ever(agent_of: MakeAgent) -> None:
-    slots = (Slot(i, HARD, i) for i in range(10_000))
+    slots = (EpisodeRequest(i, HARD, i) for i in range(10_000))
     found = []
     with pytest.raises(AgentStopped, match="10 turns in a row without an answer"):
         found.extend(rollout(agent_of("400"), slots, num_envs=2))
@@ -112,7 +112,7 @@ def test_no_server_at_all_is_said_in_words(agent_of: MakeAgent) -> None:
 
 def test_leaving_a_rollout_leaves_no_request_behind(server: ModelServer, agent_of: MakeAgent) -> None:
     server.delay = 0.05
-    records = rollout(agent_of("bisect"), [Slot(i, HARD, i) for i in range(100)], num_envs=20)
+    records = rollout(agent_of("bisect"), [EpisodeRequest(i, HARD, i) for i in range(100)], num_envs=20)
     next(records)
     records.close()
     time.sleep(0.3)

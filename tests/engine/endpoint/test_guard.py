@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gem.errors import InvalidArgument
-from gem.http import Anywhere, Blocked, Client, Guard, Unreachable, check_url, origin
+from gem.net.http import Anywhere, Blocked, Client, Guard, Unreachable, check_url, origin
 from tests.model_server import ModelServer
 
 INSIDE = [

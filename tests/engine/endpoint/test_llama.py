@@ -11,8 +11,8 @@ import pytest
 
 import gem
 from gem.agents.endpoint import EndpointAgent, EndpointSpec
-from gem.replay import EpisodeRecord
-from gem.rollout import Slot, rollout
+from gem.records import EpisodeRecord
+from gem.rollout import EpisodeRequest, rollout
 from tests.installed import environment
 
 EASY = "game:GuessTheNumber-v0-easy"
@@ -41,7 +41,7 @@ def llama() -> Iterator[str]:
 
 def played(llama: str, **more: object) -> EpisodeRecord:
     spec = {"url": llama, "model": "nano", "system": "", "temperature": 0, "max_tokens": 16, "patience": 10, **more}
-    (record,) = rollout(EndpointAgent(EndpointSpec.model_validate(spec)), [Slot(0, EASY, seed=3)])
+    (record,) = rollout(EndpointAgent(EndpointSpec.model_validate(spec)), [EpisodeRequest(0, EASY, seed=3)])
     return record
 
 

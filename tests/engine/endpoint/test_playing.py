@@ -9,15 +9,15 @@ from dataclasses import asdict
 import pytest
 
 import gem
-from gem import episode_files
 from gem.agents import Request, make_agent
 from gem.agents.endpoint import EndpointAgent, EndpointSpec, chat
 from gem.agents.endpoint.answer import Call
 from gem.agents.endpoint.functions import action_of, calls_of
 from gem.agents.endpoint.spec import SYSTEM
 from gem.errors import InvalidArgument
-from gem.replay import verify
-from gem.rollout import Slot, rollout
+from gem.records import episode_files
+from gem.replay import verify, verify_stored
+from gem.rollout import EpisodeRequest, rollout
 from tests.model_server import ModelServer
 
 HARD = "game:GuessTheNumber-v0-hard"
@@ -27,7 +27,9 @@ MakeAgent = Callable[..., EndpointAgent]
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_it_plays_episodes_to_their_end_and_they_can_be_verified(agent_of: MakeAgent, stream: bool) -> None:
-    records = list(rollout(agent_of("bisect", stream=stream), [Slot(i, HARD, i) for i in range(12)], num_envs=5))
+    records = list(
+        rollout(agent_of("bisect", stream=stream), [EpisodeRequest(i, HARD, i) for i in range(12)], num_envs=5)
+    )
     assert sorted(record.index for record in records) == list(range(12))
     assert sum(bool(record.success) for record in records) >= 10
     for record in records:
@@ -38,7 +40,7 @@ def test_it_plays_episodes_to_their_end_and_they_can_be_verified(agent_of: MakeA
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_tokens_seconds_and_the_model_s_name_are_kept_for_every_turn(agent_of: MakeAgent, stream: bool) -> None:
-    (record,) = rollout(agent_of("bisect", stream=stream), [Slot(0, HARD, 3)])
+    (record,) = rollout(agent_of("bisect", stream=stream), [EpisodeRequest(0, HARD, 3)])
     first = record.turns[0].extra
     assert first["model"] == "bisect-2026"
     assert first["tokens_in"] > 40
@@ -52,7 +54,7 @@ def test_tokens_seconds_and_the_model_s_name_are_kept_for_every_turn(agent_of: M
 
 
 def test_the_server_reads_the_rules_and_every_turn_so_far(server: ModelServer, agent_of: MakeAgent) -> None:
-    (record,) = rollout(agent_of("bisect"), [Slot(0, HARD, 3)])
+    (record,) = rollout(agent_of("bisect"), [EpisodeRequest(0, HARD, 3)])
     last = server.requests[-1]["messages"]
     assert last[0] == {"role": "system", "content": SYSTEM}
     assert [one["role"] for one in last[1:]] == ["user", "assistant"] * (record.turn_count - 1) + ["user"]
@@ -93,7 +95,7 @@ def test_sampling_and_further_fields_are_sent_and_nothing_else(server: ModelServ
         "bisect", temperature=0.0, top_p=0.9, max_tokens=77, max_tokens_field="max_completion_tokens", seed=5,
         stop=("\n\n\n",), more=more, stream=False,
     )  # fmt: skip
-    next(rollout(agent, [Slot(0, HARD, 3)]))
+    next(rollout(agent, [EpisodeRequest(0, HARD, 3)]))
     asked = server.requests[0]
     asked.pop("messages")
     assert asked == {
@@ -104,7 +106,7 @@ def test_sampling_and_further_fields_are_sent_and_nothing_else(server: ModelServ
 
 def test_the_key_is_sent_as_a_bearer_token_and_shown_nowhere(server: ModelServer, agent_of: MakeAgent) -> None:
     agent = agent_of("bisect", "sk-secret")
-    next(rollout(agent, [Slot(0, HARD, 3)]))
+    next(rollout(agent, [EpisodeRequest(0, HARD, 3)]))
     assert server.headers_seen[0]["authorization"] == "Bearer sk-secret"
     assert "sk-secret" not in repr(vars(agent))
 
@@ -120,7 +122,7 @@ def test_pictures_are_sent_where_the_observation_offers_them_and_the_agent_wants
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_native_calls_take_the_turn(server: ModelServer, agent_of: MakeAgent, stream: bool) -> None:
-    (record,) = rollout(agent_of("calls", style="tools", stream=stream), [Slot(0, HARD, 3)])
+    (record,) = rollout(agent_of("calls", style="tools", stream=stream), [EpisodeRequest(0, HARD, 3)])
     assert record.turns[0].action == "\\boxed{25}"
     assert record.turns[0].extra["calls"] == [{"name": "act", "arguments": '{"action": "\\\\boxed{25}"}'}]
     assert record.turns[0].extra["said"] == "Calling."
@@ -142,7 +144,7 @@ def test_calls_of_tools_become_the_text_that_environments_read() -> None:
 
 
 def test_it_sits_in_one_seat_and_reads_only_what_that_seat_may(server: ModelServer, agent_of: MakeAgent) -> None:
-    slots = [Slot(seat, DUEL, 7, seat=seat) for seat in (0, 1)]
+    slots = [EpisodeRequest(seat, DUEL, 7, seat=seat) for seat in (0, 1)]
     records = list(rollout(agent_of("lost"), slots, opponent=make_agent("random")))
     assert {record.seat for record in records} == {0, 1}
     for record in records:
@@ -154,7 +156,9 @@ def test_it_sits_in_one_seat_and_reads_only_what_that_seat_may(server: ModelServ
 
 def test_slow_answers_of_many_episodes_are_awaited_together(server: ModelServer, agent_of: MakeAgent) -> None:
     server.delay = 0.1
-    records = list(rollout(agent_of("bisect", concurrency=6), [Slot(i, HARD, i) for i in range(24)], num_envs=24))
+    records = list(
+        rollout(agent_of("bisect", concurrency=6), [EpisodeRequest(i, HARD, i) for i in range(24)], num_envs=24)
+    )
     assert len(records) == 24
     assert server.busiest == 6
 
@@ -175,7 +179,7 @@ def test_one_slow_episode_holds_up_no_other(server: ModelServer, agent_of: MakeA
             await self.quick.close()
             await self.slow.close()
 
-    records = rollout(Mixed(), [Slot(i, HARD, i) for i in range(8)], num_envs=2)  # type: ignore[arg-type]
+    records = rollout(Mixed(), [EpisodeRequest(i, HARD, i) for i in range(8)], num_envs=2)  # type: ignore[arg-type]
     assert sorted(next(records).index for _ in range(7)) == [0, 2, 3, 4, 5, 6, 7]
     records.close()
 
@@ -200,12 +204,12 @@ def test_it_is_made_by_its_kind(server: ModelServer) -> None:
 
 
 def test_its_records_survive_a_file(agent_of: MakeAgent, tmp_path: pytest.TempPathFactory) -> None:
-    (record,) = rollout(agent_of("nul"), [Slot(0, HARD, 3)])
+    (record,) = rollout(agent_of("nul"), [EpisodeRequest(0, HARD, 3)])
     path = tmp_path / "one.jsonl"  # type: ignore[operator]
     path.write_text(episode_files.line(record, "nul"), encoding="utf-8")
     (stored,) = episode_files.read(path)
     assert stored.record.turns == record.turns
-    assert episode_files.verify(stored) is None
+    assert verify_stored(stored) is None
 
 
 def test_the_digest_changes_with_what_is_asked_and_not_with_where() -> None:

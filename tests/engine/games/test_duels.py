@@ -12,7 +12,7 @@ from gem.agents.experts import kuhn_poker, negotiation
 from gem.agents.experts.connect_four import NODES, choose
 from gem.envs.duels.connect_four import ConnectFour
 from gem.envs.duels.negotiation import TOTAL, conflicts, tables, worth
-from gem.rollout import Slot, rollout
+from gem.rollout import EpisodeRequest, rollout
 from gem.seats import SPECTATOR
 
 RANDOM, EXPERT = make_agent("random"), make_agent("expert")
@@ -32,7 +32,7 @@ def rewards(info: dict[str, Any]) -> list[float]:
 
 
 def matches(agent: Any, opponent: Any, env_id: str, episodes: int) -> list[Any]:
-    slots = [Slot(i, env_id, i // 2, seat=i % 2) for i in range(episodes)]
+    slots = [EpisodeRequest(i, env_id, i // 2, seat=i % 2) for i in range(episodes)]
     return list(rollout(agent, slots, opponent=opponent))
 
 

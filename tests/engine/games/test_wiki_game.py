@@ -17,9 +17,9 @@ from gem.agents.experts.wiki_game import search_links
 from gem.data import wiki
 from gem.data.wiki import bundled
 from gem.data.wiki.kiwix import KiwixGraph
-from gem.data.wiki.write_pages import PAGES_FILE, pages
 from gem.envs.games.wiki_game import WikiGame
 from gem.errors import EnvironmentFailure, InvalidArgument
+from tools.wiki_pages import PAGES_FILE, pages
 
 
 def distances(start: str) -> dict[str, int]:

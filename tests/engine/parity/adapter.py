@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from gem.draw import pack_generator
+from gem.rng import pack_generator
 from tests.engine.parity.puzzles import PUZZLES
 
 Hidden = dict[str, Any]

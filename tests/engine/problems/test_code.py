@@ -8,9 +8,10 @@ import gem
 import gem.sandbox
 from gem.datasets import load
 from gem.errors import InvalidArgument, SandboxUnavailable
-from gem.picture import text_of
-from gem.replay import Identity, TurnRecord, frames, verify
-from gem.sandbox import ladder, pool
+from gem.records import Identity, TurnRecord
+from gem.replay import frames, is_taped, verify
+from gem.sandbox import levels, pool
+from gem.views.plain_text import text_of
 
 if gem.sandbox.level() == "disabled":
     pytest.skip("no sandbox here", allow_module_level=True)
@@ -106,7 +107,7 @@ def test_a_replay_takes_the_results_from_the_record_and_runs_nothing(monkeypatch
     action = "```python\nprint(1 / 0)\n```"
     observation, reward, *_, info = env.step(action)
     identity = Identity("code:CodeContest", 1, 3, data_hash=env.data_hash)
-    assert identity.taped
+    assert is_taped(identity)
     recorded = json.loads(json.dumps(info))
     turn = TurnRecord(action, observation, reward, recorded)
     assert verify(identity, [turn], first_info=first) is None
@@ -114,7 +115,7 @@ def test_a_replay_takes_the_results_from_the_record_and_runs_nothing(monkeypatch
     assert verify(identity, [turn], first_info=first) is None
     turn.info["tests"]["passed"] = 10
     assert "info['tests']" in str(verify(identity, [turn], first_info=first))
-    monkeypatch.setattr(ladder, "_choice", ladder.Choice("disabled", (), "switched off"))
+    monkeypatch.setattr(levels, "_choice", levels.Choice("disabled", (), "switched off"))
     pool.close_shared()
     *_, last = frames(identity, [action], [first, info])
     assert (last.reward, last.view, last.info["test_results"]) == (reward, env.view(), info["test_results"])
@@ -129,7 +130,7 @@ def test_a_replay_takes_the_results_from_the_record_and_runs_nothing(monkeypatch
 def test_a_forged_record_breaks_nothing(forged: dict[str, object]) -> None:
     env = gem.make("code:CodeContest", dataset=[ADD])
     env.reset(seed=0)
-    env.feed(forged)
+    env.feed_tape(forged)
     observation, *_ = env.step("```\nx\n```")
     assert observation
     assert env.view()["kind"] == "code"

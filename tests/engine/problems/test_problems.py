@@ -9,8 +9,8 @@ import pytest
 
 import gem
 from gem.errors import DataUnavailable, InvalidArgument, InvalidData
-from gem.images import data_address
 from gem.views import without_acts
+from gem.views.images import data_address
 
 ROWS = [{"problem": f"What is {i} + {i}?", "answer": str(2 * i)} for i in range(10)]
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=")

@@ -5,17 +5,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from gem.sandbox import Level, ladder
+from gem.sandbox import Level, levels
 from gem.sandbox.pool import Pool
 
 
 @functools.cache
-def tried(level: Level) -> ladder.Probe:
+def tried(level: Level) -> levels.Probe:
     """What trying a level said, once for the session."""
-    return ladder.probe(level)
+    return levels.probe(level)
 
 
-@pytest.fixture(params=list(ladder.ORDER), scope="session")
+@pytest.fixture(params=list(levels.ORDER), scope="session")
 def level(request: pytest.FixtureRequest) -> Level:
     """Each level in turn."""
     found = tried(request.param)

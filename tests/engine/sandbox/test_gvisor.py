@@ -16,7 +16,7 @@ from gem.grading.code import grade_code
 from gem.grading.code_tests import CheckTests, InputTest
 from gem.sandbox import Limits, gvisor
 from gem.sandbox.inside.alone import READY
-from gem.sandbox.kept import Kept
+from gem.sandbox.one_shot import OneShotProcess
 from gem.sandbox.pool import Pool
 from tests.engine.sandbox.conftest import tried
 
@@ -75,7 +75,7 @@ def thousands_of_files() -> Iterator[None]:
 
 
 def test_it_is_waited_for_however_many_files_are_open(tmp_path: Path, thousands_of_files: None) -> None:
-    kept = Kept(["/bin/sh", "-c", "printf r; sleep 60"], "runsc", str(tmp_path / "scratch"))
+    kept = OneShotProcess(["/bin/sh", "-c", "printf r; sleep 60"], "runsc", str(tmp_path / "scratch"))
     try:
         kept._expect(READY)
         assert kept._out.fileno() > 1024

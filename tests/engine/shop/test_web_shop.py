@@ -14,7 +14,7 @@ from gem.envs.shop.product import Catalogue, Product
 from gem.envs.shop.reward import Goal, likeness, worth
 from gem.envs.shop.search import Index, words_of
 from gem.errors import InvalidArgument
-from gem.rollout import Slot, rollout
+from gem.rollout import EpisodeRequest, rollout
 
 ID = "shop:WebShop-v0"
 MUG = Product(
@@ -206,7 +206,7 @@ def test_the_view_offers_departments_then_links_and_options() -> None:
 
 @pytest.mark.parametrize(("env_id", "at_least"), [(f"{ID}-easy", 0.95), (f"{ID}-hard", 0.9)])
 def test_the_expert_satisfies_most_customers_and_chance_none(env_id: str, at_least: float) -> None:
-    slots = [Slot(seed, env_id, seed) for seed in range(60)]
+    slots = [EpisodeRequest(seed, env_id, seed) for seed in range(60)]
     records = list(rollout(make_agent("expert"), slots))
     assert sum(bool(record.success) for record in records) >= at_least * 60
     assert all("error" not in turn.info for record in records for turn in record.turns)

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from gem.sandbox.command import CommandResult, ShellLimits
 from gem.sandbox.inside.syscalls import numbers
-from gem.sandbox.shell import Done, ShellLimits, execute, file
+from gem.sandbox.shell import execute, file
 
 LIMITS = ShellLimits(seconds=5.0)
 
 
-def run(command: str, limits: ShellLimits = LIMITS) -> Done:
+def run(command: str, limits: ShellLimits = LIMITS) -> CommandResult:
     return execute(command, {"mine.txt": file("mine\n")}, limits=limits)
 
 

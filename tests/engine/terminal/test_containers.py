@@ -9,9 +9,10 @@ import pytest
 import gem
 from gem.errors import EnvironmentFailure
 from gem.sandbox import containers, shell
+from gem.sandbox.command import CommandResult, ShellLimits
 from gem.sandbox.inside.settings import HOME
 from gem.sandbox.inside.tree import TooBig, Tree
-from gem.sandbox.shell import Done, ShellLimits, file, folder
+from gem.sandbox.shell import file, folder
 
 LIMITS = ShellLimits(seconds=6.0)
 TREE: Tree = {
@@ -86,7 +87,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> str:
     return shell._engine
 
 
-def run(command: str, limits: ShellLimits = LIMITS, tree: Tree | None = None, state: str = "") -> Done:
+def run(command: str, limits: ShellLimits = LIMITS, tree: Tree | None = None, state: str = "") -> CommandResult:
     return shell.execute(command, TREE if tree is None else tree, shell=state, limits=limits)
 
 

@@ -10,8 +10,10 @@ from gem.core import Env
 from gem.envs.terminal import task, terminal
 from gem.envs.terminal.terminal import FINISH, SHOWN_CHARS, _command
 from gem.errors import EpisodeOver, InvalidArgument, SandboxUnavailable
-from gem.replay import Identity, TurnRecord, frames, restore, verify
+from gem.records import Identity, TurnRecord
+from gem.replay import frames, restore, verify
 from gem.sandbox import shell
+from gem.sandbox.command import ShellLimits
 
 ID = "terminal:Shell-v0"
 
@@ -92,7 +94,7 @@ def test_too_much_output_is_cut_in_the_middle(env: Env) -> None:
 
 def test_a_command_that_takes_too_long_is_ended_and_the_episode_goes_on() -> None:
     env = gem.make(ID, task="sort-names")
-    env.limits = shell.ShellLimits(seconds=1.0)
+    env.limits = ShellLimits(seconds=1.0)
     env.reset(seed=1)
     run(env, "cd /tmp")
     assert run(env, "echo before >~/kept; sleep 60") == "[ended after 1 s; what it had written to files is kept]"

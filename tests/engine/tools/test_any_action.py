@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 import gem
 from gem.check import check
+from gem.records import Identity, TurnRecord
 from gem.registry import ENV_REGISTRY
-from gem.replay import Identity, TurnRecord, verify
+from gem.replay import verify
 from gem.tools import ToolEnvWrapper, register_tool
 from gem.tools.kinds import TOOLS
 from tests.engine.tools.own import Bomb, Mirror, Scale, WordCount

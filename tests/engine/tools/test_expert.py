@@ -3,13 +3,13 @@
 import gem
 from gem.agents import make_agent
 from gem.replay import verify
-from gem.rollout import Slot, rollout
+from gem.rollout import EpisodeRequest, rollout
 
 SEARCH = "qa:HotpotQA-search"
 
 
 def test_the_expert_searches_before_it_answers() -> None:
-    for record in rollout(make_agent("expert"), [Slot(seed, SEARCH, seed) for seed in range(20)]):
+    for record in rollout(make_agent("expert"), [EpisodeRequest(seed, SEARCH, seed) for seed in range(20)]):
         first, last = record.turns
         assert first.info["tool_calls"][0]["tool"] == "search"
         assert "Doc 1(Title: " in first.observation
@@ -19,6 +19,6 @@ def test_the_expert_searches_before_it_answers() -> None:
 
 
 def test_without_the_tool_it_answers_at_once() -> None:
-    [record] = rollout(make_agent("expert"), [Slot(0, SEARCH, 0, env_kwargs={"tools": []})])
+    [record] = rollout(make_agent("expert"), [EpisodeRequest(0, SEARCH, 0, env_kwargs={"tools": []})])
     assert (record.turn_count, record.success) == (1, True)
     assert gem.spec(SEARCH).tools == ("search",)

@@ -15,7 +15,7 @@ import pytest
 import gem
 from gem.errors import EnvironmentFailure, InvalidArgument, ToolError
 from gem.replay import frames, verify
-from gem.rollout import Slot, rollout
+from gem.rollout import EpisodeRequest, rollout
 from gem.tools import ToolEnvWrapper, make_tool
 from gem.tools.mcp_tool import MCPTool
 from tests.engine.tools.script import Script
@@ -89,9 +89,9 @@ def test_an_episode_with_them_is_played_natively_and_replayed_without_them(time_
     told, *_, info = env.step(action)
     assert told == "<tool_response>\n42\n</tool_response>"
     elsewhere = ToolEnvWrapper(gem.make(GUESS), [make_tool({"name": "mcp", "servers": ["nobody"]})], format="native")
-    elsewhere.feed(first_info)
+    elsewhere.feed_tape(first_info)
     assert elsewhere.reset(seed=7)[0] == observation
-    elsewhere.feed(info)
+    elsewhere.feed_tape(info)
     assert elsewhere.step(action)[0] == told
 
 
@@ -339,7 +339,9 @@ def test_a_registered_server_is_in_the_record_by_name(tmp_path: Path, monkeypatc
     path.write_text(json.dumps({"mcpServers": {"bad": {"command": PYTHON, "args": [str(BAD_SERVER)]}}}))
     monkeypatch.setenv("GEM_MCP_SERVERS", str(path))
     wrappers = [{"name": "tools", "tools": [{"name": "mcp", "servers": ["bad"]}]}]
-    [record] = rollout(Script(call("remember"), call("echo", text="hi"), "end"), [Slot(0, GUESS, 7, wrappers=wrappers)])
+    [record] = rollout(
+        Script(call("remember"), call("echo", text="hi"), "end"), [EpisodeRequest(0, GUESS, 7, wrappers=wrappers)]
+    )
     assert "hi" in record.turns[1].observation
     monkeypatch.delenv("GEM_MCP_SERVERS")
     shown = list(frames(record.identity, [turn.action for turn in record.turns], record.infos))

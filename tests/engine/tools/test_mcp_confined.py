@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from gem.errors import InvalidArgument, ToolError
-from gem.sandbox import server
+from gem.sandbox import mcp_confinement
 from gem.sandbox.inside.proxy import allowed
-from gem.sandbox.server import Confinement
-from gem.tools.mcp_config import registered_servers
+from gem.sandbox.mcp_confinement import Confinement
+from gem.tools.mcp.config import registered_servers
 from gem.tools.mcp_tool import MCPTool
 from tests.engine.tools.servers import BAD_SERVER, installed
 
@@ -31,8 +31,8 @@ PYTHON = sys.executable
 
 @pytest.fixture(autouse=True)
 def _confinement() -> None:
-    if server.obstacle():
-        pytest.skip(server.obstacle())
+    if mcp_confinement.obstacle():
+        pytest.skip(mcp_confinement.obstacle())
 
 
 Made = Callable[..., MCPTool]
@@ -207,7 +207,7 @@ def test_processes_that_take_too_much_together_end_the_server(made: Made, caplog
         "import os, time\nfor _ in range(4):\n    if os.fork() == 0:\n"
         "        x = bytearray(os.urandom(1 << 20) * 60); time.sleep(20); os._exit(0)\ntime.sleep(10)"
     )
-    with caplog.at_level(logging.WARNING, "gem.tools.mcp_servers"):
+    with caplog.at_level(logging.WARNING, "gem.tools.mcp.servers"):
         output = tool.call("do", {"text": hogs})
         assert output.error
         assert "ended while it was asked" in output.text
@@ -275,7 +275,7 @@ def test_no_process_of_it_outlives_a_host_that_is_killed(tmp_path: Path) -> None
 
 
 def test_a_machine_that_cannot_confine_it_does_not_start_it(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "_obstacle", "There are no namespaces.")
+    monkeypatch.setattr(mcp_confinement, "_obstacle", "There are no namespaces.")
     with pytest.raises(ToolError, match=re.escape("cannot be confined. There are no namespaces.")):
         made().functions()
     assert made(False).call("echo", {"text": "as its operator said"}).text == "as its operator said"
@@ -306,7 +306,7 @@ def test_the_file_of_who_runs_the_site_can(tmp_path: Path, monkeypatch: pytest.M
     ("said", "told"),
     [
         ("no", "is true, false or an object"),
-        ({"netwrok": []}, "Did you mean 'network'"),
+        ({"netwrok": []}, "Did you mean network"),
         ({"network": "*:443"}, "is a list of texts"),
         ({"network": ["example.org"]}, "no host with a port"),
         ({"read": ["data"]}, "begins with /"),

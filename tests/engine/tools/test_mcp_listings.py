@@ -12,7 +12,9 @@ import pytest
 
 import gem
 from gem.errors import EnvironmentFailure, ToolError
-from gem.tools import ToolEnvWrapper, make_tool, mcp_listings, mcp_servers
+from gem.tools import ToolEnvWrapper, make_tool
+from gem.tools.mcp import listings as mcp_listings
+from gem.tools.mcp import servers as mcp_servers
 from gem.tools.mcp_tool import MCPTool
 from tests.engine.tools.servers import BAD_SERVER
 

@@ -54,7 +54,7 @@ def test_any_environment_can_be_made_with_tools() -> None:
     observation, _ = env.reset()
     assert '"name": "python"' in observation
     assert env.seed == 3
-    with pytest.raises(InvalidArgument, match="Did you mean 'tools'"):
+    with pytest.raises(InvalidArgument, match="Did you mean tools"):
         gem.make(GUESS, tool=["python"])
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import gem
-from gem import episode_files
 from gem.errors import InvalidArgument, VersionChanged
-from gem.replay import EpisodeRecord, Identity, TurnRecord, frames, restore, verify
-from gem.rollout import Slot, rollout
+from gem.records import EpisodeRecord, Identity, TurnRecord, episode_files
+from gem.replay import frames, is_taped, restore, verify, verify_stored
+from gem.rollout import EpisodeRequest, rollout
 from gem.tools import ToolEnvWrapper, register_tool
 from gem.tools.kinds import TOOLS
 from gem.tools.prompts import NOT_RECORDED
@@ -41,7 +41,7 @@ def _registered() -> Iterator[None]:
 
 
 def played(wrappers: list[dict[str, Any]] = WRAPPERS) -> EpisodeRecord:
-    [record] = rollout(Script(*ACTIONS), [Slot(0, GUESS, seed=7, wrappers=wrappers)])
+    [record] = rollout(Script(*ACTIONS), [EpisodeRequest(0, GUESS, seed=7, wrappers=wrappers)])
     return record
 
 
@@ -99,7 +99,7 @@ def test_a_changed_record_is_found_out(field: str, value: object) -> None:
 
 def test_a_forged_answer_to_a_call_that_cannot_be_read_is_found_out() -> None:
     wrappers = [{"name": "tools", "tools": ["counter"], "format": "native"}]
-    [record] = rollout(Script("<tool_call>{</tool_call>", "end"), [Slot(0, GUESS, seed=7, wrappers=wrappers)])
+    [record] = rollout(Script("<tool_call>{</tool_call>", "end"), [EpisodeRequest(0, GUESS, seed=7, wrappers=wrappers)])
     assert verify(record.identity, record.turns) is None
     turn = record.turns[0]
     info = json.loads(json.dumps(turn.info).replace("not JSON", "right"))
@@ -164,7 +164,7 @@ def test_a_file_of_episodes_with_tools_is_replayed(tmp_path: Path) -> None:
         env.step(action)
     before = Counter.asked
     [stored] = episode_files.read(path)
-    assert episode_files.verify(stored) is None
+    assert verify_stored(stored) is None
     assert Counter.asked == before
     assert stored.record.identity.wrappers == describe(env.env)
 
@@ -178,7 +178,7 @@ def test_tools_given_to_make_are_part_of_what_an_episode_follows_from(tmp_path: 
     [stored] = episode_files.read(path)
     assert stored.record.identity.env_kwargs == {"tools": [{"name": "counter"}, {"name": "mirror"}], "max_tool_uses": 3}
     assert stored.record.identity.wrappers == []
-    assert episode_files.verify(stored) is None
+    assert verify_stored(stored) is None
 
 
 def test_a_tool_without_a_name_cannot_be_recorded(tmp_path: Path) -> None:
@@ -187,6 +187,6 @@ def test_a_tool_without_a_name_cannot_be_recorded(tmp_path: Path) -> None:
 
 
 def test_only_episodes_with_something_from_outside_need_their_infos() -> None:
-    assert not Identity(GUESS, 1, 7).taped
-    assert Identity(GUESS, 1, 7, wrappers=[{"name": "python_tool"}]).taped
-    assert Identity(GUESS, 1, 7, env_kwargs={"tools": ["python"]}).taped
+    assert not is_taped(Identity(GUESS, 1, 7))
+    assert is_taped(Identity(GUESS, 1, 7, wrappers=[{"name": "python_tool"}]))
+    assert is_taped(Identity(GUESS, 1, 7, env_kwargs={"tools": ["python"]}))

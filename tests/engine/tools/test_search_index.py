@@ -11,9 +11,10 @@ import pytest
 import gem
 from gem.cli import main
 from gem.errors import InvalidArgument, VersionChanged
-from gem.replay import TurnRecord, verify
-from gem.rollout import Slot, rollout
-from gem.tools import search_index
+from gem.records import TurnRecord
+from gem.replay import verify
+from gem.rollout import EpisodeRequest, rollout
+from gem.tools.search import index as search_index
 from gem.tools.search_tool import SearchTool
 from tests.engine.tools.script import Script
 
@@ -200,7 +201,7 @@ def test_a_recorded_search_is_repeated_by_the_index_it_was_made_in(folder: Path)
     built(folder)
     wrappers = [{"name": "tools", "tools": [{"name": "search", "index": "towns"}]}]
     script = Script("<search>capital</search>", "no action")
-    [record] = rollout(script, [Slot(0, GUESS, seed=7, wrappers=wrappers)])
+    [record] = rollout(script, [EpisodeRequest(0, GUESS, seed=7, wrappers=wrappers)])
     assert verify(record.identity, record.turns) is None
     turn = record.turns[0]
     info = json.loads(json.dumps(turn.info).replace("Tokyo is", "Tokyo was"))

@@ -211,7 +211,7 @@ def test_the_view_counts_the_uses() -> None:
         ([WordCount()], {"max_tool_uses": -2}, "max_tool_uses"),
         ([WordCount()], {"max_output": 0}, "max_output"),
         (["pyton"], {}, "Did you mean python"),
-        ([{"name": "python", "timout": 3}], {}, "Did you mean 'timeout'"),
+        ([{"name": "python", "timout": 3}], {}, "Did you mean timeout"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(tools: list[object], more: dict[str, object], said: str) -> None:

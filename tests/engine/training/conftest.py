@@ -10,14 +10,14 @@ import pytest
 import torch
 
 from gem.core import State
-from gem.draw import Mixer, choice
 from gem.envs.game import Game, Played
 from gem.registry import ENV_REGISTRY, register
-from gem.training.make_nano_base import Source, encode, pieces, pretrain
-from gem.training.nano import Nano, nano_config
-from gem.training.nano_tokenizer import train_tokenizer
-from gem.training.policy import write_weights
-from gem.training.prompts import NanoPrompts
+from gem.rng import SplitMix64, choice
+from gem.training.policy.nano import Nano, nano_config
+from gem.training.policy.policies import write_weights
+from gem.training.policy.prompts import NanoPrompts
+from tools.nano_base import Source, encode, pieces, pretrain
+from tools.nano_tokenizer import train_tokenizer
 
 ARMS = {"A": 0.1, "B": 0.3, "C": 1.0, "D": 0.5}
 BANDIT, STUCK = "test:TrainingBandit-v0", "test:StuckBandit-v0"
@@ -53,7 +53,7 @@ class Bandit(Game):
     def _format_help(self) -> str:
         return "There is no arm in your answer."
 
-    def _random_action(self, rng: Mixer) -> str:
+    def _random_action(self, rng: SplitMix64) -> str:
         return f"\\boxed{{{choice(rng, 'ABCD')}}}"
 
     def _get_own_state(self) -> State:

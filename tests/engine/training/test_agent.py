@@ -8,12 +8,12 @@ import gem
 from gem.agents import Request, make_agent
 from gem.agents.agent import Exchange
 from gem.errors import InvalidArgument
-from gem.rollout import Slot, rollout
+from gem.rollout import EpisodeRequest, rollout
 from tests.engine.training.conftest import BANDIT
 
 
 def test_it_decides_the_same_for_the_same_seed_turn_and_history(tiny: Path) -> None:
-    slots = [Slot(i, BANDIT, seed=i) for i in range(12)]
+    slots = [EpisodeRequest(i, BANDIT, seed=i) for i in range(12)]
     first = list(rollout(make_agent("policy", path=str(tiny)), slots, num_envs=12))
     second = list(rollout(make_agent("policy", path=str(tiny)), slots, num_envs=3))
     actions = [{r.index: [turn.action for turn in r.turns] for r in records} for records in (first, second)]
@@ -23,13 +23,13 @@ def test_it_decides_the_same_for_the_same_seed_turn_and_history(tiny: Path) -> N
 
 def test_temperature_0_plays_the_same_everywhere(tiny: Path) -> None:
     agent = make_agent("policy", path=str(tiny), temperature=0)
-    records = list(rollout(agent, [Slot(i, BANDIT, seed=i) for i in range(6)]))
+    records = list(rollout(agent, [EpisodeRequest(i, BANDIT, seed=i) for i in range(6)]))
     assert len({records[i].turns[0].action for i in range(6)}) == 1
 
 
 def test_more_episodes_than_it_remembers_are_played(tiny: Path) -> None:
     agent = make_agent("policy", path=str(tiny))
-    records = list(rollout(agent, [Slot(i, BANDIT, seed=i) for i in range(300)], num_envs=300))
+    records = list(rollout(agent, [EpisodeRequest(i, BANDIT, seed=i) for i in range(300)], num_envs=300))
     assert len(records) == 300
     assert sum(record.success or False for record in records) > 2
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from gem.errors import InvalidArgument
-from gem.training.archive import pack, unpack
-from gem.training.folder_check import check_alone, check_folder
-from gem.training.prompts import folder_of
+from gem.training.checkpoints.archive import pack, unpack
+from gem.training.checkpoints.folder_check import check_alone, check_folder
+from gem.training.policy.prompts import folder_of
 
 BASE = Path(folder_of("nano-base"))
 MOST = 10_000_000

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from gem.agents.agent import Request
-from gem.draw import Mixer
-from gem.training.player import Player
-from gem.training.prompts import ChatPrompts
-from gem.training.sampler import Response
+from gem.rng import SplitMix64
+from gem.training.policy.prompts import ChatPrompts
+from gem.training.policy.sampler import Response
+from gem.training.policy.tokenizing_agent import TokenizingAgent
 from tests.engine.training.conftest import Bandit
 
 CHAT = (
@@ -68,15 +68,15 @@ class Script:
         return [self.responses.pop(0) for _ in prompts]
 
 
-def player_of(prompts: ChatPrompts, script: Script, max_length: int) -> Player:
-    return Player(
+def player_of(prompts: ChatPrompts, script: Script, max_length: int) -> TokenizingAgent:
+    return TokenizingAgent(
         prompts,
         script,
         input_mode="transcript",
         max_tokens=8,
         max_length=max_length,
         temperature=1.0,
-        draws=lambda _: Mixer(0),
+        draws=lambda _: SplitMix64(0),
         capacity=1,
     )
 

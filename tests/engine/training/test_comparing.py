@@ -6,8 +6,8 @@ import pytest
 
 from gem.cli import main
 from gem.errors import InvalidArgument
-from gem.evaluate import student
-from gem.training.compare import Run, figure, plan, table, tune, verdict
+from gem.evaluation.scores import student
+from gem.training.study.compare import Run, figure, plan, table, tune, verdict
 
 
 def run(algorithm: str, discount: float, seed: int, success: float) -> Run:

@@ -29,7 +29,7 @@ KINDS = {
 
 
 def test_they_are_24_environments_of_five_kinds() -> None:
-    names = {path.stem for path in (recipes.FOLDER / "gem-core-24").glob("*.json")}
+    names = {recipe.name for recipe in recipes.read_file(recipes.FOLDER / "gem-core-24.json")}
     assert names == set(BY_NAME)
     assert len({recipe.spec["env_id"] for recipe in CORE}) == 24
     kinds = Counter(recipe.spec["env_id"].partition(":")[0] for recipe in CORE)

@@ -10,8 +10,8 @@ import pytest
 
 from gem.agents import make_agent
 from gem.errors import InvalidArgument
-from gem.training.folder_check import check_folder, check_weights
-from gem.training.prompts import folder_of
+from gem.training.checkpoints.folder_check import check_folder, check_weights
+from gem.training.policy.prompts import folder_of
 
 
 @pytest.fixture

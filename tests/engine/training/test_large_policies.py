@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from gem.errors import InvalidArgument
-from gem.training import checkpoint
-from gem.training.policy import AutoPolicy, Policy, load_policy
-from gem.training.prompts import ChatPrompts, load_prompts
+from gem.training.checkpoints import checkpoint
+from gem.training.policy.policies import AutoPolicy, Policy, load_policy
+from gem.training.policy.prompts import ChatPrompts, load_prompts
 from gem.training.run_folder import RunFolder
 from gem.training.spec import read_spec
 from gem.training.trainer import TrainingFailed, _device, train

@@ -11,10 +11,10 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from gem.training.learner import Example, Learner, NotFinite, entropy_bonus, learning_rate
-from gem.training.player import TokenSequence, Written
-from gem.training.policy import Policy
+from gem.training.policy.policies import Policy
+from gem.training.policy.prompts import load_prompts
+from gem.training.policy.tokenizing_agent import ResponseSpan, TokenSequence
 from gem.training.processes import Processes
-from gem.training.prompts import load_prompts
 from gem.training.spec import TrainingSpec, read_spec
 from tests.engine.training.conftest import BANDIT
 
@@ -65,7 +65,7 @@ def logps(policy: Table, tokens: Sequence[int], start: int, length: int) -> list
 def example(policy: Table, advantages: Sequence[float], targets: Sequence[float] = (0.0, 0.0)) -> Example:
     """Two turns: tokens 1 and 2 after 0, and token 3 after 1."""
     tokens = [0, 1, 2, 0, 1, 3]
-    written = [Written(1, 2, 0), Written(5, 1, 1)]
+    written = [ResponseSpan(1, 2, 0), ResponseSpan(5, 1, 1)]
     old = logps(policy, tokens, 1, 2) + logps(policy, tokens, 5, 1)
     return Example(TokenSequence(tokens, written, old), list(advantages), list(targets))
 
@@ -180,7 +180,7 @@ def test_an_update_ends_before_a_step_that_begins_too_far_away(tiny: Any) -> Non
 def test_turns_that_teach_nothing_are_counted(tiny: Any) -> None:
     policy = Table(tiny)
     batch = [example(policy, [0.0, 0.0]), example(policy, [0.0, 2.0])]
-    assert Learner(spec_of(tiny, epochs=2), policy, Processes()).learn(batch, 0).flat == 0.75
+    assert Learner(spec_of(tiny, epochs=2), policy, Processes()).learn(batch, 0).zero_advantage_share == 0.75
 
 
 def test_the_entropy_is_that_of_the_distribution(tiny: Any) -> None:

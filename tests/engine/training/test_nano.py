@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from gem.draw import Mixer
-from gem.training.nano import Nano, is_supported
-from gem.training.policy import AutoPolicy, NanoPolicy, load_policy, read_config
-from gem.training.prompts import folder_of, load_prompts
-from gem.training.sampler import GenerateSampler, SlotSampler
+from gem.rng import SplitMix64
+from gem.training.policy.nano import Nano, is_supported
+from gem.training.policy.policies import AutoPolicy, NanoPolicy, load_policy, read_config
+from gem.training.policy.prompts import folder_of, load_prompts
+from gem.training.policy.sampler import GenerateSampler, SlotSampler
 
 PROMPT = "There are the arms A, B, C and D.\n"
 
@@ -52,7 +52,7 @@ def test_the_cache_gives_what_reading_everything_gives(tiny: Path) -> None:
     prompts = policy.prompts.first([PROMPT, PROMPT * 3, "Which arm?\n"])
     sampler = SlotSampler(policy, 3, 6)
     for turn in range(3):
-        draws = [Mixer(turn, i) for i in range(3)]
+        draws = [SplitMix64(turn, i) for i in range(3)]
         responses = sampler.respond(prompts, [2, 0, 1], draws, 1.0)
         for prompt, response in zip(prompts, responses, strict=True):
             ids = [*prompt, *response.tokens]
@@ -67,8 +67,8 @@ def test_the_cache_gives_what_reading_everything_gives(tiny: Path) -> None:
 def test_transformers_writes_the_same_responses(tiny: Path) -> None:
     ours, theirs = nano(tiny), auto(tiny)
     prompts = ours.prompts.first([PROMPT, "Which arm?\n", PROMPT * 2])
-    first = SlotSampler(ours, 3, 8).respond(prompts, [0, 1, 2], [Mixer(i) for i in range(3)], 1.0)
-    second = GenerateSampler(theirs, 8).respond(prompts, [0, 1, 2], [Mixer(i) for i in range(3)], 1.0)
+    first = SlotSampler(ours, 3, 8).respond(prompts, [0, 1, 2], [SplitMix64(i) for i in range(3)], 1.0)
+    second = GenerateSampler(theirs, 8).respond(prompts, [0, 1, 2], [SplitMix64(i) for i in range(3)], 1.0)
     assert [one.tokens for one in first] == [one.tokens for one in second]
     for one, other in zip(first, second, strict=True):
         assert one.logps == pytest.approx(other.logps, abs=1e-4)
@@ -77,15 +77,15 @@ def test_transformers_writes_the_same_responses(tiny: Path) -> None:
 def test_a_response_does_not_depend_on_those_beside_it(tiny: Path) -> None:
     policy = nano(tiny)
     prompts = policy.prompts.first([PROMPT * (1 + i % 3) for i in range(8)])
-    together = SlotSampler(policy, 8, 8, 64).respond(prompts, list(range(8)), [Mixer(i) for i in range(8)], 1.0)
-    alone = [SlotSampler(policy, 1, 8).respond([p], [0], [Mixer(i)], 1.0)[0] for i, p in enumerate(prompts)]
+    together = SlotSampler(policy, 8, 8, 64).respond(prompts, list(range(8)), [SplitMix64(i) for i in range(8)], 1.0)
+    alone = [SlotSampler(policy, 1, 8).respond([p], [0], [SplitMix64(i)], 1.0)[0] for i, p in enumerate(prompts)]
     assert [one.tokens for one in together] == [one.tokens for one in alone]
 
 
 def test_temperature_0_takes_the_most_probable_token(tiny: Path) -> None:
     policy = nano(tiny)
     prompt = policy.prompts.first([PROMPT])[0]
-    response = SlotSampler(policy, 1, 4).respond([prompt], [0], [Mixer(0)], 0.0)[0]
+    response = SlotSampler(policy, 1, 4).respond([prompt], [0], [SplitMix64(0)], 0.0)[0]
     with torch.inference_mode():
         best = int(policy.logits(policy.hidden(torch.tensor([prompt])))[0, -1].argmax())
     assert response.tokens[0] == best

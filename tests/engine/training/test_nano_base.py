@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from gem.rollout import Slot, rollout
+from gem.rollout import EpisodeRequest, rollout
 from gem.training import recipes
-from gem.training.agent import PolicyAgent
+from gem.training.policy.policy_agent import PolicyAgent
 from gem.training.run_folder import RunFolder
 from gem.training.spec import read_spec
 from gem.training.trainer import train
 
 
 def test_it_knows_how_actions_are_written() -> None:
-    slots = [Slot(i, "game:GuessTheNumber-v0-easy", seed=i) for i in range(64)]
+    slots = [EpisodeRequest(i, "game:GuessTheNumber-v0-easy", seed=i) for i in range(64)]
     records = list(rollout(PolicyAgent("nano-base", max_tokens=12), slots, num_envs=64))
     turns = [turn for record in records for turn in record.turns]
     faults = sum(turn.info.get("error") == "format" for turn in turns)

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 import torch
 
-from gem.draw import Mixer
 from gem.errors import InvalidArgument
-from gem.training.agent import PolicyAgent
+from gem.rng import SplitMix64
 from gem.training.learner import Learner
-from gem.training.policy import AutoPolicy, NanoPolicy, load_policy, tensor_cores
+from gem.training.policy.policies import AutoPolicy, NanoPolicy, load_policy, tensor_cores
+from gem.training.policy.policy_agent import PolicyAgent
+from gem.training.policy.sampler import GenerateSampler
 from gem.training.run_folder import RunFolder
-from gem.training.sampler import GenerateSampler
 from gem.training.spec import read_spec
 from gem.training.trainer import TrainingFailed, train
 
@@ -73,7 +73,7 @@ def test_the_critic_says_the_same_to_sampler_and_learner(qwen3: Path) -> None:
     assert isinstance(policy, AutoPolicy)
     torch.nn.init.normal_(policy.value_head.weight)
     prompts = [[5, 6, 7], [8, 9, 10, 11, 12, 13], [14]]
-    responses = GenerateSampler(policy, 2).respond(prompts, range(3), [Mixer(i) for i in range(3)], 1.0)
+    responses = GenerateSampler(policy, 2).respond(prompts, range(3), [SplitMix64(i) for i in range(3)], 1.0)
     for prompt, response in zip(prompts, responses, strict=True):
         (value,) = policy.values(policy.hidden(torch.tensor([prompt]))[:, -1]).tolist()
         assert response.value == pytest.approx(value, abs=1e-4)

@@ -17,9 +17,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from gem import episode_files
 from gem.errors import InvalidArgument, UsageError
-from gem.training import checkpoint
+from gem.records import episode_files
+from gem.replay import verify_stored
+from gem.training.checkpoints import checkpoint
 from gem.training.processes import Processes
 from gem.training.run_folder import RunFolder
 from gem.training.spec import read_spec
@@ -207,7 +208,7 @@ def test_the_episodes_of_an_update_can_be_read_and_replayed(small: dict[str, Any
     path = tmp_path / "episodes" / "000004.jsonl"
     stored = list(episode_files.read(path))
     assert len(stored) == 8
-    assert [episode_files.verify(one) for one in stored] == [None] * 8
+    assert [verify_stored(one) for one in stored] == [None] * 8
     groups = [json.loads(line)["group"] for line in path.read_text().splitlines()]
     assert groups == [0] * 4 + [1] * 4
     seeds = [one.record.identity.seed for one in stored]

@@ -12,11 +12,11 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from gem.draw import Mixer
-from gem.training.policy import AutoPolicy, load_policy
-from gem.training.prompts import load_prompts
+from gem.rng import SplitMix64
+from gem.training.policy.policies import AutoPolicy, load_policy
+from gem.training.policy.prompts import load_prompts
+from gem.training.policy.sampler import GenerateSampler, Response
 from gem.training.run_folder import RunFolder
-from gem.training.sampler import GenerateSampler, Response
 from gem.training.spec import read_spec
 from gem.training.trainer import TrainingFailed, train
 
@@ -55,7 +55,7 @@ class _Completions(BaseHTTPRequestHandler):
         likeliest = body["top_k"] == 1
         sampler = GenerateSampler(policy, body["max_tokens"])
         temperature = 0.0 if likeliest else body["temperature"]
-        (response,) = sampler.respond([body["prompt"]], [0], [Mixer(body["seed"])], temperature)
+        (response,) = sampler.respond([body["prompt"]], [0], [SplitMix64(body["seed"])], temperature)
         if self.server.raw:
             tokens = response.tokens
             with torch.inference_mode():

@@ -130,7 +130,7 @@ def test_the_recipes_that_were_reproduced_are_listed_first(capsys: pytest.Captur
 
 def test_specifications_recipes_and_run_folders_need_no_torch() -> None:
     probe = (
-        "import sys, gem.agents, gem.training.folder_check, gem.training.recipes, gem.training.run_folder\n"
+        "import sys, gem.agents, gem.training.checkpoints.folder_check, gem.training.recipes, gem.training.run_folder\n"
         "gem.training.recipes.all_recipes()[0].training_spec\nprint('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)

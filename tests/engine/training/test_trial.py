@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gem.errors import InvalidArgument
-from gem.training.prompts import folder_of
-from gem.training.trial import try_folder
+from gem.training.checkpoints.trial import try_folder
+from gem.training.policy.prompts import folder_of
 
 pytest.importorskip("torch", reason="policies need torch, which `make test` installs")
 

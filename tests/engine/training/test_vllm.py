@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from gem.training.prompts import folder_of
+from gem.training.policy.prompts import folder_of
 from gem.training.run_folder import RunFolder
 from gem.training.spec import NANO_BASE, TrainingSpec, read_spec
 from gem.training.trainer import TrainingFailed, train

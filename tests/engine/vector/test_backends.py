@@ -14,9 +14,9 @@ import pytest
 
 import gem
 from gem.core import Step
-from gem.draw import Mixer
 from gem.envs.games.guess_the_number import GuessTheNumber
 from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument
+from gem.rng import SplitMix64
 from gem.vector import AutoresetMode, Flags, ShardVectorEnv, SyncVectorEnv, ThreadVectorEnv, VectorEnv
 from gem.wrappers import get_wrapper_fns
 
@@ -46,7 +46,7 @@ class Waiting(GuessTheNumber):
 
 
 def _action(turn: int, slot: int) -> str:
-    rng = Mixer(turn, slot)
+    rng = SplitMix64(turn, slot)
     return f"\\boxed{{{int(rng.random() * 10) + 1}}} \\boxed{{reveal {int(rng.random() * 5)} {int(rng.random() * 5)}}}"
 
 
@@ -290,22 +290,6 @@ def test_a_slow_environment_is_stepped_in_threads() -> None:
             assert type(vector) is SyncVectorEnv
     finally:
         del gem.registry.ENV_REGISTRY["test:Remote-v0"]
-
-
-@pytest.mark.parametrize(("num_envs", "worth", "kind"), [(6, 0.0, ShardVectorEnv), (6, 9.0, SyncVectorEnv)])
-def test_many_environments_with_long_turns_are_stepped_in_processes(
-    monkeypatch: pytest.MonkeyPatch, num_envs: int, worth: float, kind: type[VectorEnv]
-) -> None:
-    monkeypatch.setattr("gem.vector.make.MANY", 6)
-    monkeypatch.setattr("gem.vector.make.WORTH_SENDING", worth)
-    monkeypatch.setattr("gem.vector.make.can_fork", lambda: True)
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
-    ids = IDS[:num_envs]
-    with gem.make_vec(ids, async_mode=True, seed=4) as vector, gem.make_vec(ids, seed=4) as plain:
-        assert type(vector) is kind
-        assert _play(vector, turns=3) == _play(plain, turns=3)
-    with gem.make_vec(ids[:5], async_mode=True) as vector:
-        assert type(vector) is SyncVectorEnv
 
 
 def test_a_backend_that_does_not_exist_is_refused() -> None:

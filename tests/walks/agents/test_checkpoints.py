@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from gem.training.archive import pack
-from gem.training.prompts import folder_of
+from gem.training.checkpoints.archive import pack
+from gem.training.policy.prompts import folder_of
 from tests.walks.conftest import check_looks
 
 pytest.importorskip("torch", reason="policies need torch, which `make test` installs")

@@ -8,7 +8,7 @@ from apps.jobs import operations as jobs
 from apps.play.shows import showcase
 from apps.site.examples import make_examples
 from gem import benchmarks
-from gem.specs import EvaluationSpec
+from gem.evaluation.spec import EvaluationSpec
 
 BENCHMARK = "games"
 AGENTS = ("random", "expert")

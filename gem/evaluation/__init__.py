@@ -1,0 +1,1 @@
+"""Evaluations: `spec` says what is to be played, `scores` turns episodes into means with intervals."""

@@ -1,0 +1,221 @@
+"""Episodes in files: one JSON object on each line, written as the episodes end and read back by whoever needs them.
+
+What is written has the fields of the documents that the web application offers for download; both forms of those
+(one JSON document, or the episode and each turn on lines of their own) can be read as well.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from gem import seats
+from gem.errors import UsageError
+from gem.records.episode import EpisodeRecord, Identity, StoredEpisode, TurnRecord
+from gem.version import __version__
+
+FIRST_KEY = b'{"env_id": '
+"""How every line that `line` writes begins."""
+NOT_JSON = (ValueError, RecursionError)
+"""What reading a text that is no JSON raises."""
+
+
+class UnreadableEpisode(UsageError):
+    """A file that holds no episodes, or damaged ones; the message names the place."""
+
+
+def line(record: EpisodeRecord, agent: str, opponent: str = "", set_up: Mapping[str, Any] | None = None) -> str:
+    """The episode as one line of a file, end of line included.
+
+    `opponent` sat in all seats but the record's; `set_up` says how the agent was, where its name does not.
+    """
+    data = {
+        **asdict(record.identity),
+        "agent": agent,
+        "opponent": opponent,
+        **({} if set_up is None else {"agent_set_up": dict(set_up)}),
+        "seat": record.seat,
+        "index": record.index,
+        "engine_version": __version__,
+        "python_version": platform.python_version(),
+        "terminated": record.terminated,
+        "truncated": record.truncated,
+        "success": record.success,
+        "failure": record.failure,
+        "failed_by": record.failed_by,
+        "total_reward": record.total_reward,
+        "total_rewards": record.total_rewards,
+        "turn_count": record.turn_count,
+        "max_turns": record.max_turns,
+        "first_observation": record.first_observation,
+        "first_info": record.first_info,
+        "turns": [{"turn": number, **asdict(turn)} for number, turn in enumerate(record.turns, start=1)],
+    }
+    return json.dumps(data, ensure_ascii=False) + "\n"
+
+
+def read(path: Path) -> Iterator[StoredEpisode]:
+    """The episodes of a file, one after the other, however it is laid out.
+
+    Raises:
+        UnreadableEpisode: if the file cannot be read or something else is in it.
+    """
+    episode: dict[str, Any] | None = None
+    name = ""
+    for place, data in _objects(path):
+        if episode is not None and "env_id" not in data and "action" in data:
+            episode.setdefault("turns", []).append(data)
+            continue
+        if episode is not None:
+            yield _stored(path, name, episode)
+        episode, name = data, place
+    if episode is None:
+        raise UnreadableEpisode(f"{path} is empty.")
+    yield _stored(path, name, episode)
+
+
+def mend(path: Path) -> None:
+    """Remove the unfinished last line that a killed writer leaves behind; anything else stays as it is."""
+    content = path.read_bytes()
+    end = content.rfind(b"\n") + 1
+    rest = content[end:]
+    if not rest:
+        return
+    if not rest.startswith(FIRST_KEY[: len(rest)]):
+        return
+    try:
+        json.loads(rest)
+    except NOT_JSON:
+        with path.open("r+b") as file:
+            file.truncate(end)
+    else:
+        with path.open("ab") as file:
+            file.write(b"\n")
+
+
+# ------------------------------------------------------------------ what may stand in a file
+
+
+class _Turn(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
+
+    action: str
+    observation: str
+    reward: float
+    info: dict[str, Any]
+    seat: int | None = Field(default=None, ge=0)
+    extra: dict[str, Any] | None = None
+
+
+class _Episode(BaseModel):
+    """Other entries (whose episode it was, when it was played) may be there and are not needed."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+
+    env_id: str
+    env_version: int
+    seed: int = Field(ge=0)
+    first_observation: str
+    first_info: dict[str, Any] = {}
+    turns: list[_Turn] = []
+    env_kwargs: dict[str, Any] = {}
+    data_hash: str = ""
+    wrappers: list[dict[str, Any]] = []
+    id: str = ""
+    agent: str = ""
+    opponent: str = ""
+    seat: int = Field(default=0, ge=0)
+    seats: list[dict[str, Any]] = []
+    index: int = 0
+    terminated: bool
+    truncated: bool
+    success: bool | None = None
+    failure: str = ""
+    failed_by: Literal["", "environment", "agent"] = ""
+    turn_count: int | None = None
+    max_turns: int = 0
+
+
+def _stored(path: Path, place: str, data: dict[str, Any]) -> StoredEpisode:
+    try:
+        episode = _Episode.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UnreadableEpisode(f"{path}, {place} is no episode: {where}: {first['msg'].lower()}.") from error
+    turns = len(episode.turns)
+    if episode.turn_count not in (None, turns):
+        raise UnreadableEpisode(f"{path}, {place}: the episode has {episode.turn_count} turns, the file {turns} of it.")
+    if any(episode.seat >= len(seats.rewards(one.reward, one.info)) for one in episode.turns):
+        raise UnreadableEpisode(f"{path}, {place}: the episode is said to be of seat {episode.seat}, which it has not.")
+    identity = Identity(
+        episode.env_id, episode.env_version, episode.seed, episode.env_kwargs, episode.data_hash, episode.wrappers
+    )
+    record = EpisodeRecord(
+        index=episode.index,
+        identity=identity,
+        first_observation=episode.first_observation,
+        first_info=episode.first_info,
+        turns=[
+            TurnRecord(one.action, one.observation, one.reward, one.info, one.seat, one.extra or {})
+            for one in episode.turns
+        ],
+        terminated=episode.terminated,
+        truncated=episode.truncated,
+        success=episode.success,
+        failure=episode.failure,
+        failed_by=episode.failed_by or ("environment" if episode.failure else ""),
+        max_turns=episode.max_turns,
+        seat=episode.seat,
+    )
+    agents = [str(seat.get("agent", "")) for seat in episode.seats]
+    return StoredEpisode(episode.id or place, episode.agent or ", ".join(agents), record, episode.opponent)
+
+
+def _objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every JSON object of the file and its place: line by line if the first line is one, else the whole file."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            number = 0
+            for number, text in enumerate(file, start=1):
+                if not text.strip():
+                    continue
+                try:
+                    data = json.loads(text)
+                except NOT_JSON as error:
+                    if number > 1:
+                        raise UnreadableEpisode(f"{path}, line {number} is not JSON: {error}.") from error
+                    break
+                if number == 1 and isinstance(data, list):
+                    break
+                yield f"line {number}", _object(path, f"line {number}", data)
+            else:
+                return
+            for place, data in _documents(path, text + file.read()):  # a pipe cannot be read from its start again
+                yield place, _object(path, place, data)
+    except OSError as error:
+        raise UnreadableEpisode(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise UnreadableEpisode(f"{path} is not a text file in UTF-8.") from error
+
+
+def _documents(path: Path, text: str) -> Iterator[tuple[str, Any]]:
+    try:
+        data = json.loads(text)
+    except NOT_JSON as error:
+        raise UnreadableEpisode(f"{path} is not JSON: {error}.") from error
+    documents = data if isinstance(data, list) else [data]
+    for number, document in enumerate(documents, start=1):
+        yield f"episode {number}", document
+
+
+def _object(path: Path, place: str, data: Any) -> dict[str, Any]:
+    if not isinstance(data, dict) or not {"env_id", "action"} & data.keys():
+        raise UnreadableEpisode(f"{path}, {place} is neither an episode nor a turn.")
+    return data

@@ -1,0 +1,92 @@
+"""Curves of several runs as one small SVG picture: the mean over the seeds with the range between them."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import StringIO
+from typing import Any, NamedTuple
+
+INCHES = (5.6, 2.4)
+COLOURS = ("#2f6fde", "#d9730d", "#1f9254", "#a04bbf", "#7a7f87", "#b8336a", "#0f8b8d", "#a67c00")
+INK = "#808080"
+"""Of text and axes: it can be read on a light page and on a dark one."""
+STYLE = {
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlecolor": INK,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 9,
+    "font.size": 8,
+    "legend.frameon": False,
+    "legend.labelcolor": INK,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "gemweb",
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+
+
+class Curve(NamedTuple):
+    """A name and the values of each of its runs, by update."""
+
+    name: str
+    runs: list[list[float]]
+
+    @property
+    def length(self) -> int:
+        """Updates that all its runs have."""
+        return min(map(len, self.runs))
+
+
+class Drawing:
+    """A figure that becomes SVG text."""
+
+    def __init__(self, figure: Any) -> None:
+        self._figure = figure
+        self.axes = figure.add_subplot()
+
+    def svg(self) -> str:
+        """The picture, the same for the same figure, as an element that a page can hold."""
+        text = StringIO()
+        title = self.axes.get_title(loc="left")
+        self._figure.savefig(
+            text, format="svg", transparent=True, metadata={"Title": title, "Date": None, "Creator": None}
+        )
+        _, start, rest = text.getvalue().partition("<svg")
+        return start + rest
+
+
+@contextmanager
+def drawing(title: str) -> Iterator[Drawing]:
+    """An empty figure in the style of our documents.
+
+    Raises:
+        ModuleNotFoundError: without matplotlib.
+    """
+    from matplotlib import rc_context  # noqa: PLC0415 (half a second, and only pictures need it)
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    with rc_context(STYLE):
+        empty = Drawing(Figure(figsize=INCHES, layout="constrained"))
+        empty.axes.set_title(title)
+        yield empty
+
+
+def draw(curves: Sequence[Curve], title: str, top: float) -> str:
+    """The picture: a band from the lowest to the highest run, and a line for the mean; the scale is from 0 to `top`."""
+    with drawing(title) as picture:
+        axes = picture.axes
+        for curve, colour in zip(curves, itertools.cycle(COLOURS), strict=False):
+            columns = [[run[i] for run in curve.runs] for i in range(curve.length)]
+            updates = range(1, curve.length + 1)
+            axes.fill_between(updates, list(map(min, columns)), list(map(max, columns)), color=colour, alpha=0.18, lw=0)
+            axes.plot(updates, list(map(statistics.fmean, columns)), color=colour, label=curve.name)
+        axes.set(xlabel="update", ylim=(0.0, top))
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        return picture.svg()

@@ -1,0 +1,33 @@
+"""How well a policy plays: episodes on seeds that no training meets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gem.evaluation.scores import Outcome, Summary, summarize
+from gem.rollout import EpisodeRequest, rollout
+from gem.training.policy.policy_agent import PolicyAgent
+from gem.training.spec import TrainingSpec
+
+FIRST_SEED = 0
+"""Trainings draw theirs from `collector.FIRST_SEED` up."""
+
+
+def evaluate(path: str | Path, spec: TrainingSpec, *, episodes: int = 256, temperature: float | None = None) -> Summary:
+    """The summary of episodes that the policy in a folder plays in a specification's environment, as it was trained.
+
+    Args:
+        temperature: 0 takes the most probable token each time; by default the specification's.
+    """
+    agent = PolicyAgent(
+        path,
+        temperature=spec.temperature if temperature is None else temperature,
+        input_mode=spec.input_mode,
+        max_tokens=spec.max_tokens,
+    )
+    slots = [EpisodeRequest(i, spec.env_id, FIRST_SEED + i, spec.env_kwargs, spec.wrappers) for i in range(episodes)]
+    records = rollout(agent, slots, num_envs=min(episodes, 128))
+    return summarize(
+        Outcome(record.index, record.total_reward, bool(record.success), record.turn_count, bool(record.failure))
+        for record in records
+    )

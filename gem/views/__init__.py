@@ -1,0 +1,63 @@
+"""What an episode looks like, as plain data: `kinds` lists what `Env.view()` may return.
+
+The other modules turn views into text (`plain_text`), terminal output into styles (`ansi`), pictures into `data:`
+addresses (`images`) and what people type into actions (`typed`).
+"""
+
+from gem.views.kinds import (
+    Cell,
+    ChatView,
+    CodeTest,
+    CodeView,
+    Compose,
+    Exchange,
+    Gallows,
+    GridView,
+    ImageView,
+    Key,
+    LetterRow,
+    LettersView,
+    Link,
+    LinksView,
+    Message,
+    Peg,
+    Picture,
+    Piece,
+    Run,
+    TerminalView,
+    TextView,
+    Tone,
+    Tower,
+    TowersView,
+    View,
+    without_acts,
+)
+
+__all__ = [
+    "Cell",
+    "ChatView",
+    "CodeTest",
+    "CodeView",
+    "Compose",
+    "Exchange",
+    "Gallows",
+    "GridView",
+    "ImageView",
+    "Key",
+    "LetterRow",
+    "LettersView",
+    "Link",
+    "LinksView",
+    "Message",
+    "Peg",
+    "Picture",
+    "Piece",
+    "Run",
+    "TerminalView",
+    "TextView",
+    "Tone",
+    "Tower",
+    "TowersView",
+    "View",
+    "without_acts",
+]
