@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from django import forms
-from gem.validation.messages import refusals
 from pydantic import BaseModel, ValidationError
+
+from gem.validation.messages import refusals
 
 Spec = TypeVar("Spec", bound=BaseModel)
 
