@@ -101,7 +101,7 @@ def value_of(text: str) -> Any:
 class JsonObjectField(forms.CharField):
     """Further fields of a model as a JSON object; an empty text is an empty object."""
 
-    def clean(self, value: Any) -> dict[str, Any]:  # type: ignore[override]  # a text becomes an object
+    def clean(self, value: Any) -> dict[str, Any]:
         """The object."""
         text = str(super().clean(value)).strip()
         try:

@@ -50,7 +50,7 @@ LABELS = {
     "max_tokens": "Longest response",
     "held_out_every": "Held-out seeds, every",
 }
-CHOICES = {
+CHOICES: dict[str, list[tuple[str, str]]] = {
     "algorithm": [(name, info.description) for name, info in ALGORITHMS.items()],
     "input_mode": [("transcript", "the whole episode"), ("markov", "the board of the turn")],
     "schedule": [("constant", "constant"), ("linear", "linear"), ("cosine", "cosine")],
