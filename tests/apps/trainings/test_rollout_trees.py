@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
-from tests.apps.trainingss import ENV_ID, claimed, row, small
 
 from apps.accounts.models import User
 from apps.jobs.models import Job
@@ -21,6 +20,7 @@ from apps.trainings.records import KeptEpisode
 from apps.trainings.trees import Branch, EpisodeRow, tree
 from gem.agents import Decision, Request
 from gem.rollout import EpisodeRequest, rollout
+from tests.apps.trainings.trainings import ENV_ID, claimed, row, small
 
 SEED = 7
 GUESSES = [[1, 2, 3, 5], [1, 2, 3, 5], [1, 2, 4], [9, 8], [1, 2]]
