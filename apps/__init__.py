@@ -1,0 +1,1 @@
+"""The Django apps, one noun each; docs/map.md says which may import which."""

@@ -165,7 +165,8 @@ def through_hub(made: Stack, number: int, seconds: int) -> tuple[Result, str]:
     from django.db import transaction
 
     from apps.agents.models import Agent
-    from apps.episodes import operations, past
+    from apps.episodes import operations
+    from apps.episodes.restore import restore
     from apps.live.topics import TOPICS
 
     seat = operations.Occupant(Agent.objects.get(slug="random"))
@@ -175,7 +176,7 @@ def through_hub(made: Stack, number: int, seconds: int) -> tuple[Result, str]:
     def turn(_: int) -> float:
         with transaction.atomic():
             locked = operations.lock(episode.id)
-            operations.record_turn(locked, past.restore(locked), MISS)
+            operations.record_turn(locked, restore(locked), MISS)
         return time.time()
 
     result = measure(
@@ -191,7 +192,8 @@ def through_layer(made: Stack, name: str, text: str, number: int, seconds: int) 
     from django.db import transaction
 
     from apps.agents.models import Agent
-    from apps.episodes import operations, past
+    from apps.episodes import operations
+    from apps.episodes.restore import restore
 
     seat = operations.Occupant(Agent.objects.get(slug="random"))
     episode = operations.begin(ENV_ID, seed=2, seats=[seat], env_kwargs={"max_turns": 10_000})
@@ -202,7 +204,7 @@ def through_layer(made: Stack, name: str, text: str, number: int, seconds: int) 
     def turn(seq: int) -> float:
         with transaction.atomic():
             locked = operations.lock(episode.id)
-            operations.record_turn(locked, past.restore(locked), MISS)
+            operations.record_turn(locked, restore(locked), MISS)
         committed = time.time()
         loop.run_until_complete(layer.group_send(GROUP, {"type": "event", "text": f"<!--seq {seq}-->{text}"}))
         return committed

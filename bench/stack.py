@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from gemweb.local import services
-from gemweb.local.config import Config
-from gemweb.local.guard import Guard
+from gemweb.local.config import StackConfig
+from gemweb.local.guard import GuardProcess
 from gemweb.local.postgres import Postgres
 from gemweb.local.process import Running, Service, server_folder
 from gemweb.local.valkey import Valkey
@@ -26,7 +26,7 @@ class Stack:
     """Postgres (durable, as `make up` runs it) and Valkey with a migrated database, and what is started on them."""
 
     def __init__(self) -> None:
-        self._guard = Guard()
+        self._guard = GuardProcess()
         self._running: list[Running] = []
         self.folder = server_folder("gemweb-bench-")
         self._guard.remove(self.folder)
@@ -39,7 +39,7 @@ class Stack:
         for server in (postgres, valkey):
             server.prepare()
             server.wait(self.run(server.service()))
-        config = replace(Config.from_env({}), state_dir=self.folder)
+        config = replace(StackConfig.from_env({}), state_dir=self.folder)
         self.env = services.environment(config, postgres.url, valkey.url) | {"SOCKETS_PER_ADDRESS": "100000"}
         self.run(services.commands(self.env, "migrate")).process.wait()
         os.environ.update(self.env)

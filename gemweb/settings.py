@@ -58,7 +58,9 @@ INSTALLED_APPS = [
     "apps.agents",
     "apps.episodes",
     "apps.play",
+    "apps.duels",
     "apps.jobs",
+    "apps.trainings",
     "apps.leaderboard",
     "apps.site",
 ]

@@ -8,7 +8,9 @@ urlpatterns = [
     path("agents/", include("apps.agents.urls")),
     path("environments/", include("apps.catalog.urls")),
     path("episodes/", include("apps.episodes.urls")),
+    path("play/", include("apps.duels.urls")),
     path("play/", include("apps.play.urls")),
+    path("jobs/", include("apps.trainings.urls")),
     path("jobs/", include("apps.jobs.urls")),
     path("leaderboard/", include("apps.leaderboard.urls")),
 ]

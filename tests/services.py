@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import psutil
 
-from gemweb.local.guard import Guard
+from gemweb.local.guard import GuardProcess
 from gemweb.local.postgres import Postgres
 from gemweb.local.process import Running, server_folder
 from gemweb.local.valkey import Valkey
@@ -32,7 +32,7 @@ class Services:
     """Postgres and Valkey of one test session; deleted at its end, even when it is killed."""
 
     def __init__(self) -> None:
-        self._guard = Guard()
+        self._guard = GuardProcess()
         self._running: list[Running] = []
         self.folder = server_folder("gemweb-test-")
         self._guard.remove(self.folder)

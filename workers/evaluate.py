@@ -14,9 +14,9 @@ from celery.signals import worker_process_init, worker_shutting_down
 from django.conf import settings
 
 from apps.agents.players import player
+from apps.failpoints import failpoint
 from apps.jobs import leases
-from apps.jobs.failpoints import failpoint
-from apps.jobs.leases import Claim, Spent
+from apps.jobs.leases import Claim, WorkerSeconds
 from apps.leaderboard.operations import record_scores
 from apps.queue import beat, enqueue
 from gem.records import EpisodeRecord
@@ -66,7 +66,7 @@ def play(claim: Claim, lease: Lease) -> bool:
         lease.check()
         failpoint("played")
         of_agent = agent.take_seconds()
-        ended = leases.record_episodes(claim, records, Spent(monotonic() - started, of_agent))
+        ended = leases.record_episodes(claim, records, WorkerSeconds(monotonic() - started, of_agent))
         failpoint("recorded")
         if not ended and leases.stop_over_budget(claim):
             return False

@@ -5,21 +5,16 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from time import monotonic
 from types import TracebackType
 from typing import Self
 
-from django.conf import settings
-from django.db import OperationalError, connection
-
 from apps.jobs import leases
-from apps.jobs.errors import LeaseLost
 from apps.jobs.leases import Claim
+from apps.leases import LOOK_SECONDS, Heartbeat, LeaseLost
 from gem.agents import Agent, AsyncAgent, Decision, Player, Request
 from gem.errors import AgentStopped
-
-LOOK_SECONDS = 1.0
-"""How often a worker looks whether its shard was cancelled."""
 
 
 class Stopping(Exception):
@@ -35,19 +30,17 @@ class Lease:
     def __init__(self, claim: Claim, stopping: Callable[[], bool]) -> None:
         self.claim = claim
         self._stopping = stopping
-        self._lost = threading.Event()
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._keep, name=f"lease-{claim.shard_id}", daemon=True)
+        name = f"shard {claim.number} of job {claim.job_id}"
+        self._heartbeat = Heartbeat(partial(leases.heartbeat, claim), partial(leases.holds, claim), name=name)
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._heartbeat.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
-        self._over.set()
-        self._thread.join()
+        self._heartbeat.stop()
         if error is None or isinstance(error, LeaseLost):
             return True
         if isinstance(error, AgentStopped):
@@ -66,25 +59,10 @@ class Lease:
             LeaseLost: if the shard was cancelled or taken back.
             Stopping: if this process is to end.
         """
-        if self._lost.is_set():
+        if self._heartbeat.lost.is_set():
             raise LeaseLost(f"shard {self.claim.number} of job {self.claim.job_id} is no longer ours")
         if self._stopping():
             raise Stopping
-
-    def _keep(self) -> None:
-        every = min(LOOK_SECONDS, settings.HEARTBEAT_SECONDS)
-        renewed = monotonic()
-        try:
-            while not self._over.wait(every):
-                due = monotonic() - renewed >= settings.HEARTBEAT_SECONDS
-                if not (leases.heartbeat(self.claim) if due else leases.holds(self.claim)):
-                    self._lost.set()
-                    return
-                renewed = monotonic() if due else renewed
-        except OperationalError:
-            self._lost.set()  # without its database a worker cannot know; what it writes is fenced anyway
-        finally:
-            connection.close()
 
 
 def watched(agent: Player, lease: Lease) -> Watched | WatchedAsync:

@@ -27,14 +27,17 @@ from django.db import Error as DatabaseError
 
 from apps.agents import players
 from apps.agents.models import Agent
-from apps.episodes.errors import EpisodeOver, Refusal
+from apps.episodes.errors import EpisodeEnded, Refusal
 from apps.episodes.models import Episode
 from apps.episodes.operations import step
-from apps.live.door import channel_of
-from apps.live.ear import listen
+from apps.leases import Heartbeat, LeaseLost
+from apps.live.publisher import channel_of
+from apps.live.subscriber import listen
 from apps.live.threads import DatabaseThreads
-from apps.play import hosting, pending, showcase, shows
-from apps.play.shows import HOSTS
+from apps.play import pending
+from apps.play.shows import operations as shows
+from apps.play.shows import show_leases, showcase
+from apps.play.shows.operations import HOSTS
 from apps.queue import beat
 from gem.agents import AsyncAgent, Decision, Exchange, Request
 from gem.agents import Player as AnyAgent
@@ -44,12 +47,12 @@ from gem.core import Step
 from gem.errors import AgentFailure, AgentStopped, EnvironmentFailure, GemError
 from gem.net.http import Client
 from gem.seats import observation_for_seat
-from workers.thinkers import Thinkers
+from workers.agent_threads import AgentThreads
 
 logger = logging.getLogger(__name__)
 
 SHOWS_AT_MOST = 500
-ERRANDS_AT_MOST = 8
+TURNS_AT_MOST = 8
 """Pending turns at a time; each may be a process with a gigabyte of its own."""
 SWEEP_SECONDS = 1.0
 HANGING_AT_MOST = 6
@@ -61,14 +64,14 @@ STOP_SECONDS = 1.5
 GENTLE_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-class Broken(Exception):
+class ShowBroken(Exception):
     """The agent or the environment of one show broke; the message is the sentence for its page."""
 
 
-class Player:
+class ShowRunner:
     """One show: think ahead, wait for the turn's time, record it."""
 
-    def __init__(self, host: Host, plan: hosting.Plan) -> None:
+    def __init__(self, host: Host, plan: show_leases.ShowPlan) -> None:
         self.episode_id = plan.episode_id
         self._host = host
         self._due = 0.0
@@ -76,7 +79,7 @@ class Player:
         self.follow(plan)
         self.task = asyncio.create_task(self._play(), name=f"show {plan.episode_id}")
 
-    def follow(self, plan: hosting.Plan) -> None:
+    def follow(self, plan: show_leases.ShowPlan) -> None:
         """Take over what the show's row says now."""
         self._due = asyncio.get_running_loop().time() + plan.wait
         self._changed.set()
@@ -87,25 +90,25 @@ class Player:
             try:
                 await self._play_on()
                 return
-            except (hosting.LeaseLost, EpisodeOver) as lost:
+            except (LeaseLost, EpisodeEnded) as lost:
                 logger.info("Show %s is not played here any longer: %s", self.episode_id, lost)
                 return
             except DatabaseError as error:
                 logger.warning("Show %s waits for Postgres: %s", self.episode_id, error)
                 await asyncio.sleep(RETRY_SECONDS)
             except AgentFailure as error:
-                if await self._end(hosting.rest, f"{error} The turn was not played, and nothing is lost."):
+                if await self._end(show_leases.rest, f"{error} The turn was not played, and nothing is lost."):
                     return
             except Exception as error:  # noqa: BLE001 (whatever breaks ends this show and no other)
                 if await self._end(*self._ending(error)):
                     return
 
     async def _play_on(self) -> None:
-        start = await self._host.in_thread(hosting.begin_again, self.episode_id)
-        async with self._host.thinkers.closing(start.env):
+        start = await self._host.in_thread(show_leases.begin_again, self.episode_id)
+        async with self._host.agent_threads.closing(start.env):
             await self._play_from(start)
 
-    async def _play_from(self, start: hosting.Start) -> None:
+    async def _play_from(self, start: show_leases.ResumedShow) -> None:
         agents = await self._host.in_thread(self._host.askable, start.agents)
         for agent in agents.values():
             await self._load(agent)
@@ -125,18 +128,18 @@ class Player:
         if not isinstance(agent, ApartAgent):
             return
         try:
-            await self._host.thinkers.run(agent.load, LOADING_SECONDS)
+            await self._host.agent_threads.run(agent.load, LOADING_SECONDS)
         except TimeoutError as error:
-            raise Broken(f"The agent {agent.name} was not loaded within {LOADING_SECONDS:g} s.") from error
+            raise ShowBroken(f"The agent {agent.name} was not loaded within {LOADING_SECONDS:g} s.") from error
 
     async def _decide(self, agent: AnyAgent, request: Request) -> Decision:
         limit = settings.TURN_SECONDS
         try:
             if isinstance(agent, AsyncAgent):  # it waits for a server, has limits of its own, and blocks nobody
                 return await agent.decide(request)
-            return await self._host.thinkers.run(lambda: agent.act([request])[0], limit)
+            return await self._host.agent_threads.run(lambda: agent.act([request])[0], limit)
         except TimeoutError as error:
-            raise Broken(
+            raise ShowBroken(
                 f"The agent {agent.name} thought about turn {request.turn} for more than {limit:g} s. "
                 "The episode ends here; its turns stay."
             ) from error
@@ -144,18 +147,18 @@ class Player:
             raise
         except Exception as error:  # an agent may break in any way; its page says so
             logger.exception("The agent %s broke in show %s", agent.name, self.episode_id)
-            raise Broken(
+            raise ShowBroken(
                 f"The agent {agent.name} broke at turn {request.turn}: {type(error).__name__}: {error}. "
                 "The episode ends here; its turns stay."
             ) from error
 
-    async def _take(self, start: hosting.Start, number: int, decision: Decision) -> hosting.Taken | None:
+    async def _take(self, start: show_leases.ResumedShow, number: int, decision: Decision) -> show_leases.Taken | None:
         """Record the turn when it is due; None if no turn is wanted any longer."""
         while True:
             await self._until_due()
             answer: Step | None = None
             if start.episode.slow:
-                due = await self._host.in_thread(hosting.is_due, self.episode_id, self._host.token)
+                due = await self._host.in_thread(show_leases.is_due, self.episode_id, self._host.token)
                 if due is False:
                     return None
                 if due is not True:
@@ -163,20 +166,20 @@ class Player:
                     continue
                 answer = await self._step(start, number, decision)
             taken = await self._host.in_thread(
-                hosting.take_turn, self.episode_id, self._host.token, start.env, number, decision, answer
+                show_leases.take_turn, self.episode_id, self._host.token, start.env, number, decision, answer
             )
-            wait = taken.wait if isinstance(taken, hosting.Taken) else taken
+            wait = taken.wait if isinstance(taken, show_leases.Taken) else taken
             self._due = asyncio.get_running_loop().time() + (wait or 0.0)
             if not isinstance(taken, float):
                 return taken
 
-    async def _step(self, start: hosting.Start, number: int, decision: Decision) -> Step:
+    async def _step(self, start: show_leases.ResumedShow, number: int, decision: Decision) -> Step:
         """The answer of a slow environment, which is stepped outside any transaction."""
         limit = settings.TURN_SECONDS
         try:
-            return await self._host.thinkers.run(lambda: step(start.episode, start.env, decision.action), limit)
+            return await self._host.agent_threads.run(lambda: step(start.episode, start.env, decision.action), limit)
         except TimeoutError as error:
-            raise Broken(
+            raise ShowBroken(
                 f"{start.episode.env_id} took more than {limit:g} s for turn {number}. The episode ends here; its "
                 "turns stay."
             ) from error
@@ -192,17 +195,17 @@ class Player:
     def _ending(self, error: Exception) -> tuple[Callable[[str, uuid.UUID, str], None], str]:
         """How the episode ends after this error, and the sentence for its page."""
         if isinstance(error, AgentStopped):
-            return partial(hosting.fail, by=Episode.FailedBy.AGENT), str(error)
-        if isinstance(error, Broken | EnvironmentFailure | Refusal):
-            return hosting.fail, str(error)
+            return partial(show_leases.fail, by=Episode.FailedBy.AGENT), str(error)
+        if isinstance(error, ShowBroken | EnvironmentFailure | Refusal):
+            return show_leases.fail, str(error)
         logger.error("Show %s cannot go on", self.episode_id, exc_info=error)
-        return hosting.fail, f"This episode cannot go on: {type(error).__name__}: {error}"
+        return show_leases.fail, f"This episode cannot go on: {type(error).__name__}: {error}"
 
     async def _end(self, how: Callable[[str, uuid.UUID, str], None], sentence: str) -> bool:
         """End or pause the episode with `sentence`; False if Postgres is away."""
         try:
             await self._host.in_thread(how, self.episode_id, self._host.token, sentence)
-        except (hosting.LeaseLost, EpisodeOver):
+        except (LeaseLost, EpisodeEnded):
             return True
         except DatabaseError as error:
             logger.warning("Show %s waits for Postgres: %s", self.episode_id, error)
@@ -211,7 +214,7 @@ class Player:
         return True
 
 
-class Errand:
+class PendingTurnRunner:
     """One turn of a person in a slow environment: step it, record what it answers or why it could not be played."""
 
     def __init__(self, host: Host, episode_id: str) -> None:
@@ -224,7 +227,7 @@ class Errand:
             try:
                 await self._play()
                 return
-            except (hosting.LeaseLost, EpisodeOver) as lost:
+            except (LeaseLost, EpisodeEnded) as lost:
                 logger.info("A turn of %s is not played here any longer: %s", self._episode_id, lost)
                 return
             except DatabaseError as error:
@@ -235,10 +238,12 @@ class Errand:
         token, limit = self._host.token, settings.TURN_SECONDS
         try:
             claimed = await self._host.in_thread(pending.begin, self._episode_id, token)
-            async with self._host.thinkers.closing(claimed.env):
-                stepped = self._host.thinkers.run(lambda: step(claimed.episode, claimed.env, claimed.action), limit)
+            async with self._host.agent_threads.closing(claimed.env):
+                stepped = self._host.agent_threads.run(
+                    lambda: step(claimed.episode, claimed.env, claimed.action), limit
+                )
                 await self._host.in_thread(pending.finish, claimed, token, await stepped)
-        except (hosting.LeaseLost, EpisodeOver, DatabaseError):
+        except (LeaseLost, EpisodeEnded, DatabaseError):
             raise
         except TimeoutError:
             await self._refuse(f"The environment did not answer for {limit:g} s.")
@@ -257,11 +262,11 @@ class Host:
 
     def __init__(self) -> None:
         self.token = uuid.uuid4()
-        self.thinkers = Thinkers()
+        self.agent_threads = AgentThreads()
         self.in_thread = DatabaseThreads(6, "play").run
         self._hosts = Hosts(Client(players.guard()))
-        self._players: dict[str, Player] = {}
-        self._errands: dict[str, Errand] = {}
+        self._shows: dict[str, ShowRunner] = {}
+        self._turns: dict[str, PendingTurnRunner] = {}
         self._woken = asyncio.Event()
         self._stopped = asyncio.Event()
 
@@ -274,8 +279,8 @@ class Host:
         stopped: asyncio.Task[object] = asyncio.create_task(self._stopped.wait())
         await asyncio.wait([*duties, stopped], return_when=asyncio.FIRST_COMPLETED)
         ended = [duty for duty in duties if duty.done()]
-        theirs = [player.task for player in self._players.values()]
-        theirs += [errand.task for errand in self._errands.values()]
+        theirs = [runner.task for runner in self._shows.values()]
+        theirs += [runner.task for runner in self._turns.values()]
         for task in (*duties, *theirs):
             task.cancel()
         await self._release_all()
@@ -306,50 +311,51 @@ class Host:
             except DatabaseError as error:
                 logger.warning("Postgres is away, trying again: %s", error)
                 await asyncio.sleep(RETRY_SECONDS)
-            if self.thinkers.hanging > HANGING_AT_MOST:
-                raise RuntimeError(f"{self.thinkers.hanging} agents hang; a new process has to go on.")
+            if self.agent_threads.hanging > HANGING_AT_MOST:
+                raise RuntimeError(f"{self.agent_threads.hanging} agents hang; a new process has to go on.")
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._woken.wait(), SWEEP_SECONDS)
 
     async def _renew_always(self) -> None:
-        while True:
-            await self.in_thread(beat, HOSTS)
-            await asyncio.sleep(settings.HEARTBEAT_SECONDS)
-            try:
-                await self.in_thread(hosting.renew, self.token)
-                await self.in_thread(pending.renew, self.token)
-            except DatabaseError as error:
-                logger.warning("The leases could not be renewed: %s", error)
+        await self.in_thread(beat, HOSTS)
+        await Heartbeat(self._renew, name=f"host {self.token}").run(self.in_thread)
+
+    def _renew(self) -> bool:
+        """Say that this host is there, and keep what it has; a host that has nothing goes on."""
+        beat(HOSTS)
+        show_leases.renew(self.token)
+        pending.renew(self.token)
+        return True
 
     async def _sweep(self) -> None:
-        """Compare the rows with the players: begin, follow, let go."""
-        await self._take_errands()
-        self._players = {key: player for key, player in self._players.items() if not player.task.done()}
+        """Compare the rows with the runners: begin, follow, let go."""
+        await self._take_turns()
+        self._shows = {key: runner for key, runner in self._shows.items() if not runner.task.done()}
         watched = await self.in_thread(showcase.is_watched)
         if watched:
             await self._go_on()
-        room = SHOWS_AT_MOST - len(self._players)
+        room = SHOWS_AT_MOST - len(self._shows)
         if room:
-            await self.in_thread(hosting.claim, self.token, room, showcase=watched)
-        plans = await self.in_thread(hosting.plans, self.token, showcase=watched)
+            await self.in_thread(show_leases.claim, self.token, room, showcase=watched)
+        plans = await self.in_thread(show_leases.plans, self.token, showcase=watched)
         wanted = {plan.episode_id: plan for plan in plans if not plan.idle}
-        for episode_id in self._players.keys() - wanted.keys():
-            self._players.pop(episode_id).task.cancel()
+        for episode_id in self._shows.keys() - wanted.keys():
+            self._shows.pop(episode_id).task.cancel()
         idle = [plan.episode_id for plan in plans if plan.idle]
         if idle:
-            await self.in_thread(hosting.release, self.token, idle)
+            await self.in_thread(show_leases.release, self.token, idle)
         for episode_id, plan in wanted.items():
-            if episode_id in self._players:
-                self._players[episode_id].follow(plan)
+            if episode_id in self._shows:
+                self._shows[episode_id].follow(plan)
             else:
-                self._players[episode_id] = Player(self, plan)
+                self._shows[episode_id] = ShowRunner(self, plan)
 
-    async def _take_errands(self) -> None:
+    async def _take_turns(self) -> None:
         """Begin to play the turns that people wait for."""
-        self._errands = {key: errand for key, errand in self._errands.items() if not errand.task.done()}
-        room = ERRANDS_AT_MOST - len(self._errands)
+        self._turns = {key: runner for key, runner in self._turns.items() if not runner.task.done()}
+        room = TURNS_AT_MOST - len(self._turns)
         claimed = await self.in_thread(pending.claim, self.token, room) if room > 0 else []
-        self._errands |= {episode_id: Errand(self, episode_id) for episode_id in claimed}
+        self._turns |= {episode_id: PendingTurnRunner(self, episode_id) for episode_id in claimed}
 
     async def _go_on(self) -> None:
         """Begin the next episode of the showcase when it is time."""
@@ -362,7 +368,7 @@ class Host:
 
     async def _release_all(self) -> None:
         try:
-            await asyncio.wait_for(self.in_thread(hosting.release, self.token), STOP_SECONDS)
+            await asyncio.wait_for(self.in_thread(show_leases.release, self.token), STOP_SECONDS)
             await asyncio.wait_for(self.in_thread(pending.release, self.token), STOP_SECONDS)
         except (TimeoutError, DatabaseError) as error:
             logger.warning("The leases could not be returned; they run out by themselves: %s", error)

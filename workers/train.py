@@ -23,12 +23,12 @@ from typing import Any
 from celery import current_app
 from django.conf import settings
 
+from apps.failpoints import failpoint
 from apps.jobs import leases
-from apps.jobs.failpoints import failpoint
 from apps.jobs.leases import Claim
 from apps.jobs.models import Job
-from apps.jobs.training import operations, reach, records
-from apps.jobs.training.records import Kept, folder_of
+from apps.trainings import operations, permissions, records
+from apps.trainings.records import KeptEpisode, folder_of
 from gem.errors import UsageError
 from gem.records import episode_files
 from gem.training.run_folder import FAILED_BATCH, RunFolder, number, write_whole
@@ -109,7 +109,7 @@ def prepare(claim: Claim, folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
     job = Job.objects.select_related("owner").get(pk=claim.job_id)
     request = dict(claim.request)
-    if request["model"].startswith(reach.AGENT):
+    if request["model"].startswith(permissions.AGENT):
         request["model"] = str(operations.weights_of(job.owner, request["model"]).path)
     write_whole(folder / "spec.json", json.dumps(request, indent=2) + "\n")
     if job.parent_id and not any((folder / "checkpoints").iterdir()):
@@ -197,11 +197,13 @@ class Reader:
         return found
 
 
-def samples(path: Path, *, exam: bool = False) -> list[Kept]:
+def samples(path: Path, *, exam: bool = False) -> list[KeptEpisode]:
     """The episodes of a file that a training wrote, with the groups that stand beside them."""
     beside = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     stored = episode_files.read(path)
-    return [Kept(data["update"], data["group"], one.record, exam) for data, one in zip(beside, stored, strict=True)]
+    return [
+        KeptEpisode(data["update"], data["group"], one.record, exam) for data, one in zip(beside, stored, strict=True)
+    ]
 
 
 def _ended(claim: Claim, code: int, folder: Path) -> None:

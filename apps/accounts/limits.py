@@ -10,8 +10,8 @@ import math
 from django.conf import settings
 from django.http import HttpRequest
 
-from apps.accounts.buckets import take
 from apps.accounts.models import User
+from apps.accounts.rate_limit import take
 
 HOUR = 3600
 

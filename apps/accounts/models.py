@@ -38,3 +38,8 @@ class User(AbstractUser):
 
 Viewer: TypeAlias = User | AnonymousUser
 """Whoever looks at a page."""
+
+
+def account_of(viewer: Viewer) -> User | None:
+    """The account of whoever looks at a page; None for a visitor."""
+    return viewer if isinstance(viewer, User) else None

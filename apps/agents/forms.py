@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 from django import forms
-from pydantic import SecretStr, ValidationError
+from pydantic import SecretStr
 
 from apps.agents.models import Endpoint
+from apps.spec_forms import JsonObjectField, SpecForm, number_field
 from gem.agents.endpoint import EndpointSpec
 
 AREA = forms.Textarea(attrs={"rows": 4, "spellcheck": "false"})
@@ -16,24 +17,17 @@ PRICES = ("price_in", "price_out")
 _FIELDS = EndpointSpec.model_fields
 
 
-def _text(label: str, help_text: str = "", *, most: int = 20_000, required: bool = False) -> forms.CharField:
-    return forms.CharField(label=label, help_text=help_text, max_length=most, required=required)
-
-
 def _number(label: str, help_text: str = "", *, whole: bool = True, required: bool = False) -> forms.Field:
-    kind = forms.IntegerField if whole else forms.FloatField
-    example = "20" if whole else "0.6"
-    return kind(
-        label=label,
-        help_text=help_text,
-        required=required,
-        widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off", "maxlength": 20}),
-        error_messages={"invalid": f"This is a {'whole ' if whole else ''}number, for example {example}."},
+    invalid = "This is a whole number, for example 20." if whole else "This is a number, for example 0.6."
+    return number_field(
+        label, whole=whole, required=required, help_text=help_text, inputmode="decimal", invalid=invalid, maxlength=20
     )
 
 
-class EndpointForm(forms.Form):
+class EndpointForm(SpecForm[EndpointSpec]):
     """An endpoint agent. After validation, `spec` is how it is set up and `key` what was entered."""
+
+    spec_model = EndpointSpec
 
     name = forms.CharField(
         max_length=80,
@@ -100,12 +94,16 @@ class EndpointForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
         help_text="Up to four texts, one on each line.",
     )
-    more = forms.CharField(
+    more = JsonObjectField(
         label="Further fields",
         max_length=8192,
         required=False,
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
         help_text='JSON that is added to each request, such as {"reasoning_effort": "low"}.',
+        error_messages={
+            "broken": "This is not JSON: %(error)s.",
+            "no_object": 'This has to be an object, such as {"top_k": 20}.',
+        },
     )
 
     timeout = _number("Seconds for a request", whole=False, required=True)
@@ -124,8 +122,6 @@ class EndpointForm(forms.Form):
     price_in = _number("Price of a million tokens in", "Optional, in your currency.", whole=False)
     price_out = _number("Price of a million tokens out", whole=False)
 
-    spec: EndpointSpec | None = None
-
     def __init__(self, *args: Any, stored: Endpoint | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.stored = stored
@@ -143,40 +139,26 @@ class EndpointForm(forms.Form):
         """What was entered as the key, maybe nothing."""
         return SecretStr(str(self.cleaned_data.get("key", "")).strip())
 
-    def clean_more(self) -> dict[str, Any]:
-        """The further fields as an object."""
-        text = self.cleaned_data["more"].strip()
-        try:
-            found = json.loads(text) if text else {}
-        except (ValueError, RecursionError) as error:
-            raise forms.ValidationError(f"This is not JSON: {error}.") from error
-        if not isinstance(found, dict):
-            raise forms.ValidationError('This has to be an object, such as {"top_k": 20}.')
-        return found
-
     def clean(self) -> dict[str, Any]:
-        """Hand the values to the specification; what it refuses is an error of the field that it names."""
+        """The specification, even where a field is wrong: so all that is wrong is said at once."""
         values = super().clean() or {}
-        wrong = set(self.errors)
-        try:
-            spec = EndpointSpec.model_validate(_wanted(values))
-        except ValidationError as errors:
-            for error in errors.errors():
-                name = _field_of(error["loc"])
-                if name not in wrong:  # what cannot be read has said so itself
-                    self.add_error(name, _sentence(error))
-        else:
-            self.spec = spec if not wrong - {"name"} else None
+        self.validate_spec(_wanted(values))
         return values
+
+    def field_of(self, place: str) -> str | None:
+        """Each price has a field of its own."""
+        if place.startswith("prices"):
+            return "price_out" if place == "prices.tokens_out" else "price_in"
+        return super().field_of(place)
+
+    def labels(self) -> dict[str, str]:
+        """The prices stand together in the specification."""
+        labels = super().labels()
+        return {**labels, "prices.tokens_in": labels["price_in"], "prices.tokens_out": labels["price_out"]}
 
     def ask_for_key_again(self) -> None:
         """Say that a key which was entered is not in the page that comes back."""
         self["key"].help_text = "The key that you entered is not shown again. Enter it once more."
-
-    @property
-    def problems(self) -> int:
-        """How many fields have something to correct."""
-        return len(self.errors)
 
 
 class UploadForm(forms.Form):
@@ -228,17 +210,3 @@ def _wanted(values: dict[str, Any]) -> dict[str, Any]:
     if price_in is not None or price_out is not None:
         wanted["prices"] = {"tokens_in": price_in or 0.0, "tokens_out": price_out or 0.0}
     return wanted
-
-
-def _field_of(place: tuple[int | str, ...]) -> str | None:
-    name = str(place[0]) if place else ""
-    if name == "prices":
-        return "price_in" if place[-1] == "tokens_in" else "price_out"
-    return name if name in EndpointForm.base_fields else None
-
-
-def _sentence(error: Any) -> str:
-    words = str(error["msg"])
-    if error["type"] == "refused":
-        return words
-    return words.replace("Input should be", "This has to be").replace("should have", "has to have").rstrip(".") + "."

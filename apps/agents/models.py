@@ -11,6 +11,7 @@ from django.db import models
 from django.urls import reverse
 
 from apps.accounts.models import Viewer
+from apps.leases import Leased, LeasedQuerySet
 
 
 class AgentQuerySet(models.QuerySet["Agent"]):
@@ -172,7 +173,7 @@ class Weights(models.Model):
         return Path(settings.RUNS_DIR) / self.folder
 
 
-class UploadQuerySet(models.QuerySet["Upload"]):
+class UploadQuerySet(LeasedQuerySet["Upload"]):
     """Reads of uploads."""
 
     def waiting(self) -> UploadQuerySet:
@@ -180,7 +181,7 @@ class UploadQuerySet(models.QuerySet["Upload"]):
         return self.filter(problem="")
 
 
-class Upload(models.Model):
+class Upload(Leased):
     """A checkpoint that was sent and is not an agent: a worker has yet to try it, or has refused it.
 
     The worker owns it while its lease lasts; after that another one tries it anew. Once it has played it is an agent
@@ -195,9 +196,6 @@ class Upload(models.Model):
     problem = models.TextField(blank=True)
     """Why it was refused, in a sentence; empty while it waits."""
     created = models.DateTimeField(auto_now_add=True)
-    lease_token = models.UUIDField(null=True, blank=True)
-    lease_until = models.DateTimeField(null=True, blank=True)
-    attempt = models.PositiveSmallIntegerField(default=0)
 
     objects = UploadQuerySet.as_manager()
 

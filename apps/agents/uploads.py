@@ -10,7 +10,6 @@ import fcntl
 import logging
 import secrets
 import shutil
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,14 +22,14 @@ from uuid import UUID, uuid4
 from django.conf import settings
 from django.core.files.move import file_move_safe
 from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
-from django.db import OperationalError, connection, transaction
-from django.db.models import F, QuerySet
+from django.db import transaction
+from django.db.models import F
 from django.db.models.functions import Now
 
 from apps.accounts.models import User
-from apps.agents.models import Agent, Upload, Weights
+from apps.agents.models import Agent, Upload, UploadQuerySet, Weights
 from apps.agents.operations import COLOURS, TooManyAgents, new_slug
-from apps.leases import lease_end, leased_to, unleased
+from apps.leases import Heartbeat
 from apps.queue import enqueue
 from gem.errors import InvalidArgument
 from gem.training.checkpoints.archive import sha256, unpack
@@ -96,15 +95,15 @@ def _check_room(owner: User) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class UploadClaim:
     """An upload that this process may try while its lease lasts."""
 
     upload: Upload
     token: UUID
 
-    def owned(self) -> QuerySet[Upload]:
+    def owned(self) -> UploadQuerySet:
         """The row while the claim holds: every write of a worker goes through it."""
-        return Upload.objects.waiting().filter(leased_to(self.token), pk=self.upload.pk)
+        return Upload.objects.waiting().filter(pk=self.upload.pk).owned_by(self.token)
 
 
 def try_next(stopping: Callable[[], bool] = lambda: False) -> bool:
@@ -117,50 +116,25 @@ def try_next(stopping: Callable[[], bool] = lambda: False) -> bool:
         claim = _claim() if alone else None
         if claim is None:
             return False
-        with _held(claim):
-            _try(claim, stopping)
+        try:
+            with Heartbeat(lambda: claim.owned().renew(), name=str(claim.upload)):
+                _try(claim, stopping)
+        finally:  # an error leaves the upload to another attempt, which may come at once
+            claim.owned().release()
         return True
 
 
-def _claim() -> Claim | None:
-    free = Upload.objects.waiting().filter(unleased()).order_by("created")
-    for worn in free.filter(attempt__gte=settings.MAX_ATTEMPTS):
+def _claim() -> UploadClaim | None:
+    free = Upload.objects.waiting().free()
+    for worn in free.worn():
         _refuse(free.filter(pk=worn.pk), f"What tried it ended {worn.attempt} times: it may need too much memory.")
         _sent(worn.slug).unlink(missing_ok=True)
     token = uuid4()
-    with transaction.atomic():
-        first = free.select_for_update(skip_locked=True).first()
-        if first is None:
-            return None
-        Upload.objects.filter(pk=first.pk).update(lease_token=token, lease_until=lease_end(), attempt=F("attempt") + 1)
-    return Claim(Upload.objects.select_related("owner").get(pk=first.pk), token)
+    claimed = free.order_by("created").claim(token, 1)
+    return UploadClaim(Upload.objects.select_related("owner").get(pk=claimed[0]), token) if claimed else None
 
 
-@contextmanager
-def _held(claim: Claim) -> Iterator[None]:
-    """Within, a thread renews the lease; an error leaves the upload to another attempt, which may come at once."""
-    over = threading.Event()
-
-    def renew() -> None:
-        try:
-            while not over.wait(settings.HEARTBEAT_SECONDS) and claim.owned().update(lease_until=lease_end()):
-                pass
-        except OperationalError:
-            logger.warning("The lease of %s could not be renewed.", claim.upload)
-        finally:
-            connection.close()
-
-    thread = threading.Thread(target=renew, name=f"lease-{claim.upload.pk}", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-        claim.owned().update(lease_token=None, lease_until=None)
-
-
-def _try(claim: Claim, stopping: Callable[[], bool]) -> None:
+def _try(claim: UploadClaim, stopping: Callable[[], bool]) -> None:
     """Make an agent of the file, or say why not."""
     upload = claim.upload
     draft = _uploads() / f".{upload.slug}.{secrets.token_hex(4)}.new"
@@ -203,7 +177,7 @@ def _inspected(draft: Path, sent: Path, stopping: Callable[[], bool]) -> dict[st
 
 
 @transaction.atomic
-def _store(claim: Claim, draft: Path, told: dict[str, Any]) -> bool:
+def _store(claim: UploadClaim, draft: Path, told: dict[str, Any]) -> bool:
     """Whether the agent was made: not where the claim is lost."""
     upload = claim.upload
     if claim.owned().select_for_update().first() is None:
@@ -224,9 +198,9 @@ def _store(claim: Claim, draft: Path, told: dict[str, Any]) -> bool:
     return True
 
 
-def _refuse(uploads: QuerySet[Upload], sentence: str) -> bool:
+def _refuse(uploads: UploadQuerySet, sentence: str) -> bool:
     problem = sentence.replace("\0", "")[:PROBLEM_CHARS]
-    return uploads.update(problem=problem, lease_token=None, lease_until=None) > 0
+    return uploads.release(problem=problem) > 0
 
 
 # ------------------------------------------------------------------ what the reaper does
@@ -234,7 +208,7 @@ def _refuse(uploads: QuerySet[Upload], sentence: str) -> bool:
 
 def reap() -> None:
     """Wake a worker for what nobody tries, and delete what is left of refusals and of processes that were killed."""
-    waiting = Upload.objects.waiting().filter(unleased()).first()
+    waiting = Upload.objects.waiting().free().first()
     if waiting is not None:
         enqueue(TASK, waiting.slug)
     Upload.objects.exclude(problem="").filter(created__lt=Now() - timedelta(days=REFUSED_DAYS)).delete()

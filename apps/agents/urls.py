@@ -2,17 +2,17 @@
 
 from django.urls import path
 
-from apps.agents import checkpoints, views
+from apps.agents import checkpoint_views, views
 
 app_name = "agents"
 urlpatterns = [
     path("", views.list, name="list"),
     path("new/", views.new, name="new"),
     path("try/", views.trial, name="trial"),
-    path("upload/", checkpoints.upload, name="upload"),
-    path("upload/<slug:slug>/", checkpoints.uploaded, name="uploaded"),
+    path("upload/", checkpoint_views.upload, name="upload"),
+    path("upload/<slug:slug>/", checkpoint_views.uploaded, name="uploaded"),
     path("<slug:slug>/", views.agent, name="agent"),
-    path("<slug:slug>/weights.zip", checkpoints.weights, name="weights"),
+    path("<slug:slug>/weights.zip", checkpoint_views.weights, name="weights"),
     path("<slug:slug>/edit/", views.edit, name="edit"),
     path("<slug:slug>/delete/", views.delete, name="delete"),
 ]

@@ -16,9 +16,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from pydantic import SecretStr
 
-from apps.accounts.buckets import take
 from apps.accounts.models import User
-from apps.agents import checkpoints, operations, players
+from apps.accounts.rate_limit import take
+from apps.agents import checkpoint_views, operations, players
 from apps.agents.forms import EndpointForm, initial
 from apps.agents.models import Agent, Upload
 from apps.agents.operations import TooManyAgents
@@ -54,7 +54,7 @@ def agent(request: HttpRequest, slug: str) -> HttpResponse:
     """How an agent is set up. Its address and key are nobody's business but its owner's, and the key not even that."""
     policy = Agent.objects.checkpoints_seen_by(request.user).filter(slug=slug).first()
     if policy is not None:
-        return checkpoints.page(request, policy)
+        return checkpoint_views.page(request, policy)
     found = Agent.objects.endpoints_seen_by(request.user).filter(slug=slug).first()
     if found is None:
         raise Http404("There is no such agent, or it is somebody's own.")

@@ -1,0 +1,1 @@
+"""The catalog of environments, from the registry and their documentation. Begin with `entries`."""

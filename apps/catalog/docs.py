@@ -46,7 +46,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DocstringPage:
     """A parsed docstring."""
 
     summary: str
@@ -60,7 +60,7 @@ class Page:
         return next((section for section in self.sections if section.heading == heading), None)
 
 
-def parse(docstring: str | None) -> Page:
+def parse(docstring: str | None) -> DocstringPage:
     """Read a docstring; one without any text gives an empty page."""
     lines = inspect.cleandoc(docstring or "").splitlines()
     headings = [i for i, line in enumerate(lines) if HEADING.fullmatch(line) and _is_indented(lines, i + 1)]
@@ -70,8 +70,8 @@ def parse(docstring: str | None) -> Page:
         Section(lines[start][:-1], _blocks(lines[start + 1 : end])) for start, end in itertools.pairwise(starts)
     )
     if intro and intro[0].kind == "text":
-        return Page(intro[0].lines[0], intro[1:], sections)
-    return Page("", intro, sections)
+        return DocstringPage(intro[0].lines[0], intro[1:], sections)
+    return DocstringPage("", intro, sections)
 
 
 def _is_indented(lines: list[str], after: int) -> bool:

@@ -14,7 +14,7 @@ from django.urls import reverse
 import gem
 from apps.catalog import docs
 from apps.catalog.badges import Badge, badges
-from apps.catalog.looks import Look, look, missing
+from apps.catalog.previews import Preview, missing, preview
 from gem import registry
 from gem.agents import has_expert
 from gem.benchmarks import Baseline, Checked, baseline, checked
@@ -53,7 +53,7 @@ ONE_BY_ONE = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Stone:
+class BuiltInAgent:
     """The mark of a built-in agent, which the engine knows by its kind only."""
 
     name: str
@@ -62,15 +62,15 @@ class Stone:
     cut: str
 
 
-EXPERT = Stone("expert", "expert", 3, "cut-expert")
-RANDOM = Stone("random", "random", 8, "cut-random")
+EXPERT = BuiltInAgent("expert", "expert", 3, "cut-expert")
+RANDOM = BuiltInAgent("random", "random", 8, "cut-random")
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
     """A line of the table of baselines."""
 
-    stone: Stone
+    stone: BuiltInAgent
     reached: Baseline
     solved: Interval
 
@@ -88,7 +88,7 @@ class Entry:
     """One registered environment."""
 
     spec: EnvSpec
-    page: docs.Page
+    page: docs.DocstringPage
     arguments: tuple[Argument, ...]
     turn_limit: int | None
     """None where an episode draws it, 0 where there is none."""
@@ -156,9 +156,9 @@ class Entry:
         return self.spec.summary or self.page.summary
 
     @property
-    def look(self) -> Look:
+    def look(self) -> Preview:
         """A look into an episode, if there is one by now; asking for it has it taken."""
-        return look(self.id)
+        return preview(self.id)
 
     @property
     def missing(self) -> list[str]:

@@ -15,7 +15,7 @@ MAX_WORDS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FilterChoice:
     """One box to tick."""
 
     key: str
@@ -33,7 +33,7 @@ class Facet:
 
     name: str
     label: str
-    choices: tuple[Choice, ...]
+    choices: tuple[FilterChoice, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class Filter:
         everything = Counter(value for entry in entries for value in prop.read(entry))
         now = Counter(value for entry in self._without(prop).apply(entries) for value in prop.read(entry))
         choices = tuple(
-            Choice(f"{prop.name}-{place}", value, value.capitalize(), now[value], value in chosen)
+            FilterChoice(f"{prop.name}-{place}", value, value.capitalize(), now[value], value in chosen)
             for place, (value, _) in enumerate(everything.most_common())
         )
         return Facet(prop.name, prop.label, choices)

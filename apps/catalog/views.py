@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 
 from apps.catalog.entries import Entry, all_entries, entry_of, families, groups
 from apps.catalog.filters import SORTS, Filter
-from apps.catalog.looks import look
+from apps.catalog.previews import preview
 from apps.htmx import wants_part
 from gem.errors import UnknownEnvironment
 
@@ -48,7 +48,7 @@ def environment(request: HttpRequest, env_id: str) -> HttpResponse:
     """One environment: its rules, what agents reach, and what to do with it."""
     entry = _entry(env_id)
     variants = [other for other in all_entries() if _is_variant(other.spec.id, entry.spec.id)]
-    context = {"entry": entry, "spec": entry.spec, "variants": variants, "look": look(env_id, PATIENCE_SECONDS)}
+    context = {"entry": entry, "spec": entry.spec, "variants": variants, "look": preview(env_id, PATIENCE_SECONDS)}
     return render(request, "catalog/environment.html", context)
 
 
@@ -56,7 +56,7 @@ def environment(request: HttpRequest, env_id: str) -> HttpResponse:
 def picture(request: HttpRequest, env_id: str) -> HttpResponse:
     """The small picture of an environment, as a fragment that is asked for when it scrolls into view."""
     entry = _entry(env_id)
-    found = look(env_id, PATIENCE_SECONDS)
+    found = preview(env_id, PATIENCE_SECONDS)
     answer = render(request, "catalog/list.html#picture", {"entry": entry, "look": found})
     if found.state == "ready":
         answer["Cache-Control"] = f"max-age={PICTURE_SECONDS}"
@@ -67,7 +67,7 @@ def picture(request: HttpRequest, env_id: str) -> HttpResponse:
 def first_turn(request: HttpRequest, env_id: str) -> HttpResponse:
     """How an episode begins and whether the environment works, as a fragment for a page that could not wait."""
     entry = _entry(env_id)
-    context = {"entry": entry, "spec": entry.spec, "look": look(env_id, PATIENCE_SECONDS), "late": True}
+    context = {"entry": entry, "spec": entry.spec, "look": preview(env_id, PATIENCE_SECONDS), "late": True}
     return render(request, "catalog/environment.html#look", context)
 
 

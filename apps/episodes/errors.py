@@ -28,7 +28,7 @@ class TurnTaken(Refusal):
     title = "Somebody moved first"
 
 
-class EpisodeOver(Refusal):
+class EpisodeEnded(Refusal):
     """The episode has ended, so no turn can follow."""
 
     status = 409

@@ -8,7 +8,7 @@ from django.db.models import Q
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.episodes.models import Episode, EpisodeQuerySet
-from apps.episodes.seen import seats_of
+from apps.episodes.visibility import seats_of
 from gem import registry
 from gem.core import MAX_SEED
 

@@ -16,6 +16,7 @@ from django.urls import reverse
 import gem
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
+from apps.leases import Leased, LeasedQuerySet
 from gem.errors import UnknownEnvironment
 from gem.tools.tool_catalog import as_fields, names_of
 from gem.wrappers.wrapper_factory import TOOL_WRAPPERS
@@ -361,7 +362,7 @@ class Turn(models.Model):
         return f"turn {self.number}"
 
     concealed = False
-    """Whether the action is another seat's and still its own business (see `apps.episodes.seen`)."""
+    """Whether the action is another seat's and still its own business (see `apps.episodes.visibility`)."""
 
     @property
     def note(self) -> str:
@@ -374,7 +375,7 @@ class Turn(models.Model):
         return str((self.extra or {}).get("replaced", ""))
 
 
-class PendingTurn(models.Model):
+class PendingTurn(Leased):
     """A turn that was accepted and that a worker has yet to play, because its environment is slow.
 
     The worker owns it while its lease lasts; after that another one plays it from the same state. With a `problem` it
@@ -391,9 +392,8 @@ class PendingTurn(models.Model):
     problem = models.TextField(blank=True)
     """Why it was not played, in a sentence; empty while it is under way."""
     created = models.DateTimeField(auto_now_add=True)
-    lease_token = models.UUIDField(null=True, blank=True)
-    lease_until = models.DateTimeField(null=True, blank=True)
-    attempt = models.PositiveSmallIntegerField(default=0)
+
+    objects = LeasedQuerySet["PendingTurn"].as_manager()
 
     class Meta:
         indexes = [models.Index(fields=["lease_until"])]

@@ -21,9 +21,9 @@ from django.utils import timezone
 import gem
 from apps.accounts.models import User
 from apps.agents.models import Agent
-from apps.episodes.errors import ActionTooLong, EpisodeOver, NotFound, Outdated, Sealed
+from apps.episodes.errors import ActionTooLong, EpisodeEnded, NotFound, Outdated, Sealed
 from apps.episodes.models import Batch, Episode, PendingTurn, Seat, Turn
-from apps.episodes.past import STAYS, restore_at
+from apps.episodes.restore import STAYS, restore_at
 from apps.episodes.text import MAX_ACTION_BYTES, shortened, storable, storable_json, what_was_replaced
 from apps.live import publish
 from gem import replay
@@ -111,7 +111,7 @@ def fork(episode: Episode, turn: int, *, seats: Sequence[Occupant]) -> Episode:
 
     Raises:
         NotFound: if the episode has no such turn.
-        EpisodeOver: if nothing can follow that turn.
+        EpisodeEnded: if nothing can follow that turn.
         Sealed: while the seats have secrets from one another.
         Outdated: as `restore`.
     """
@@ -125,7 +125,7 @@ def take_back(episode: Episode, turn: int, *, seats: Sequence[Occupant]) -> Epis
     """Go on from `turn` in a branch; the episode, locked by the caller, ends where it is.
 
     Raises:
-        NotFound, EpisodeOver, Outdated: as `fork`.
+        NotFound, EpisodeEnded, Outdated: as `fork`.
     """
     branch = _branch(episode, turn, seats)
     Episode.objects.filter(pk=episode.pk).update(goes_on_in=branch)
@@ -144,7 +144,7 @@ def _branch(episode: Episode, turn: int, seats: Sequence[Occupant]) -> Episode:
     if not 0 <= turn <= episode.turn_count:
         raise NotFound(f"The episode has the turns 0 to {episode.turn_count}; there is no turn {turn} to fork from.")
     if turn == episode.turn_count and episode.status == Episode.Status.ENDED:
-        raise EpisodeOver("Nothing can follow its last turn. Fork from an earlier one.")
+        raise EpisodeEnded("Nothing can follow its last turn. Fork from an earlier one.")
     try:
         env = restore_at(episode, turn)
     except (VersionChanged, UnknownEnvironment) as error:
@@ -221,17 +221,16 @@ def record_turn(
     """Step `env` (which `restore` returned) and append the turn; the caller's transaction holds the row locked.
 
     `extra_info` is kept beside the environment's answer (an agent's `note`), never mixed into it. `answer` is what
-    `step` has returned already: a slow environment is stepped before the transaction begins.
+    `step` has returned already: a slow environment is stepped before the transaction begins. Whoever takes an action in
+    from outside has had it checked by `check_action`.
 
     Raises:
-        EpisodeOver: if no turn can follow.
-        ActionTooLong: above 64 KiB; nothing was played.
+        EpisodeEnded: if no turn can follow.
         EnvironmentFailure: the environment broke. Nothing was written; the caller then calls `fail`, in a new
             transaction.
     """
     if episode.over:
-        raise EpisodeOver("No turn can follow. The replay has every turn of it.")
-    check_action(action)
+        raise EpisodeEnded("No turn can follow. The replay has every turn of it.")
     extra = storable_json(dict(extra_info or {}))
     if replaced := what_was_replaced(action):
         extra["replaced"] = replaced
@@ -289,7 +288,7 @@ def abandon(episode: Episode) -> Episode:
     """End the episode without a result, as its player or starter wishes; what was played stays.
 
     Raises:
-        EpisodeOver: if it has ended already.
+        EpisodeEnded: if it has ended already.
     """
     return _stop(episode, Episode.Status.ABANDONED, "")
 
@@ -298,7 +297,7 @@ def fail(episode: Episode, sentence: str, *, by: Episode.FailedBy = Episode.Fail
     """End the episode because its environment broke, or its agent gave no answer; this never counts.
 
     Raises:
-        EpisodeOver: if it has ended already.
+        EpisodeEnded: if it has ended already.
     """
     logger.warning("Episode %s of %s failed: %s", episode.id, episode.env_id, sentence)
     return _stop(episode, Episode.Status.FAILED, shortened(storable(sentence), 2000), by)
@@ -377,7 +376,7 @@ def _cached(env: gem.Env) -> dict[str, Any]:
 def _stop(episode: Episode, status: Episode.Status, failure: str, failed_by: str = "") -> Episode:
     locked = lock(episode.id)
     if locked.over:
-        raise EpisodeOver("It had ended before. The replay has every turn of it.")
+        raise EpisodeEnded("It had ended before. The replay has every turn of it.")
     locked.failure, locked.failed_by = failure, failed_by
     locked.seq += 1
     _end(locked, status)

@@ -1,6 +1,6 @@
 """An episode as a page shows it now: the picture, the turns and what an agent reads.
 
-A page, the answer to a turn and the live events are drawn from the same snapshot. A replay is drawn from `moments`.
+A page, the answer to a turn and the live events are drawn from the same snapshot; a replay from `replay_frames`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from django.utils import timezone
 from apps.agents.models import Agent
 from apps.episodes.errors import Outdated
 from apps.episodes.models import Episode, PendingTurn, Seat, Turn
-from apps.episodes.moments import no_board, record_in_words
-from apps.episodes.past import restore
-from apps.episodes.seen import conceal, open_info, public_viewpoint
+from apps.episodes.replays.replay_frames import no_board, record_in_words
+from apps.episodes.restore import restore
 from apps.episodes.text import example_in
+from apps.episodes.visibility import conceal, open_info, public_viewpoint
 from gem.agents import has_expert
 from gem.errors import UnknownEnvironment
 from gem.seats import SPECTATOR, observation_for_seat

@@ -3,17 +3,19 @@
 from django.urls import path
 
 from apps.episodes import fragments, views
+from apps.episodes.replays import downloads
+from apps.episodes.replays import views as replays
 
 app_name = "episodes"
 urlpatterns = [
     path("", views.list_episodes, name="list"),
     path("fragments/example/", fragments.example, name="example"),
     path("fragments/recent/", fragments.recent, name="recent"),
-    path("<slug:episode_id>/", views.episode, name="episode"),
-    path("<slug:episode_id>/turns/<int:number>/", views.turn, name="turn"),
-    path("<slug:episode_id>/turns/<int:number>/raw.json", views.turn_json, name="turn_json"),
-    path("<slug:episode_id>/frames/<int:chunk>/", views.frames, name="frames"),
-    path("<slug:episode_id>/episode.json", views.episode_json, name="json"),
-    path("<slug:episode_id>/episode.jsonl", views.episode_jsonl, name="jsonl"),
-    path("<slug:episode_id>/verify/", views.verify, name="verify"),
+    path("<slug:episode_id>/", replays.episode, name="episode"),
+    path("<slug:episode_id>/turns/<int:number>/", replays.turn, name="turn"),
+    path("<slug:episode_id>/turns/<int:number>/raw.json", downloads.turn_json, name="turn_json"),
+    path("<slug:episode_id>/frames/<int:chunk>/", replays.frames, name="frames"),
+    path("<slug:episode_id>/episode.json", downloads.episode_json, name="json"),
+    path("<slug:episode_id>/episode.jsonl", downloads.episode_jsonl, name="jsonl"),
+    path("<slug:episode_id>/verify/", replays.verify, name="verify"),
 ]

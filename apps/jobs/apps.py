@@ -1,16 +1,18 @@
-"""What the pages of this app listen to."""
+"""What the pages of this app listen to, and how evaluations are shown."""
 
 from django.apps import AppConfig
 
 
 class JobsConfig(AppConfig):
-    """Registers the topic."""
+    """Registers the topic and one kind of job."""
 
     name = "apps.jobs"
 
     def ready(self) -> None:
-        """Let pages listen to jobs."""
-        from apps.jobs.topics import JobTopic  # noqa: PLC0415 (models are not ready before)
+        """Let pages listen to jobs, and show those that evaluate an agent."""
+        from apps.jobs import kinds, topics, views  # noqa: PLC0415 (models are not ready before)
+        from apps.jobs.models import Job  # noqa: PLC0415
         from apps.live.topics import register  # noqa: PLC0415
 
-        register("job", JobTopic())
+        register("job", topics.JobTopic())
+        kinds.register(Job.Kind.EVALUATION, kinds.KindOfJob(views.evaluation, topics.evaluation_events))

@@ -26,8 +26,8 @@ def lock_shards(job_id: str) -> None:
 
 def drop_open_shards(job_id: str) -> None:
     """Cancel the shards of a job that are not over (locked); workers notice by their lease."""
-    Shard.objects.filter(job=job_id, state__in=[Shard.State.QUEUED, Shard.State.RUNNING]).update(
-        state=Shard.State.CANCELLED, lease_token=None, lease_until=None
+    Shard.objects.filter(job=job_id, state__in=[Shard.State.QUEUED, Shard.State.RUNNING]).release(
+        state=Shard.State.CANCELLED
     )
 
 

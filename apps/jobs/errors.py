@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 
-class Refusal(Exception):
+class JobRefusal(Exception):
     """Something was asked for that cannot be; `str(refusal)` says what, and what to do instead."""
 
 
-class UnknownAgent(Refusal):
+class UnknownAgent(JobRefusal):
     """There is no such agent, or it belongs to somebody else."""
 
 
-class NoExpert(Refusal):
+class NoExpert(JobRefusal):
     """The expert has no solver for one of the environments."""
 
 
-class TooManyJobs(Refusal):
+class TooManyJobs(JobRefusal):
     """The owner has as many waiting jobs as one person may have."""
 
 
-class TooManyEpisodes(Refusal):
+class TooManyEpisodes(JobRefusal):
     """The job is larger than one job may be."""
 
 
-class OldBenchmark(Refusal):
+class OldBenchmark(JobRefusal):
     """The request names a version of its benchmark that is no longer ranked."""
 
 
-class NotYours(Refusal):
+class NotYours(JobRefusal):
     """Only the owner and staff may change a job."""
-
-
-class LeaseLost(Exception):
-    """The shard was cancelled, or given to another worker: this one writes nothing more."""

@@ -1,4 +1,4 @@
-"""The form that becomes an `EvaluationSpec`: it only turns text into values, the spec decides."""
+"""The form that becomes an `EvaluationSpec`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
-from pydantic import ValidationError
 
 import gem
 from apps.agents.models import Agent
-from apps.episodes import tool_choice
+from apps.episodes.tools import choice as tool_choice
+from apps.spec_forms import SpecForm, number_field
 from gem.errors import UsageError
 from gem.evaluation.spec import EvaluationSpec
 
@@ -31,6 +31,18 @@ FIELDS = (
 )
 SEVERAL = ("env_id", "tool")
 """Those that may have several values."""
+ASKED_ALONE = {
+    "agent",
+    "opponent",
+    "num_envs",
+    "episodes_per_env",
+    "seed",
+    "repeats",
+    "token_budget",
+    "max_turns",
+}
+"""Those that have a field of the same name in the specification."""
+NO_AGENT = "There is no such agent. Choose one of those listed."
 NUMBER = "{what} is a whole number, for example {example}."
 
 
@@ -42,23 +54,16 @@ class EnvironmentsField(forms.MultipleChoiceField):
         return len(str(value)) <= 120
 
 
-def _number(
-    label: str, what: str, example: int, initial: int | None = None, *, required: bool = True
-) -> forms.IntegerField:
-    return forms.IntegerField(
-        label=label,
-        required=required,
-        initial=initial,
-        widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
-        error_messages={
-            "invalid": NUMBER.format(what=what, example=example),
-            "required": NUMBER.format(what=what, example=example),
-        },
-    )
+def _number(label: str, what: str, example: int, initial: int | None = None, *, required: bool = True) -> forms.Field:
+    invalid = NUMBER.format(what=what, example=example)
+    return number_field(label, required=required, initial=initial, invalid=invalid)
 
 
-class EvaluationForm(tool_choice.ToolChoice):
+class EvaluationForm(tool_choice.ToolChoice, SpecForm[EvaluationSpec]):
     """Who plays what, how much and how fast. After validation, `spec` is the request."""
+
+    spec_model = EvaluationSpec
+    sentences = {"agent": NO_AGENT, "opponent": NO_AGENT}
 
     agent = forms.CharField(max_length=80, error_messages={"required": "Choose an agent."})
     benchmark = forms.CharField(max_length=80, required=False)
@@ -77,8 +82,6 @@ class EvaluationForm(tool_choice.ToolChoice):
         error_messages={"max_length": "A name has at most 120 characters."},
     )
     idempotency_key = forms.CharField(max_length=80, required=False, widget=forms.HiddenInput)
-
-    spec: EvaluationSpec | None = None
 
     def clean(self) -> dict[str, Any]:
         """Hand the values to the spec; what it refuses is an error of the field that it names."""
@@ -105,12 +108,15 @@ class EvaluationForm(tool_choice.ToolChoice):
                 }
             ),
         }
-        try:
-            self.spec = EvaluationSpec.model_validate(wanted)
-        except ValidationError as errors:
-            for error in errors.errors():
-                self.add_error(_field_of(error["loc"], wanted), _sentence(error))
+        self.validate_spec(wanted)
         return values
+
+    def field_of(self, place: str) -> str | None:
+        """What concerns all of it stands by what is played."""
+        name = place.partition(".")[0]
+        if name in ASKED_ALONE:
+            return name
+        return "benchmark" if self.cleaned_data["benchmark"] else "env_id"
 
     def offer(self, agents: Iterable[Agent]) -> None:
         """Let these agents be chosen as the opponent."""
@@ -122,11 +128,6 @@ class EvaluationForm(tool_choice.ToolChoice):
     def chosen(self) -> list[str]:
         """The environments that are ticked."""
         return [str(env_id) for env_id in self["env_id"].value() or []]
-
-    @property
-    def problems(self) -> int:
-        """How many fields have something to correct."""
-        return len(self.errors)
 
 
 def prefilled(query: QueryDict) -> dict[str, Any]:
@@ -143,26 +144,3 @@ def _exists(env_id: str) -> bool:
     except UsageError:
         return False
     return True
-
-
-def _field_of(place: Iterable[int | str], wanted: dict[str, Any]) -> str:
-    """The form's field for a place in the spec; what concerns all of it stands by what is played."""
-    first = next(iter(place), "")
-    if first == "env_ids" or first not in {
-        "agent",
-        "opponent",
-        "num_envs",
-        "episodes_per_env",
-        "seed",
-        "repeats",
-        "token_budget",
-        "max_turns",
-    }:
-        return "benchmark" if "benchmark" in wanted else "env_id"
-    return str(first)
-
-
-def _sentence(error: Any) -> str:
-    if error["loc"] and error["loc"][0] in ("agent", "opponent"):
-        return "There is no such agent. Choose one of those listed."
-    return str(error["msg"]).removeprefix("Value error, ")

@@ -17,7 +17,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F, QuerySet, Sum
+from django.db.models import F, Sum
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -26,11 +26,10 @@ from apps.agents.models import Agent
 from apps.episodes.bulk import copy_episodes
 from apps.episodes.models import Episode
 from apps.episodes.text import shortened, storable
+from apps.failpoints import failpoint
 from apps.jobs.changes import WAKE_UPS, change, drop_open_shards, end, lock_shards, wake
-from apps.jobs.errors import LeaseLost
-from apps.jobs.failpoints import failpoint
 from apps.jobs.models import Job, JobEvent, Shard
-from apps.leases import lease_end
+from apps.leases import LeasedQuerySet, LeaseLost
 from gem.evaluation.spec import EvaluationSpec, Part
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest
@@ -87,7 +86,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class WorkerSeconds:
     """Seconds that a worker spent on playing since it last wrote."""
 
     busy: float = 0.0
@@ -131,9 +130,10 @@ def _claim_from(job_id: str, starts_for: int | None, kind: Job.Kind) -> Claim | 
     """A shard of this job, unless others hold them all, or its owner (if it would start) has enough running."""
     if starts_for is not None and not _may_start(starts_for, kind):
         return None
-    queued = Shard.objects.filter(job=job_id, state=Shard.State.QUEUED)
-    shard = queued.select_for_update(skip_locked=True).order_by("number").first()
-    return None if shard is None else _lease(shard)
+    queued = Shard.objects.filter(job=job_id, state=Shard.State.QUEUED).order_by("number")
+    token = uuid.uuid4()
+    claimed = queued.claim(token, 1, state=Shard.State.RUNNING)
+    return _started(Shard.objects.get(pk=claimed[0]), token) if claimed else None
 
 
 def _may_start(owner_id: int, kind: Job.Kind) -> bool:
@@ -143,16 +143,16 @@ def _may_start(owner_id: int, kind: Job.Kind) -> bool:
     return running < int(settings.JOBS_RUNNING_PER_USER)
 
 
-def _lease(shard: Shard) -> Claim:
-    token = uuid.uuid4()
-    attempt = shard.attempt + 1
-    Shard.objects.filter(pk=shard.pk).update(
-        state=Shard.State.RUNNING, lease_token=token, lease_until=lease_end(), attempt=attempt
-    )
+def _started(shard: Shard, token: uuid.UUID) -> Claim:
+    """What the owner of the shard that was just claimed has to know; its job runs from now on."""
     Job.objects.filter(pk=shard.job_id, state=Job.State.QUEUED).update(state=Job.State.RUNNING, started=Now())
     Job.objects.filter(pk=shard.job_id).update(served=Now())
     job = Job.objects.select_related("agent").get(pk=shard.job_id)
-    change(shard.job_id, JobEvent.Kind.CLAIMED, _claimed(job, shard) + (f", attempt {attempt}" if attempt > 1 else ""))
+    change(
+        shard.job_id,
+        JobEvent.Kind.CLAIMED,
+        _claimed(job, shard) + (f", attempt {shard.attempt}" if shard.attempt > 1 else ""),
+    )
     slug = job.spec.get("opponent")
     opponent = Agent.objects.get(slug=slug) if slug else None
     return Claim(
@@ -168,7 +168,7 @@ def _lease(shard: Shard) -> Claim:
         first_slot=shard.first_slot,
         first_seed=shard.first_seed,
         count=shard.count,
-        attempt=attempt,
+        attempt=shard.attempt,
         request=job.spec,
         begins_after=job.parent_update,
     )
@@ -183,7 +183,7 @@ def _claimed(job: Job, shard: Shard) -> str:
 
 def heartbeat(claim: Claim) -> bool:
     """Keep the lease; False if it is lost."""
-    return bool(owned(claim).update(lease_until=lease_end()))
+    return bool(owned(claim).renew())
 
 
 def holds(claim: Claim) -> bool:
@@ -192,13 +192,13 @@ def holds(claim: Claim) -> bool:
 
 
 @transaction.atomic
-def record_episodes(claim: Claim, records: Sequence[EpisodeRecord], spent: Spent | None = None) -> bool:
+def record_episodes(claim: Claim, records: Sequence[EpisodeRecord], spent: WorkerSeconds | None = None) -> bool:
     """Write finished episodes; whether the job ended with them. The last ones of a shard finish it.
 
     Raises:
         LeaseLost: if the shard is no longer this worker's; nothing is written.
     """
-    spent = spent or Spent()
+    spent = spent or WorkerSeconds()
     shard = owned(claim).select_for_update().first()
     if shard is None:
         raise LeaseLost(f"shard {claim.number} of job {claim.job_id} is no longer ours")
@@ -238,7 +238,7 @@ def _add_up(shard: Shard, records: Sequence[EpisodeRecord], seconds: float) -> N
     shard.seconds += seconds
     if shard.done >= shard.count:
         shard.state = Shard.State.DONE
-        shard.lease_token = shard.lease_until = None
+        shard.let_go()
     shard.save()
 
 
@@ -272,9 +272,7 @@ def _end_if_done(job_id: str) -> bool:
 @transaction.atomic
 def release(claim: Claim) -> None:
     """Give the shard back, because this worker stops; it costs no attempt."""
-    given = owned(claim).update(
-        state=Shard.State.QUEUED, lease_token=None, lease_until=None, attempt=F("attempt") - 1, sent=Now()
-    )
+    given = owned(claim).release(state=Shard.State.QUEUED, attempt=F("attempt") - 1, sent=Now())
     if given:
         change(claim.job_id, JobEvent.Kind.REQUEUED, f"shard {claim.number} given back: its worker is stopping")
         wake(claim.job_id)
@@ -297,9 +295,7 @@ def fail_job(claim: Claim, reason: str) -> None:
     if shard is None:
         return
     reason = storable(shortened(reason, REASON_CHARS))
-    Shard.objects.filter(pk=shard.pk).update(
-        state=Shard.State.FAILED, lease_token=None, lease_until=None, reason=reason
-    )
+    Shard.objects.filter(pk=shard.pk).release(state=Shard.State.FAILED, reason=reason)
     if end(claim.job_id, Job.State.FAILED, reason, reason, JobEvent.Tone.LOSS):
         drop_open_shards(claim.job_id)
 
@@ -329,16 +325,12 @@ def _fail_attempt(shard: Shard, reason: str) -> None:
     """What happens to a shard (locked, with all of its job) whose attempt failed."""
     reason = storable(shortened(reason, REASON_CHARS))
     if shard.attempt < settings.MAX_ATTEMPTS:
-        Shard.objects.filter(pk=shard.pk).update(
-            state=Shard.State.QUEUED, lease_token=None, lease_until=None, reason=reason, sent=Now()
-        )
+        Shard.objects.filter(pk=shard.pk).release(state=Shard.State.QUEUED, reason=reason, sent=Now())
         text = f"shard {shard.number} will be tried again ({shard.attempt} of {settings.MAX_ATTEMPTS}): {reason}"
         change(shard.job_id, JobEvent.Kind.REQUEUED, text, tone=JobEvent.Tone.WARN)
         wake(shard.job_id)
         return
-    Shard.objects.filter(pk=shard.pk).update(
-        state=Shard.State.FAILED, lease_token=None, lease_until=None, reason=reason
-    )
+    Shard.objects.filter(pk=shard.pk).release(state=Shard.State.FAILED, reason=reason)
     sentence = (
         f"Shard {shard.number} ({shard.env_id}, seeds from {shard.first_seed}) failed {shard.attempt} times. "
         f"The last time: {reason}"
@@ -347,8 +339,11 @@ def _fail_attempt(shard: Shard, reason: str) -> None:
         drop_open_shards(shard.job_id)
 
 
-def owned(claim: Claim) -> QuerySet[Shard]:
-    """The shard while the claim holds: every write of a worker goes through it."""
+def owned(claim: Claim) -> LeasedQuerySet[Shard]:
+    """The shard while the claim holds: every write of a worker goes through it.
+
+    It holds until somebody takes the shard back, however late the worker is: token and state are the fence, not time.
+    """
     return Shard.objects.filter(pk=claim.shard_id, lease_token=claim.token, state=Shard.State.RUNNING)
 
 
@@ -357,7 +352,7 @@ def owned(claim: Claim) -> QuerySet[Shard]:
 
 def reap() -> int:
     """Take back shards whose lease ran out, and send again what nobody picked up; the number taken back."""
-    expired = list(Shard.objects.filter(state=Shard.State.RUNNING, lease_until__lt=Now()).values_list("pk", "job_id"))
+    expired = list(Shard.objects.filter(state=Shard.State.RUNNING).free().values_list("pk", "job_id"))
     taken = sum(_take_back(shard_id, job_id) for shard_id, job_id in expired)
     send_again()
     return taken
@@ -366,7 +361,7 @@ def reap() -> int:
 @transaction.atomic
 def _take_back(shard_id: int, job_id: str) -> bool:
     lock_shards(job_id)
-    shard = Shard.objects.filter(pk=shard_id, state=Shard.State.RUNNING, lease_until__lt=Now()).first()
+    shard = Shard.objects.filter(pk=shard_id, state=Shard.State.RUNNING).free().first()
     if shard is None:  # its worker was heard of, or another reaper was faster
         return False
     logger.warning("job %s shard %s: lease expired in attempt %s", job_id, shard.number, shard.attempt)

@@ -13,6 +13,7 @@ from django.urls import reverse
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.episodes.models import ID_LENGTH, Batch, Episode, make_id
+from apps.leases import Leased, LeasedQuerySet
 
 
 class JobQuerySet(models.QuerySet["Job"]):
@@ -137,10 +138,10 @@ class Job(models.Model):
         return user.is_authenticated and (user.is_staff or user == self.owner)
 
 
-class Shard(models.Model):
+class Shard(Leased):
     """A part of a job that one worker plays: consecutive slots of one environment. A training is one shard.
 
-    Every write of a worker is fenced by `lease_token`: who lost the lease writes nothing.
+    Every write of a worker is fenced by `lease_token` and `state`: who lost the lease writes nothing.
     """
 
     State = Job.State
@@ -170,12 +171,11 @@ class Shard(models.Model):
     seconds = models.FloatField(default=0.0)
     """Wall time that workers spent on it."""
     state = models.CharField(max_length=12, choices=State.choices, default=State.QUEUED)
-    attempt = models.PositiveSmallIntegerField(default=0)
     reason = models.TextField(blank=True)
-    lease_token = models.UUIDField(null=True, blank=True)
-    lease_until = models.DateTimeField(null=True, blank=True)
     sent = models.DateTimeField(null=True, blank=True)
     """When the broker was last told of it; the dispatcher repeats what nobody picked up."""
+
+    objects = LeasedQuerySet["Shard"].as_manager()
 
     class Meta:
         ordering = ["number"]

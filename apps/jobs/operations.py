@@ -176,7 +176,7 @@ def resubmit(job_id: str, by: User, *, idempotency_key: str | None = None) -> Jo
 
     Raises:
         Job.DoesNotExist: if there is no such job.
-        Refusal: as `submit`.
+        JobRefusal: as `submit`.
     """
     job = Job.objects.get(pk=job_id)
     return submit(by, EvaluationSpec.model_validate(job.spec), name=job.name, idempotency_key=idempotency_key)

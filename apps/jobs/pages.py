@@ -31,7 +31,7 @@ HISTOGRAM_SECONDS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class TimeSplit:
     """A part of the time that workers spent."""
 
     name: str
@@ -173,7 +173,7 @@ def elapsed(job: Job) -> float:
     return ((job.ended or timezone.now()) - job.started).total_seconds()
 
 
-def splits(job: Job) -> list[Split]:
+def splits(job: Job) -> list[TimeSplit]:
     """Where the workers' time went: agent, environment, writing."""
     total = job.seconds_busy
     if total <= 0:
@@ -184,7 +184,7 @@ def splits(job: Job) -> list[Split]:
     x = 0.0
     for name, seconds, colour in parts:
         width = 100 * seconds / total
-        found.append(Split(name, seconds, x, width, colour))
+        found.append(TimeSplit(name, seconds, x, width, colour))
         x += width
     return found
 

@@ -122,7 +122,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class EpisodeCell:
     """One episode in the grid; `state` is an outcome, `running` or `queued`."""
 
     slot: int
@@ -168,7 +168,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class EnvironmentResults:
     """One environment of a job: its sums, and the part of its episodes that the page shows."""
 
     env_id: str
@@ -180,7 +180,7 @@ class Line:
     page: int = 1
     repeats: int = 1
     """How often each seed is played, one pass after the other."""
-    cells: list[Cell] = field(default_factory=list)
+    cells: list[EpisodeCell] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
 
     @property
@@ -211,7 +211,9 @@ class Line:
         return seed, seat if part.seats > 1 else None
 
 
-def lines(shards: Sequence[Shard], pages: Mapping[str, int] | None = None, repeats: int = 1) -> list[Line]:
+def lines(
+    shards: Sequence[Shard], pages: Mapping[str, int] | None = None, repeats: int = 1
+) -> list[EnvironmentResults]:
     """The environments of a job in its order, without cells; `pages` says which page of the grid of each is shown."""
     by_env: dict[str, list[Shard]] = {}
     for shard in shards:
@@ -219,13 +221,13 @@ def lines(shards: Sequence[Shard], pages: Mapping[str, int] | None = None, repea
     size = min(MOST_CELLS, max(LEAST_CELLS, CELLS // max(1, len(by_env))))
     found = []
     for env_id, own in by_env.items():
-        line = Line(env_id, own[0].first_slot, own[0].first_seed, Tally.of(own), size)
+        line = EnvironmentResults(env_id, own[0].first_slot, own[0].first_seed, Tally.of(own), size)
         page = min(max(1, (pages or {}).get(env_id, 1)), line.pages)
-        found.append(Line(env_id, line.first_slot, line.first_seed, line.tally, size, page, repeats))
+        found.append(EnvironmentResults(env_id, line.first_slot, line.first_seed, line.tally, size, page, repeats))
     return found
 
 
-def fill(job: Job, shards: Sequence[Shard], shown: Iterable[Line], only: set[int] | None = None) -> None:
+def fill(job: Job, shards: Sequence[Shard], shown: Iterable[EnvironmentResults], only: set[int] | None = None) -> None:
     """Put the episodes of each line's page into its cells; with `only`, just those slots and the running ones."""
     shown = list(shown)
     every = _ended(job, [slot for line in shown for slot in line.window])
@@ -237,7 +239,7 @@ def fill(job: Job, shards: Sequence[Shard], shown: Iterable[Line], only: set[int
             if only is None or slot in only or slot in running:
                 state = "running" if slot in running else "queued"
                 seed, seat = line.place(slot)
-                line.cells.append(ended.get(slot) or Cell(slot, seed, state, seat=seat))
+                line.cells.append(ended.get(slot) or EpisodeCell(slot, seed, state, seat=seat))
         if line.tally.total > SEGMENTS and line.pages > 1 and only is None:
             line.segments.extend(_segments(job, line))
 
@@ -250,20 +252,20 @@ _OUTCOME = Case(
 )
 
 
-def _ended(job: Job, slots: list[int]) -> dict[int, Cell]:
+def _ended(job: Job, slots: list[int]) -> dict[int, EpisodeCell]:
     rows = (
         Episode.objects.filter(batch=job.batch_id, slot__in=slots)
         .annotate(ending=_OUTCOME)
         .values_list("slot", "seed", "ending", "id", "scored_seat", "seat_count")
     )
     return {
-        slot: Cell(slot, seed, str(ending), key, seat if seats > 1 else None)
+        slot: EpisodeCell(slot, seed, str(ending), key, seat if seats > 1 else None)
         for slot, seed, ending, key, seat, seats in rows
         if slot is not None
     }
 
 
-def _running(shards: Iterable[Shard], ended: Mapping[int, Cell], window: range, num_envs: int) -> set[int]:
+def _running(shards: Iterable[Shard], ended: Mapping[int, EpisodeCell], window: range, num_envs: int) -> set[int]:
     """The slots that workers play now: in each of their shards, the first that are not recorded."""
     running: set[int] = set()
     for shard in shards:
@@ -276,7 +278,7 @@ def _running(shards: Iterable[Shard], ended: Mapping[int, Cell], window: range, 
     return running
 
 
-def _segments(job: Job, line: Line) -> list[Segment]:
+def _segments(job: Job, line: EnvironmentResults) -> list[Segment]:
     """The environment's episodes in at most `SEGMENTS` parts of equal size."""
     size = math.ceil(line.tally.total / SEGMENTS)
     rows = (

@@ -6,8 +6,8 @@ from django.template.loader import render_to_string
 
 from apps.accounts.models import Viewer
 from apps.jobs import pages
+from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job, JobEvent
-from apps.jobs.training import topics as training
 from apps.live.topics import Event
 
 AUDIENCES = {"first", "other"}
@@ -29,14 +29,17 @@ class JobTopic:
         return audience in AUDIENCES and Job.objects.filter(pk=key).exists()
 
     def events(self, key: str, after: int, audience: str) -> list[Event]:
-        """One event for everything since `after`: the sums anew, and the cells that changed."""
+        """What has changed since `after`, as the kind of the job tells it."""
         job = Job.objects.for_page().filter(pk=key).first()
         if job is None or job.seq <= after:
             return []
-        if job.kind == Job.Kind.TRAINING:
-            return training.events(job, after)
-        happened = list(JobEvent.objects.filter(job=job, seq__gt=after, seq__lte=job.seq))
-        taken_back = any(event.kind in UNSETTLING for event in happened)
-        changed = None if taken_back else {slot for event in happened for slot in event.slots}
-        shown = pages.evaluation(job, cells=audience == "first", only=changed)
-        return [Event(job.seq, render_to_string("jobs/event.html", {**shown, "happened": happened, "swap": True}))]
+        return kind_of(job).events(job, after, audience)
+
+
+def evaluation_events(job: Job, after: int, audience: str) -> list[Event]:
+    """One event for everything since `after`: the sums anew, and the cells that changed."""
+    happened = list(JobEvent.objects.filter(job=job, seq__gt=after, seq__lte=job.seq))
+    taken_back = any(event.kind in UNSETTLING for event in happened)
+    changed = None if taken_back else {slot for event in happened for slot in event.slots}
+    shown = pages.evaluation(job, cells=audience == "first", only=changed)
+    return [Event(job.seq, render_to_string("jobs/event.html", {**shown, "happened": happened, "swap": True}))]

@@ -4,8 +4,6 @@ from django.urls import path, register_converter
 
 from apps.episodes.models import ALPHABET, ID_LENGTH
 from apps.jobs import views
-from apps.jobs.training import logs
-from apps.jobs.training import views as training
 
 
 class JobId:
@@ -24,24 +22,19 @@ class JobId:
 
 register_converter(JobId, "job_id")
 
+JOB = "<job_id:job_id>/"
+"""Where everything of one job is, whatever its kind."""
+
 app_name = "jobs"
 urlpatterns = [
     path("", views.list, name="list"),
     path("recent/", views.recent, name="recent"),
     path("new/", views.submit, name="submit"),
     path("new/estimate/", views.estimate, name="estimate"),
-    path("train/", training.train, name="train"),
-    path("compare/", training.compare, name="compare"),
     path("of/<slug:episode_id>/", views.of_episode, name="of_episode"),
-    path("<job_id:job_id>/", views.job, name="job"),
-    path("<job_id:job_id>/curves.json", training.curves, name="curves"),
-    path("<job_id:job_id>/updates/<int:number>/", training.update, name="update"),
-    path("<job_id:job_id>/checkpoints/<int:number>.zip", training.checkpoint, name="checkpoint"),
-    path("<job_id:job_id>/log.txt", logs.whole, name="log"),
-    path("<job_id:job_id>/log/", logs.tail, name="log_tail"),
-    path("<job_id:job_id>/change/", training.change, name="change"),
-    path("<job_id:job_id>/episodes/", views.episodes, name="episodes"),
-    path("<job_id:job_id>/spec.json", views.spec, name="spec"),
-    path("<job_id:job_id>/cancel/", views.cancel, name="cancel"),
-    path("<job_id:job_id>/resubmit/", views.resubmit, name="resubmit"),
+    path(JOB, views.job, name="job"),
+    path(f"{JOB}episodes/", views.episodes, name="episodes"),
+    path(f"{JOB}spec.json", views.spec, name="spec"),
+    path(f"{JOB}cancel/", views.cancel, name="cancel"),
+    path(f"{JOB}resubmit/", views.resubmit, name="resubmit"),
 ]

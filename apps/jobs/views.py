@@ -14,14 +14,14 @@ from django.shortcuts import redirect, render, resolve_url
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from apps.accounts.models import User
+from apps.accounts.models import User, account_of
 from apps.agents.models import Agent
 from apps.catalog.entries import all_entries
 from apps.jobs import estimates, operations, pages, results
-from apps.jobs.errors import NoExpert, NotYours, Refusal, TooManyEpisodes, UnknownAgent
+from apps.jobs.errors import JobRefusal, NoExpert, NotYours, TooManyEpisodes, UnknownAgent
 from apps.jobs.forms import FIELDS, EvaluationForm, prefilled
+from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job
-from apps.jobs.training import views as training
 from gem import benchmarks
 
 JOBS_ON_A_PAGE = 25
@@ -83,7 +83,7 @@ def submit(request: HttpRequest) -> HttpResponse:
                 name=form.cleaned_data["name"],
                 idempotency_key=form.cleaned_data["idempotency_key"],
             )
-        except Refusal as refusal:
+        except JobRefusal as refusal:
             form.add_error(_field_of(refusal), str(refusal))
         else:
             return redirect(job)
@@ -117,18 +117,18 @@ def _defaults() -> dict[str, Any]:
 
 
 def _estimate(request: HttpRequest, form: EvaluationForm) -> dict[str, Any]:
-    owner = request.user if isinstance(request.user, User) else None
+    owner = account_of(request.user)
     if not form.is_valid() or form.spec is None:
         return {"checked": form, "estimate": None}
     try:
         agent = operations.check_players(owner, form.spec)
-    except Refusal as refusal:
+    except JobRefusal as refusal:
         form.add_error("agent", str(refusal))
         return {"checked": form, "estimate": None}
     return {"checked": form, "estimate": estimates.estimate(agent, form.spec)}
 
 
-def _field_of(refusal: Refusal) -> str | None:
+def _field_of(refusal: JobRefusal) -> str | None:
     if isinstance(refusal, UnknownAgent | NoExpert):
         return "agent"
     return "episodes_per_env" if isinstance(refusal, TooManyEpisodes) else None
@@ -142,8 +142,11 @@ def _field_of(refusal: Refusal) -> str | None:
 def job(request: HttpRequest, job_id: str) -> HttpResponse:
     """A job as it is now; what happens next comes through the socket."""
     found = _job(job_id)
-    if found.kind == Job.Kind.TRAINING:
-        return training.page(request, found)
+    return kind_of(found).page(request, found)
+
+
+def evaluation(request: HttpRequest, found: Job) -> HttpResponse:
+    """The page of a job that evaluates an agent."""
     chosen = _pages(request)
     shown = pages.evaluation(found, pages=chosen)
     context = {
@@ -212,7 +215,7 @@ def resubmit(request: HttpRequest, job_id: str) -> HttpResponse:
     try:
         key = request.POST.get("idempotency_key", "").replace("\0", "")[:KEY_LENGTH]
         again = operations.resubmit(found.pk, request.user, idempotency_key=key)
-    except Refusal as refusal:
+    except JobRefusal as refusal:
         messages.error(request, str(refusal))
         return redirect(found)
     return redirect(again)

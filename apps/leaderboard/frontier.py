@@ -33,7 +33,7 @@ def tokens_per_episode(scores: Sequence[Score], env_id: str = "") -> dict[str, f
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class PlottedScore:
     """An agent in the picture; `x` in percent, the others in pixels from the top."""
 
     score: Score
@@ -54,7 +54,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class GridLine:
     """A line of the grid, or one that stands for an agent without tokens, and its words."""
 
     at: float
@@ -65,18 +65,18 @@ class Mark:
 class Frontier:
     """The picture of a ranking by tokens."""
 
-    points: list[Point]
+    points: list[PlottedScore]
     steps: list[tuple[float, float, float, float]]
     """The front as lines: x, y to x, y."""
-    levels: list[Mark]
-    amounts: list[Mark]
-    references: list[Mark]
+    levels: list[GridLine]
+    amounts: list[GridLine]
+    references: list[GridLine]
     free: list[Score]
     """Those that report no tokens."""
     high: int = HIGH
 
     @property
-    def leading(self) -> list[Point]:
+    def leading(self) -> list[PlottedScore]:
         """The front, from the fewest tokens to the most."""
         return [point for point in self.points if point.leads]
 
@@ -98,11 +98,11 @@ def frontier(scores: Sequence[Score], tokens: Mapping[str, float]) -> Frontier:
     named = [len(priced) <= NAMES or leading_one for leading_one in leads]
     name_ys = _apart(shown, named)
     points = [
-        Point(score, amount, led, across.at(amount), y, up.at(score.low), up.at(score.high), name_y, is_named)
+        PlottedScore(score, amount, led, across.at(amount), y, up.at(score.low), up.at(score.high), name_y, is_named)
         for (amount, score), led, y, name_y, is_named in zip(priced, leads, shown, name_ys, named, strict=True)
     ]
     references = [
-        Mark(up.at(score.mean), f"{score.agent.name}, no tokens")
+        GridLine(up.at(score.mean), f"{score.agent.name}, no tokens")
         for score in free
         if score.agent.kind in (Agent.Kind.RANDOM, Agent.Kind.EXPERT, Agent.Kind.HUMAN)
     ]
@@ -119,7 +119,7 @@ def leading(points: Sequence[tuple[float, float]]) -> list[bool]:
     return found
 
 
-def _steps(front: Sequence[Point]) -> Iterator[tuple[float, float, float, float]]:
+def _steps(front: Sequence[PlottedScore]) -> Iterator[tuple[float, float, float, float]]:
     """A stair: level until the next agent reaches more, and on to the edge."""
     yield front[0].x, BOTTOM, front[0].x, front[0].y
     for here, there in zip(front, [*front[1:], None], strict=True):
@@ -149,7 +149,7 @@ class _Across:
         self._low, self._high = math.log(low), math.log(high)
         between = [tick for tick in ticks if low <= tick <= high]
         stride = max(1, math.ceil(len(between) / LABELS))
-        self.marks = [Mark(self.at(tick), f"{tick:,}") for tick in between[::stride]]
+        self.marks = [GridLine(self.at(tick), f"{tick:,}") for tick in between[::stride]]
 
     def at(self, amount: float) -> float:
         """Its place in percent of the width."""
@@ -164,7 +164,7 @@ class _Up:
         step = next(size for size in (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, math.inf) if (high - low) / size <= 6)
         self._low, self._high = low, high
         first, last = (math.ceil(low / step), math.floor(high / step)) if math.isfinite(step) else (0, 0)
-        self.marks = [Mark(self.at(n * step), f"{n * step:g}".replace("-", "−")) for n in range(first, last + 1)]
+        self.marks = [GridLine(self.at(n * step), f"{n * step:g}".replace("-", "−")) for n in range(first, last + 1)]
 
     def at(self, score: float) -> float:
         """Its place in pixels from the top."""

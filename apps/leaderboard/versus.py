@@ -92,7 +92,7 @@ class Try:
 
 
 def why_not(seat: Seat) -> str:
-    """Why a person's first episode of a seed does not count; `seat` is one of `tries.first_seats`."""
+    """Why a person's first episode of a seed does not count; `seat` is one of `human_tries.first_seats`."""
     episode = seat.episode
     reasons = {
         "it goes on from another episode": episode.parent_id is not None,

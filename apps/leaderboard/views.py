@@ -20,14 +20,14 @@ from apps.episodes.views import find
 from apps.htmx import wants_part
 from apps.jobs import pages
 from apps.jobs.models import Job
-from apps.leaderboard import tries
+from apps.leaderboard import human_tries
 from apps.leaderboard.board import Row, ranked
 from apps.leaderboard.frontier import frontier, tokens_per_episode
 from apps.leaderboard.models import Score
 from apps.leaderboard.versus import Verdict, compare, why_not
 from apps.play import limits
 from apps.play import operations as playing
-from apps.play.answers import with_wait
+from apps.play.responses import with_wait
 from gem import benchmarks
 from gem.benchmarks import Benchmark
 from gem.errors import UsageError
@@ -89,7 +89,7 @@ def play(request: HttpRequest) -> HttpResponse:
     found, env_id, _ = _asked(request)
     try:
         limits.check_start(request)
-        chosen = tries.next_seed(found, request.user, visitors.known(request), env_id=env_id)
+        chosen = human_tries.next_seed(found, request.user, visitors.known(request), env_id=env_id)
         if chosen is None:
             raise NoSeedLeft(
                 f"You have been on every seed of {env_id or found.title} that is ranked. Choose another environment, "
@@ -132,7 +132,7 @@ class NoSeedLeft(Refusal):
 
 
 def _verdict(request: HttpRequest, found: Benchmark, env_id: str, scores: list[Score]) -> Verdict:
-    return tries.verdict(found, scores, request.user, visitors.known(request), env_id=env_id)
+    return human_tries.verdict(found, scores, request.user, visitors.known(request), env_id=env_id)
 
 
 def _on_its_seed(request: HttpRequest, episode: Episode, found: Benchmark) -> dict[str, Any]:
@@ -140,10 +140,10 @@ def _on_its_seed(request: HttpRequest, episode: Episode, found: Benchmark) -> di
     if not episode.over:
         return {}
     visitor = visitors.known(request)
-    theirs = list(tries.rivals(found, episode).with_seats())
+    theirs = list(human_tries.rivals(found, episode).with_seats())
     returns = {one.pk: one.seats.all()[0].total_reward for one in theirs}
     seat = episode.seats.select_related("agent").get()
-    first = tries.first_try(episode, request.user, visitor)
+    first = human_tries.first_try(episode, request.user, visitor)
     return {
         "rivals": sorted(theirs, key=lambda one: -returns[one.pk]),
         "seat": seat,

@@ -4,6 +4,6 @@ What is sent is a hint (`topic`, `seq`); the record is in Postgres, and every we
 (see `hub.py`). A lost hint is healed by the next one, or by the hub's recheck.
 """
 
-from apps.live.door import end_session as end_session
-from apps.live.door import publish as publish
-from apps.live.door import wake as wake
+from apps.live.publisher import end_session as end_session
+from apps.live.publisher import publish as publish
+from apps.live.publisher import wake as wake

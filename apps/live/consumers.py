@@ -12,7 +12,7 @@ from django.db import Error as DatabaseError
 
 from apps.live.feed import Closed, Listener
 from apps.live.hub import FORBIDDEN, GONE, hub
-from apps.live.people import Person, identify
+from apps.live.session_user import SessionUser, identify
 from apps.live.threads import in_thread
 from apps.live.topics import TOPICS
 
@@ -107,7 +107,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             pass
 
 
-def _cap(who: Person, scope: dict[str, object]) -> tuple[str, int]:
+def _cap(who: SessionUser, scope: dict[str, object]) -> tuple[str, int]:
     """Under which name sockets are counted, and how many there may be in one web process."""
     if who.viewer.is_authenticated:
         return f"user {who.viewer.pk}", settings.SOCKETS_PER_USER

@@ -18,10 +18,10 @@ from django.db import Error as DatabaseError
 from django.db import connection, transaction
 
 from apps.live import presence
-from apps.live.door import CHANNEL, PRESENCE, SESSION, fingerprint
-from apps.live.ear import listen
 from apps.live.feed import Feed, Listener
-from apps.live.people import identify
+from apps.live.publisher import CHANNEL, PRESENCE, SESSION, fingerprint
+from apps.live.session_user import identify
+from apps.live.subscriber import listen
 from apps.live.threads import in_thread
 from apps.live.topics import TOPICS, Event
 

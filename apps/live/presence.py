@@ -10,7 +10,7 @@ from typing import cast
 
 import redis
 
-from apps.live.door import CHANNEL, PRESENCE, client
+from apps.live.publisher import CHANNEL, PRESENCE, client
 
 logger = logging.getLogger(__name__)
 

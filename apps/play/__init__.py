@@ -1,0 +1,1 @@
+"""Playing: what people do in episodes, and what agents play live. Begin with `operations.take_turn`."""

@@ -11,9 +11,8 @@ class PlayConfig(AppConfig):
     def ready(self) -> None:
         """Let pages listen to episodes and to the showcase."""
         from apps.live.topics import register  # noqa: PLC0415 (models are not ready before)
-        from apps.play.showcase import TOPIC, ShowcaseTopic  # noqa: PLC0415
-        from apps.play.topics import DuelTopic, EpisodeTopic  # noqa: PLC0415
+        from apps.play.shows.showcase import TOPIC, ShowcaseTopic  # noqa: PLC0415
+        from apps.play.topics import EpisodeTopic  # noqa: PLC0415
 
         register("episode", EpisodeTopic())
-        register("duel", DuelTopic())
         register(TOPIC, ShowcaseTopic())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import forms
@@ -12,7 +12,7 @@ from django.urls import reverse
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.episodes.models import ORDINALS
-from apps.episodes.tool_choice import ToolChoice
+from apps.episodes.tools.choice import ToolChoice
 from gem import registry
 from gem.agents import has_expert
 from gem.core import MAX_SEED
@@ -52,6 +52,11 @@ def prefilled(query: QueryDict, names: Iterable[str]) -> dict[str, Any]:
     except UnknownEnvironment as error:
         raise Http404(str(error)) from error
     return {name: query[name] for name in names if name in query} | {"tool": query.getlist("tool")}
+
+
+def withheld(user: Viewer, asked: Mapping[str, Any], *seats: str) -> Agent | None:
+    """The agent that an address names for one of these seats and that plays for people with an account only."""
+    return Agent.objects.withheld_from(user, *(str(asked.get(seat, "")) for seat in seats)).first()
 
 
 class EnvironmentField(forms.CharField):
@@ -249,70 +254,3 @@ class WatchForm(SeatsForm):
     def clean_pace(self) -> float:
         """Seconds for a turn; one if nothing was chosen."""
         return float(self.cleaned_data["pace"] or 1)
-
-
-MYSELF = "you"
-"""The choice of the person who fills in the form instead of an agent; no agent is called so."""
-
-
-class DuelForm(forms.Form):
-    """Two agents, or oneself and an agent, on one environment and one seed."""
-
-    env_id = EnvironmentField()
-    first = forms.ChoiceField(
-        label="Left", error_messages={"invalid_choice": "There is no such agent. Choose one of those listed."}
-    )
-    second = forms.ChoiceField(
-        label="Right", error_messages={"invalid_choice": "There is no such agent. Choose one of those listed."}
-    )
-    seed = SeedField()
-    pace = forms.ChoiceField(choices=PACES, required=False, initial="1", help_text="It can be changed while they play.")
-    free = forms.BooleanField(
-        required=False,
-        label="Each at its own pace",
-        help_text="Otherwise nobody takes a turn before the other has taken as many.",
-    )
-    unlisted = forms.BooleanField(
-        required=False, label="Unlisted", help_text="In no list; whoever has the address can still open it."
-    )
-    like = forms.CharField(required=False, max_length=12, widget=forms.HiddenInput())
-    """An episode whose arguments and wrappers are taken over, with environment and seed."""
-
-    def __init__(self, user: Viewer, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.user = user
-        env_id, first, second = self.fields["env_id"], self.fields["first"], self.fields["second"]
-        assert isinstance(env_id.widget, forms.Select)
-        assert isinstance(first, forms.ChoiceField)
-        assert isinstance(second, forms.ChoiceField)
-        env_id.widget.choices = [
-            (group, alone) for group, ids in environments() if (alone := [one for one in ids if _has_one_seat(one[0])])
-        ]
-        first.choices = [(MYSELF, "you"), *self._agents("first")]
-        second.choices = self._agents("second")
-
-    def _agents(self, name: str) -> list[tuple[str, str]]:
-        offered = Agent.objects.offered_to(self.user, str(self[name].value() or ""))
-        return [(agent.slug, agent.name) for agent in offered]
-
-    def clean_pace(self) -> float:
-        """Seconds for a turn; one if nothing was chosen."""
-        return float(self.cleaned_data["pace"] or 1)
-
-    @property
-    def agents(self) -> list[Agent]:
-        """Those that play, from left to right, without the person."""
-        slugs = [self.cleaned_data[name] for name in ("first", "second")]
-        found = Agent.objects.selectable_by(self.user).in_bulk(
-            [slug for slug in slugs if slug != MYSELF], field_name="slug"
-        )
-        return [found[slug] for slug in slugs if slug in found]
-
-    @property
-    def plays(self) -> bool:
-        """Whether the person plays on the left."""
-        return bool(self.cleaned_data["first"] == MYSELF)
-
-
-def _has_one_seat(env_id: str) -> bool:
-    return registry.spec(env_id).seats == 1

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from apps.accounts import visitors
-from apps.accounts.buckets import take
+from apps.accounts.rate_limit import take
 from apps.episodes.errors import TooFast
 
 

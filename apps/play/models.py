@@ -7,9 +7,10 @@ from django.db import models
 
 from apps.episodes.models import Episode
 from apps.episodes.snapshot import Snapshot, public_snapshot
+from apps.leases import Leased, LeasedQuerySet
 
 
-class Show(models.Model):
+class Show(Leased):
     """A live episode that `workers.play` plays, and how: its pace, and whether it pauses.
 
     The worker owns it while its lease lasts; after that another one may go on from the last turn.
@@ -30,9 +31,8 @@ class Show(models.Model):
     """Plays only while somebody watches; only the last few are kept."""
     started_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
     visitor = models.CharField(max_length=32, blank=True)
-    lease_token = models.UUIDField(null=True, blank=True)
-    lease_until = models.DateTimeField(null=True, blank=True)
-    attempt = models.PositiveSmallIntegerField(default=0)
+
+    objects = LeasedQuerySet["Show"].as_manager()
 
     class Meta:
         indexes = [models.Index(fields=["lease_until"])]

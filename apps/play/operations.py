@@ -11,11 +11,13 @@ from django.db import transaction
 import gem
 from apps.accounts.models import User, Viewer
 from apps.agents.models import Agent
-from apps.episodes import operations, past
-from apps.episodes.errors import EpisodeOver, NotYourTurn, OtherSeatActs, Refusal, SeatTaken, TurnTaken, Unreadable
+from apps.episodes import operations
+from apps.episodes.errors import EpisodeEnded, NotYourTurn, OtherSeatActs, Refusal, SeatTaken, TurnTaken, Unreadable
 from apps.episodes.models import Episode, Seat
 from apps.episodes.operations import Occupant
-from apps.play import pending, shows
+from apps.episodes.restore import restore
+from apps.play import pending
+from apps.play.shows import operations as shows
 from apps.play.tooling import ask_tools
 from gem.errors import EnvironmentFailure, InvalidArgument
 from gem.views.typed import as_action
@@ -83,7 +85,7 @@ def join(episode_id: str, number: int, *, user: Viewer, visitor: str) -> Episode
     """Take a free seat; somebody who sits there already just goes on.
 
     Raises:
-        NotFound, EpisodeOver, SeatTaken: nobody sat down.
+        NotFound, EpisodeEnded, SeatTaken: nobody sat down.
     """
     episode = operations.lock(episode_id)
     seats = list(episode.seats.select_related("agent").select_for_update(of=("self",)).order_by("number"))
@@ -93,7 +95,7 @@ def join(episode_id: str, number: int, *, user: Viewer, visitor: str) -> Episode
     if own is not None:
         raise SeatTaken("You have the other seat of this episode. Send the link to whom you want to play against.")
     if episode.over:
-        raise EpisodeOver("It ended before anybody took this seat. You can begin another one.")
+        raise EpisodeEnded("It ended before anybody took this seat. You can begin another one.")
     if number >= len(seats) or not seats[number].is_free:
         raise SeatTaken("Somebody was here before you. You can watch the episode, or begin one of your own.")
     who = _person(user, visitor)
@@ -102,9 +104,11 @@ def join(episode_id: str, number: int, *, user: Viewer, visitor: str) -> Episode
 
 
 def take_turn(
-    episode_id: str, action: str, *, expected_seq: int, user: Viewer, visitor: str, as_written: bool = False
+    episode_id: str, action: str, *, expected_seq: int | None, user: Viewer, visitor: str, as_written: bool = False
 ) -> Episode:
     """Play `action` if the page that sent it was up to date; an environment that breaks ends the episode as failed.
+
+    `expected_seq` is the `seq` that the page showed; None if it did not say. Here alone both are checked.
 
     Where all seats act at the same time, the action of a later seat is held until the earlier ones have acted.
 
@@ -114,17 +118,22 @@ def take_turn(
     sends a text that the environment cannot read, which its rules punish.
 
     Raises:
-        NotFound, NotYourTurn, OtherSeatActs, EpisodeOver, TurnTaken, ActionTooLong, Unreadable, Outdated: nothing
+        NotFound, NotYourTurn, OtherSeatActs, EpisodeEnded, TurnTaken, ActionTooLong, Unreadable, Outdated: nothing
             was played.
+        Refusal: likewise, without an `expected_seq`.
     """
+    if expected_seq is None:
+        raise Refusal("The page did not say which turn it shows. Nothing was played. Reload it and send again.")
+    if not action.strip():
+        raise Unreadable("There is no action in the field. Write one, or press a cell of the board.")
     operations.check_action(action)
     try:
         with transaction.atomic():
             episode = operations.lock(episode_id)
             own = _own_seat(episode, user, visitor)
             if episode.over:
-                raise EpisodeOver("Your turn was not played. The board shows how it ended.")
-            env = past.restore(episode)
+                raise EpisodeEnded("Your turn was not played. The board shows how it ended.")
+            env = restore(episode)
             if own.number not in env.to_act or own.held:
                 raise OtherSeatActs(_waiting(episode, own))
             if episode.seq != expected_seq:
@@ -148,7 +157,7 @@ def abandon(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
     """Give up.
 
     Raises:
-        NotFound, NotYourTurn, EpisodeOver: nothing was changed.
+        NotFound, NotYourTurn, EpisodeEnded: nothing was changed.
     """
     with transaction.atomic():
         episode = operations.lock(episode_id)
@@ -163,7 +172,7 @@ def fork(episode: Episode, turn: int, *, user: Viewer, visitor: str) -> Episode:
     there, and in the place of people the expert.
 
     Raises:
-        NotFound, EpisodeOver, Sealed, Outdated: nothing was begun.
+        NotFound, EpisodeEnded, Sealed, Outdated: nothing was begun.
     """
     own = operations.acting_after(episode, turn)
     seats = [
@@ -185,7 +194,7 @@ def undo(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
     """Take the person's last turn back: a new branch begins before it, and the old one stays to read.
 
     Raises:
-        NotFound, NotYourTurn, EpisodeOver, Outdated: nothing was changed.
+        NotFound, NotYourTurn, EpisodeEnded, Outdated: nothing was changed.
         Refusal: another person plays too.
     """
     episode = operations.lock(episode_id)
@@ -198,7 +207,7 @@ def undo(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
     pending.refuse_while_underway(episode)
     last = episode.turns.filter(seat=own.number).order_by("-number").values_list("number", flat=True).first()
     if last is None:
-        raise EpisodeOver("There is no turn to take back.")
+        raise EpisodeEnded("There is no turn to take back.")
     occupants = [Occupant(seat.agent, user=seat.user, visitor=seat.visitor) for seat in seats]
     branch = operations.take_back(episode, last - 1, seats=occupants)
     shows.accompany(branch)

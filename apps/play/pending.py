@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.conf import settings
-from django.db import models, transaction
-from django.db.models import F, Q
+from django.db import transaction
+from django.db.models import Q
 
 import gem
-from apps.episodes import operations, past
+from apps.episodes import operations
 from apps.episodes.errors import Refusal, TurnTaken
 from apps.episodes.models import Episode, PendingTurn, Seat, Turn
+from apps.episodes.restore import restore
 from apps.episodes.text import shortened, storable, what_was_replaced
-from apps.leases import lease_end, leased_to, unleased
+from apps.leases import LeasedQuerySet, LeaseLost
 from apps.live import wake
-from apps.play import shows
-from apps.play.hosting import LeaseLost
+from apps.play.shows import operations as shows
 from gem.core import Step
 
 logger = logging.getLogger(__name__)
@@ -94,26 +94,20 @@ def _check_number(seat: Seat) -> None:
 
 def claim(token: UUID, most: int) -> list[str]:
     """Own up to `most` turns that wait for a worker, the oldest first; one whose workers keep dying is refused."""
-    free = PendingTurn.objects.filter(unleased(), problem="")
-    for worn in free.filter(attempt__gte=settings.MAX_ATTEMPTS)[:most]:
-        _give_up(worn.episode_id)
-    with transaction.atomic():
-        locked = free.filter(attempt__lt=settings.MAX_ATTEMPTS).select_for_update(skip_locked=True)
-        claimed = [turn.pk for turn in locked.order_by("created")[:most]]
-        PendingTurn.objects.filter(pk__in=claimed).update(
-            lease_token=token, lease_until=lease_end(), attempt=F("attempt") + 1
-        )
-    return claimed
+    waiting = PendingTurn.objects.filter(problem="")
+    for turn in waiting.worn()[:most]:
+        _give_up(turn.episode_id)
+    return waiting.claimable().order_by("created").claim(token, most)
 
 
 def renew(token: UUID) -> int:
     """Prolong the leases that have not run out; returns how many."""
-    return _owned(token).update(lease_until=lease_end())
+    return _owned(token).renew()
 
 
 def release(token: UUID) -> None:
     """Let go of all turns of this worker; another one may play them at once."""
-    PendingTurn.objects.filter(lease_token=token).update(lease_token=None, lease_until=None, attempt=0)
+    PendingTurn.objects.filter(lease_token=token).release(attempt=0)
 
 
 def begin(episode_id: str, token: UUID) -> Claimed:
@@ -121,12 +115,12 @@ def begin(episode_id: str, token: UUID) -> Claimed:
 
     Raises:
         LeaseLost: the turn belongs to another worker, or to nobody.
-        Outdated: as `episodes.past.restore`.
+        Outdated: as `episodes.restore.restore`.
     """
     turn = _owned(token).select_related("episode").filter(pk=episode_id).first()
     if turn is None:
         raise LeaseLost(f"The turn of {episode_id} is not to be played here any longer.")
-    return Claimed(turn.episode, past.restore(turn.episode), turn.number, turn.action, turn.replaced)
+    return Claimed(turn.episode, restore(turn.episode), turn.number, turn.action, turn.replaced)
 
 
 @transaction.atomic
@@ -164,16 +158,16 @@ def refuse(episode_id: str, token: UUID, sentence: str) -> None:
 @transaction.atomic
 def _give_up(episode_id: str) -> None:
     episode = operations.lock(episode_id)
-    worn = PendingTurn.objects.filter(unleased(), pk=episode_id, attempt__gte=settings.MAX_ATTEMPTS, problem="")
+    worn = PendingTurn.objects.filter(pk=episode_id, problem="").worn()
     sentence = f"The worker that played it died {settings.MAX_ATTEMPTS} times."
     if _refused(worn, sentence):
         operations.touch(episode)
 
 
-def _refused(turns: models.QuerySet[PendingTurn], sentence: str) -> int:
+def _refused(turns: LeasedQuerySet[PendingTurn], sentence: str) -> int:
     problem = shortened(storable(sentence), PROBLEM_CHARS)
-    return turns.update(problem=problem, lease_token=None, lease_until=None, attempt=0)
+    return turns.release(problem=problem, attempt=0)
 
 
-def _owned(token: UUID) -> models.QuerySet[PendingTurn]:
-    return PendingTurn.objects.filter(leased_to(token), problem="")
+def _owned(token: UUID) -> LeasedQuerySet[PendingTurn]:
+    return PendingTurn.objects.filter(problem="").owned_by(token)

@@ -2,19 +2,15 @@
 
 from django.urls import path
 
-from apps.play import duel_views, views
+from apps.play import lobby, views
+from apps.play.shows import views as shows
 
 app_name = "play"
 urlpatterns = [
     path("", views.index, name="index"),
     path("new/", views.new, name="new"),
-    path("watch/", views.lobby, name="lobby"),
-    path("watch/new/", views.watch_new, name="watch_new"),
-    path("duel/new/", duel_views.new, name="duel_new"),
-    path("duel/<slug:duel_id>/", duel_views.duel, name="duel"),
-    path("duel/<slug:duel_id>/add/", duel_views.add, name="duel_add"),
-    path("duel/<slug:duel_id>/control/<slug:verb>/", duel_views.control, name="duel_control"),
-    path("side-by-side/<slug:first_id>/<slug:second_id>/", duel_views.side_by_side, name="side_by_side"),
+    path("watch/", lobby.lobby, name="lobby"),
+    path("watch/new/", shows.watch_new, name="watch_new"),
     path("<slug:episode_id>/turn/", views.take_turn, name="take_turn"),
     path("<slug:episode_id>/hint/", views.hint, name="hint"),
     path("<slug:episode_id>/seat/<int:number>/<str:signature>/", views.join, name="join"),
@@ -22,6 +18,6 @@ urlpatterns = [
     path("<slug:episode_id>/abandon/", views.abandon, name="abandon"),
     path("<slug:episode_id>/fork/", views.fork, name="fork"),
     path("<slug:episode_id>/finish/", views.finish, name="finish"),
-    path("<slug:episode_id>/controls/", views.controls, name="controls"),
-    path("<slug:episode_id>/control/<slug:verb>/", views.control, name="control"),
+    path("<slug:episode_id>/controls/", shows.controls, name="controls"),
+    path("<slug:episode_id>/control/<slug:verb>/", shows.control, name="control"),
 ]

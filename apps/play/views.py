@@ -1,51 +1,40 @@
-"""Starting episodes, taking turns in them, asking the expert, and steering what an agent plays live."""
+"""Starting episodes, taking turns in them, asking the expert, and going on from a turn."""
 
 from __future__ import annotations
 
 import functools
 import math
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
-from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.accounts import visitors
-from apps.accounts.models import User
+from apps.accounts.models import account_of
 from apps.agents.models import Agent
-from apps.episodes import tool_choice
-from apps.episodes.errors import ActionTooLong, NotFound, OtherSeatActs, Refusal, Unreadable
-from apps.episodes.models import Batch, Episode
-from apps.episodes.past import restore
-from apps.episodes.seen import own_seat, public_viewpoint
+from apps.episodes.errors import ActionTooLong, NotFound, OtherSeatActs, Refusal
+from apps.episodes.models import Episode
+from apps.episodes.restore import restore
 from apps.episodes.snapshot import Snapshot, public_snapshot, snapshot
 from apps.episodes.text import MAX_ACTION_BYTES
+from apps.episodes.tools import choice as tool_choice
 from apps.episodes.views import find, play_page
+from apps.episodes.visibility import own_seat, public_viewpoint
 from apps.htmx import wants_part
-from apps.live import presence
-from apps.play import duels, invitations, limits, operations, showcase, shows
-from apps.play.answers import form_again, fragments, go_to, refused
-from apps.play.forms import PACES, NewForm, WatchForm, prefilled, who_plays
-from apps.play.sides import sides_of
-from apps.play.tooling import ask_tools
+from apps.play import invitations, limits, operations
+from apps.play.forms import NewForm, prefilled, withheld
+from apps.play.responses import form_again, fragments, go_to, refused
+from apps.play.shows import operations as shows
 from gem.agents import Decision, Request, make_agent
 
 View = Callable[..., HttpResponse]
 
 MAX_BODY_BYTES = 3 * MAX_ACTION_BYTES + 4096
 """A form with the longest action: in its encoding a byte takes up to three."""
-LOBBY_RUNNING = 12
-LOBBY_ENDED = 12
-LOBBY_DUELS = 6
-LOBBY_AGE = timedelta(days=1)
-"""An episode that was begun longer ago has been left by its player, most likely."""
 
 
 # ---------------------------------------------------------------- starting
@@ -63,7 +52,10 @@ def new(request: HttpRequest) -> HttpResponse:
     """Choose an environment and a seed, and begin."""
     if request.method != "POST":
         initial = prefilled(request.GET, PLAYED)
-        context = {"form": NewForm(request.user, initial=initial), "withheld": withheld(request, initial, "opponent")}
+        context = {
+            "form": NewForm(request.user, initial=initial),
+            "withheld": withheld(request.user, initial, "opponent"),
+        }
         return render(request, "play/new.html", context)
     form = NewForm(request.user, request.POST)
     if not form.is_valid():
@@ -77,11 +69,6 @@ def new(request: HttpRequest) -> HttpResponse:
 
 
 PLAYED = ("env_id", "opponent", "seat", "seed", *tool_choice.FIELDS)
-
-
-def withheld(request: HttpRequest, asked: dict[str, Any], *seats: str) -> Agent | None:
-    """The agent that the address names for one of these seats and that plays for people with an account only."""
-    return Agent.objects.withheld_from(request.user, *(str(asked.get(seat, "")) for seat in seats)).first()
 
 
 def _begin(request: HttpRequest, form: NewForm) -> Episode:
@@ -100,63 +87,6 @@ def _begin(request: HttpRequest, form: NewForm) -> Episode:
         user=user,
         visitor=visitor,
     )
-
-
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-def watch_new(request: HttpRequest) -> HttpResponse:
-    """Choose an environment and an agent, and let it play."""
-    if request.method != "POST":
-        asked = prefilled(request.GET, WATCHED)
-        initial = {"agent": who_plays(asked.get("env_id", "")), **asked}
-        form = WatchForm(request.user, initial=initial)
-        context = {"form": form, "withheld": withheld(request, asked, "agent", "opponent")}
-        return render(request, "play/watch_new.html", context)
-    form = WatchForm(request.user, request.POST)
-    if not form.is_valid():
-        return form_again(request, "play/watch_new.html", form)
-    chosen = form.cleaned_data
-    try:
-        limits.check_start(request)
-        ask_tools(chosen["env_id"], form.tool_wrappers)
-        episode = shows.start(
-            chosen["env_id"],
-            chosen["agent"],
-            opponent=chosen["opponent"],
-            seed=chosen["seed"],
-            wrappers=form.tool_wrappers,
-            pace=chosen["pace"],
-            user=_user(request),
-            visitor="" if request.user.is_authenticated else visitors.key(request),
-        )
-    except Refusal as refusal:
-        return form_again(request, "play/watch_new.html", form, refusal)
-    return go_to(request, episode)
-
-
-WATCHED = ("env_id", "agent", "opponent", "seed", "pace", *tool_choice.FIELDS)
-
-
-@never_cache
-@require_safe
-def lobby(request: HttpRequest) -> HttpResponse:
-    """What is played now, and what has just ended."""
-    listed = Episode.objects.filter(listed=True).with_seats()
-    recent = listed.running().filter(batch=None, created__gt=timezone.now() - LOBBY_AGE)
-    running = list(recent.select_related("show").by_last_turn()[:LOBBY_RUNNING])
-    spectators = presence.counts(f"episode:{episode.id}" for episode in running)
-    shown = [(public_snapshot(episode, 1), spectators[f"episode:{episode.id}"]) for episode in running]
-    live = [(shot, watching) for shot, watching in shown if not shot.idle]
-    of_people_or_shown = Q(batch=None) | Q(batch__kind=Batch.Kind.SHOWCASE)
-    context = {
-        "live": live,
-        "idle": [(shot, watching) for shot, watching in shown if shot.idle],
-        "showcase": None if live else showcase.present(),
-        "ended": list(listed.ended().filter(of_people_or_shown, of_job=False).order_by("-created")[:LOBBY_ENDED]),
-        "form": WatchForm(request.user, initial={"agent": "expert"}),
-        "duels": [sides_of(duel) for duel in duels.under_way(LOBBY_DUELS)],
-    }
-    return render(request, "play/lobby.html", context)
 
 
 # ---------------------------------------------------------------- playing
@@ -186,12 +116,8 @@ def bounded(view: View) -> View:
 def take_turn(request: HttpRequest, episode_id: str) -> HttpResponse:
     """Play the text of the field, or the action of the cell that was pressed."""
     action = request.POST.get("act") or request.POST.get("action", "")
+    expected_seq = _number(request, "expected_seq")
     try:
-        expected_seq = _number(request, "expected_seq")
-        if expected_seq is None:
-            raise Refusal("The page did not say which turn it shows. Nothing was played. Reload it and send again.")
-        if not action.strip():
-            raise Unreadable("There is no action in the field. Write one, or press a cell of the board.")
         episode = operations.take_turn(
             episode_id,
             action,
@@ -203,12 +129,12 @@ def take_turn(request: HttpRequest, episode_id: str) -> HttpResponse:
     except NotFound as refusal:
         raise Http404(f"There is no episode {episode_id}. {refusal}") from refusal
     except Refusal as refusal:
-        return refused(request, find(episode_id), refusal, after=_number(request, "expected_seq"), typed=action)
+        return refused(request, find(episode_id), refusal, after=expected_seq, typed=action)
     if not wants_part(request):
         return redirect(episode)
     # A page whose socket is open is drawn by the event that everybody gets; drawing it here as well delays them all.
     drawn_by_socket = "Live-Page" in request.headers
-    response = HttpResponse(status=204) if drawn_by_socket else fragments(request, episode, expected_seq)
+    response = HttpResponse(status=204) if drawn_by_socket else fragments(request, episode, expected_seq or 0)
     if episode.slow and not episode.over:
         response.status_code = 202  # a worker plays it; the socket brings what comes of it
     response["Episode-Seq"] = str(episode.seq)
@@ -307,70 +233,10 @@ def finish(request: HttpRequest, episode_id: str) -> HttpResponse:
             raise NotFound(f"A turn is a whole number from 0 to {episode.turn_count}.")
         limits.check_start(request)
         visitor = "" if request.user.is_authenticated else visitors.key(request)
-        branch = shows.go_on(episode, turn, agent, user=_user(request), visitor=visitor)
+        branch = shows.go_on(episode, turn, agent, user=account_of(request.user), visitor=visitor)
     except Refusal as refusal:
         return refused(request, episode, refusal, after=None)
     return go_to(request, branch)
-
-
-# ---------------------------------------------------------------- steering what an agent plays
-
-
-@never_cache
-@require_safe
-def controls(request: HttpRequest, episode_id: str) -> HttpResponse:
-    """The buttons for whoever may steer the show; nothing for the others."""
-    episode = find(episode_id)
-    may = shows.may_control(episode, request.user, visitors.known(request))
-    context = {"episode": episode, "shot": public_snapshot(episode), "may_control": may, "paces": PACES}
-    context["steer"] = steering("play:control", episode.id)
-    page = "play/controls.html" if wants_part(request) else "play/watch.html"
-    return render(request, page, context)
-
-
-@require_POST
-def control(request: HttpRequest, episode_id: str, verb: str) -> HttpResponse:
-    """Pause, resume, one turn, stop, or another pace; every page hears of it by its socket."""
-    if verb not in VERBS:
-        raise Http404(f"There is nothing called {verb} to do with an episode.")
-    episode = find(episode_id)
-    try:
-        may = shows.may_ask_again if verb == "resume" else shows.may_control
-        if not may(episode, request.user, visitors.known(request)):
-            return HttpResponse("Only who started this episode can steer it.", status=403)
-        VERBS[verb](request)(episode_id)
-    except Refusal as refusal:
-        return refused(request, episode, refusal, after=None)
-    if wants_part(request):
-        return HttpResponse(status=204)
-    return redirect(episode)
-
-
-def steering(name: str, key: str) -> str:
-    """Where the buttons that steer what `key` names are sent; the verb and a slash follow."""
-    return reverse(name, args=[key, "pause"]).removesuffix("pause/")
-
-
-def pace_of(request: HttpRequest) -> float:
-    """The pace that a form sends, in seconds for a turn.
-
-    Raises:
-        Refusal: it is no number.
-    """
-    try:
-        return float(request.POST.get("pace", ""))
-    except ValueError:
-        raise Refusal("A pace is a number of seconds, for example 0.5.") from None
-
-
-VERBS: dict[str, Callable[[HttpRequest], Callable[[str], None]]] = {
-    "pause": lambda _: shows.pause,
-    "resume": lambda _: shows.resume,
-    "one-turn": lambda _: shows.one_turn,
-    "stop": lambda _: shows.stop,
-    "pace": lambda request: functools.partial(shows.set_pace, seconds=pace_of(request)),
-}
-"""What a button does to a show: the operation, ready for the episode's id."""
 
 
 # ---------------------------------------------------------------- what they share
@@ -386,7 +252,3 @@ def _number(request: HttpRequest, name: str) -> int | None:
     """A field that holds a small whole number; None if it does not."""
     text = request.POST.get(name, "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
-
-
-def _user(request: HttpRequest) -> User | None:
-    return request.user if isinstance(request.user, User) else None

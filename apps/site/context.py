@@ -8,8 +8,10 @@ from django.http import HttpRequest
 SECTIONS = {
     "catalog": "play",
     "play": "play",
+    "duels": "watch",
     "episodes": "watch",
     "jobs": "jobs",
+    "trainings": "jobs",
     "leaderboard": "leaderboard",
 }
 """Which entry of the navigation an app's pages belong to."""
@@ -27,6 +29,6 @@ def section(request: HttpRequest) -> str:
         return ""
     if match.app_name == "site":
         return {"home": "home", "docs": "docs", "doc": "docs"}.get(match.url_name, "")
-    if match.app_name == "play" and match.url_name.startswith(("watch", "lobby", "duel", "side_by_side")):
+    if match.app_name == "play" and match.url_name.startswith(("watch", "lobby")):
         return "watch"
     return SECTIONS.get(match.app_name, "")

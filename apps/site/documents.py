@@ -98,14 +98,14 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class DocumentGroup:
     """Documents that belong together."""
 
     title: str
     documents: tuple[Document, ...]
 
 
-def groups() -> list[Group]:
+def groups() -> list[DocumentGroup]:
     """Every document, under the headings of the list; a heading without any is left out."""
     found = documents()
     between = [document for document in found if document.file not in {*FIRST, *LAST}]
@@ -114,7 +114,7 @@ def groups() -> list[Group]:
         *((title, [d for d in between if posixpath.dirname(d.file) == folder]) for title, folder in FOLDERS),
         ("The project", [document for document in found if document.file in LAST]),
     ]
-    return [Group(title, tuple(members)) for title, members in sections if members]
+    return [DocumentGroup(title, tuple(members)) for title, members in sections if members]
 
 
 def documents() -> list[Document]:

@@ -23,7 +23,7 @@ ID_START = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResults:
     """What fits a query."""
 
     environments: list[Entry]
@@ -52,11 +52,11 @@ class Found:
         return fits[0]
 
 
-def search(query: str, viewer: Viewer) -> Found:
+def search(query: str, viewer: Viewer) -> SearchResults:
     """Everything that fits `query`, the nearest first."""
     query = query.replace("\0", "").strip()[:MAX_QUERY]
     if not query:
-        return Found([], [], [], [], [])
+        return SearchResults([], [], [], [], [])
     words = tuple(query.lower().split()[:8])
     fits = Filter(words=words, chosen={}, sort="name").apply(all_entries())
     environments = sorted(fits, key=lambda entry: query.lower() not in entry.id.lower())
@@ -64,7 +64,7 @@ def search(query: str, viewer: Viewer) -> Found:
     if any(entry.id == query for entry in environments):
         environments, told = [entry for entry in environments if entry.id == query], []
     agents = Agent.objects.named_to(viewer).filter(Q(name__icontains=query) | Q(slug__icontains=query))
-    return Found(environments[:LIMIT], list(agents[:LIMIT]), _episodes(query, viewer), _jobs(query), told)
+    return SearchResults(environments[:LIMIT], list(agents[:LIMIT]), _episodes(query, viewer), _jobs(query), told)
 
 
 def _episodes(query: str, viewer: Viewer) -> list[Episode]:

@@ -19,8 +19,9 @@ import gem
 from apps.accounts import visitors
 from apps.catalog.entries import entry_of
 from apps.episodes.errors import Refusal
-from apps.play import limits, showcase
+from apps.play import limits
 from apps.play import operations as play
+from apps.play.shows import showcase
 from apps.site import documents as library
 from apps.site import health as parts
 from apps.site.search import MAX_QUERY

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 
-from gemweb.local.config import Config
+from gemweb.local.config import StackConfig
 from gemweb.local.errors import StackError, explain
 from gemweb.local.process import bind_to_parent
 from gemweb.local.stack import Stack
@@ -16,7 +16,7 @@ def main() -> int:
     if "MAKELEVEL" in os.environ:
         bind_to_parent(signal.SIGTERM)  # a killed make must not leave the stack running unseen
     try:
-        config = Config.from_env()
+        config = StackConfig.from_env()
         try:
             Stack(config, Console()).run()
         except OSError as error:

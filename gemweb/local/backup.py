@@ -21,16 +21,16 @@ from pathlib import Path
 from psycopg.conninfo import conninfo_to_dict
 
 from gem import __version__
-from gemweb.local.config import Config
+from gemweb.local.config import StackConfig
 from gemweb.local.errors import StackError, explain
 from gemweb.local.postgres import find_binaries, home_of
 from gemweb.local.reach import database
-from gemweb.local.state import State, make_folder
+from gemweb.local.state import StateFolder, make_folder
 
 ABOUT, DUMP = "backup.json", "database.dump"
 
 
-def write(config: Config, target: Path) -> None:
+def write(config: StackConfig, target: Path) -> None:
     """Write a backup to `target`, while a stack runs on the state folder or not.
 
     Raises:
@@ -60,7 +60,7 @@ def write(config: Config, target: Path) -> None:
         draft.unlink(missing_ok=True)
 
 
-def restore(config: Config, source: Path) -> None:
+def restore(config: StackConfig, source: Path) -> None:
     """Make a state folder of a backup; `make up` brings its tables up to date.
 
     Raises:
@@ -75,7 +75,7 @@ def restore(config: Config, source: Path) -> None:
     taken = [path for path in (home_of(config.state_dir) / "data", *_files(config).values()) if path.exists()]
     if taken:
         raise StackError(f"{taken[0]} exists already: choose a new folder with STATE_DIR=..., or `make reset` first.")
-    state = State(config.state_dir)
+    state = StateFolder(config.state_dir)
     state.open()
     try:
         with tempfile.TemporaryDirectory(prefix=".restore-", dir=config.state_dir) as folder:
@@ -93,7 +93,7 @@ def restore(config: Config, source: Path) -> None:
         state.close()
 
 
-def _files(config: Config) -> dict[str, Path]:
+def _files(config: StackConfig) -> dict[str, Path]:
     """What is kept beside the database, by its name in the archive."""
     state = config.state_dir
     return {
@@ -135,7 +135,7 @@ def main() -> int:
         if not given.file:
             raise StackError("Name the file of the backup with FILE=..., like FILE=/srv/gemweb-monday.tar.")
         file = Path(given.file).expanduser().resolve()
-        config = Config.from_env()
+        config = StackConfig.from_env()
         try:
             (write if given.verb == "write" else restore)(config, file)
         except OSError as error:

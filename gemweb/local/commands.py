@@ -6,7 +6,7 @@ from io import StringIO
 import django
 from django.core.management import call_command, get_commands
 
-from gemweb.local.config import Config
+from gemweb.local.config import StackConfig
 
 INTRODUCTIONS = {"login_link": "Log in as the administrator, once, within 15 minutes: "}
 
@@ -16,7 +16,7 @@ def options(name: str) -> dict[str, object]:
     if name in ("migrate", "collectstatic"):
         return {"verbosity": 0, "interactive": False}
     if name == "login_link":
-        return {"base": Config.from_env().url()}
+        return {"base": StackConfig.from_env().url()}
     return {}
 
 

@@ -13,7 +13,7 @@ WILDCARD = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 
 
 
 @dataclass(frozen=True)
-class Config:
+class StackConfig:
     """Where to listen, where to keep data, and which servers are already there."""
 
     bind: str
@@ -23,7 +23,7 @@ class Config:
     valkey_url: str
 
     @classmethod
-    def from_env(cls, env: Mapping[str, str] = os.environ) -> "Config":
+    def from_env(cls, env: Mapping[str, str] = os.environ) -> "StackConfig":
         """Read BIND, PORT, STATE_DIR, DATABASE_URL and VALKEY_URL; empty means unset."""
         return cls(
             bind=env.get("BIND") or "127.0.0.1",

@@ -20,7 +20,7 @@ PATIENCE_SECONDS = 1.0
 """How long a group may take to end by itself before it is killed."""
 
 
-class Guard:
+class GuardProcess:
     """The supervisor's handle on its guard process."""
 
     def __init__(self, keep_open: tuple[int, ...] = ()) -> None:

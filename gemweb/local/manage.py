@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 
-from gemweb.local.config import ROOT, Config
+from gemweb.local.config import ROOT, StackConfig
 from gemweb.local.errors import StackError
 from gemweb.local.postgres import home_of
 from gemweb.local.reach import database
@@ -17,7 +17,7 @@ NOBODY = "redis://127.0.0.1:1/0"
 def main(arguments: list[str]) -> int:
     """Run one of Django's commands; its exit code, or 1 with one sentence."""
     try:
-        config = Config.from_env()
+        config = StackConfig.from_env()
         if not config.database_url and not (home_of(config.state_dir) / "data").exists():
             raise StackError(f"There is no database in {config.state_dir}: name its folder with STATE_DIR=...")
         with database(config) as url:
@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> int:
         return 1
 
 
-def valkey_url(config: Config) -> str:
+def valkey_url(config: StackConfig) -> str:
     """The address of the Valkey that the stack runs."""
     if config.valkey_url:
         return config.valkey_url

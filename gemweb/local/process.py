@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from gemweb.local.errors import StackError, disk_full
-from gemweb.local.guard import Guard
+from gemweb.local.guard import GuardProcess
 
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None  # loaded before any fork
@@ -56,7 +56,7 @@ class Service:
 class Running:
     """A started service: its process, and the last lines it said."""
 
-    def __init__(self, service: Service, guard: Guard, echo: Callable[[str, str], None] | None = None) -> None:
+    def __init__(self, service: Service, guard: GuardProcess, echo: Callable[[str, str], None] | None = None) -> None:
         """Start `service` in its own process group, bound to this process's life.
 
         Call it from the main thread: the kernel's death signal follows the thread that started the child.

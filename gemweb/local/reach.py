@@ -7,15 +7,15 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from gemweb.local.config import Config
+from gemweb.local.config import StackConfig
 from gemweb.local.external import require_postgres
-from gemweb.local.guard import Guard
+from gemweb.local.guard import GuardProcess
 from gemweb.local.postgres import Postgres, home_of
 from gemweb.local.process import Running
 
 
 @contextmanager
-def database(config: Config) -> Iterator[str]:
+def database(config: StackConfig) -> Iterator[str]:
     """The address of the database: one that was named, one that a stack runs, or one started for this."""
     if config.database_url:
         require_postgres(config.database_url)
@@ -26,7 +26,7 @@ def database(config: Config) -> Iterator[str]:
     if port:
         yield server.url.replace(f":{server.port}/", f":{port}/")
         return
-    guard = Guard()
+    guard = GuardProcess()
     server.prepare()
     running = Running(server.service(), guard)
     try:

@@ -3,19 +3,19 @@
 import shutil
 import sys
 
-from gemweb.local.config import Config
+from gemweb.local.config import StackConfig
 from gemweb.local.errors import StackError, explain
 from gemweb.local.postgres import home_of
-from gemweb.local.state import State
+from gemweb.local.state import StateFolder
 
 
 def main() -> int:
     """Begin anew; refuses while a stack runs there."""
     try:
-        folder = Config.from_env().state_dir
+        folder = StackConfig.from_env().state_dir
         if not folder.exists():
             return 0
-        state = State(folder)
+        state = StateFolder(folder)
         state.open()
         try:
             for each in (home_of(folder), folder):

@@ -6,14 +6,14 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from gemweb.local.config import LOOPBACK, ROOT, Config
+from gemweb.local.config import LOOPBACK, ROOT, StackConfig
 from gemweb.local.process import Service
 from gemweb.local.state import secret
 
 QUEUES = "evaluate,verify"
 
 
-def environment(config: Config, database_url: str, valkey_url: str) -> dict[str, str]:
+def environment(config: StackConfig, database_url: str, valkey_url: str) -> dict[str, str]:
     """What every Python process of the stack sees; what the user set already stays."""
     env = dict(os.environ)
     env.pop("PYTHONDONTWRITEBYTECODE", None)  # five processes import the same code: compile it once

@@ -11,13 +11,13 @@ from hashlib import sha256
 from types import FrameType
 
 from gemweb.local import services
-from gemweb.local.config import ROOT, WILDCARD, Config
+from gemweb.local.config import ROOT, WILDCARD, StackConfig
 from gemweb.local.errors import StackError
 from gemweb.local.external import require_postgres, require_valkey
-from gemweb.local.guard import Guard
+from gemweb.local.guard import GuardProcess
 from gemweb.local.postgres import Postgres, home_of
 from gemweb.local.process import Running, Service
-from gemweb.local.state import State, secret
+from gemweb.local.state import StateFolder, secret
 from gemweb.local.supervisor import Console, Supervisor
 from gemweb.local.valkey import Valkey
 
@@ -34,10 +34,10 @@ class Stopped(Exception):
 class Stack:
     """One stack, from `run` to its end."""
 
-    def __init__(self, config: Config, console: Console) -> None:
+    def __init__(self, config: StackConfig, console: Console) -> None:
         self._config = config
         self._console = console
-        self._state = State(config.state_dir)
+        self._state = StateFolder(config.state_dir)
         self._stopping = False
 
     def run(self) -> None:
@@ -45,7 +45,7 @@ class Stack:
         self._state.open()  # first: behind a killed stack it waits until that one's port is free again
         listener = listen(self._config)
         self._config = replace(self._config, port=listener.getsockname()[1])
-        self._guard = Guard(keep_open=(self._state.lock,))
+        self._guard = GuardProcess(keep_open=(self._state.lock,))
         self._supervisor = Supervisor(self._guard, self._console, self._config.state_dir / "services.json")
         _on_signals(self._stop_now)
         try:
@@ -158,7 +158,7 @@ def _on_signals(handler: Callable[[int, FrameType | None], None] | signal.Handle
         signal.signal(number, handler)
 
 
-def listen(config: Config) -> socket.socket:
+def listen(config: StackConfig) -> socket.socket:
     """The socket that the web process serves, or one sentence why there is none."""
     family = socket.AF_INET6 if ":" in config.bind else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
@@ -175,7 +175,7 @@ def listen(config: Config) -> socket.socket:
     return listener
 
 
-def _cannot_listen(config: Config, error: OSError) -> StackError:
+def _cannot_listen(config: StackConfig, error: OSError) -> StackError:
     where = f"Port {config.port} on {config.bind}"
     if error.errno == errno.EADDRINUSE:
         return StackError(
@@ -186,7 +186,7 @@ def _cannot_listen(config: Config, error: OSError) -> StackError:
     return StackError(f"BIND={config.bind} is no address of this machine: use 127.0.0.1, or 0.0.0.0 for every address.")
 
 
-def served(config: Config) -> bool:
+def served(config: StackConfig) -> bool:
     """Whether the first page comes back whole."""
     connection = http.client.HTTPConnection(WILDCARD.get(config.bind, config.bind), config.port, timeout=2)
     try:

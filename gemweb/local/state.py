@@ -39,7 +39,7 @@ def secret(path: Path) -> str:
     return path.read_text().strip()
 
 
-class State:
+class StateFolder:
     """The state folder of one stack."""
 
     def __init__(self, folder: Path) -> None:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gemweb.local.guard import Guard
+from gemweb.local.guard import GuardProcess
 from gemweb.local.process import Running, Service
 
 FIRST_DELAY, LONGEST_DELAY = 0.2, 10.0
@@ -71,7 +71,7 @@ class _Kept:
 class Supervisor:
     """Keeps a set of services running until `stop`. All methods belong to the main thread."""
 
-    def __init__(self, guard: Guard, console: Console, roster: Path) -> None:
+    def __init__(self, guard: GuardProcess, console: Console, roster: Path) -> None:
         self._guard = guard
         self._console = console
         self._roster = roster

@@ -44,13 +44,14 @@ def take_turns() -> Callable[..., None]:
     """Take so many turns that do not end the episode: guesses of a number, by default one out of range."""
     from django.db import transaction
 
-    from apps.episodes import operations, past
+    from apps.episodes import operations
+    from apps.episodes.restore import restore
 
     def _take(episode: Episode, count: int, number: int = 99) -> None:
         for _ in range(count):
             with transaction.atomic():
                 locked = operations.lock(episode.id)
-                operations.record_turn(locked, past.restore(locked), f"\\boxed{{{number}}}")
+                operations.record_turn(locked, restore(locked), f"\\boxed{{{number}}}")
 
     return _take
 

@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from gemweb.local import services
-from gemweb.local.guard import Guard
+from gemweb.local.guard import GuardProcess
 from gemweb.local.process import Running
 
 WAIT_SECONDS = 60.0
@@ -44,7 +44,7 @@ class Web:
 class Fleet:
     """Processes that end with the test."""
 
-    guard: Guard
+    guard: GuardProcess
     env: dict[str, str]
     started: list[Running] = field(default_factory=list)
 
@@ -76,7 +76,7 @@ class Fleet:
 @contextmanager
 def fleet_on(database_url: str, **more: str) -> Iterator[Fleet]:
     """Processes on this database."""
-    guard = Guard()
+    guard = GuardProcess()
     env = {"DATABASE_URL": database_url, "STATE_DIR": os.environ["STATE_DIR"]}
     fleet = Fleet(guard, dict(os.environ) | env | more)
     try:

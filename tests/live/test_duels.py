@@ -7,14 +7,16 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models.functions import Now
 
 from apps.agents.models import Agent
+from apps.duels import operations as duels
+from apps.duels.side_by_side import sides_of
+from apps.duels.topics import DuelTopic
 from apps.episodes import operations
-from apps.episodes.errors import EpisodeOver, NotFound, Refusal
+from apps.episodes.errors import EpisodeEnded, NotFound, Refusal
 from apps.episodes.models import Batch, Episode
-from apps.play import duels, hosting, shows
 from apps.play import operations as play
 from apps.play.models import Show
-from apps.play.sides import sides_of
-from apps.play.topics import DuelTopic
+from apps.play.shows import operations as shows
+from apps.play.shows import show_leases
 from gem.agents import Decision
 
 ENV_ID = "game:GuessTheNumber-v0-hard"
@@ -26,7 +28,7 @@ Agents = dict[str, Agent]
 
 def begin(*who: Agent, env_id: str = ENV_ID, seed: int | None = 2, **options: bool) -> Batch:
     """A duel whose agents may act now."""
-    duel = duels.start(duels.Start(env_id, seed), who, pace=0.1, user=NOBODY, visitor=VISITOR, **options)
+    duel = duels.start(duels.DuelStart(env_id, seed), who, pace=0.1, user=NOBODY, visitor=VISITOR, **options)
     make_due(duel)
     return duel
 
@@ -41,14 +43,14 @@ def in_slots(duel: Batch) -> list[Episode]:
 
 def claim(duel: Batch) -> uuid.UUID:
     token = uuid.uuid4()
-    hosting.claim(token, 10, showcase=False)
+    show_leases.claim(token, 10, showcase=False)
     return token
 
 
-def act(episode: Episode, token: uuid.UUID, number: int = 99) -> hosting.Taken | float | None:
-    start = hosting.begin_again(episode.pk)
+def act(episode: Episode, token: uuid.UUID, number: int = 99) -> show_leases.Taken | float | None:
+    start = show_leases.begin_again(episode.pk)
     decision = Decision(f"\\boxed{{{number}}}")
-    return hosting.take_turn(episode.pk, token, start.env, start.episode.turn_count + 1, decision)
+    return show_leases.take_turn(episode.pk, token, start.env, start.episode.turn_count + 1, decision)
 
 
 # ---------------------------------------------------------------- beginning
@@ -108,12 +110,12 @@ def test_nobody_is_more_than_a_turn_ahead(agents: Agents) -> None:
     duel = begin(agents["random"], agents["random"])
     first, second = in_slots(duel)
     token = claim(duel)
-    assert isinstance(act(first, token, 1), hosting.Taken)
+    assert isinstance(act(first, token, 1), show_leases.Taken)
     make_due(duel)
-    assert act(first, token, 3) == hosting.AHEAD_SECONDS
-    assert isinstance(act(second, token, 5), hosting.Taken)
+    assert act(first, token, 3) == show_leases.AHEAD_SECONDS
+    assert isinstance(act(second, token, 5), show_leases.Taken)
     make_due(duel)
-    assert isinstance(act(first, token, 3), hosting.Taken)
+    assert isinstance(act(first, token, 3), show_leases.Taken)
     assert sides_of(duel).all[0].waits_for == "random 2"
 
 
@@ -124,7 +126,7 @@ def test_free_agents_wait_for_nobody(agents: Agents) -> None:
     token = claim(duel)
     for number in (1, 3):
         make_due(duel)
-        assert isinstance(act(first, token, number), hosting.Taken)
+        assert isinstance(act(first, token, number), show_leases.Taken)
 
 
 def test_whoever_has_ended_is_not_waited_for(agents: Agents) -> None:
@@ -134,18 +136,18 @@ def test_whoever_has_ended_is_not_waited_for(agents: Agents) -> None:
     act(first, token, 1)
     shows.stop(second.pk)
     make_due(duel)
-    assert isinstance(act(first, token, 3), hosting.Taken)
+    assert isinstance(act(first, token, 3), show_leases.Taken)
 
 
 def test_a_person_begins_every_turn(agents: Agents) -> None:
     duel = begin(agents["expert"], plays=True)
     own, other = in_slots(duel)
     token = claim(duel)
-    assert act(other, token, 5) == hosting.AHEAD_SECONDS
+    assert act(other, token, 5) == show_leases.AHEAD_SECONDS
     play.take_turn(own.pk, "\\boxed{1}", expected_seq=0, user=NOBODY, visitor=VISITOR)
-    assert isinstance(act(other, token, 5), hosting.Taken)
+    assert isinstance(act(other, token, 5), show_leases.Taken)
     make_due(duel)
-    assert act(other, token, 7) == hosting.AHEAD_SECONDS
+    assert act(other, token, 7) == show_leases.AHEAD_SECONDS
 
 
 def test_a_turn_of_a_duel_is_not_taken_back(agents: Agents) -> None:
@@ -165,7 +167,7 @@ def test_one_button_steers_all_that_still_play(agents: Agents) -> None:
     assert all(Show.objects.filter(episode__batch=duel).values_list("paused", flat=True))
     duels.steer(duel, shows.stop)
     assert {episode.outcome for episode in in_slots(duel)} == {Episode.Outcome.ABANDONED}
-    with pytest.raises(EpisodeOver):
+    with pytest.raises(EpisodeEnded):
         duels.steer(duel, shows.resume)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from apps.play import shows
+from apps.play.shows import operations as shows
 from tests.live.processes import Fleet, wait_for
 from tests.model_server import ModelServer, model_server
 

@@ -10,7 +10,8 @@ from apps.agents.models import Agent
 from apps.episodes.models import Episode
 from apps.episodes.operations import verify
 from apps.live import presence
-from apps.play import showcase, shows
+from apps.play.shows import operations as shows
+from apps.play.shows import showcase
 from tests.live.processes import Fleet, wait_for
 
 ENV_ID = "game:GuessTheNumber-v0-hard"

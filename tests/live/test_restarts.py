@@ -13,8 +13,8 @@ import pytest
 from websockets.sync.client import ClientConnection
 
 from apps.agents.models import Agent
-from apps.play import shows
-from gemweb.local.guard import Guard
+from apps.play.shows import operations as shows
+from gemweb.local.guard import GuardProcess
 from gemweb.local.postgres import Postgres
 from gemweb.local.process import Running, server_folder
 from gemweb.local.valkey import Valkey
@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 class Server:
     """A database or broker that can be killed and started again in its place."""
 
-    def __init__(self, server: Postgres | Valkey, guard: Guard) -> None:
+    def __init__(self, server: Postgres | Valkey, guard: GuardProcess) -> None:
         self.server = server
         self.guard = guard
         server.prepare()
@@ -54,8 +54,8 @@ class Server:
 
 
 @contextmanager
-def guarded() -> Iterator[tuple[Guard, Path]]:
-    guard = Guard()
+def guarded() -> Iterator[tuple[GuardProcess, Path]]:
+    guard = GuardProcess()
     folder = server_folder("gemweb-restart-")
     guard.remove(folder)
     try:
@@ -130,7 +130,7 @@ def test_postgres_restarts_during_a_show() -> None:
 
 START = f"""
 from apps.agents.models import Agent
-from apps.play import shows
+from apps.play.shows import operations as shows
 agent = Agent.objects.get(slug="random")
 print("started=" + shows.start({ENV_ID!r}, agent, seed=1, pace=0.4, env_kwargs={LONG!r}).id)
 """

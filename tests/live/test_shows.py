@@ -12,10 +12,12 @@ from django.db.models.functions import Now
 from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.episodes import operations
-from apps.episodes.errors import EpisodeOver, NotFound
+from apps.episodes.errors import EpisodeEnded, NotFound
 from apps.episodes.models import Episode
-from apps.play import hosting, showcase, shows
+from apps.leases import LeaseLost
 from apps.play.models import Show, Showcase
+from apps.play.shows import operations as shows
+from apps.play.shows import show_leases, showcase
 from gem.agents import Decision
 
 ENV_ID = "game:GuessTheNumber-v0"
@@ -36,13 +38,13 @@ def make_due(episode: Episode) -> None:
 
 def claim_one(episode: Episode) -> uuid.UUID:
     token = uuid.uuid4()
-    assert hosting.claim(token, 10, showcase=False) == [episode.id]
+    assert show_leases.claim(token, 10, showcase=False) == [episode.id]
     return token
 
 
-def play(episode: Episode, token: uuid.UUID, number: int) -> hosting.Taken | float | None:
-    env = hosting.begin_again(episode.id).env
-    return hosting.take_turn(episode.id, token, env, number, Decision("\\boxed{99}", "because"))
+def play(episode: Episode, token: uuid.UUID, number: int) -> show_leases.Taken | float | None:
+    env = show_leases.begin_again(episode.id).env
+    return show_leases.take_turn(episode.id, token, env, number, Decision("\\boxed{99}", "because"))
 
 
 # ---------------------------------------------------------------- people
@@ -97,7 +99,7 @@ def test_every_verb_raises_the_seq_and_ends_with_the_episode(show: Episode, verb
     assert show.seq == 1
     if verb is not shows.stop:
         shows.stop(show.id)
-    with pytest.raises(EpisodeOver):
+    with pytest.raises(EpisodeEnded):
         verb(show.id)
 
 
@@ -115,8 +117,8 @@ def test_there_must_be_a_show(episode: Episode, verb: Callable[[str], None]) -> 
 def test_two_hosts_never_own_the_same_show(agents: Agents) -> None:
     for number in range(6):
         shows.start(ENV_ID, agents["random"], visitor=str(number))
-    first = hosting.claim(uuid.uuid4(), 4, showcase=False)
-    second = hosting.claim(uuid.uuid4(), 4, showcase=False)
+    first = show_leases.claim(uuid.uuid4(), 4, showcase=False)
+    second = show_leases.claim(uuid.uuid4(), 4, showcase=False)
     assert len(first) == 4
     assert len(second) == 2
     assert not set(first) & set(second)
@@ -125,7 +127,7 @@ def test_two_hosts_never_own_the_same_show(agents: Agents) -> None:
 def test_a_turn_is_recorded_with_its_reason_and_the_next_one_waits_for_its_time(show: Episode) -> None:
     token = claim_one(show)
     taken = play(show, token, 1)
-    assert isinstance(taken, hosting.Taken)
+    assert isinstance(taken, show_leases.Taken)
     assert taken.turn.extra == {"note": "because"}
     Show.objects.filter(pk=show.pk).update(next_turn_at=Now() + timedelta(seconds=30))
     early = play(show, token, 2)
@@ -137,18 +139,18 @@ def test_a_turn_is_recorded_with_its_reason_and_the_next_one_waits_for_its_time(
 def test_a_host_that_lost_its_lease_writes_nothing(show: Episode) -> None:
     old = claim_one(show)
     Show.objects.filter(pk=show.pk).update(lease_until=Now() - timedelta(seconds=1))
-    with pytest.raises(hosting.LeaseLost):
+    with pytest.raises(LeaseLost):
         play(show, old, 1)
     new = claim_one(show)
     for token in (old,):
-        with pytest.raises(hosting.LeaseLost):
+        with pytest.raises(LeaseLost):
             play(show, token, 1)
-        with pytest.raises(hosting.LeaseLost):
-            hosting.fail(show.id, token, "It broke.")
-        assert hosting.renew(token) == 0
-    assert isinstance(play(show, new, 1), hosting.Taken)
+        with pytest.raises(LeaseLost):
+            show_leases.fail(show.id, token, "It broke.")
+        assert show_leases.renew(token) == 0
+    assert isinstance(play(show, new, 1), show_leases.Taken)
     make_due(show)
-    with pytest.raises(hosting.LeaseLost):
+    with pytest.raises(LeaseLost):
         play(show, new, 1)  # the same turn again
     assert [turn.number for turn in show.turns.all()] == [1]
 
@@ -157,24 +159,24 @@ def test_a_paused_show_takes_only_the_turns_that_were_asked_for(show: Episode) -
     token = claim_one(show)
     shows.pause(show.id)
     assert play(show, token, 1) is None
-    assert [plan.idle for plan in hosting.plans(token, showcase=False)] == [True]
+    assert [plan.idle for plan in show_leases.plans(token, showcase=False)] == [True]
     shows.one_turn(show.id)
     shows.one_turn(show.id)
-    assert isinstance(play(show, token, 1), hosting.Taken)
+    assert isinstance(play(show, token, 1), show_leases.Taken)
     make_due(show)
-    assert isinstance(play(show, token, 2), hosting.Taken)
+    assert isinstance(play(show, token, 2), show_leases.Taken)
     assert play(show, token, 3) is None
-    hosting.release(token)
-    assert hosting.claim(uuid.uuid4(), 10, showcase=False) == []
+    show_leases.release(token)
+    assert show_leases.claim(uuid.uuid4(), 10, showcase=False) == []
     shows.resume(show.id)
-    assert hosting.claim(uuid.uuid4(), 10, showcase=False) == [show.id]
+    assert show_leases.claim(uuid.uuid4(), 10, showcase=False) == [show.id]
 
 
 def test_a_show_whose_hosts_keep_dying_ends_with_the_reason(show: Episode) -> None:
     for _ in range(settings.MAX_ATTEMPTS):
         claim_one(show)
         Show.objects.filter(pk=show.pk).update(lease_until=Now() - timedelta(seconds=1))
-    assert hosting.claim(uuid.uuid4(), 10, showcase=False) == []
+    assert show_leases.claim(uuid.uuid4(), 10, showcase=False) == []
     show.refresh_from_db()
     assert show.status == Episode.Status.FAILED
     assert "died 3 times at turn 1" in show.failure
@@ -184,7 +186,7 @@ def test_a_turn_forgives_earlier_deaths(show: Episode) -> None:
     for number in range(1, settings.MAX_ATTEMPTS * 2):
         token = claim_one(show)
         make_due(show)
-        assert isinstance(play(show, token, number), hosting.Taken)
+        assert isinstance(play(show, token, number), show_leases.Taken)
         Show.objects.filter(pk=show.pk).update(lease_until=Now() - timedelta(seconds=1))
     assert show.turns.count() == settings.MAX_ATTEMPTS * 2 - 1
 
@@ -193,10 +195,10 @@ def test_a_slower_pace_counts_from_the_next_turn_and_a_faster_one_at_once(show: 
     Show.objects.filter(pk=show.pk).update(next_turn_at=Now() + timedelta(seconds=50))
     shows.set_pace(show.id, 0.5)
     token = claim_one(show)
-    (plan,) = hosting.plans(token, showcase=False)
+    (plan,) = show_leases.plans(token, showcase=False)
     assert plan.wait <= 0.5
     shows.set_pace(show.id, 60)
-    (plan,) = hosting.plans(token, showcase=False)
+    (plan,) = show_leases.plans(token, showcase=False)
     assert plan.wait <= 0.5
 
 
@@ -226,11 +228,11 @@ def test_the_showcase_goes_through_every_family_and_keeps_the_last_episodes(
 def test_a_showcase_is_claimed_only_while_somebody_watches(agents: Agents) -> None:
     episode = showcase.go_on()
     assert episode is not None
-    assert hosting.claim(uuid.uuid4(), 10, showcase=False) == []
+    assert show_leases.claim(uuid.uuid4(), 10, showcase=False) == []
     assert not showcase.is_watched()
     token = uuid.uuid4()
-    assert hosting.claim(token, 10, showcase=True) == [episode.id]
-    assert [plan.idle for plan in hosting.plans(token, showcase=False)] == [True]
+    assert show_leases.claim(token, 10, showcase=True) == [episode.id]
+    assert [plan.idle for plan in show_leases.plans(token, showcase=False)] == [True]
 
 
 def test_the_home_page_hears_which_episode_is_shown(agents: Agents) -> None:

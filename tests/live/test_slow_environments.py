@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from apps.agents.models import Agent
-from apps.episodes import past
 from apps.episodes.models import Episode, PendingTurn
-from apps.episodes.moments import moments
-from apps.play import shows
+from apps.episodes.replays.replay_frames import replay_frames
+from apps.episodes.restore import restore
+from apps.play.shows import operations as shows
 from gemweb.local.process import Running
 from tests.apps.play.people import BOX, Person, notice
 from tests.live import slow
@@ -133,7 +133,7 @@ def test_replay_fork_and_undo_take_the_states_that_were_kept(fleet: Fleet, perso
         comes_back(episode, number)
     for number in range(4):
         assert person.client.get(f"/episodes/{episode.id}/turns/{number}/").status_code == 200
-        board = str(moments(Episode.objects.get(pk=episode.pk), number, number, 0)[0].view)
+        board = str(replay_frames(Episode.objects.get(pk=episode.pk), number, number, 0)[0].view)
         assert ("25: guessed" in board, "30: guessed" in board) == (number >= 1, number >= 2)
     person.client.post(f"/play/{episode.id}/fork/", {"turn": "2"})
     branch = Episode.objects.get(parent=episode)
@@ -142,7 +142,7 @@ def test_replay_fork_and_undo_take_the_states_that_were_kept(fleet: Fleet, perso
     comes_back(branch, 3)
     person.client.post(f"/play/{branch.id}/undo/")
     assert turns_of(Episode.objects.get(parent=branch)) == [BOX % 25, BOX % 30]
-    assert past.restore(Episode.objects.get(pk=branch.pk)).turn == 3  # type: ignore[attr-defined]
+    assert restore(Episode.objects.get(pk=branch.pk)).turn == 3  # type: ignore[attr-defined]
     assert Laboratory.stepped == 0
 
 
@@ -236,7 +236,7 @@ def test_a_killed_host_is_followed_by_another_and_the_turn_is_played_once(
         comes_back(episode, number, 40)
         second.signal(signal.SIGTERM)
     assert turns_of(episode) == [LATE] * 3
-    assert past.restore(Episode.objects.get(pk=episode.pk)).turn == 3  # type: ignore[attr-defined]
+    assert restore(Episode.objects.get(pk=episode.pk)).turn == 3  # type: ignore[attr-defined]
 
 
 @pytest.mark.fault

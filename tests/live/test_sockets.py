@@ -15,7 +15,7 @@ from websockets.sync.client import ClientConnection
 
 from apps.accounts.models import User
 from apps.episodes.models import Episode
-from apps.live import door, presence
+from apps.live import presence, publisher
 from tests.live.processes import Fleet, Web, closed_with, wait_for
 
 SEQ = re.compile(r"<!--seq (\d+)-->")
@@ -85,7 +85,7 @@ def test_a_lost_hint_is_healed_by_the_recheck(
     with web.watch(f"episode/{episode.id}") as connection:
         take_turns(episode, 1)
         events_until(connection, 1)
-        monkeypatch.setattr(door, "CHANNEL", "nobody listens here")
+        monkeypatch.setattr(publisher, "CHANNEL", "nobody listens here")
         take_turns(episode, 2)
         assert turns_in(events_until(connection, 3)) == [2, 3]
 

@@ -12,7 +12,7 @@ import pytest
 
 from gemweb.local.errors import StackError
 from gemweb.local.postgres import Postgres
-from gemweb.local.state import NEEDED_BYTES, State, require_space
+from gemweb.local.state import NEEDED_BYTES, StateFolder, require_space
 from tests.services import ROOT, Stack, forget_state
 
 
@@ -121,7 +121,7 @@ def test_a_database_whose_state_folder_was_deleted_is_kept_aside(tmp_path: Path)
 
 
 def test_a_lock_is_released_at_the_end(tmp_path: Path) -> None:
-    first = State(tmp_path / "state")
+    first = StateFolder(tmp_path / "state")
     first.open()
     first.close()
-    State(tmp_path / "state").open()
+    StateFolder(tmp_path / "state").open()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gemweb.local.config import Config
+from gemweb.local.config import StackConfig
 from gemweb.local.stack import Stack, Stopped
 from gemweb.local.supervisor import Console
 
@@ -22,7 +22,7 @@ def handlers() -> Iterator[None]:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_signal_that_came_during_a_deletion_is_noticed_at_the_next_pause(handlers: None) -> None:
-    stack = Stack(Config.from_env({"PORT": "0"}), Console())
+    stack = Stack(StackConfig.from_env({"PORT": "0"}), Console())
 
     class Interrupted:
         def __del__(self) -> None:

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apps.jobs import leases
-from apps.jobs.errors import LeaseLost
 from apps.jobs.leases import Claim
 from apps.jobs.models import Job, Shard
+from apps.leases import LeaseLost
 from gem.agents import make_agent
 from gem.rollout import rollout
 from tests.workers.environments import SLOW

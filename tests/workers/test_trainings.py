@@ -9,8 +9,8 @@ import pytest
 from apps.agents.models import Agent
 from apps.jobs import operations
 from apps.jobs.models import Checkpoint, Job, Point
-from apps.jobs.training import operations as trainings
-from apps.jobs.training.logs import tail_of
+from apps.trainings import operations as trainings
+from apps.trainings.logs import tail_of
 from tests.workers.processes import wait_until
 from tests.workers.records import fresh
 from tests.workers.trainings import UPDATES, Trainer, assert_whole, small, weights

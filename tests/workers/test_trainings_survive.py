@@ -18,8 +18,8 @@ from django.db import connection
 
 from apps.jobs import operations
 from apps.jobs.models import Job, Point, Sample
-from apps.jobs.training import operations as trainings
-from apps.jobs.training.records import folder_of
+from apps.trainings import operations as trainings
+from apps.trainings.records import folder_of
 from gem.training.policy.prompts import folder_of as policy_folder
 from gemweb.local.postgres import Postgres
 from tests.live.test_restarts import Server, guarded, manage
@@ -177,7 +177,7 @@ def test_postgres_killed_and_started_again_costs_no_update(trainer: Trainer) -> 
 
 BEGIN = """
 from apps.accounts.models import User
-from apps.jobs.training import operations
+from apps.trainings import operations
 from tests.workers.trainings import small
 operations.submit(User.objects.create_user("somebody"), small())
 """

@@ -9,7 +9,7 @@ from typing import Any
 
 from apps.episodes.models import Episode, Turn
 from apps.jobs.models import Job, Sample
-from apps.jobs.training.records import folder_of
+from apps.trainings.records import folder_of
 from gem.training.spec import TrainingSpec, read_spec
 from tests.workers.processes import Worker
 from tests.workers.records import fresh

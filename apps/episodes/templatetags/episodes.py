@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from apps.episodes.models import ORDINALS, Episode, Turn
 from apps.episodes.ranked import ranked_in
 from apps.episodes.snapshot import Snapshot, is_contest
-from apps.episodes.tool_calls import ToolCall, tool_calls
+from apps.episodes.tools.calls import ToolCall, tool_calls
 from gem.grading.parsing import extract_last_boxed_answer
 from gem.views import Cell, CodeTest, View
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from apps.jobs.results import Cell
+from apps.jobs.results import EpisodeCell
 
 register = template.Library()
 
@@ -16,7 +16,7 @@ ICONS = {"won": "check", "lost": "cross", "limit": "limit", "error": "warn"}
 
 
 @register.simple_tag(name="cell")
-def draw_cell(cell: Cell, *, swap: bool = False) -> SafeString:
+def draw_cell(cell: EpisodeCell, *, swap: bool = False) -> SafeString:
     """An episode in the grid of a job: `{% cell cell %}`; a page has more than a thousand, too many for a template."""
     oob = mark_safe(' hx-swap-oob="true"') if swap else ""
     if not cell.episode_id:

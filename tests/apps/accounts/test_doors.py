@@ -14,7 +14,7 @@ from pytest_django import Settings
 from apps.accounts import operations
 from apps.accounts.models import User
 from apps.episodes.models import Episode
-from apps.live.door import client as redis_client
+from apps.live.publisher import client as redis_client
 
 pytestmark = pytest.mark.django_db
 

@@ -15,7 +15,7 @@ import gem.registry
 from apps.catalog.badges import badges
 from apps.catalog.entries import all_entries, argument_text, entry_of, families
 from apps.catalog.filters import PROPERTIES, Filter
-from apps.catalog.looks import look
+from apps.catalog.previews import preview
 from gem import benchmarks
 from gem.check import PROMISES, check
 from gem.registry import ENV_REGISTRY
@@ -40,7 +40,7 @@ GAMES = [env_id for env_id in ENV_IDS if env_id.startswith("game:")]
 
 @pytest.mark.parametrize("env_id", GAMES)
 def test_every_game_works_and_has_a_picture(env_id: str) -> None:
-    seen = look(env_id, wait=60)
+    seen = preview(env_id, wait=60)
     assert seen.state == "ready", seen.said
     assert seen.sample is not None
     assert seen.sample.view["name"]
@@ -152,12 +152,12 @@ def test_slow_and_broken_ones_neither_break_nor_hold_up_the_catalog(client: Clie
     listed = client.get("/environments/?kind=odd").content.decode()
     assert "odd:Slow-v0" in listed
     assert "needs no-such-package-at-all" in listed
-    assert look("odd:Slow-v0").state == "busy", "a page does not wait for it"
+    assert preview("odd:Slow-v0").state == "busy", "a page does not wait for it"
     slow = client.get("/environments/odd:Slow-v0/").content.decode()
     assert "Being tried" in slow
     assert 'hx-get="/environments/odd:Slow-v0/first-turn/"' in slow
     odd.go_on.set()
-    assert look("odd:Slow-v0", wait=30).state == "ready"
+    assert preview("odd:Slow-v0", wait=30).state == "ready"
     part = client.get("/environments/odd:Slow-v0/first-turn/").content.decode()
     assert "The first turn, as an agent sees it" in part
     assert "Works here" in part
@@ -173,7 +173,7 @@ def test_slow_and_broken_ones_neither_break_nor_hold_up_the_catalog(client: Clie
     ],
 )
 def test_health_names_what_is_the_matter(client: Client, odd_ones: None, env_id: str, state: str, said: str) -> None:
-    found = look(env_id, wait=30)
+    found = preview(env_id, wait=30)
     assert (found.state, found.sample) == (state, None)
     assert said in found.said
     page = html.unescape(client.get(f"/environments/{env_id}/").content.decode())

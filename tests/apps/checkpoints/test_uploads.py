@@ -25,8 +25,8 @@ from apps.agents.models import Agent, Upload
 from apps.agents.operations import TooManyAgents
 from apps.agents.players import player
 from apps.jobs.models import Job
-from apps.jobs.training import operations as trainings
-from apps.play import shows
+from apps.play.shows import operations as shows
+from apps.trainings import operations as trainings
 from gem.agents.apart import ApartAgent
 from gem.rollout import EpisodeRequest, rollout
 from gem.training.checkpoints.archive import pack
@@ -302,7 +302,7 @@ def test_it_plays_apart_in_rollouts_and_live(ada: User) -> None:
 
 def test_a_training_begins_with_its_weights(as_ada: Client, ada: User) -> None:
     agent = uploaded(ada, "mine", archive(env_id=ENV_ID, max_tokens=9))
-    address = reverse("jobs:train")
+    address = reverse("trainings:train")
     form = as_ada.get(address, {"agent": agent.slug}).content.decode()
     assert "Train mine further" in form
     assert f"agent:{agent.slug}" in form

@@ -73,13 +73,13 @@ def test_the_form_shows_what_is_stored_and_never_the_key(client: Client, ada: Us
     ("url", "ftp://x", "An address begins with http:// or https://"),
     ("url", "http://user:pw@x/v1", "Leave user and password out"),
     ("temperature", "hot", "This is a number, for example 0.6."),
-    ("temperature", "9", "This has to be less than or equal to 2"),
+    ("temperature", "9", "Temperature has to be at most 2, not 9"),
     ("template", "no observation", "The template has to contain {observation}"),
     ("more", "{", "This is not JSON"),
     ("more", '{"messages": []}', "messages cannot be set here"),
     ("stop", "a\nb\nc\nd\ne", "at most 4 items"),
     ("name", "", "Give it a name"),
-    ("concurrency", "0", "greater than or equal to 1"),
+    ("concurrency", "0", "Requests at a time has to be at least 1, not 0."),
 ])  # fmt: skip
 def test_what_is_wrong_stands_at_its_field(
     client: Client, ada: User, server: ModelServer, field: str, value: str, words: str
@@ -171,7 +171,7 @@ def test_one_person_has_a_limited_number(client: Client, ada: User, server: Mode
 def test_deleting_leaves_no_key_and_no_prompt_and_the_name_on_what_it_played(
     client: Client, ada: User, agent_of: MakeAgent
 ) -> None:
-    from apps.play import shows
+    from apps.play.shows import operations as shows
 
     idle, busy = agent_of("lost", key="sk-1"), agent_of("bisect", key="sk-2")
     episode = shows.start("game:GuessTheNumber-v0-easy", busy, seed=1, user=ada)

@@ -7,10 +7,11 @@ import pytest
 from django.db import transaction
 
 import gem
-from apps.episodes import operations, past
-from apps.episodes.errors import ActionTooLong, EpisodeOver, NotFound, Outdated
+from apps.episodes import operations
+from apps.episodes.errors import ActionTooLong, EpisodeEnded, NotFound, Outdated
 from apps.episodes.models import Episode, Turn
 from apps.episodes.operations import Occupant
+from apps.episodes.restore import restore
 from gem import registry
 from gem.errors import EnvironmentFailure, InvalidArgument, UnknownEnvironment
 from tests.apps.agents import built_in
@@ -29,7 +30,7 @@ def begin(env_id: str = GUESS, seed: int | None = 7, **more: Any) -> Episode:
 def play(episode: Episode, *actions: str, **more: Any) -> list[Turn]:
     with transaction.atomic():
         locked = operations.lock(episode.id)
-        env = past.restore(locked)
+        env = restore(locked)
         turns = [operations.record_turn(locked, env, action, **more) for action in actions]
     episode.refresh_from_db()
     return turns
@@ -99,7 +100,7 @@ def test_a_turn_moves_everything_forward_by_one() -> None:
 
 def test_the_end_is_recorded_with_its_outcome_and_the_state_is_dropped() -> None:
     episode = begin()
-    env = past.restore(episode)
+    env = restore(episode)
     secret = env.get_state()["secret"]
     play(episode, f"\\boxed{{{secret}}}")
     assert (episode.outcome, episode.success, episode.terminated) == (Episode.Outcome.WON, True, True)
@@ -111,12 +112,12 @@ def test_the_end_is_recorded_with_its_outcome_and_the_state_is_dropped() -> None
 def test_no_turn_follows_the_end() -> None:
     episode = begin()
     play(episode, "no box")
-    with pytest.raises(EpisodeOver), transaction.atomic():
+    with pytest.raises(EpisodeEnded), transaction.atomic():
         locked = operations.lock(episode.id)
         operations.record_turn(locked, gem.make(GUESS), "\\boxed{1}")
-    with pytest.raises(EpisodeOver):
+    with pytest.raises(EpisodeEnded):
         operations.abandon(episode)
-    with pytest.raises(EpisodeOver):
+    with pytest.raises(EpisodeEnded):
         operations.fail(episode, "too late")
     assert episode.turns.count() == 1
 
@@ -124,17 +125,17 @@ def test_no_turn_follows_the_end() -> None:
 def test_without_the_cached_state_it_goes_on_by_playing_again() -> None:
     episode = begin()
     play(episode, "\\boxed{25}", "\\boxed{30}")
-    cached = past.restore(episode).get_state()
+    cached = restore(episode).get_state()
     for state in (None, {"engine": "0.0.0", "env": {"of": "another engine"}}):
         episode.state = state
-        assert past.restore(episode).get_state() == cached
+        assert restore(episode).get_state() == cached
 
 
 def test_another_version_of_the_environment_is_not_played_on() -> None:
     episode = begin()
     episode.env_version = 99
     with pytest.raises(Outdated, match="version 99"):
-        past.restore(episode)
+        restore(episode)
 
 
 def test_an_action_is_measured_in_bytes() -> None:
@@ -165,7 +166,7 @@ def test_what_json_does_not_have_is_kept_as_its_text() -> None:
 
     with transaction.atomic():
         locked = operations.lock(episode.id)
-        turn = operations.record_turn(locked, Measured(past.restore(locked)), "\\boxed{1}")
+        turn = operations.record_turn(locked, Measured(restore(locked)), "\\boxed{1}")
     turn.refresh_from_db()
     assert (turn.info["loss"], turn.info["seen"]) == ("nan", "{3}")
 
@@ -192,7 +193,7 @@ def test_an_environment_that_breaks_writes_nothing_and_can_then_fail() -> None:
     ):
         with pytest.raises(EnvironmentFailure, match=said), transaction.atomic():
             locked = operations.lock(episode.id)
-            operations.record_turn(locked, wrapper(past.restore(locked)), "\\boxed{1}")
+            operations.record_turn(locked, wrapper(restore(locked)), "\\boxed{1}")
     assert episode.turns.count() == 0
     failed = operations.fail(episode, "It broke.\0")
     assert (failed.outcome, failed.failure, failed.success) == (Episode.Outcome.ERROR, "It broke.␀", None)
@@ -224,7 +225,7 @@ def test_a_fork_shares_the_past_and_not_the_future() -> None:
 def test_nothing_forks_from_an_end() -> None:
     episode = begin()
     play(episode, "no box")
-    with pytest.raises(EpisodeOver):
+    with pytest.raises(EpisodeEnded):
         operations.fork(episode, 1, seats=[])
     assert operations.fork(episode, 0, seats=[]).turn_count == 0
 
@@ -237,6 +238,6 @@ def test_a_lock_on_nothing_says_so() -> None:
 @pytest.mark.parametrize("env_id", [env_id for env_id in played() if registry.spec(env_id).cost == "fast"])
 def test_every_environment_begins_restores_and_stays_json(env_id: str) -> None:
     episode = begin(env_id)
-    play(episode, past.restore(episode).sample_random_action())
+    play(episode, restore(episode).sample_random_action())
     assert json.loads(json.dumps(episode.state)) == episode.state
     assert operations.verify(episode) is None

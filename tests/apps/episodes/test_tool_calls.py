@@ -9,9 +9,10 @@ import pytest
 from django.test import Client
 
 import gem
-from apps.episodes import operations, past
+from apps.episodes import operations
 from apps.episodes.models import Episode
-from apps.episodes.tool_calls import tool_calls
+from apps.episodes.restore import restore
+from apps.episodes.tools.calls import tool_calls
 from gem.registry import ENV_REGISTRY
 from gem.tools import BaseTool, register_tool
 from gem.tools.kinds import TOOLS
@@ -97,10 +98,10 @@ def test_a_branch_keeps_what_the_tools_said(ended: Episode) -> None:
     before = Repeat.asked
     branch = operations.fork(ended, 2, seats=[])
     assert Repeat.asked == before
-    env = past.restore(branch)
+    env = restore(branch)
     assert env.get_state()["wrapper"]["tool_use_counter"] == 1
     branch.state = None
-    assert past.restore(branch).get_state() == env.get_state()
+    assert restore(branch).get_state() == env.get_state()
     assert Repeat.asked == before
 
 

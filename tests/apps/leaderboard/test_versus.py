@@ -12,8 +12,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.models import User
-from apps.episodes import operations, past
+from apps.episodes import operations
 from apps.episodes.models import Episode, Seat
+from apps.episodes.restore import restore
 from apps.jobs import operations as jobs
 from apps.jobs.models import Job
 from apps.leaderboard.models import Score
@@ -61,7 +62,7 @@ def rank(agent: str) -> None:
 def act_out(episode: Episode) -> None:
     """Let the agent in its seat play it to its end."""
     agent = make_agent(episode.seats.get().agent.kind)
-    env = past.restore(episode)
+    env = restore(episode)
     observation, info = episode.first_observation, episode.first_info
     while not episode.over:
         decision = agent.act([Request(env, observation, info, episode.turn_count + 1, 0)])[0]

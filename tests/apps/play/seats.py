@@ -7,8 +7,8 @@ from uuid import uuid4
 from django.db.models.functions import Now
 
 from apps.episodes.models import Episode
-from apps.play import hosting
 from apps.play.models import Show
+from apps.play.shows import show_leases
 from gem.agents import Request, make_agent
 from gem.seats import observation_for_seat
 from tests.apps.play.people import Person
@@ -25,8 +25,8 @@ def pair(env_id: str) -> tuple[list[Person], Episode]:
 def act_for_agents(episode: Episode) -> None:
     """Take the turns of the agents' seats as a host does, without its waits."""
     token = uuid4()
-    while episode.id in hosting.claim(token, 1, showcase=True):
-        start = hosting.begin_again(episode.id)
+    while episode.id in show_leases.claim(token, 1, showcase=True):
+        start = show_leases.begin_again(episode.id)
         seat = start.env.to_act[0]
         while seat in start.agents:
             reading, own = observation_for_seat(seat, start.observation, start.info)
@@ -34,9 +34,9 @@ def act_for_agents(episode: Episode) -> None:
             (decision,) = make_agent(start.agents[seat][0].kind).act([request])
             Show.objects.filter(pk=episode.pk).update(next_turn_at=Now())
             number = Episode.objects.get(pk=episode.pk).turn_count + 1
-            hosting.take_turn(episode.id, token, start.env, number, decision)
+            show_leases.take_turn(episode.id, token, start.env, number, decision)
             if Episode.objects.get(pk=episode.pk).over:
                 break
-            start = hosting.begin_again(episode.id)
+            start = show_leases.begin_again(episode.id)
             seat = start.env.to_act[0]
-        hosting.release(token)
+        show_leases.release(token)

@@ -11,7 +11,10 @@ from django.urls import reverse
 from apps.accounts.models import User
 from apps.agents import operations as agents
 from apps.episodes.models import Episode
-from apps.play import hosting, operations, shows
+from apps.leases import LeaseLost
+from apps.play import operations
+from apps.play.shows import operations as shows
+from apps.play.shows import show_leases
 from gem.agents.endpoint import EndpointSpec
 
 pytestmark = pytest.mark.django_db
@@ -30,8 +33,8 @@ def duel(ada: User) -> Episode:
     agent = agents.create(ada, "m", EndpointSpec(url="http://127.0.0.1:1/v1", model="m"))
     episode = operations.begin_against("duel:TicTacToe-v0", agent, seat=1, seed=1, user=ada, visitor="")
     token = uuid4()
-    assert hosting.claim(token, 9, showcase=True) == [episode.id]
-    hosting.rest(episode.id, token, SENTENCE)
+    assert show_leases.claim(token, 9, showcase=True) == [episode.id]
+    show_leases.rest(episode.id, token, SENTENCE)
     return episode
 
 
@@ -40,10 +43,10 @@ def test_the_page_says_why_and_the_player_asks_again(client: Client, ada: User, 
     page = client.get(duel.get_absolute_url()).content.decode()
     assert SENTENCE in page
     assert "Ask it again" in page
-    assert not hosting.claim(uuid4(), 9, showcase=True)
+    assert not show_leases.claim(uuid4(), 9, showcase=True)
     assert client.post(reverse("play:control", args=[duel.id, "resume"])).status_code == 302
     assert SENTENCE not in client.get(duel.get_absolute_url()).content.decode()
-    assert hosting.claim(uuid4(), 9, showcase=True) == [duel.id]
+    assert show_leases.claim(uuid4(), 9, showcase=True) == [duel.id]
 
 
 def test_strangers_read_why_and_have_no_button(client: Client, duel: Episode) -> None:
@@ -56,7 +59,7 @@ def test_strangers_read_why_and_have_no_button(client: Client, duel: Episode) ->
 def test_a_host_that_lost_its_lease_does_not_pause_it(ada: User) -> None:
     agent = agents.create(ada, "m", EndpointSpec(url="http://127.0.0.1:1/v1", model="m"))
     episode = shows.start("game:GuessTheNumber-v0-easy", agent, seed=1, user=ada)
-    with pytest.raises(hosting.LeaseLost):
-        hosting.rest(episode.id, uuid4(), SENTENCE)
+    with pytest.raises(LeaseLost):
+        show_leases.rest(episode.id, uuid4(), SENTENCE)
     episode.show.refresh_from_db()
     assert (episode.show.paused, episode.show.trouble) == (False, "")

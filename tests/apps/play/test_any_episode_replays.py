@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 import gem
-from apps.episodes import operations, past
+from apps.episodes import operations
 from apps.episodes.models import Episode
+from apps.episodes.restore import restore
 from gem import registry
 from gem.core import MAX_SEED
 from gem.seats import rewards
@@ -41,7 +42,7 @@ class AnyEpisode(TestCase):
             episode.refresh_from_db()
             if episode.over:
                 break
-            action = past.restore(episode).sample_random_action() if text is None else text
+            action = restore(episode).sample_random_action() if text is None else text
             answer = people[episode.acting].send(episode, action, as_written="1")
             assert answer.status_code in {200, 422}, answer.content
         episode.refresh_from_db()
@@ -56,9 +57,9 @@ class AnyEpisode(TestCase):
 
     def assert_the_cache_is_the_replay(self, episode: Episode) -> None:
         """The cached state and a re-execution go on alike."""
-        cached = past.restore(episode)
+        cached = restore(episode)
         episode.state = None
-        replayed = past.restore(episode)
+        replayed = restore(episode)
         assert cached.get_state() == replayed.get_state()
         action = cached.sample_random_action()
         assert cached.step(action) == replayed.step(action)

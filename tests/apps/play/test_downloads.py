@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from apps.episodes import past
+from apps.episodes.restore import restore
 from tests.apps.play.people import Person
 from tests.services import ROOT
 
@@ -27,7 +27,7 @@ def test_a_download_verifies_and_a_changed_one_does_not(env_id: str, file: str) 
     for _ in range(5):
         episode.refresh_from_db()
         if not episode.over:
-            person.send(episode, past.restore(episode).sample_random_action(), as_written="1")
+            person.send(episode, restore(episode).sample_random_action(), as_written="1")
     episode.refresh_from_db()
     assert episode.turn_count > 1
     content = person.client.get(f"{episode.get_absolute_url()}{file}").content

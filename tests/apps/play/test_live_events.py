@@ -3,9 +3,10 @@
 import pytest
 from django.contrib.auth.models import AnonymousUser
 
-from apps.episodes import operations, past
+from apps.episodes import operations
 from apps.episodes.models import Episode
-from apps.play import shows
+from apps.episodes.restore import restore
+from apps.play.shows import operations as shows
 from apps.play.topics import EpisodeTopic
 from tests.apps.agents import built_in
 from tests.apps.play.people import BOX, Person
@@ -68,7 +69,7 @@ def test_a_fast_agent_is_not_read_out_at_every_turn() -> None:
     told = []
     for guess in (1, 2, 3, 4, 5):
         locked = operations.lock(episode.id)
-        operations.record_turn(locked, past.restore(locked), BOX % guess)
+        operations.record_turn(locked, restore(locked), BOX % guess)
         (event,) = TOPIC.events(episode.id, guess - 1, "watch")
         told.append('id="said"' in event.html)
     assert told == [False, False, False, False, True]

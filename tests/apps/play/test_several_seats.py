@@ -2,12 +2,13 @@
 
 import pytest
 
-from apps.episodes import operations, past
+from apps.episodes import operations
 from apps.episodes.errors import Sealed
 from apps.episodes.models import Episode
-from apps.play import hosting
+from apps.episodes.restore import restore
 from apps.play.models import Show
-from apps.play.shows import CannotPlay
+from apps.play.shows import show_leases
+from apps.play.shows.operations import CannotPlay
 from tests.apps.agents import built_in
 from tests.apps.play.people import BOX, Person, notice
 from tests.apps.play.seats import act_for_agents, pair
@@ -103,7 +104,7 @@ def test_one_agent_plays_both_seats_unless_another_is_named(person: Person) -> N
 
 
 def test_an_agent_that_cannot_play_there_is_refused() -> None:
-    from apps.play import shows
+    from apps.play.shows import operations as shows
 
     with pytest.raises(CannotPlay, match="has one seat"):
         shows.start(ONE_SEAT, built_in("random"), opponent=built_in("random"))
@@ -136,11 +137,11 @@ def test_a_host_leaves_an_episode_alone_while_a_person_acts(person: Person) -> N
     from uuid import uuid4
 
     episode = person.begin(TICTACTOE, 5, opponent="expert", seat="0")
-    assert hosting.claim(uuid4(), 10, showcase=False) == []
+    assert show_leases.claim(uuid4(), 10, showcase=False) == []
     person.send(episode, BOX % 5)
     token = uuid4()
-    assert hosting.claim(token, 10, showcase=False) == [episode.id]
-    (plan,) = hosting.plans(token, showcase=False)
+    assert show_leases.claim(token, 10, showcase=False) == [episode.id]
+    (plan,) = show_leases.plans(token, showcase=False)
     assert not plan.idle
 
 
@@ -179,7 +180,7 @@ def test_a_hint_is_for_ones_own_turn(person: Person) -> None:
 def test_an_episode_is_played_to_its_end_and_verified(person: Person) -> None:
     episode = person.begin(TICTACTOE, 5, opponent="expert", seat="0")
     while not episode.over:
-        person.send(episode, past.restore(episode).sample_random_action())
+        person.send(episode, restore(episode).sample_random_action())
         act_for_agents(episode)
         episode.refresh_from_db()
     assert operations.verify(episode) is None

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 import gem
-from apps.catalog.looks import look
+from apps.catalog.previews import preview
 from apps.episodes import operations
 from gem.registry import ENV_REGISTRY
 from tests.apps.play.people import Person
@@ -37,7 +37,7 @@ def test_its_text_is_the_board_and_every_turn_is_kept() -> None:
 
 @pytest.mark.django_db
 def test_the_catalog_shows_it_though_nobody_but_a_person_can_play_it() -> None:
-    seen = look(SORTING, wait=30)
+    seen = preview(SORTING, wait=30)
     assert (seen.state, seen.sample and seen.sample.action) == ("ready", "")
     page = Person().client.get(f"/environments/{SORTING}/").content.decode()
     assert "Sort the letters" in page

@@ -16,10 +16,11 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from apps.accounts.models import User
 from apps.agents import operations as agents
 from apps.agents.models import Agent, Upload
+from apps.duels import operations as duels
 from apps.jobs import operations as jobs
-from apps.jobs.training import operations as trainings
-from apps.play import duels, shows
 from apps.play import operations as play
+from apps.play.shows import operations as shows
+from apps.trainings import operations as trainings
 from gem.agents.endpoint import EndpointSpec
 from gem.evaluation.spec import EvaluationSpec
 from gem.training.spec import read_spec
@@ -102,13 +103,11 @@ TABLE: dict[str, Address] = {
     "play:finish": Address("302", names=("episode",), post=True),
     "play:controls": Address("200", names=("show",)),
     "play:control": Address("403 403 302 302", names=("show", "pause"), post=True),
-    "play:duel_new": Address(
-        "302", post=True, sent={"env_id": ENV_ID, "first": "expert", "second": "random", "pace": "1"}
-    ),
-    "play:duel": Address("200", names=("duel",)),
-    "play:duel_add": Address("403 403 302 302", names=("duel",), post=True, sent={"agent": "random"}),
-    "play:duel_control": Address("403 403 302 302", names=("duel", "pause"), post=True),
-    "play:side_by_side": Address("200", names=("episode", "show")),
+    "duels:new": Address("302", post=True, sent={"env_id": ENV_ID, "first": "expert", "second": "random", "pace": "1"}),
+    "duels:duel": Address("200", names=("duel",)),
+    "duels:add": Address("403 403 302 302", names=("duel",), post=True, sent={"agent": "random"}),
+    "duels:control": Address("403 403 302 302", names=("duel", "pause"), post=True),
+    "duels:side_by_side": Address("200", names=("episode", "show")),
     "jobs:list": Address("200"),
     "jobs:recent": Address("200"),
     "jobs:submit": Address("302 422 422 422", post=True),
@@ -118,15 +117,15 @@ TABLE: dict[str, Address] = {
     "jobs:spec": Address("200", names=("job",)),
     "jobs:cancel": Address("302 403 302 302", names=("job",), post=True),
     "jobs:resubmit": Address("302", names=("job",), post=True),
-    "jobs:train": Address("302 422 422 422", post=True),
-    "jobs:compare": Address("200"),
+    "trainings:train": Address("302 422 422 422", post=True),
+    "trainings:compare": Address("200"),
     "jobs:of_episode": Address("404", names=("episode",)),
-    "jobs:curves": Address("200", names=("training",)),
-    "jobs:update": Address("200", names=("training", "one")),
-    "jobs:checkpoint": Address("404", names=("training", "one")),
-    "jobs:log": Address("403 403 404 404", names=("training",)),
-    "jobs:log_tail": Address("403 403 200 200", names=("training",)),
-    "jobs:change": Address("302 403 302 302", names=("training",), post=True, sent={"do": "pause"}),
+    "trainings:curves": Address("200", names=("training",)),
+    "trainings:update": Address("200", names=("training", "one")),
+    "trainings:checkpoint": Address("404", names=("training", "one")),
+    "trainings:log": Address("403 403 404 404", names=("training",)),
+    "trainings:log_tail": Address("403 403 200 200", names=("training",)),
+    "trainings:change": Address("302 403 302 302", names=("training",), post=True, sent={"do": "pause"}),
     "leaderboard:benchmark": Address("200"),
     "leaderboard:scores": Address("200"),
     "leaderboard:top": Address("200"),
@@ -158,7 +157,7 @@ def objects(people: dict[str, User | None]) -> dict[str, Any]:
     play.take_turn(episode.id, "\\boxed{1}", expected_seq=0, user=owner, visitor="")
     show = shows.start(ENV_ID, Agent.objects.get(slug="random"), seed=1, user=owner)
     agents_of_duel = [Agent.objects.get(slug=slug) for slug in ("expert", "random")]
-    duel = duels.start(duels.Start(ENV_ID, 1), agents_of_duel, user=owner, visitor="")
+    duel = duels.start(duels.DuelStart(ENV_ID, 1), agents_of_duel, user=owner, visitor="")
     job = jobs.submit(owner, EvaluationSpec(agent="random", env_ids=(ENV_ID,), episodes_per_env=2))
     agent = agents.create(owner, "mine", EndpointSpec(url="http://127.0.0.1:1/v1", model="m"))
     upload = Upload.objects.create(slug="sent", owner=owner)

@@ -14,8 +14,8 @@ from django.utils import timezone
 from apps.accounts.models import User, Viewer
 from apps.agents.models import Agent
 from apps.episodes.models import Batch, Episode, Turn
-from apps.play import shows
 from apps.play.operations import begin, fork, take_turn
+from apps.play.shows import operations as shows
 from workers.reap import tidy
 
 pytestmark = pytest.mark.django_db

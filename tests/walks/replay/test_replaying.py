@@ -16,14 +16,15 @@ from tests.walks.site import Site
 def address(site: Site) -> str:
     """An episode that the expert solved."""
     from apps.agents.models import Agent
-    from apps.episodes import operations, past
+    from apps.episodes import operations
+    from apps.episodes.restore import restore
     from gem.agents import Request, make_agent
 
     expert = make_agent("expert")
     seats = [operations.Occupant(Agent.objects.get(slug="expert"))]
     episode = operations.begin("game:Minesweeper-v0-hard", seed=8, seats=seats)
     while not episode.over:
-        env = past.restore(episode)
+        env = restore(episode)
         (decision,) = expert.act([Request(env, "", {}, episode.turn_count + 1)])
         operations.record_turn(episode, env, decision.action, extra_info={"note": decision.note})
     return episode.get_absolute_url()

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from apps.jobs import operations as jobs
-from apps.play import showcase
+from apps.play.shows import showcase
 from apps.site.examples import make_examples
 from gem import benchmarks
 from gem.evaluation.spec import EvaluationSpec

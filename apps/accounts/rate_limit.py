@@ -1,0 +1,40 @@
+"""How much somebody may do in a short time: token buckets in Valkey, one for each name."""
+
+from __future__ import annotations
+
+import logging
+
+import redis
+
+from apps.live.publisher import client
+
+logger = logging.getLogger(__name__)
+
+_TAKE = """
+local now = redis.call('TIME')
+now = now[1] + now[2] / 1000000
+local size, rate = tonumber(ARGV[1]), tonumber(ARGV[2])
+local found = redis.call('HMGET', KEYS[1], 'tokens', 'at')
+local tokens = math.min(size, (tonumber(found[1]) or size) + (now - (tonumber(found[2]) or now)) * rate)
+local wait = 0
+if tokens >= 1 then tokens = tokens - 1 else wait = (1 - tokens) / rate end
+redis.call('HSET', KEYS[1], 'tokens', tostring(tokens), 'at', tostring(now))
+redis.call('EXPIRE', KEYS[1], math.ceil(size / rate) + 1)
+return tostring(wait)
+"""
+"""The bucket holds ARGV[1] tokens and gains ARGV[2] a second; the answer is the seconds to wait, 0 if one was taken."""
+
+
+def take(bucket: str, size: int, per_second: float) -> float:
+    """Take a token from the bucket of this name; the seconds to wait for the next one, 0 if one was taken.
+
+    Args:
+        bucket: such as `start:user:7`.
+        size: tokens that a full bucket holds.
+        per_second: how fast it fills.
+    """
+    try:
+        return float(client().eval(_TAKE, 1, f"limit:{bucket}", str(size), str(per_second)))
+    except redis.RedisError as error:
+        logger.warning("%s is not counted while Valkey is away: %s", bucket, error)
+        return 0.0

@@ -1,0 +1,115 @@
+"""Pages of trained policies: what one is, its weights to download, and the form that takes one from elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator
+from typing import IO
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import redirect, render, resolve_url
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from apps.accounts.models import User
+from apps.accounts.rate_limit import take
+from apps.agents import uploads
+from apps.agents.forms import UploadForm
+from apps.agents.models import Agent, Upload
+from apps.agents.operations import TooManyAgents
+from apps.htmx import wants_part
+from gem.training.checkpoints.archive import CHUNK, TAKEN, pack
+from gem.training.checkpoints.folder_check import ARCHITECTURES
+
+HOUR = 3600
+
+
+def page(request: HttpRequest, agent: Agent) -> HttpResponse:
+    """What a trained policy is: where it comes from, how it is played, and what can be done with it."""
+    return render(request, "agents/checkpoint.html", {"agent": agent, "is_mine": agent.owner == request.user})
+
+
+@require_safe
+def weights(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Weights, configuration, tokenizer and card in one archive, as `upload` takes it."""
+    found = Agent.objects.checkpoints_seen_by(request.user).filter(slug=slug).first()
+    if found is None:
+        raise Http404("There is no such checkpoint, or it is somebody's own.")
+    return archive_of(found)
+
+
+def archive_of(agent: Agent) -> HttpResponseBase:
+    """The answer that downloads a checkpoint.
+
+    Raises:
+        Http404: if its folder is gone.
+    """
+    if not agent.weights.path.is_dir():
+        raise Http404("The folder of this checkpoint is gone.")
+    file = tempfile.TemporaryFile()  # noqa: SIM115 (closed when it was sent)
+    pack(agent.weights.path, file, agent.slug)
+    length = file.tell()
+    file.seek(0)
+    answer = StreamingHttpResponse(_pieces(file), content_type="application/zip")
+    answer["Content-Length"] = str(length)
+    answer["Content-Disposition"] = f'attachment; filename="{agent.slug}.zip"'
+    return answer
+
+
+async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
+    with file:
+        while piece := await asyncio.to_thread(file.read, CHUNK):
+            yield piece
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def upload(request: HttpRequest) -> HttpResponse:
+    """The form for a checkpoint from elsewhere; a worker tries it before it becomes an agent."""
+    if not isinstance(request.user, User):
+        return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': resolve_url('agents:upload')})}")
+    if request.method != "POST":
+        return _form_page(request, UploadForm(initial={"name": request.GET.get("name", "")}))
+    form = UploadForm(request.POST, request.FILES)
+    wait = take(f"upload:user:{request.user.pk}", settings.UPLOADS_PER_HOUR, settings.UPLOADS_PER_HOUR / HOUR)
+    if wait > 0:
+        form.add_error(
+            None, f"You have uploaded {settings.UPLOADS_PER_HOUR} times. Try again in {max(1, round(wait / 60))} min."
+        )
+        return _form_page(request, form, status=429)
+    if not form.is_valid():
+        return _form_page(request, form, status=422)
+    values = form.cleaned_data
+    try:
+        accepted = uploads.accept(request.user, values["name"], values["file"], shared=values["shared"])
+    except TooManyAgents as refused:
+        form.add_error(None, str(refused))
+        return _form_page(request, form, status=422)
+    return redirect(accepted)
+
+
+@never_cache
+@require_safe
+def uploaded(request: HttpRequest, slug: str) -> HttpResponse:
+    """How it stands with an upload: it waits, it was refused, or it is an agent by now, whose page follows."""
+    mine = {"slug": slug, "owner_id": request.user.pk or 0}
+    found = Upload.objects.filter(**mine).first()
+    if found is not None:
+        template = "agents/uploaded.html" + ("#standing" if wants_part(request) else "")
+        return render(request, template, {"upload": found})
+    agent = Agent.objects.uploads().filter(**mine).first()
+    if agent is None:
+        raise Http404("There is no such upload, or it is somebody else's.")
+    messages.success(request, f"{agent.name} has played its first turn. It can be chosen wherever an agent plays.")
+    if wants_part(request):
+        return HttpResponse(headers={"HX-Redirect": agent.get_absolute_url()})
+    return redirect(agent)
+
+
+def _form_page(request: HttpRequest, form: UploadForm, *, status: int = 200) -> HttpResponse:
+    shown = {"form": form, "taken": TAKEN, "architectures": ARCHITECTURES, "most": settings.UPLOAD_MEGABYTES}
+    return render(request, "agents/upload.html", shown, status=status)

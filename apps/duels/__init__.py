@@ -1,0 +1,1 @@
+"""Duels: two to four episodes with the same environment and seed, side by side. Begin with `operations`."""

@@ -1,0 +1,19 @@
+"""What the pages of this app listen to, and where else duels are shown."""
+
+from django.apps import AppConfig
+
+
+class DuelsConfig(AppConfig):
+    """Registers the topic and the duels in the lobby."""
+
+    name = "apps.duels"
+
+    def ready(self) -> None:
+        """Let pages listen to duels, and list those under way in the lobby."""
+        from apps.duels.side_by_side import under_way  # noqa: PLC0415 (models are not ready before)
+        from apps.duels.topics import DuelTopic  # noqa: PLC0415
+        from apps.live.topics import register  # noqa: PLC0415
+        from apps.play import lobby  # noqa: PLC0415
+
+        register("duel", DuelTopic())
+        lobby.register(lobby.LobbySection("duels/under_way.html", under_way))

@@ -1,0 +1,83 @@
+"""What the views of this app answer: another page, the parts of one that changed, a sentence that refuses."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django_htmx.http import HttpResponseClientRedirect
+
+from apps.accounts import visitors
+from apps.episodes.errors import Refusal, TooFast
+from apps.episodes.models import Episode
+from apps.episodes.snapshot import snapshot
+from apps.episodes.views import play_page
+from apps.episodes.visibility import own_seat, public_viewpoint
+from apps.htmx import wants_part
+
+
+def go_to(request: HttpRequest, episode: Episode) -> HttpResponse:
+    """On to the page of an episode."""
+    if wants_part(request):
+        return HttpResponseClientRedirect(episode.get_absolute_url())
+    return redirect(episode)
+
+
+def form_again(request: HttpRequest, template: str, form: forms.Form, refusal: Refusal | None = None) -> HttpResponse:
+    """The form with what is wrong; a button elsewhere that posted to it gets the sentence as a notice."""
+    status = refusal.status if refusal else 422
+    if wants_part(request):
+        sentence = (
+            str(refusal) if refusal else " ".join(str(error) for errors in form.errors.values() for error in errors)
+        )
+        notice = refusal or Refusal(sentence)
+        response = render(request, "episodes/notice.html", {"notice": notice, "swap": True}, status=status)
+    else:
+        response = render(request, template, {"form": form, "notice": refusal}, status=status)
+    return with_wait(response, refusal)
+
+
+def refused(
+    request: HttpRequest, episode: Episode, refusal: Refusal, *, after: int | None, typed: str = ""
+) -> HttpResponse:
+    """The sentence, and the board as it is now; the text in the field stays."""
+    if wants_part(request):
+        if after is None:
+            response = render(request, "episodes/notice.html", {"notice": refusal, "swap": True}, status=refusal.status)
+        else:
+            response = fragments(request, episode, after, notice=refusal, typed=typed)
+            response.status_code = refusal.status
+        return with_wait(response, refusal)
+    seat = own_seat(episode, request.user, visitors.known(request))
+    if not episode.over and seat is not None:
+        response = play_page(request, snapshot(episode, seat), status=refusal.status, notice=refusal, typed=typed)
+    else:
+        context = {"notice": refusal, "episode": episode, "typed": typed}
+        response = render(request, "episodes/refused.html", context, status=refusal.status)
+    return with_wait(response, refusal)
+
+
+def fragments(request: HttpRequest, episode: Episode, after: int, **more: Any) -> HttpResponse:
+    """What a turn changes on the player's page, as the socket would send it."""
+    seat = own_seat(episode, request.user, visitors.known(request))
+    own = seat is not None
+    shot = snapshot(episode, public_viewpoint(episode) if seat is None else seat)
+    context = {
+        "shot": shot,
+        "own": own,
+        "acting": own and not episode.over,
+        "rows": shot.since(after),
+        "announce": True,
+        **more,
+    }
+    return render(request, "episodes/event.html", context)
+
+
+def with_wait(response: HttpResponse, refusal: Refusal | None) -> HttpResponse:
+    """The answer to a refusal, with the seconds to wait where it was for haste."""
+    if isinstance(refusal, TooFast):
+        response["Retry-After"] = str(max(1, math.ceil(refusal.wait)))
+    return response

@@ -1,0 +1,281 @@
+"""Every write to a show that a person makes: start it, pause, resume, one turn, stop, another pace.
+
+Each one locks the episode, then the show, raises the episode's `seq` and wakes the hosts, so every page and the
+host that plays hear of it at once. What the hosts write is in `show_leases.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import models, transaction
+from django.db.models.functions import Least, Now
+
+import gem
+from apps.accounts.models import User, Viewer
+from apps.agents.models import Agent, Weights
+from apps.episodes import operations
+from apps.episodes.errors import EpisodeEnded, NotFound, Refusal
+from apps.episodes.models import Batch, Episode
+from apps.episodes.visibility import own_seat
+from apps.leases import LeasedQuerySet
+from apps.live import wake
+from apps.play.models import Show
+from gem.agents import has_expert
+from gem.errors import EnvironmentFailure
+
+HOSTS = "play"
+"""The name under which the hosts (`workers.play`) are woken."""
+PACES = (0.1, 60.0)
+"""Seconds per turn, at least and at most."""
+ANSWER_SECONDS = 0.5
+"""From a person's turn to the agent's: long enough to see what one's own turn did."""
+TURNS_DUE_AT_MOST = 20
+
+
+class CannotPlay(Refusal):
+    """The agent cannot act in this environment."""
+
+    title = "This agent cannot play that"
+
+
+class PaceRefused(Refusal):
+    """The pace is too fast or too slow to watch."""
+
+    title = "This pace is not possible"
+
+
+class TooManyShows(Refusal):
+    """The person has as many live episodes under way as one person may have."""
+
+    status = 429
+    title = "Too many live episodes at once"
+
+
+@transaction.atomic
+def start(
+    env_id: str,
+    agent: Agent,
+    *,
+    opponent: Agent | None = None,
+    seed: int | None = None,
+    pace: float = 1.0,
+    user: User | None = None,
+    visitor: str = "",
+    showcase: bool = False,
+    env_kwargs: Mapping[str, Any] | None = None,
+    wrappers: Sequence[Mapping[str, Any]] = (),
+    listed: bool = True,
+    batch: Batch | None = None,
+    slot: int | None = None,
+    lock_step: bool = False,
+) -> Episode:
+    """Begin an episode that `agent` plays live, one turn every `pace` seconds.
+
+    Where there are several seats, `opponent` has the others; without one, the agent plays against itself.
+
+    Raises:
+        CannotPlay, PaceRefused, TooManyShows: with a sentence for the person.
+        Refusal: a tool among the wrappers cannot be used now.
+        gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: likewise.
+    """
+    seats = _seating(env_id, agent, opponent)
+    pace = _check_pace(pace)
+    if not showcase:
+        _check_number(user, visitor)
+    try:
+        episode = operations.begin(
+            env_id,
+            seed=seed,
+            seats=seats,
+            env_kwargs=env_kwargs,
+            wrappers=wrappers,
+            listed=listed and not showcase,
+            batch=batch,
+            slot=slot,
+        )
+    except EnvironmentFailure as failure:
+        raise Refusal(str(failure)) from failure
+    _show(episode, pace, user, visitor, showcase=showcase, lock_step=lock_step)
+    return episode
+
+
+@transaction.atomic
+def go_on(
+    episode: Episode, turn: int, agent: Agent, *, pace: float = 1.0, user: User | None = None, visitor: str = ""
+) -> Episode:
+    """Let `agent` play on live from a turn of anybody's episode, in a branch of its own.
+
+    Raises:
+        CannotPlay, PaceRefused, TooManyShows: with a sentence for the person.
+        NotFound, EpisodeEnded, Sealed, Outdated: as `episodes.operations.fork`.
+    """
+    check_agent(episode.env_id, agent)
+    pace = _check_pace(pace)
+    _check_number(user, visitor)
+    sat = [seat.agent for seat in episode.seats.select_related("agent").order_by("number")]
+    replaced = [one.kind == Agent.Kind.HUMAN or len(sat) == 1 for one in sat]
+    if not any(replaced):
+        replaced[operations.acting_after(episode, turn)] = True
+    seats = [operations.Occupant(agent if new else one) for one, new in zip(sat, replaced, strict=True)]
+    branch = operations.fork(episode, turn, seats=seats)
+    _show(branch, pace, user, visitor)
+    return branch
+
+
+def _show(episode: Episode, pace: float, user: User | None, visitor: str, **kind: bool) -> None:
+    Show.objects.create(
+        episode=episode,
+        pace=pace,
+        **kind,
+        started_by=user,
+        visitor=visitor,
+        next_turn_at=Now() + timedelta(seconds=pace),
+    )
+    wake(HOSTS, episode.id)
+
+
+def accompany(episode: Episode) -> None:
+    """Have the agents that sit beside a person act, each a moment after it is their turn."""
+    seats = list(episode.seats.select_related("agent"))
+    if len(seats) > 1 and any(seat.agent.kind != Agent.Kind.HUMAN for seat in seats):
+        _show(episode, ANSWER_SECONDS, None, "")
+
+
+def answer(episode: Episode) -> None:
+    """After a person's turn: let the agent that acts now act soon."""
+    soon = Now() + timedelta(seconds=ANSWER_SECONDS)
+    if Show.objects.filter(episode=episode).update(next_turn_at=soon) or episode.batch_id is not None:
+        wake(HOSTS, episode.id)  # in a duel an agent beside the person may have waited for this turn
+
+
+def stand_in(env_id: str, agent: Agent) -> Agent:
+    """Who acts in the place of `agent` when nobody can ask it: for a person the expert, or else the random agent."""
+    if agent.kind != Agent.Kind.HUMAN:
+        return agent
+    kind = Agent.Kind.EXPERT if has_expert(env_id) else Agent.Kind.RANDOM
+    return Agent.objects.get(kind=kind, owner=None)
+
+
+def may_control(episode: Episode, user: Viewer, visitor: str) -> bool:
+    """Whether this person may pause and stop the show: who started it, or staff."""
+    show = Show.objects.filter(episode=episode).first()
+    if show is None:
+        return False
+    if user.is_authenticated and (user.is_staff or show.started_by_id == user.pk):
+        return True
+    return bool(visitor) and show.visitor == visitor
+
+
+def may_ask_again(episode: Episode, user: Viewer, visitor: str) -> bool:
+    """Whether this person may resume the show: who steers it, or plays against the agent that gave no answer."""
+    if may_control(episode, user, visitor):
+        return True
+    rests = Show.objects.filter(episode=episode).exclude(trouble="").exists()
+    return rests and own_seat(episode, user, visitor) is not None
+
+
+def pause(episode_id: str) -> None:
+    """Take no further turn until `resume` or `one_turn`.
+
+    Raises:
+        NotFound: no agent plays this episode.
+        EpisodeEnded: it has ended.
+    """
+    _change(episode_id, paused=True, turns_due=0)
+
+
+def resume(episode_id: str) -> None:
+    """Go on at the show's pace, beginning now; an agent that gave no answer is asked again. Raises as `pause`."""
+    _change(episode_id, paused=False, turns_due=0, trouble="", next_turn_at=Now())
+
+
+def one_turn(episode_id: str) -> None:
+    """Take one turn now and no other one: a running show pauses. Raises as `pause`."""
+    due = Least(models.F("turns_due") + 1, TURNS_DUE_AT_MOST)
+    _change(episode_id, paused=True, turns_due=due, trouble="", next_turn_at=Now())
+
+
+def set_pace(episode_id: str, seconds: float) -> None:
+    """Take one turn every `seconds` from now on. Raises as `pause`, and PaceRefused."""
+    pace = _check_pace(seconds)
+    soon = Least(models.F("next_turn_at"), Now() + timedelta(seconds=pace))
+    _change(episode_id, pace=pace, next_turn_at=soon)
+
+
+@transaction.atomic
+def stop(episode_id: str) -> None:
+    """End the episode without a result. Raises as `pause`."""
+    episode, shows = _lock(episode_id)
+    operations.abandon(episode)
+    shows.release()
+    wake(HOSTS, episode_id)
+
+
+@transaction.atomic
+def _change(episode_id: str, **fields: Any) -> None:
+    episode, shows = _lock(episode_id)
+    if episode.over:
+        raise EpisodeEnded("The agent takes no further turn. The replay has every turn of it.")
+    shows.update(**fields)
+    operations.touch(episode)
+    wake(HOSTS, episode_id)
+
+
+def _lock(episode_id: str) -> tuple[Episode, LeasedQuerySet[Show]]:
+    """The episode, locked, and its show: always in this order."""
+    episode = operations.lock(episode_id)
+    shows = Show.objects.filter(pk=episode_id)
+    if not shows.select_for_update().exists():
+        raise NotFound("No agent plays this episode live, so there is nothing to pause or to stop.")
+    return episode, shows
+
+
+def _seating(env_id: str, agent: Agent, opponent: Agent | None) -> list[operations.Occupant]:
+    """The agent in the first seat, the opponent in the others."""
+    count = gem.spec(env_id).seats
+    if count == 1 and opponent is not None:
+        raise CannotPlay(f"{env_id} has one seat, so there is nobody to play against.")
+    agents = [agent, *[opponent or agent] * (count - 1)]
+    for one in agents:
+        check_agent(env_id, one)
+    return [operations.Occupant(one) for one in agents]
+
+
+def check_agent(env_id: str, agent: Agent) -> None:
+    """Refuse an agent that cannot act in this environment.
+
+    Raises:
+        CannotPlay: with a sentence for the person.
+    """
+    if agent.kind == Agent.Kind.HUMAN:
+        raise CannotPlay("A person cannot play live in place of an agent. Choose an agent.")
+    if agent.kind == Agent.Kind.CHECKPOINT and not Weights.objects.filter(agent=agent).exists():
+        raise CannotPlay(f"{agent.name} has no checkpoint yet. Wait for its training to write the first one.")
+    if agent.kind == Agent.Kind.EXPERT and not has_expert(env_id):
+        raise CannotPlay(f"There is no expert for {env_id} yet. Choose the random agent, or another environment.")
+
+
+def _check_pace(seconds: float) -> float:
+    fastest, slowest = PACES
+    if not fastest <= seconds <= slowest:
+        raise PaceRefused(f"A turn takes {fastest:g} to {slowest:g} seconds, not {seconds:g}.")
+    return float(seconds)
+
+
+def _check_number(user: User | None, visitor: str) -> None:
+    if user is not None and user.is_staff:
+        return
+    theirs = Show.objects.filter(episode__status=Episode.Status.RUNNING, showcase=False)
+    if user is not None:
+        number = theirs.filter(started_by=user).count()
+    else:
+        number = theirs.filter(visitor=visitor).count() if visitor else 0
+    if number >= settings.SHOWS_PER_PERSON:
+        raise TooManyShows(
+            f"You have {number} live episodes under way, as many as one person may have. Nothing was started. "
+            "Stop one of them, or wait until one ends."
+        )

@@ -1,0 +1,139 @@
+"""The form that becomes a `TrainingSpec`: a recipe, and in expert mode whatever the specification has."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django import forms
+
+from apps.accounts.models import Viewer
+from apps.spec_forms import JsonObjectField, SpecForm, plain_field, value_of
+from apps.trainings import permissions
+from gem.credit import ALGORITHMS
+from gem.errors import InvalidArgument
+from gem.training import recipes
+from gem.training.spec import TrainingSpec, read_spec
+
+PLAIN = ("algorithm", "discount", "learning_rate", "episodes", "updates", "seed")
+"""Fields of the specification that have a field of their own in the form."""
+FINE = (
+    "env_id",
+    "input_mode",
+    "epochs",
+    "entropy_bonus",
+    "kl_coefficient",
+    "target_kl",
+    "clip_range",
+    "clip_range_high",
+    "schedule",
+    "max_tokens",
+    "held_out_every",
+)
+"""The same, for experts."""
+LABELS = {
+    "env_id": "Environment",
+    "algorithm": "Algorithm",
+    "discount": "Discount \u03b3",
+    "learning_rate": "Learning rate",
+    "episodes": "Episodes of an update",
+    "updates": "Updates",
+    "seed": "Seed",
+    "input_mode": "What it reads",
+    "epochs": "Epochs",
+    "entropy_bonus": "Entropy bonus",
+    "kl_coefficient": "KL penalty",
+    "target_kl": "Largest KL of an update",
+    "clip_range": "Clip range",
+    "clip_range_high": "Clip range upwards",
+    "schedule": "Schedule",
+    "max_tokens": "Longest response",
+    "held_out_every": "Held-out seeds, every",
+}
+CHOICES: dict[str, list[tuple[str, str]]] = {
+    "algorithm": [(name, info.description) for name, info in ALGORITHMS.items()],
+    "input_mode": [("transcript", "the whole episode"), ("markov", "the board of the turn")],
+    "schedule": [("constant", "constant"), ("linear", "linear"), ("cosine", "cosine")],
+}
+OWN = ("more", "name", "seeds", "all_algorithms", "evaluate_best", "parent", "parent_update", "agent")
+"""What is asked for besides the recipe and its settings."""
+SEEDS = [("1", "one"), ("3", "three, side by side"), ("5", "five, side by side")]
+
+
+class TrainingForm(SpecForm[TrainingSpec]):
+    """What is trained, on what, and how. After validation, `spec` is the request; other seeds follow from `seeds`."""
+
+    spec_model = TrainingSpec
+
+    recipe = forms.CharField(max_length=80, required=False)
+    name = forms.CharField(max_length=120, required=False, strip=True)
+    more = JsonObjectField(
+        label="Other settings",
+        required=False,
+        max_length=20_000,
+        widget=forms.Textarea(attrs={"rows": 3, "class": "input", "spellcheck": "false"}),
+        error_messages={
+            "broken": 'Write other settings as JSON, for example {"minibatches": 2}: %(error)s.',
+            "no_object": 'Write other settings as a JSON object, for example {"minibatches": 2}.',
+        },
+    )
+    parent = forms.CharField(max_length=80, required=False, widget=forms.HiddenInput)
+    parent_update = forms.IntegerField(required=False, min_value=0, widget=forms.HiddenInput)
+    evaluate_best = forms.BooleanField(
+        label="Evaluate the best checkpoint at the end",
+        required=False,
+        help_text="On the benchmark that its environment belongs to, otherwise 100 episodes of it. "
+        "The best one has the highest mean return over ten updates.",
+    )
+    seeds = forms.ChoiceField(
+        choices=SEEDS,
+        required=False,
+        help_text="Several are compared as a mean with a band.",
+        error_messages={"invalid_choice": "Choose one, three or five seeds."},
+    )
+    all_algorithms = forms.BooleanField(label="All four algorithms, on the same budget", required=False)
+    idempotency_key = forms.CharField(max_length=70, required=False, widget=forms.HiddenInput)
+
+    def __init__(self, user: Viewer, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.user = user
+        for name in (*PLAIN, *FINE):
+            nearby = {"list": "environments"} if name == "env_id" else {}
+            self.fields[name] = plain_field(TrainingSpec, name, LABELS[name], CHOICES.get(name, ()), **nearby)
+
+    def clean(self) -> dict[str, Any]:
+        """Hand the values to the specification; what it refuses is an error of the field that it names."""
+        values = super().clean() or {}
+        if self.errors:
+            return values
+        try:
+            base = recipes.data(values["recipe"]) if values["recipe"] else {}
+        except InvalidArgument as error:
+            self.add_error("more", str(error))
+            return values
+        wanted = {**base, **values["more"]}
+        for name in (*PLAIN, *FINE):
+            if values.get(name, "") != "":
+                wanted[name] = value_of(values[name])
+        for sentence in permissions.refusals(self.user, wanted):
+            self.add_error("more", sentence)
+        if self.errors:
+            return values
+        self.validate_spec(wanted)
+        return values
+
+    def field_of(self, place: str) -> str | None:
+        """What has no field of its own stands among the other settings."""
+        name = place.partition(".")[0]
+        if name in (*PLAIN, *FINE):
+            return name
+        return "more" if name else None
+
+
+def initial(data: dict[str, Any]) -> dict[str, Any]:
+    """A form's first values from a specification as plain data."""
+    spec = read_spec(data)
+    plain = spec.model_dump(mode="json", exclude_defaults=True)
+    own = {name: getattr(spec, name) for name in (*PLAIN, *FINE)}
+    rest = {name: value for name, value in plain.items() if name not in {*PLAIN, *FINE, "recipe"}}
+    return {**own, "recipe": spec.recipe, "more": json.dumps(rest, indent=1) if rest else ""}
