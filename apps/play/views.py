@@ -235,7 +235,7 @@ def hint(request: HttpRequest, episode_id: str) -> HttpResponse:
     if not wants_part(request):
         return play_page(request, shot, decision=decision, typed=decision.action)
     context = {"shot": shot, "episode": episode, "own": True, "acting": True, "decision": decision}
-    return render(request, "play/hint.html", context)
+    return render(request, "play/acting.html#hint", context)
 
 
 @never_cache
@@ -324,7 +324,7 @@ def controls(request: HttpRequest, episode_id: str) -> HttpResponse:
     may = shows.may_control(episode, request.user, visitors.known(request))
     context = {"episode": episode, "shot": public_snapshot(episode), "may_control": may, "paces": PACES}
     context["steer"] = steering("play:control", episode.id)
-    page = "play/controls.html" if wants_part(request) else "play/watch.html"
+    page = "play/watch.html#controls" if wants_part(request) else "play/watch.html"
     return render(request, page, context)
 
 
