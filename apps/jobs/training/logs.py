@@ -33,7 +33,8 @@ def tail(request: HttpRequest, job_id: str) -> HttpResponse:
     """The end of the log, as a fragment; the answer says when there is nothing more to come."""
     job = _training(request, job_id)
     status = STOP_ASKING if job.over else 200
-    return render(request, "jobs/training/log.html", {"job": job, "log_text": tail_of(job_id)}, status=status)
+    context = {"job": job, "log_text": tail_of(job_id)}
+    return render(request, "jobs/training/training.html#run-log-text", context, status=status)
 
 
 @never_cache
