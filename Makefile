@@ -49,9 +49,12 @@ test: dev training browser  ## Run every test except the long fault tests (ARGS=
 test-all: test  ## Run every test
 	$(PYTEST) -m fault $(ARGS) $(OR_NONE)
 
-check: dev  ## Check style, types, layers, migrations, deployment settings, docker/; under a minute
+check: dev  ## Check style, templates, types, layers, migrations, deployment settings, docker/; under a minute
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --check --quiet
+	$(BIN)/djangofmt --quiet --check templates
+	$(BIN)/djangofmt --quiet check templates
+	! grep -rnE '.{121}' templates
 	$(BIN)/lint-imports
 	$(PRODUCTION) $(BIN)/python manage.py check --deploy --fail-level WARNING
 	$(PRODUCTION) $(BIN)/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
@@ -62,6 +65,8 @@ check: dev  ## Check style, types, layers, migrations, deployment settings, dock
 format: dev  ## Format the code and mend what can be mended
 	$(BIN)/ruff check --fix --quiet
 	$(BIN)/ruff format
+	$(BIN)/djangofmt --quiet check --fix templates
+	$(BIN)/djangofmt --quiet templates
 
 lock: dev  ## Compile the lock files anew from pyproject.toml
 	$(COMPILE) --upgrade pyproject.toml --group web -o requirements.lock

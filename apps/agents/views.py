@@ -129,17 +129,17 @@ def trial(request: HttpRequest) -> HttpResponse:
     if not form.is_valid() or form.spec is None:
         sentences = [f"{form[name].label}: {error}" if name in form.fields else error
                      for name, errors in form.errors.items() for error in errors]  # fmt: skip
-        return render(request, "agents/trial.html", {"wrong": sentences}, status=422)
+        return render(request, "agents/edit.html#trial", {"wrong": sentences}, status=422)
     size = settings.ENDPOINT_TRIALS_PER_MINUTE
     wait = take(f"trial:user:{request.user.pk}", size, size / 60)
     if wait > 0:
         sentence = f"You have tried {size} times within a minute. Try again in {max(1, round(wait))} s."
-        return render(request, "agents/trial.html", {"wrong": [sentence]}, status=429)
+        return render(request, "agents/edit.html#trial", {"wrong": [sentence]}, status=429)
     try:
         key = _key(form)
     except CannotUnseal as error:
-        return render(request, "agents/trial.html", {"wrong": [str(error)]}, status=422)
-    return render(request, "agents/trial.html", {"trial": _try(form.spec, key), "url": form.spec.url})
+        return render(request, "agents/edit.html#trial", {"wrong": [str(error)]}, status=422)
+    return render(request, "agents/edit.html#trial", {"trial": _try(form.spec, key), "url": form.spec.url})
 
 
 def _try(spec: EndpointSpec, key: SecretStr | None) -> Trial:

@@ -217,7 +217,7 @@ def row(request: HttpRequest, score_id: int) -> HttpResponse:
     detail = _detail(score_id)
     if detail is None:
         raise Http404("There is no such score.")
-    return render(request, "leaderboard/detail.html", {"opened": detail})
+    return render(request, "leaderboard/benchmark.html#detail", {"opened": detail})
 
 
 @never_cache

@@ -161,7 +161,7 @@ def hint(request: HttpRequest, episode_id: str) -> HttpResponse:
     if not wants_part(request):
         return play_page(request, shot, decision=decision, typed=decision.action)
     context = {"shot": shot, "episode": episode, "own": True, "acting": True, "decision": decision}
-    return render(request, "play/hint.html", context)
+    return render(request, "play/acting.html#hint", context)
 
 
 @never_cache

@@ -33,7 +33,9 @@ def log_tail(request: HttpRequest, job_id: str) -> HttpResponse:
     """The end of the log, as a fragment; the answer says when there is nothing more to come."""
     job = _training(request, job_id)
     status = STOP_ASKING if job.over else 200
-    return render(request, "trainings/log_tail.html", {"job": job, "log_text": tail_of(job_id)}, status=status)
+    return render(
+        request, "trainings/training.html#run-log-text", {"job": job, "log_text": tail_of(job_id)}, status=status
+    )
 
 
 @never_cache

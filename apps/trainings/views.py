@@ -289,7 +289,7 @@ def compare(request: HttpRequest) -> HttpResponse:
         "query": urlencode([("job", job.pk) for job in jobs]),
     }
     if wants_part(request):
-        return render(request, "trainings/compare_news.html", context)
+        return render(request, "trainings/compare.html#news", context)
     context["chart"] = comparing.curves(found, "success")
     context["others"] = Job.objects.trainings().exclude(pk__in=asked).select_related("agent")[:20]
     return render(request, "trainings/compare.html", context)

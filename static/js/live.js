@@ -51,7 +51,7 @@ document.addEventListener("htmx:wsBeforeMessage", (event) => {
   const { message } = event.detail;
   const seq = SEQ.exec(message);
   const old = seq && Number(seq[1]) <= reached.get(streamOfElement(event.target));
-  const pointless = !seq && !document.getElementById(/ id="([^"]+)"/.exec(message)?.[1]);
+  const pointless = !seq && !document.getElementById(/\sid="([^"]+)"/.exec(message)?.[1]);
   if (old || pointless) event.preventDefault();
   else kept = keep();
 });

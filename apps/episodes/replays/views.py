@@ -109,7 +109,7 @@ def verify(request: HttpRequest, episode_id: str) -> HttpResponse:
     except (GemError, Sealed) as error:
         verdict = {"holds": False, "sentence": str(error)}
     if wants_part(request):
-        return render(request, "episodes/verdict.html", {"verdict": verdict, "episode": found})
+        return render(request, "episodes/episode.html#verdict", {"verdict": verdict, "episode": found})
     return _replay(request, found, found.turn_count, verdict=verdict)
 
 

@@ -101,7 +101,7 @@ class ShowcaseTopic:
         if showcase is None or showcase.episode is None:
             return []
         context = {"shot": showcase.shot, "swap_showcase": True}
-        return [Event(showcase.seq, render_to_string("play/showcase_episode.html", context))]
+        return [Event(showcase.seq, render_to_string("play/showcase.html#showcase-episode", context))]
 
 
 def _still_shown(showcase: Showcase) -> bool:

@@ -70,7 +70,7 @@ def controls(request: HttpRequest, episode_id: str) -> HttpResponse:
     may = shows.may_control(episode, request.user, visitors.known(request))
     context = {"episode": episode, "shot": public_snapshot(episode), "may_control": may, "paces": PACES}
     context["steer"] = steering("play:control", episode.id)
-    page = "play/controls.html" if wants_part(request) else "play/watch.html"
+    page = "play/watch.html#controls" if wants_part(request) else "play/watch.html"
     return render(request, page, context)
 
 

@@ -12,6 +12,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from apps.site import mathematics
+from gem.evaluation.scores import Interval
 
 register = template.Library()
 
@@ -128,6 +129,12 @@ def place(share: float) -> str:
 def percent(share: float | None, places: int = 1) -> str:
     """A share as a percentage, with a real minus sign: `54.0 %`."""
     return "–" if share is None else f"{number(100 * share, places)} %"
+
+
+@register.filter
+def spread(share: Interval) -> str:
+    """A share and its interval in words: `54.0 %, 95 % interval 47.3 % to 60.5 %`."""
+    return f"{percent(share.mean)}, 95 % interval {percent(share.low)} to {percent(share.high)}"
 
 
 @register.filter

@@ -20,6 +20,7 @@ from gem import benchmarks
 from gem.check import PROMISES, check
 from gem.registry import ENV_REGISTRY
 from tests.apps.catalog import odd
+from tests.html import tight
 
 ENV_IDS = [spec.id for spec in gem.registry.specs()]
 
@@ -73,7 +74,7 @@ def test_names_are_in_order_within_their_kind() -> None:
 
 
 def test_choices_words_and_an_address_go_together(client: Client) -> None:
-    page = client.get("/environments/?q=mine&difficulty=hard&kind=Games").content.decode()
+    page = tight(client.get("/environments/?q=mine&difficulty=hard&kind=Games"))
     assert re.findall(r'class="id" href="[^"]*">([^<]+)<', page) == ["game:Minesweeper-v0-hard"]
     assert 'value="hard" checked' in page
     assert "1 of " in page
@@ -90,7 +91,7 @@ def test_a_count_says_what_a_choice_would_leave() -> None:
 
 
 def test_an_empty_result_says_what_to_leave_out(client: Client) -> None:
-    page = client.get("/environments/?q=mine&kind=Reasoning&difficulty=hard").content.decode()
+    page = tight(client.get("/environments/?q=mine&kind=Reasoning&difficulty=hard"))
     assert "No environment fits" in page
     links = re.findall(r'href="/environments/\?([^"]*)">without .*?note">(\d+) ', page)
     leave_out = {unquote(link): int(count) for link, count in links}

@@ -17,6 +17,7 @@ from apps.episodes.snapshot import public_snapshot
 from gem.evaluation.scores import paired_difference
 from tests.apps.agents import built_in
 from tests.apps.play.people import BOX, Person
+from tests.html import tight
 
 GUESS = "game:GuessTheNumber-v0-hard"
 CHOSEN = {"env_id": GUESS, "first": "expert", "second": "random", "seed": "5", "pace": "0.5"}
@@ -110,10 +111,10 @@ def test_a_race_begins_exactly_as_the_episode_it_is_like() -> None:
 
 def test_the_address_opens_all_boards_at_a_turn() -> None:
     first, second = play("expert", [1, 3, 5]), play("random", [1, 4])
-    page = Client().get(f"/play/side-by-side/{first.pk}/{second.pk}/?turn=3").content.decode()
+    page = tight(Client().get(f"/play/side-by-side/{first.pk}/{second.pk}/?turn=3"))
     assert re.findall(r"data-side-turn>(\d+)<", page) == ["3", "2"]
     assert page.count('data-showing="past"') == 2
-    late = Client().get(f"/play/side-by-side/{first.pk}/{second.pk}/?turn=999").content.decode()
+    late = tight(Client().get(f"/play/side-by-side/{first.pk}/{second.pk}/?turn=999"))
     assert re.findall(r"data-side-turn>(\d+)<", late) == ["3", "2"]
 
 
@@ -130,7 +131,7 @@ def test_an_agent_is_added_by_who_started_it() -> None:
     assert person.client.post(f"/play/duel/{duel.pk}/add/", {"agent": "nobody"}).status_code == 400
     assert person.client.post(f"/play/duel/{duel.pk}/add/", {"agent": "random"}).status_code == 302
     assert duel.episodes.count() == 3
-    assert "three agents" in person.client.get(f"/play/duel/{duel.pk}/").content.decode()
+    assert "three agents" in tight(person.client.get(f"/play/duel/{duel.pk}/"))
 
 
 def test_buttons_do_what_they_say_and_nothing_else() -> None:
@@ -145,7 +146,7 @@ def test_buttons_do_what_they_say_and_nothing_else() -> None:
     assert person.client.post(f"{address}/dance/").status_code == 404
     assert person.client.post(f"{address}/stop/").status_code == 302
     assert person.client.post(f"{address}/pause/").status_code == 409
-    assert "No verdict" in person.client.get(f"/play/duel/{duel.pk}/").content.decode()
+    assert "No verdict" in tight(person.client.get(f"/play/duel/{duel.pk}/"))
 
 
 def test_an_episode_names_its_duel_and_the_lobby_too() -> None:

@@ -12,6 +12,7 @@ from apps.episodes.templatetags.episodes import board_template
 from gem import registry
 from gem.views import Cell, ChatView, CodeTest, CodeView, GridView, ImageView, Key, Message, Picture, TextView
 from tests.engine.ids import played
+from tests.html import tight
 
 NASTY = "\"><script>alert('x')</script>&amp;"
 IDS = [env_id for env_id in played() if registry.spec(env_id).cost == "fast"]
@@ -40,7 +41,8 @@ def board(env_id: str, *, acting: bool) -> tuple[gem.views.View, str]:
     env = gem.make(env_id)
     env.reset(seed=3)
     view = env.view()
-    return view, render_to_string(board_template(view), {"view": view, "acting": acting, "picture": not acting})
+    html = render_to_string(board_template(view), {"view": view, "acting": acting, "picture": not acting})
+    return view, tight(html)
 
 
 @pytest.mark.parametrize("env_id", IDS)
@@ -124,7 +126,7 @@ def test_a_program_is_shown_with_its_tests_and_the_first_failure_is_open() -> No
     view = CodeView(
         kind="code", name="Sum", text="Add", code="print(1)\nprint(2)", tests=tests, verdict="1 of 3 passed"
     )
-    html = render_to_string("boards/code.html", {"view": view})
+    html = tight(render_to_string("boards/code.html", {"view": view}))
     assert re.findall(r"<details[^>]*>", html) == [
         '<details class="tool" data-status="passed">',
         '<details class="tool" data-status="failed" open>',
@@ -133,7 +135,7 @@ def test_a_program_is_shown_with_its_tests_and_the_first_failure_is_open() -> No
     assert "1 &lt; 2" in html
     assert "print(1)\nprint(2)</pre>" in html
     assert "nothing</pre>" in html
-    picture = render_to_string("boards/code.html", {"view": view, "picture": True})
+    picture = tight(render_to_string("boards/code.html", {"view": view, "picture": True}))
     assert picture.count("data-status=") == 3
     assert 'role="img" aria-label="Sum"' in picture
 

@@ -13,6 +13,7 @@ from apps.episodes.operations import Occupant
 from apps.episodes.text import example_in
 from tests.apps.agents import built_in
 from tests.apps.episodes.test_operations import GUESS, begin, play
+from tests.html import tight
 
 pytestmark = pytest.mark.django_db
 
@@ -29,16 +30,16 @@ def ended() -> Episode:
 
 def test_the_permalink_is_live_first_and_a_replay_afterwards(client: Client) -> None:
     episode = begin()
-    live = client.get(episode.get_absolute_url()).content.decode()
+    live = tight(client.get(episode.get_absolute_url()))
     assert f'ws-connect="/live/episode/{episode.id}/?after=0&amp;audience=watch"' in live
     play(episode, "no box")
-    replay = client.get(episode.get_absolute_url()).content.decode()
+    replay = tight(client.get(episode.get_absolute_url()))
     assert "ws-connect" not in replay
     assert 'type="range" min="0" max="1" value="1"' in replay
 
 
 def test_a_turn_has_an_address_of_its_own(client: Client, ended: Episode) -> None:
-    page = client.get(f"/episodes/{ended.id}/turns/2/").content.decode()
+    page = tight(client.get(f"/episodes/{ended.id}/turns/2/"))
     assert 'max="4" value="2"' in page
     assert "\\boxed{30}" in page
     assert client.get(f"/episodes/{ended.id}/turns/0/").status_code == 200
@@ -144,7 +145,7 @@ def test_a_filter_that_makes_no_sense_is_no_error(client: Client, query: str) ->
 
 
 def test_htmx_gets_the_results_only(client: Client, ended: Episode) -> None:
-    part = client.get("/episodes/?outcome=lost", headers=HTMX).content.decode()
+    part = tight(client.get("/episodes/?outcome=lost", headers=HTMX))
     assert part.startswith('<section class="panel" id="results"')
     assert ended.id in part
 

@@ -18,6 +18,7 @@ from gem.tools import BaseTool, register_tool
 from gem.tools.kinds import TOOLS
 from tests.apps.episodes.test_operations import GUESS, begin, play
 from tests.apps.play.people import Person, notice
+from tests.html import tight
 
 pytestmark = pytest.mark.django_db
 
@@ -54,7 +55,7 @@ def ended() -> Episode:
 
 
 def test_a_turn_shows_what_went_into_the_tool_and_what_came_out(client: Client, ended: Episode) -> None:
-    page = client.get(f"/episodes/{ended.id}/turns/1/").content.decode()
+    page = tight(client.get(f"/episodes/{ended.id}/turns/1/"))
     assert '<details class="tool" open>' in page
     assert "<code>repeat</code>" in page
     assert "&lt;b&gt;hi&lt;/b&gt; 2</pre>" in page
@@ -80,9 +81,9 @@ def test_a_failed_call_says_so(client: Client, ended: Episode) -> None:
 
 
 def test_the_history_names_the_tool(client: Client, ended: Episode) -> None:
-    page = client.get(ended.get_absolute_url()).content.decode()
+    page = tight(client.get(ended.get_absolute_url()))
     row = page.split('<li id="t1">')[1].split("</li>")[0]
-    assert "</svg> repeat</code>" in row
+    assert "</svg>repeat</code>" in row
 
 
 def test_looking_at_an_episode_asks_no_tool(client: Client, ended: Episode) -> None:
@@ -108,7 +109,7 @@ def test_a_branch_keeps_what_the_tools_said(ended: Episode) -> None:
 def test_a_long_output_is_folded(client: Client) -> None:
     episode = begin(WITH_TOOL)
     play(episode, "<repeat>line 200</repeat>", "end")
-    page = client.get(f"/episodes/{episode.id}/turns/1/").content.decode()
+    page = tight(client.get(f"/episodes/{episode.id}/turns/1/"))
     assert "180 more lines" in page
     assert "200 lines out" in page
     assert page.index("line 19") < page.index("180 more lines") < page.index("line 199")

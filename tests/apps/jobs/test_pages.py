@@ -17,6 +17,7 @@ from apps.jobs.topics import JobTopic
 from gem.agents import make_agent
 from gem.evaluation.spec import EvaluationSpec
 from gem.rollout import rollout
+from tests.html import tight
 from tests.workers.records import play_out
 
 EASY = "game:GuessTheNumber-v0-easy"
@@ -115,7 +116,7 @@ def test_whoever_has_no_account_logs_in_and_finds_the_form_as_it_was(client: Cli
     assert answer.status_code == 302
     assert answer["Location"].startswith("/account/login/?next=%2Fjobs%2Fnew%2F")
     client.force_login(ada)
-    page = client.get(client.get(answer["Location"]).headers["Location"]).content.decode()
+    page = tight(client.get(client.get(answer["Location"]).headers["Location"]))
     assert 'value="77"' in page
     assert 'value="kept"' in page
     assert re.search(f'value="{EASY}" checked', page)
@@ -129,12 +130,12 @@ def test_an_address_with_nonsense_still_shows_the_form(client: Client, ada: User
 
 @PLAYED
 def test_the_estimate_says_what_it_rests_on(as_ada: Client, ada: User) -> None:
-    fragment = as_ada.get("/jobs/new/estimate/", FORM).content.decode()
+    fragment = tight(as_ada.get("/jobs/new/estimate/", FORM))
     assert "nothing to estimate from" in fragment
     play_out(submit(ada, 60))
-    fragment = as_ada.get("/jobs/new/estimate/", FORM).content.decode()
+    fragment = tight(as_ada.get("/jobs/new/estimate/", FORM))
     assert "From 60 episodes of this agent on these environments." in fragment
-    wrong = as_ada.get("/jobs/new/estimate/", {**FORM, "seed": "x"}).content.decode()
+    wrong = tight(as_ada.get("/jobs/new/estimate/", {**FORM, "seed": "x"}))
     assert "A seed is a whole number" in wrong
     assert "One thing to correct." in wrong
 
@@ -172,11 +173,11 @@ def test_a_long_job_makes_a_short_page(
     job = submit(ada, 3000)
     play_out(job)
     with django_assert_max_num_queries(30):
-        page = as_ada.get(job.get_absolute_url()).content.decode()
+        page = tight(as_ada.get(job.get_absolute_url()))
     assert page.count('class="ep"') < 600
     assert len(page) < 400_000
     assert "Seeds 0 to 479, page 1 of 7" in page
-    second = as_ada.get(f"{job.get_absolute_url()}?env_id={EASY}&page=7").content.decode()
+    second = tight(as_ada.get(f"{job.get_absolute_url()}?env_id={EASY}&page=7"))
     assert "Seeds 2880 to 2999, page 7 of 7" in second
     assert as_ada.get(f"/jobs/{job.pk}/episodes/?outcome=won&env_id={EASY}&page=2").status_code == 200
     assert as_ada.get(f"/jobs/{job.pk}/episodes/?outcome=%00&env_id=x%00&page=999999").status_code == 200

@@ -19,6 +19,7 @@ from apps.leaderboard.operations import record_scores
 from gem import benchmarks
 from gem.evaluation.spec import EvaluationSpec
 from tests.apps.benchmarks import shorten
+from tests.html import tight
 from tests.workers.records import play_out
 
 pytest.importorskip("bm25s")
@@ -41,7 +42,7 @@ def test_the_form_offers_tools_and_says_why_others_are_not_here(
     as_ada: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GEM_MCP_SERVERS", raising=False)
-    page = as_ada.get("/jobs/new/").content.decode()
+    page = tight(as_ada.get("/jobs/new/"))
     assert f'name="tool" value="{TOOL}"' in page
     assert 'value="mcp" disabled' in page
     assert "No server is registered: GEM_MCP_SERVERS names a file with them." in page
@@ -92,7 +93,7 @@ def test_what_cannot_be_is_explained(
 def test_who_logs_in_on_the_way_finds_the_tools_as_they_were(ada: User, client: Client) -> None:
     back = client.post("/jobs/new/", FORM)["Location"]
     client.force_login(ada)
-    page = client.get(client.get(back)["Location"] if client.get(back).status_code == 302 else back).content.decode()
+    page = tight(client.get(client.get(back)["Location"] if client.get(back).status_code == 302 else back))
     assert f'value="{TOOL}" checked' in page
     assert 'name="max_tool_uses" value="3"' in page
 

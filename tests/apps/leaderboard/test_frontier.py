@@ -15,6 +15,7 @@ from apps.jobs.models import Job
 from apps.leaderboard.frontier import BOTTOM, GAP, LEFT, RIGHT, TOP, frontier, leading, tokens_per_episode
 from apps.leaderboard.models import Score
 from gem import benchmarks
+from tests.html import tight
 
 ENV = "game:GuessTheNumber-v0-easy"
 
@@ -98,17 +99,17 @@ def test_tokens_are_counted_per_episode_of_what_is_asked_for(ranked_job: Job) ->
 
 
 def test_the_page_says_in_words_what_the_picture_shows(ranked_job: Job, client: Client) -> None:
-    page = client.get("/leaderboard/").content.decode()
+    page = tight(client.get("/leaderboard/"))
     assert "a model (0.50 with 200 tokens)" in page
     assert '<td class="num">200</td>' in page
-    assert "a model (0.50 with 100 tokens)" in client.get("/leaderboard/", {"env_id": ENV}).content.decode()
+    assert "a model (0.50 with 100 tokens)" in tight(client.get("/leaderboard/", {"env_id": ENV}))
     (line,) = csv.DictReader(io.StringIO(client.get("/leaderboard/scores.csv").content.decode()))
     assert line["tokens_per_episode"] == "200.0"
 
 
 def test_without_tokens_the_page_says_who_reports_them(ranked_job: Job, client: Client) -> None:
     ranked_job.shards.update(tokens_in=0, tokens_out=0)
-    page = client.get("/leaderboard/").content.decode()
+    page = tight(client.get("/leaderboard/"))
     assert "No agent in this ranking reports tokens yet." in page
     assert '<svg class="chart"' not in page
     (line,) = csv.DictReader(io.StringIO(client.get("/leaderboard/scores.csv").content.decode()))

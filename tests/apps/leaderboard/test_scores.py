@@ -21,6 +21,7 @@ from apps.leaderboard.operations import record_missing_scores, record_scores
 from gem import benchmarks
 from gem.evaluation.spec import EvaluationSpec
 from tests.apps.benchmarks import shorten
+from tests.html import tight
 from tests.workers.records import play_out
 
 
@@ -149,7 +150,7 @@ def test_a_row_says_the_version_it_was_played_under(
     monkeypatch.setattr(benchmarks, "load", {"games": changed}.__getitem__)
     assert record_scores(job.pk) == 0, "the scale of the earlier version is gone"
     assert record_missing_scores() == 0
-    page = client.get(job.get_absolute_url()).content.decode()
+    page = tight(client.get(job.get_absolute_url()))
     assert f"games v{version}<" in page
     with pytest.raises(OldBenchmark, match="has changed since"):
         operations.submit(None, EvaluationSpec.model_validate(job.spec))

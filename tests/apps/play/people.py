@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from django.test import Client
 
 from apps.episodes.models import Episode
+from tests.html import tight
 
 BOX = "\\boxed{%s}"
 
@@ -48,11 +49,11 @@ class Person:
 
     def page(self, episode: Episode) -> str:
         """The episode's page."""
-        return self.client.get(episode.get_absolute_url()).content.decode()
+        return tight(self.client.get(episode.get_absolute_url()))
 
 
 def notice(answer: HttpResponse) -> str:
     """What an answer says was refused, without markup; empty if nothing was."""
-    html = answer.content.decode()
+    html = tight(answer)
     found = re.search(r'<div id="notice".*?</div></div>', html, re.DOTALL)
     return " ".join(re.sub(r"<[^>]+>", " ", found[0]).split()) if found else ""

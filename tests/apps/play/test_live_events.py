@@ -10,6 +10,7 @@ from apps.play.shows import operations as shows
 from apps.play.topics import EpisodeTopic
 from tests.apps.agents import built_in
 from tests.apps.play.people import BOX, Person
+from tests.html import tight
 
 GUESS = "game:GuessTheNumber-v0-hard"
 TOPIC = EpisodeTopic()
@@ -61,7 +62,7 @@ def test_a_pause_is_told_to_everybody() -> None:
     episode = shows.start(GUESS, built_in("expert"), seed=3)
     shows.pause(episode.id)
     (event,) = TOPIC.events(episode.id, 0, "watch")
-    assert 'id="show-state" hx-swap-oob="true" data-paused' in event.html
+    assert 'id="show-state" hx-swap-oob="true" data-paused' in tight(event.html)
 
 
 def test_a_fast_agent_is_not_read_out_at_every_turn() -> None:

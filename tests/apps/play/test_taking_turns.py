@@ -6,6 +6,7 @@ from django.test import Client
 from apps.accounts.models import User
 from apps.episodes.models import Episode
 from tests.apps.play.people import BOX, Person, notice
+from tests.html import tight
 
 GUESS = "game:GuessTheNumber-v0-hard"
 MINES = "game:Minesweeper-v0-easy"
@@ -64,7 +65,7 @@ def test_a_late_turn_is_told_what_happened_meanwhile(person: Person) -> None:
     answer = person.send(episode, BOX % 30, seq=0)
     assert answer.status_code == 409
     assert "Turn 1 has been played in another window" in notice(answer)
-    assert 'id="expected-seq" name="expected_seq" form="say" value="1"' in answer.content.decode()
+    assert 'id="expected-seq" name="expected_seq" form="say" value="1"' in tight(answer)
     assert episode.turns.count() == 1
 
 
@@ -90,7 +91,7 @@ def test_a_turn_after_the_end_is_refused(person: Person) -> None:
 
 def test_the_end_offers_what_may_follow(person: Person) -> None:
     episode = person.begin(GUESS, 7)
-    answer = person.send(episode, "nothing in a box", as_written="1").content.decode()
+    answer = tight(person.send(episode, "nothing in a box", as_written="1"))
     assert "Not solved." in answer
     assert "Play this seed again" in answer
     assert "Watch the expert on this seed" in answer

@@ -24,10 +24,11 @@ from gem.agents import make_agent
 from gem.rollout import EpisodeRequest, rollout
 from gem.training.run_folder import number
 from tests.apps.trainings.trainings import ENV_ID, claimed, row, small, trained
+from tests.html import tight
 
 
 def test_a_recipe_becomes_a_training_and_an_agent(as_ada: Client, ada: User) -> None:
-    form = as_ada.get("/jobs/train/").content.decode()
+    form = tight(as_ada.get("/jobs/train/"))
     assert 'name="recipe" value="guess-easy" checked' in form
     answer = as_ada.post("/jobs/train/", {"recipe": "guess-easy", "updates": "7", "name": "my first"})
     job = Job.objects.get()
@@ -39,7 +40,7 @@ def test_a_recipe_becomes_a_training_and_an_agent(as_ada: Client, ada: User) -> 
 
 def test_a_refused_field_says_what_to_do_and_keeps_the_rest(as_ada: Client) -> None:
     answer = as_ada.post("/jobs/train/", {"recipe": "guess-easy", "updates": "-3", "name": "kept"})
-    page = answer.content.decode()
+    page = tight(answer)
     assert answer.status_code == 422
     assert "Updates has to be at least 1, not -3." in page
     assert "One thing to correct." in page

@@ -1,0 +1,75 @@
+// The numbers behind the charts: arms with seeds, each of them columns. One training is one arm, its seeds those that
+// differ in nothing else.
+
+const { uPlot } = window;
+
+export class Curves {
+  /** What is drawn; the page fills it. */
+  arms = [];
+
+  /** `view` says which axis, how smooth and which seeds; with `isOne` the page is about the first seed of one arm. */
+  constructor(view, isOne) {
+    this.view = view;
+    this.isOne = isOne;
+  }
+
+  /** The seeds of an arm that are drawn: those that have begun, or the page's own alone. */
+  seedsOf(arm) {
+    if (this.isOne && this.view.seeds === "one") return arm.seeds.slice(0, 1);
+    const begun = arm.seeds.filter((seed) => seed[this.view.x]?.length);
+    return begun.length ? begun : arm.seeds.slice(0, 1);
+  }
+
+  /** The exponential moving average, with its start corrected: a window of n weighs the last n updates most. */
+  smoothed(values) {
+    if (!this.view.smooth) return values;
+    const keep = 1 - 2 / (this.view.smooth + 1);
+    let mean = 0;
+    let weight = 0;
+    return values.map((value) => {
+      if (value === null) return null;
+      mean = keep * mean + (1 - keep) * value;
+      weight = keep * weight + (1 - keep);
+      return mean / weight;
+    });
+  }
+
+  /** Mean, lowest and highest of an arm's seeds at each of their common places. */
+  banded(arm, metric) {
+    const seeds = this.seedsOf(arm);
+    const lines = seeds.map((seed) => this.smoothed(seed[metric]));
+    const count = Math.min(...lines.map((line) => line.length));
+    const x = seeds[0][this.view.x].slice(0, count);
+    const at = (i) => lines.map((line) => line[i]).filter((value) => value !== null);
+    const pick = (choose) => x.map((_, i) => (at(i).length ? choose(at(i)) : null));
+    return {
+      x,
+      mean: pick((values) => values.reduce((a, b) => a + b, 0) / values.length),
+      low: pick((values) => Math.min(...values)),
+      high: pick((values) => Math.max(...values)),
+    };
+  }
+
+  /** One arm's columns, each with its role: the mean, and with several seeds the ends of the band and the own seed. */
+  columnsOf(arm, metric) {
+    const { x, mean, low, high } = this.banded(arm, metric);
+    const columns = [{ arm, role: "mean", x, y: mean }];
+    if (this.seedsOf(arm).length > 1) {
+      columns.push({ arm, role: "high", x, y: high }, { arm, role: "low", x, y: low });
+      if (this.isOne) {
+        const own = arm.seeds[0];
+        columns.push({ arm, role: "own", x: own[this.view.x], y: this.smoothed(own[metric]) });
+      }
+    }
+    return columns;
+  }
+
+  /** All columns of a chart as uPlot takes them, the series that they are, and the pairs between which a band lies. */
+  table(metric) {
+    const series = this.arms.flatMap((arm) => this.columnsOf(arm, metric));
+    const bands = series.flatMap(({ role }, place) => (role === "high" ? [[place + 1, place + 2]] : []));
+    const columns = series.map(({ x, y }) => [x, y]);
+    const joined = columns.length > 1 ? uPlot.join(columns) : (columns[0] ?? [[], []]);
+    return { joined, series, bands };
+  }
+}
