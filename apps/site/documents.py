@@ -21,7 +21,7 @@ from markdown_it.token import Token
 
 from apps.site import mathematics
 
-FIRST = ("README.md", "docs/map.md", "docs/glossary.md")
+FIRST = ("README.md", "docs/map.md", "docs/walks.md", "docs/glossary.md")
 LAST = ("CONTRIBUTING.md", "CHANGELOG.md")
 
 FOLDERS = (("Guides", "docs"), ("Algorithms", "docs/algorithms"), ("Decisions", "docs/decisions"))
