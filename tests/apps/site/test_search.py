@@ -69,7 +69,7 @@ def test_the_only_document_that_fits_opens_at_once(client: Client) -> None:
 def test_every_search_field_asks_for_the_same(client: Client) -> None:
     asked = [
         re.findall(
-            r'<label class="sr" for="\w+">([^<]*)</label>\s*<input[^>]* name="q"[^>]*placeholder="([^"]*)"', page
+            r'<label class="sr" for="\w+">([^<]*)</label>\s*<input[^>]*\sname="q"[^>]*placeholder="([^"]*)"', page
         )
         for page in (client.get(address).content.decode() for address in ("/", "/search/?q=secret", "/nothing/here/"))
     ]
