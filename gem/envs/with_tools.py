@@ -1,6 +1,7 @@
-"""Environments whose id stands for their tools; the same without tools are registered elsewhere.
+"""Variants of dataset environments that come with a tool, such as `math:GSM8K-python`.
 
-Any environment can be made with tools, `gem.make(id, tools=[...])`; these are the ones to choose by name on a page.
+Any environment can be made with tools, `gem.make(id, tools=[...])`. These variants have an id of their own, so that
+they can be chosen by name in the catalog.
 """
 
 from gem.envs.problems import LATER, MATH, QA

@@ -55,7 +55,7 @@ def test_other_mines_under_the_same_board_give_the_same_decision() -> None:
             for mines in other_mines(env):
                 other = env.spawn()
                 other.set_state({**env.get_state(), "mines": mines})
-                assert other.shown == env.shown
+                assert other.visible_cells == env.visible_cells
                 assert decide(other) == decision
                 compared += 1
             env.step(decision.action)
@@ -64,7 +64,7 @@ def test_other_mines_under_the_same_board_give_the_same_decision() -> None:
 
 def other_mines(env: gem.Env) -> list[list[int]]:
     """Arrangements of mines that fit what is shown, if they are few enough to list."""
-    board = minesweeper_counting.Board(env.rows, env.cols, env.num_mines, list(env.shown))
+    board = minesweeper_counting.Board(env.rows, env.cols, env.num_mines, list(env.visible_cells))
     rules = board.rules()
     if not rules:
         return []

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from gem.agents.agent import Decision
-from gem.envs.games.game_2048 import FOUR_PROBABILITY, LINES, MOVES, Game2048, Line, Row, moved, put
+from gem.envs.games.game_2048 import FOUR_PROBABILITY, LINES, MOVES, Game2048, Row, TileLine, place_tile, slide_board
 
 MAX_BOARDS = 4000
 """About how many boards a decision may look at."""
@@ -21,7 +21,7 @@ EMPTY_WEIGHT, PAIR_WEIGHT, ORDER_WEIGHT, CROWD_WEIGHT = 500.0, 100.0, 10.0, 100.
 ORDER_POWER, CROWD_POWER = 3.0, 2.5
 """Found by trying random weights on `-v0-easy` and `-v1-extreme-hard`, seeds 1000 and up."""
 
-Memo = dict[tuple[tuple[Line, ...], int], float]
+Memo = dict[tuple[tuple[TileLine, ...], int], float]
 
 
 def expectimax(env: Game2048) -> Decision:
@@ -30,7 +30,7 @@ def expectimax(env: Game2048) -> Decision:
     memo: Memo = {}
     values: dict[str, float] = {}
     for move in MOVES:
-        board = moved(env.board, move)
+        board = slide_board(env.board, move)
         if board == env.board:
             continue
         if max(line.highest for line in board) >= env.target:
@@ -54,7 +54,7 @@ def _depth(empty: int) -> int:
     return depth
 
 
-def _average(board: list[Line], depth: int, memo: Memo) -> float:
+def _average(board: list[TileLine], depth: int, memo: Memo) -> float:
     """The expected value of a board that gets a new tile."""
     if depth == 0:
         return _score(board)
@@ -67,25 +67,25 @@ def _average(board: list[Line], depth: int, memo: Memo) -> float:
         for hole in range(line.empty):
             places += 1
             for power, probability in ((1, 1 - FOUR_PROBABILITY), (2, FOUR_PROBABILITY)):
-                board[index] = put(line, hole, power)[0]
+                board[index] = place_tile(line, hole, power)[0]
                 total += probability * _best(board, depth, memo)
         board[index] = line
     memo[key] = total / places
     return total / places
 
 
-def _best(board: list[Line], depth: int, memo: Memo) -> float:
+def _best(board: list[TileLine], depth: int, memo: Memo) -> float:
     """The value of a board on which it is our turn."""
     best = LOST
     for move in MOVES:
-        after = moved(board, move)
+        after = slide_board(board, move)
         if after != board:
             value = _average(after, depth - 1, memo)
             best = max(best, value)
     return best
 
 
-def _score(board: list[Line]) -> float:
+def _score(board: list[TileLine]) -> float:
     a, b, c, d = board
     score = SCORES[a.row] + SCORES[b.row] + SCORES[c.row] + SCORES[d.row]
     for column in zip(a.row, b.row, c.row, d.row):  # noqa: B905 (strict is slow, and this is the leaf)

@@ -27,11 +27,11 @@ Words = tuple[str, ...]
 
 def guess_letter_or_word(env: Hangman) -> Decision:
     """The guess after which the most words would be found."""
-    shown, turns = "".join(env.shown), env.max_turns - env.turn
-    fitting = _fit(env.possible_words(), shown, env.letters, env.wrong_words)
+    visible, turns = "".join(env.visible_letters), env.max_turns - env.turn
+    fitting = _fit(env.possible_words(), visible, env.letters, env.wrong_words)
     if not fitting:
         every_word = words.all_words(env.word_length, env.word_length)
-        fitting = _fit(every_word, shown, env.letters, env.wrong_words)
+        fitting = _fit(every_word, visible, env.letters, env.wrong_words)
     if not fitting:
         letter = next((letter for letter in LETTERS if letter not in env.letters), LETTERS[0])
         return Decision(f"\\boxed{{{letter}}}", f"No word of the lists fits; {letter} is the most frequent one left.")

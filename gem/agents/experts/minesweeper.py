@@ -25,7 +25,7 @@ from gem.envs.games.minesweeper import FLAG, Minesweeper
 
 def deduce(env: Minesweeper) -> Decision:
     """Open a cell that is proved safe, or the one with the best chance."""
-    board = Board(env.rows, env.cols, env.num_mines, list(env.shown))
+    board = Board(env.rows, env.cols, env.num_mines, list(env.visible_cells))
     if len(board.hidden) == len(board.shown):
         cell = (board.rows // 2) * board.cols + board.cols // 2
         return _open(board, cell, "The first cell and its neighbours are always safe; in the middle that opens most.")

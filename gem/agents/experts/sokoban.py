@@ -25,9 +25,9 @@ from gem.envs.games.sokoban_rooms import (
     PLAYER_ON_TARGET,
     TARGET,
     WALL,
-    bits,
-    layers,
+    cells_of,
     pull_distances,
+    reachable_layers,
     shift,
 )
 
@@ -137,7 +137,7 @@ class _Search:
         self.room = room
         self.turns = turns
         self.offsets = room.offsets
-        self.distances = [pull_distances(room.cols, room.floor, 1 << target) for target in bits(room.targets)]
+        self.distances = [pull_distances(room.cols, room.floor, 1 << target) for target in cells_of(room.targets)]
         live = 0
         for distance in self.distances:
             for cell in distance:
@@ -212,9 +212,9 @@ class _Search:
             for offset in self.offsets
         ]
         wanted = [(offset, shift(cells, -offset)) for offset, cells in stands if cells]
-        for walk, layer in enumerate(layers(self.offsets, free, player)):
+        for walk, layer in enumerate(reachable_layers(self.offsets, free, player)):
             for offset, cells in wanted:
-                for stand in bits(cells & layer):
+                for stand in cells_of(cells & layer):
                     box = stand + offset
                     after = boxes ^ (1 << box) ^ (1 << (box + offset))
                     if not self._frozen(after, box + offset):
@@ -235,7 +235,7 @@ class _Search:
     def _estimate(self, boxes: int) -> int | None:
         """The cheapest assignment of boxes to targets in pushes; None if there is none."""
         if boxes not in self.estimates:
-            self.estimates[boxes] = _assign([[d.get(box) for d in self.distances] for box in bits(boxes)])
+            self.estimates[boxes] = _assign([[d.get(box) for d in self.distances] for box in cells_of(boxes)])
         return self.estimates[boxes]
 
     def _plan(self, state: State, *, solves: bool) -> Plan:
@@ -250,7 +250,7 @@ class _Search:
         boxes, player = state
         free = self.room.floor & ~boxes
         path = []
-        for layer in layers(self.offsets, free, player):
+        for layer in reachable_layers(self.offsets, free, player):
             path.append(layer)
             if layer >> goal & 1:
                 break

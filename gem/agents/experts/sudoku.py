@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from gem.agents.agent import Decision
 from gem.envs.games.sudoku import Sudoku
-from gem.envs.games.sudoku_boards import Search
+from gem.envs.games.sudoku_boards import SudokuSearch
 
 
 def complete(env: Sudoku) -> Decision:
     """The next number that the rules force."""
-    search = Search(env.scale, env.board)
+    search = SudokuSearch(env.scale, env.board)
     empty = [cell for cell, number in enumerate(env.board) if not number]
     found = _only_number(search, empty) or _only_place(search)
     if found is not None:
@@ -20,7 +20,7 @@ def complete(env: Sudoku) -> Decision:
     return _write(env, cell, search.board[cell], "it follows from trying out the rest of the board")
 
 
-def _only_number(search: Search, empty: list[int]) -> tuple[int, int, str] | None:
+def _only_number(search: SudokuSearch, empty: list[int]) -> tuple[int, int, str] | None:
     for cell in empty:
         bits = search.candidates(cell)
         if bits.bit_count() == 1:
@@ -28,7 +28,7 @@ def _only_number(search: Search, empty: list[int]) -> tuple[int, int, str] | Non
     return None
 
 
-def _only_place(search: Search) -> tuple[int, int, str] | None:
+def _only_place(search: SudokuSearch) -> tuple[int, int, str] | None:
     scale = len(search.used) // 3
     for unit, cells in enumerate(search.layout.units):
         kind = ("row", "column", "box")[unit // scale]

@@ -8,7 +8,7 @@ them there is the same question with one disk less. To a tower that is whole at 
 from __future__ import annotations
 
 from gem.agents.agent import Decision
-from gem.envs.games.tower_of_hanoi import NAMES, TowerOfHanoi
+from gem.envs.games.tower_of_hanoi import TOWERS, TowerOfHanoi
 
 
 def move_shortest(env: TowerOfHanoi) -> Decision:
@@ -19,7 +19,7 @@ def move_shortest(env: TowerOfHanoi) -> Decision:
         if where[disk] != wanted:
             source, target, moved = where[disk], wanted, disk
             left += 2 ** (int(disk) - 1)
-            wanted = next(name for name in NAMES if name not in (source, target))
+            wanted = next(name for name in TOWERS if name not in (source, target))
     if left == 1:
         return Decision(f"\\boxed{{{source} {target}}}", "That brings the last disk to C.")
     return Decision(

@@ -9,7 +9,7 @@ from gem.envs.games.word_search import WordSearch
 def read_lines(env: WordSearch) -> Decision:
     """Mark the first word of the list that is not found yet."""
     size = env.size
-    word = next(word for index, word in enumerate(env.words) if index not in env.found)
+    word = next(word for index, word in enumerate(env.words) if index not in env.found_words)
     for line in range(size):
         column = env.board[line * size : (line + 1) * size].find(word)
         if column >= 0:

@@ -20,7 +20,7 @@ PAGES_HASH = "03a441d9b689ad5e"
 _FILE = Path(__file__).parent / "pages.jsonl"
 
 
-class Link(NamedTuple):
+class WikiLink(NamedTuple):
     """A way from one page to another."""
 
     words: str
@@ -29,13 +29,13 @@ class Link(NamedTuple):
     """The key of the page it leads to."""
 
 
-class Page(NamedTuple):
+class WikiPage(NamedTuple):
     """What there is to read."""
 
     key: str
     title: str
     text: str
-    links: tuple[Link, ...]
+    links: tuple[WikiLink, ...]
 
 
 class LinkGraph(Protocol):
@@ -43,7 +43,7 @@ class LinkGraph(Protocol):
 
     data_hash: str
 
-    def page(self, key: str) -> Page:
+    def page(self, key: str) -> WikiPage:
         """The page of this key.
 
         Raises:
@@ -61,18 +61,18 @@ class BundledGraph:
 
     data_hash = PAGES_HASH
 
-    def __init__(self, pages: Mapping[str, Page]) -> None:
+    def __init__(self, pages: Mapping[str, WikiPage]) -> None:
         self._pages = pages
         self._keys = sorted(pages)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return bundled, ()  # one copy in each process is enough
 
-    def page(self, key: str) -> Page:
-        """As `LinkGraph.page`."""
+    def page(self, key: str) -> WikiPage:
+        """See `LinkGraph.page`."""
         return self._pages[key]
 
-    def pages(self) -> Iterator[Page]:
+    def pages(self) -> Iterator[WikiPage]:
         """All pages, in the order of their keys."""
         return (self._pages[key] for key in self._keys)
 
@@ -98,10 +98,10 @@ class BundledGraph:
 @cache
 def bundled() -> BundledGraph:
     """The bundled graph, read when it is first asked for."""
-    pages: dict[str, Page] = {}
+    pages: dict[str, WikiPage] = {}
     with _FILE.open(encoding="utf-8") as lines:
         for line in lines:
             row = json.loads(line)
-            links = tuple(Link(words, page) for words, page in row["links"])
-            pages[row["title"]] = Page(row["title"], row["title"], row["text"], links)
+            links = tuple(WikiLink(words, page) for words, page in row["links"])
+            pages[row["title"]] = WikiPage(row["title"], row["title"], row["text"], links)
     return BundledGraph(pages)

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlencode, urljoin, urlsplit
 from xml.etree import ElementTree as ET
 
-from gem.data.wiki import Link, Page
+from gem.data.wiki import WikiLink, WikiPage
 from gem.errors import EnvironmentFailure, InvalidArgument
 from gem.rng import Source, choice, randint
 
@@ -67,19 +67,19 @@ class KiwixGraph:
             raise EnvironmentFailure(f"The kiwix server at {self.url} did not answer for {path}: {error}.") from error
         return content
 
-    def _fetch(self, key: str) -> Page:
+    def _fetch(self, key: str) -> WikiPage:
         reader = _PageReader()
         reader.feed(self._get(self.root + quote(key)).decode("utf-8", "replace"))
         base = self.root + quote(key)
-        links: dict[str, Link] = {}
+        links: dict[str, WikiLink] = {}
         for words, href in reader.links:
             parts = urlsplit(urljoin(base, href))
             page = unquote(parts.path.removeprefix(self.root))
             inside = not parts.netloc and parts.path.startswith(self.root) and page not in {"", key}
             if inside and not NO_PAGE.search(page) and ":" not in page:
-                links.setdefault(words.casefold(), Link(words, page))
+                links.setdefault(words.casefold(), WikiLink(words, page))
         offered = tuple(links.values())[:MAX_LINKS]
-        return Page(key, reader.title or key.replace("_", " "), reader.text[:MAX_TEXT].strip(), offered)
+        return WikiPage(key, reader.title or key.replace("_", " "), reader.text[:MAX_TEXT].strip(), offered)
 
     def draw(self, rng: Source, nearest: int, farthest: int) -> tuple[str, str]:
         """As `LinkGraph.draw`, by a walk along links, so the target may be nearer than the walk was long."""

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from gem.core import State
 from gem.envs.dialogues import shop as shops
 from gem.envs.dialogues.retail_tasks import EASY, HARD, TEMPLATES, Goal, draw_task
-from gem.envs.game import Game, Played
+from gem.envs.game import Game, PlayResult
 from gem.errors import InvalidArgument
 from gem.registry import register
 from gem.rng import SplitMix64, choice
@@ -149,7 +149,7 @@ class Retail(Game):
 
     # ------------------------------------------------------------------ turns
 
-    def _play(self, match: tuple[str, str]) -> Played:
+    def _play(self, match: tuple[str, str]) -> PlayResult:
         verb, rest = match[0].lower(), match[1].strip()
         if verb == "say":
             return self._say(" ".join(rest.split()))
@@ -168,7 +168,7 @@ class Retail(Game):
             return answer, self._finish(), None
         return answer, 0.0, None
 
-    def _say(self, text: str) -> Played:
+    def _say(self, text: str) -> PlayResult:
         if not text:
             return "You say nothing.", 0.0, "rule"
         self.messages.append(["own", text])

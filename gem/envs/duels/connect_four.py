@@ -84,7 +84,7 @@ class ConnectFour(MultiAgentEnv):
         if not self.open_columns():
             self._end([0.0, 0.0])
             return f"{said}. The board is full: a draw.", None
-        self._pass_on()
+        self._pass_turn()
         return f"{said}.", None
 
     def open_columns(self) -> list[int]:

@@ -79,16 +79,16 @@ class KuhnPoker(MultiAgentEnv):
         return ("call", "fold") if "bet" in self.history else ("check", "bet")
 
     def _play(self, seat: int, match: str) -> tuple[str, Fault]:
-        action, name = match.lower(), self._title(seat)
+        action, name = match.lower(), self._capitalized_name(seat)
         if action not in self.options():
             return f"{name} cannot {action} now, only {' or '.join(self.options())}.", "rule"
         self.history.append(action)
         if action == "fold":
             self._end([0.5 if one != seat else -0.5 for one in (0, 1)])
-            return f"{name} folds. {self._title(1 - seat)} wins one chip.", None
+            return f"{name} folds. {self._capitalized_name(1 - seat)} wins one chip.", None
         if action == "call" or self.history == ["check", "check"]:
             return f"{name} {action}s. {self._compare(2 if action == 'call' else 1)}", None
-        self._pass_on()
+        self._pass_turn()
         return f"{name} {action}s.", None
 
     def _compare(self, stake: int) -> str:
@@ -108,7 +108,7 @@ class KuhnPoker(MultiAgentEnv):
         return f"Your card is the {CARDS[self.cards[seat]]}. {past} Do you {check} or {bet}?"
 
     def _format_help(self) -> str:
-        loser, winner = self.names[self.acting], self._title(1 - self.acting)
+        loser, winner = self.names[self.acting], self._capitalized_name(1 - self.acting)
         return (
             f"There is no action in the answer of {loser}; it is \\boxed{{check}}, \\boxed{{bet}}, \\boxed{{call}} or "
             f"\\boxed{{fold}}. {winner} wins two chips."

@@ -118,7 +118,7 @@ class Negotiation(MultiAgentEnv):
 
     def _play(self, seat: int, match: tuple[str, str, str]) -> tuple[str, Fault]:
         verb, numbers, message = match[0].lower(), match[1], " ".join(match[2].split())
-        name = self._title(seat)
+        name = self._capitalized_name(seat)
         if verb == "accept":
             return self._accept(seat)
         if verb == "say":
@@ -138,12 +138,12 @@ class Negotiation(MultiAgentEnv):
         if len(self.talks) == 2 * self.config.rounds:
             self._end([0.0, 0.0])
             return f"{text} The talks end without a deal.", None
-        self._pass_on()
+        self._pass_turn()
         return text, None
 
     def _account(self, entry: Entry) -> str:
         """What an entry says, in words."""
-        name = self._title(entry.seat)
+        name = self._capitalized_name(entry.seat)
         if entry.proposal is None:
             return f'{name} says: "{entry.text}"'
         said = f' and says: "{entry.text}"' if entry.text else "."
@@ -151,7 +151,7 @@ class Negotiation(MultiAgentEnv):
         return f"{name} proposes to take {listed(entry.proposal)} and to leave {listed(rest)}{said}"
 
     def _accept(self, seat: int) -> tuple[str, Fault]:
-        name = self._title(seat)
+        name = self._capitalized_name(seat)
         offer = self.offer(seat)
         if offer is None:
             return f"{name} accepts, but the other side has proposed nothing.", "rule"
@@ -244,7 +244,7 @@ class Negotiation(MultiAgentEnv):
 
     def _message(self, entry: Entry, seat: int) -> Message:
         own = entry.seat == seat
-        who = "You" if own else self._title(entry.seat)
+        who = "You" if own else self._capitalized_name(entry.seat)
         text = entry.text
         if entry.proposal is not None:
             share = f"I take {listed(entry.proposal)}, you get {listed(self._rest(entry.proposal))}."

@@ -75,7 +75,7 @@ class PrisonersDilemma(SimultaneousEnv):
             "Write \\boxed{silent} or \\boxed{betray}."
         )
 
-    def _read(self, seat: int, match: str) -> tuple[str, str]:
+    def _parse_choice(self, seat: int, match: str) -> tuple[str, str]:
         return match.lower(), ""
 
     def _resolve(self, choices: list[str]) -> str:
@@ -132,7 +132,7 @@ class PrisonersDilemma(SimultaneousEnv):
         )
 
     def _cell(self, seat: int, chosen: str) -> Cell:
-        whose = self._title(seat)
+        whose = self._capitalized_name(seat)
         if not chosen:
             done = seat < len(self.sealed)
             return Cell(

@@ -79,7 +79,7 @@ class TicTacToe(MultiAgentEnv):
         if all(self.board):
             self._end([0.0, 0.0])
             return f"{mark} takes cell {match}. The board is full: a draw.", None
-        self._pass_on()
+        self._pass_turn()
         return f"{mark} takes cell {match}.", None
 
     def empty(self) -> list[int]:

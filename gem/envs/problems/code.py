@@ -141,11 +141,11 @@ class CodeEnv(ProblemEnv):
         return f"```python\n{choice(rng, (f'print({number})', 'print(input())'))}\n```"
 
     def get_state(self) -> State:
-        """As `Env.get_state`."""
+        """See `Env.get_state`."""
         return {**super().get_state(), "code": self.code, "results": self.results}
 
     def set_state(self, state: State) -> None:
-        """As `Env.set_state`."""
+        """See `Env.set_state`."""
         super().set_state(state)
         with reading_state(self):
             self.code, self.results = state["code"], state["results"]

@@ -128,7 +128,7 @@ class ProblemEnv(Env):
         return {"seed": self.seed, "over": self.over, "outcome": self.outcome}
 
     def set_state(self, state: State) -> None:
-        """As `Env.set_state`."""
+        """See `Env.set_state`."""
         with reading_state(self):
             self.seed, self._next_seed = state["seed"], None
             self.rng.seed(self.seed)
@@ -137,7 +137,7 @@ class ProblemEnv(Env):
             self._open()
 
     def sample_random_action(self) -> str:
-        """As `Env.sample_random_action`."""
+        """See `Env.sample_random_action`."""
         if self.seed is None or self.over:
             raise EpisodeOver("There is no episode; call reset() to begin one.")
         self._asked += 1

@@ -125,7 +125,7 @@ class ReasoningGymEnv(Env):
         return {**kept, "over": self.over, "outcome": self.outcome}
 
     def set_state(self, state: State) -> None:
-        """As `Env.set_state`."""
+        """See `Env.set_state`."""
         with reading_state(self):
             self.seed = state["seed"]
             self._next_seed = None

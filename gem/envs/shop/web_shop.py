@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from gem.core import State
-from gem.envs.game import Game, Played
+from gem.envs.game import Game, PlayResult
 from gem.envs.shop import generated, pages
 from gem.envs.shop.goals import draw_goal
 from gem.envs.shop.pages import BACK, BUY, NEXT, PER_PAGE, SHEETS, Mode, Piece
@@ -118,7 +118,7 @@ class WebShop(Game):
             f"\\boxed{{click[TEXT]}} with what is marked as a button, for example \\boxed{{click[{BUY}]}}."
         )
 
-    def _play(self, match: tuple[str, str]) -> Played:
+    def _play(self, match: tuple[str, str]) -> PlayResult:
         verb, text = match[0].lower(), " ".join(match[1].split())
         if verb == "search":
             return self._search(text)
@@ -127,7 +127,7 @@ class WebShop(Game):
             return f"There is nothing to click that says {text[:MAX_ECHO]!r}.", 0.0, "rule"
         return self._click(button)
 
-    def _search(self, words: str) -> Played:
+    def _search(self, words: str) -> PlayResult:
         if self.query:
             return f"The search field is on another page: click[{BACK}] first.", 0.0, "rule"
         self.query, self.number = words, 1
@@ -136,7 +136,7 @@ class WebShop(Game):
             return f"Nothing was found for {words[:MAX_ECHO]!r}.", 0.0, None
         return f"{len(self.found)} products were found for {words[:MAX_ECHO]!r}.", 0.0, None
 
-    def _click(self, button: Piece) -> Played:
+    def _click(self, button: Piece) -> PlayResult:
         if button.kind == "link":
             self._open(button.text)
             self.opened = [*(key for key in self.opened if key != button.text), button.text]
@@ -148,7 +148,7 @@ class WebShop(Game):
             return self._buy()
         return self._turn_to(button.text)
 
-    def _turn_to(self, button: str) -> Played:
+    def _turn_to(self, button: str) -> PlayResult:
         if button == BACK:
             self._go_to_search()
             return "You are back at the search page.", 0.0, None
@@ -166,7 +166,7 @@ class WebShop(Game):
         where = f"page {self.number} of the results" if not self.item else "the page of the product"
         return f"You are on {where}.", 0.0, None
 
-    def _buy(self) -> Played:
+    def _buy(self) -> PlayResult:
         wanted = self.shop.products[self.goal.key]
         self.worth = worth(self.product, self.chosen, self.goal, wanted, self.shop.nouns)
         self.over, self.solved = True, self.worth.total == 1.0

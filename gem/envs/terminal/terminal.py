@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from gem.core import Info, State, Step
-from gem.envs.game import Game, Played
+from gem.envs.game import Game, PlayResult
 from gem.envs.terminal import TURNS, easy, hard, medium
 from gem.envs.terminal.task import TASKS, Facts, Level, Place, Task, of_level
 from gem.errors import InvalidArgument
@@ -126,7 +126,7 @@ class Terminal(Game):
             f"You have {self.max_turns} turns."
         )
 
-    def _play(self, match: tuple[str, str]) -> Played:
+    def _play(self, match: tuple[str, str]) -> PlayResult:
         if match[1]:
             reward = self._check()
             self.over, self.solved = True, all(right for _, right in self._checked)
