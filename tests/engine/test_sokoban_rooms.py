@@ -16,7 +16,7 @@ def test_every_room_is_solved_within_three_quarters_of_the_turns(env_id: str) ->
     env = gem.make(env_id)
     for seed in range(60):
         _, info = env.reset(seed=seed)
-        room = Room.read(env.start)
+        room = Room.parse(env.start)
         assert room.boxes != room.targets
         assert room.boxes.bit_count() == room.targets.bit_count() == env.boxes
         plan = solve(room, env.max_turns * 3 // 4)
