@@ -47,7 +47,7 @@ def shop_around(env: WebShop) -> Decision:
         return Decision(f"\\boxed{{click[{PREVIOUS}]}}", "Read; back to the product.")
     for name, values in env.product.options.items():
         value = _requested_value(wish, name, values)
-        if value and env.chosen.get(name) != value:
+        if value and env.chosen_options.get(name) != value:
             return Decision(f"\\boxed{{click[{value}]}}", f"The request asks for {name}: {value}.")
     return Decision(f"\\boxed{{click[{BUY}]}}", "Of what was found, this fits the request best.")
 
@@ -63,14 +63,14 @@ def _read(instruction: str) -> Wish:
 
 def _open_best_product(env: WebShop, wish: Wish) -> Decision:
     """Open the result that fits best, or go to the page of results that shows it."""
-    products = [env.shop.products[key] for key in env.found]
+    products = [env.shop.products[key] for key in env.result_keys]
     if not products:
         return Decision(f"\\boxed{{click[{BACK}]}}", "Nothing was found; search with other words.")
     best = max(products, key=lambda product: _fit_score(product, wish))
-    page = env.found.index(best.key) // 10 + 1
-    if page > env.number:
+    page = env.result_keys.index(best.key) // 10 + 1
+    if page > env.page_number:
         return Decision(f"\\boxed{{click[{NEXT}]}}", "The best fit is on a later page.")
-    if page < env.number:
+    if page < env.page_number:
         return Decision(f"\\boxed{{click[{PREVIOUS}]}}", "The best fit is on an earlier page.")
     return Decision(f"\\boxed{{click[{best.key}]}}", f"{best.title} fits best of what was found.")
 
