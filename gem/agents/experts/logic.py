@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from gem.agents.agent import Decision
-from gem.datasets.ruletaker import Rule, derive
+from gem.datasets.ruletaker import Implication, derive
 from gem.envs.problems.logic import LogicEnv
 
 FACT = re.compile(r"(?P<who>[A-Z]\w*) is (?P<denied>not )?(?P<what>\w+)")
@@ -30,7 +30,7 @@ def derive_statement(env: LogicEnv) -> Decision:
             negated_conditions = tuple(condition[4:] for condition in conditions if condition.startswith("not "))
             positive_conditions = tuple(condition for condition in conditions if not condition.startswith("not "))
             rules.append(
-                Rule(
+                Implication(
                     positive_conditions,
                     negated_conditions,
                     match["gives"],
@@ -38,7 +38,7 @@ def derive_statement(env: LogicEnv) -> Decision:
                 )
             )
         elif match := ALL.fullmatch(sentence):
-            rules.append(Rule(tuple(match["parts"].lower().split(", ")), (), match["gives"]))
+            rules.append(Implication(tuple(match["parts"].lower().split(", ")), (), match["gives"]))
     statement_match = FACT.search(statement)
     if statement_match is None:
         return Decision("\\boxed{False}", "I cannot read the statement, and most do not follow.")

@@ -65,9 +65,9 @@ class Hangman(Game):
         seed: int | None = None,
     ) -> None:
         super().__init__(seed)
-        max_length = words.LONGEST if hardcore else words.LONGEST_COMMON
-        if word_length is not None and not words.SHORTEST <= word_length <= max_length:
-            raise InvalidArgument(f"word_length must be from {words.SHORTEST} to {max_length}, not {word_length}.")
+        max_length = words.MAX_LENGTH if hardcore else words.MAX_COMMON_LENGTH
+        if word_length is not None and not words.MIN_LENGTH <= word_length <= max_length:
+            raise InvalidArgument(f"word_length must be from {words.MIN_LENGTH} to {max_length}, not {word_length}.")
         if max_turns is not None and max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(word_length, max_turns, hardcore)

@@ -56,9 +56,9 @@ class Wordle(Game):
 
     def __init__(self, word_length: int | None = 3, max_turns: int | None = 15, seed: int | None = None) -> None:
         super().__init__(seed)
-        if word_length is not None and not words.SHORTEST <= word_length <= words.LONGEST_COMMON:
+        if word_length is not None and not words.MIN_LENGTH <= word_length <= words.MAX_COMMON_LENGTH:
             raise InvalidArgument(
-                f"word_length must be from {words.SHORTEST} to {words.LONGEST_COMMON}, not {word_length}."
+                f"word_length must be from {words.MIN_LENGTH} to {words.MAX_COMMON_LENGTH}, not {word_length}."
             )
         if max_turns is not None and max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
