@@ -35,12 +35,12 @@ class WithMetrics(EnvWrapper):
     """Says in `info` what ROLL draws as curves, and how it is put together over an episode."""
 
     def reset(self, seed: int | None = None) -> tuple[str, Info]:
-        """As `Env.reset`."""
+        """See `Env.reset`."""
         observation, info = self.env.reset(seed=seed)
         return observation, {**info, **self._metrics(info)}
 
     def step(self, action: str) -> Step:
-        """As `Env.step`."""
+        """See `Env.step`."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return observation, reward, terminated, truncated, {**info, **self._metrics(info)}
 

@@ -55,7 +55,7 @@ ALIASES: Mapping[str, Mapping[str, str]] = {
     "gem.utils.constants": {"LanguageGameReward": "gem.envs.game", "TERMINAL_STATE": "gem.compat.debug"},
     "gem.utils.qa_em": {
         "em_check": "gem.grading.answers:exact_match",
-        "normalize_answer": "gem.grading.answers:normalized",
+        "normalize_answer": "gem.grading.answers:normalize_answer",
     },
     "gem.utils.seeding": {"set_seed": "gem.compat.global_rng"},
 }

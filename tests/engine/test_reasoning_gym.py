@@ -13,7 +13,7 @@ import pytest
 
 import gem
 from gem.envs.reasoning import source
-from gem.envs.reasoning.answers import harmless
+from gem.envs.reasoning.answers import is_safe
 from gem.envs.reasoning.dataset import ReasoningGymEnv
 from gem.envs.reasoning.datasets import DATASETS
 from gem.errors import EnvironmentFailure, InvalidArgument, MissingDependency
@@ -141,12 +141,12 @@ def test_an_answer_is_never_run_as_a_program(name: str, attack: str, tmp_path: P
 def test_formulas_and_lists_are_judged_as_before() -> None:
     entry = {"answer": "1 2", "metadata": {}}
     for formula in ("x**2/2 + C", "3*(4+5)-2", "-exp(2*x)*cos(x)/5", "(x+1)**3", "1.5*sqrt(x)", "x**(3/2)"):
-        assert harmless("simple_integration", formula, entry)
+        assert is_safe("simple_integration", formula, entry)
     for formula in ("a.b", "f(x)", "[1]", "True", "'x'", "x if x else y", "exp(x, y)", "3!", "sin(*x)"):
-        assert not harmless("simple_integration", formula, entry)
-    assert harmless("spiral_matrix", "[1, 2, 3]", entry)
-    assert harmless("spiral_matrix", "1 2", entry)
-    assert not harmless("spiral_matrix", "1 3", entry)
+        assert not is_safe("simple_integration", formula, entry)
+    assert is_safe("spiral_matrix", "[1, 2, 3]", entry)
+    assert is_safe("spiral_matrix", "1 2", entry)
+    assert not is_safe("spiral_matrix", "1 3", entry)
     env = make("spiral_matrix")
     env.reset(seed=0)
     numbers = env.get_state()["right"].split()

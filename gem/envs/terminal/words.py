@@ -1,4 +1,4 @@
-"""Names and words that tasks are made of."""
+"""Names and words for the instances of tasks."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ MESSAGES = (
 
 
 def noun(rng: Source) -> str:
-    """A word that may name a file."""
+    """Draw a word that can be the name of a file."""
     return choice(rng, NOUNS)
 
 
 def clock(rng: Source, minute: int) -> str:
-    """A time of a day in May, a little after the minute."""
+    """A time in May 2025: so many minutes after the first midnight, and some random seconds."""
     return f"2025-05-{1 + minute // 1440:02d} {minute // 60 % 24:02d}:{minute % 60:02d}:{randint(rng, 0, 59):02d}"
 
 
 def address(rng: Source) -> str:
-    """An internet address of a documentation network."""
+    """Draw an IP address of a network that is reserved for documentation."""
     return f"203.0.113.{randint(rng, 1, 40)}"

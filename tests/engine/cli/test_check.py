@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 STATE = 'return {"row": list(self.row), "taken": list(self.taken)}'
 TAKE = 'self.row, self.taken = list(state["row"]), list(state["taken"])'
 DRAW = "self.row = [randint(self.rng, 1, 9) for _ in range(self.config.num_coins)]"
-PLAY = "    def _play(self, match: str) -> Played:\n"
+PLAY = "    def _play(self, match: str) -> PlayResult:\n"
 VIEW = "    def view(self, seat: int = 0) -> GridView:\n"
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from gem.core import State
-from gem.envs.game import Game, Played
+from gem.envs.game import Game, PlayResult
 from gem.registry import ENV_REGISTRY, register
 from gem.rng import SplitMix64, choice
 from gem.training.policy.nano import Nano, nano_config
@@ -41,7 +41,7 @@ class Bandit(Game):
     def _instructions(self) -> str:
         return "There are the arms A, B, C and D. Write one into \\boxed{}."
 
-    def _play(self, match: str) -> Played:
+    def _play(self, match: str) -> PlayResult:
         self.taken.append(match)
         self.over = len(self.taken) == self.rounds
         self.solved = self.over and set(self.taken) == {"C"}
@@ -66,7 +66,7 @@ class Bandit(Game):
 class Broken(Bandit):
     """Raises on every other seed."""
 
-    def _play(self, match: str) -> Played:
+    def _play(self, match: str) -> PlayResult:
         if (self.seed or 0) % 2:
             raise RuntimeError("the lever is stuck")
         return super()._play(match)
