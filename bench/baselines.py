@@ -35,7 +35,7 @@ def main(word: str = "", seeds: int = SEEDS) -> None:
     specs = gem.registry.specs()
     exactly = any(spec.id == word for spec in specs)
     for spec in specs:
-        if (word != spec.id if exactly else word not in spec.id) or spec.missing():
+        if (word != spec.id if exactly else word not in spec.id) or spec.missing_packages():
             continue
         for agent in AGENTS:
             if agent == "random" or has_expert(spec.id):

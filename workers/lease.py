@@ -15,7 +15,7 @@ from django.db import OperationalError, connection
 from apps.jobs import leases
 from apps.jobs.errors import LeaseLost
 from apps.jobs.leases import Claim
-from gem.agents import Agent, AsyncAgent, Decision, Player, Request
+from gem.agents import Agent, AnyAgent, AsyncAgent, Decision, Request
 from gem.errors import AgentStopped
 
 LOOK_SECONDS = 1.0
@@ -87,7 +87,7 @@ class Lease:
             connection.close()
 
 
-def watched(agent: Player, lease: Lease) -> Watched | WatchedAsync:
+def watched(agent: AnyAgent, lease: Lease) -> Watched | WatchedAsync:
     """The agent, stopping as soon as its lease is lost; `seconds` counts how long it took to decide."""
     return WatchedAsync(agent, lease) if isinstance(agent, AsyncAgent) else Watched(agent, lease)
 

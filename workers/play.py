@@ -36,10 +36,9 @@ from apps.live.threads import DatabaseThreads
 from apps.play import hosting, pending, showcase, shows
 from apps.play.shows import HOSTS
 from apps.queue import beat
-from gem.agents import AsyncAgent, Decision, Exchange, Request
-from gem.agents import Player as AnyAgent
-from gem.agents.apart import ApartAgent
+from gem.agents import AnyAgent, AsyncAgent, Decision, Exchange, Request
 from gem.agents.endpoint.server import Hosts
+from gem.agents.isolated_agent import IsolatedAgent
 from gem.core import Step
 from gem.errors import AgentFailure, AgentStopped, EnvironmentFailure, GemError
 from gem.net.http import Client
@@ -122,7 +121,7 @@ class Player:
 
     async def _load(self, agent: AnyAgent) -> None:
         """A policy is loaded before its first turn: that is no thinking."""
-        if not isinstance(agent, ApartAgent):
+        if not isinstance(agent, IsolatedAgent):
             return
         try:
             await self._host.thinkers.run(agent.load, LOADING_SECONDS)

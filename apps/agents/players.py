@@ -11,15 +11,15 @@ from pydantic import ValidationError
 
 from apps.agents.models import Agent, Endpoint, Weights
 from apps.agents.seal import CannotUnseal, unseal
-from gem.agents import Player, make_agent
-from gem.agents.apart import ApartAgent
+from gem.agents import AnyAgent, make_agent
 from gem.agents.endpoint import EndpointAgent, EndpointSpec
 from gem.agents.endpoint.server import Hosts
+from gem.agents.isolated_agent import IsolatedAgent
 from gem.errors import AgentStopped
 from gem.net.http import Guard
 
 
-def player(agent: Agent, set_up: Mapping[str, Any] | None = None, *, hosts: Hosts | None = None) -> Player:
+def player(agent: Agent, set_up: Mapping[str, Any] | None = None, *, hosts: Hosts | None = None) -> AnyAgent:
     """Somebody who decides as `agent` does.
 
     Args:
@@ -50,13 +50,13 @@ def player(agent: Agent, set_up: Mapping[str, Any] | None = None, *, hosts: Host
         raise AgentStopped(f"{agent.name} is set up in a way that is no longer possible. Save it again.") from error
 
 
-def _policy(agent: Agent, *, apart: bool) -> Player:
+def _policy(agent: Agent, *, apart: bool) -> AnyAgent:
     """A trained policy; `apart` in another process, for whoever must not load torch. Uploaded ones always are."""
     weights = Weights.objects.filter(agent=agent).first()
     if weights is None or not weights.path.is_dir():
         raise AgentStopped(f"{agent.name} has no checkpoint here yet, or its folder is gone.")
     if apart or weights.uploaded:
-        return ApartAgent(str(weights.path), agent.name, guarded=weights.uploaded)
+        return IsolatedAgent(str(weights.path), agent.name, guarded=weights.uploaded)
     return make_agent("policy", path=str(weights.path))
 
 

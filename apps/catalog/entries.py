@@ -19,7 +19,7 @@ from gem import registry
 from gem.agents import has_expert
 from gem.benchmarks import Baseline, Checked, baseline, checked
 from gem.evaluation.scores import Interval, wilson
-from gem.registry import TOOL_USES, EnvSpec
+from gem.registry import DEFAULT_MAX_TOOL_USES, EnvSpec
 
 logger = logging.getLogger(__name__)
 
@@ -129,7 +129,7 @@ class Entry:
     @property
     def tool_uses(self) -> str:
         """How often tools may be used in an episode, in words."""
-        uses = self.spec.kwargs.get("max_tool_uses", TOOL_USES)
+        uses = self.spec.kwargs.get("max_tool_uses", DEFAULT_MAX_TOOL_USES)
         return "any number" if uses in (None, -1) else str(uses)
 
     @property

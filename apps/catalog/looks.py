@@ -107,8 +107,8 @@ def look(env_id: str, wait: float = 0.0) -> Look:
     if lacking:
         needs = "the package" if len(lacking) == 1 else "the packages"
         return Look("missing", f"It needs {needs} {', '.join(lacking)}: pip install {' '.join(lacking)}")
-    if spec.hindrance():
-        return Look("unavailable", spec.hindrance())
+    if spec.unavailable_reason():
+        return Look("unavailable", spec.unavailable_reason())
     if spec.cost == "slow":
         return Look("elsewhere", "It runs in worker processes, so it was not tried here.")
     with _lock:
@@ -124,7 +124,7 @@ def look(env_id: str, wait: float = 0.0) -> Look:
 
 def missing(spec: EnvSpec) -> list[str]:
     """What an environment needs and is not here: packages, as of some seconds ago at most, or a sandbox."""
-    return _missing(spec.requires, _now()) + (["a sandbox"] if spec.hindrance() else [])
+    return _missing(spec.requires, _now()) + (["a sandbox"] if spec.unavailable_reason() else [])
 
 
 def _now() -> int:
@@ -133,7 +133,7 @@ def _now() -> int:
 
 @lru_cache(256)
 def _missing(requires: tuple[str, ...], _when: int) -> list[str]:
-    return EnvSpec("any:any", "", requires=requires).missing()
+    return EnvSpec("any:any", "", requires=requires).missing_packages()
 
 
 def _answer(answer: Future[Look], env_id: str) -> None:

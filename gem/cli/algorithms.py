@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gem.cli.output.tables import table
 from gem.credit import ALGORITHMS
 from gem.errors import InvalidArgument
-from gem.validation.dependencies import PICTURES, TRAINING, require_installed
+from gem.validation.dependencies import FIGURE_PACKAGES, TRAINING_PACKAGES, require_installed
 
 if TYPE_CHECKING:
     from gem.training.spec import TrainingSpec
@@ -55,7 +55,7 @@ def run(
     tuned = [_tuning(asked) for asked in tune or ()]
     specs = compare.plan(recipe, algorithm or list(ALGORITHMS), discount or [1.0, 0.9], seeds, updates)
     folder = (out or RUNS) / recipe
-    require_installed("The comparison of algorithms", {**TRAINING, **PICTURES})
+    require_installed("The comparison of algorithms", {**TRAINING_PACKAGES, **FIGURE_PACKAGES})
     _say(f"{len(specs)} trainings in {folder}; once stopped, the same command goes on with them.")
     choices: list[Choice] = []
     for entry, values in tuned:

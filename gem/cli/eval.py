@@ -17,7 +17,7 @@ from gem.cli.output.report import Who
 from gem.errors import UsageError
 
 if TYPE_CHECKING:
-    from gem.agents import Player
+    from gem.agents import AnyAgent
     from gem.evaluation.scores import Outcome
     from gem.evaluation.spec import EvaluationSpec
     from gem.records import EpisodeRecord
@@ -103,7 +103,7 @@ def run(
     return 0
 
 
-def _player(agent: str, opponent: str | None, num_envs: int, options: dict[str, Any]) -> tuple[Player, Who]:
+def _player(agent: str, opponent: str | None, num_envs: int, options: dict[str, Any]) -> tuple[AnyAgent, Who]:
     """Who plays, and how the file and the table name them.
 
     Raises:

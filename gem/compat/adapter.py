@@ -36,7 +36,7 @@ class GemEnvAdapter(EnvWrapper):
         Env.__init__(bare)  # type: ignore[arg-type]  # what every environment has, for a class that does not call it
         for name, value in vars(bare).items():
             vars(env).setdefault(name, value)
-        self.of_make = True
+        self.added_by_make = True
         self._turn = 0
         self._asked = 0
         self._over = True

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from gem import benchmarks, registry
 from gem.errors import UsageError
-from gem.registry import TOOL_USES
+from gem.registry import DEFAULT_MAX_TOOL_USES
 from gem.tools import tool_catalog
 
 MAX_ENVIRONMENTS = 50
@@ -72,7 +72,7 @@ class EvaluationSpec(BaseModel):
     """The short name of the agent in the other seats, where there are several."""
     tools: tuple[str, ...] = ()
     """Short names of tools that the agent may use between its actions: `python`, `search:wikigame`, `mcp:time`."""
-    max_tool_uses: int = TOOL_USES
+    max_tool_uses: int = DEFAULT_MAX_TOOL_USES
     """How often tools may be used in an episode, on top of the turn limit."""
     tool_format: tool_catalog.Format = "tags"
     """How tools are asked for (see `gem.tools.ToolEnvWrapper`)."""

@@ -10,13 +10,13 @@ import importlib.util
 from functools import lru_cache
 
 from gem.errors import MissingDependency
-from gem.processes import Helper, TooMuchComputing
+from gem.processes import HelperProcess, ProcessTimeout
 
 PACKAGE = "math-verify"
 PATIENCE = 120.0
 """Seconds by the clock, for a process that does nothing at all: on a busy machine its start alone may take many."""
 
-_judge = Helper("gem.grading.judge_process", "The process that grades answers", PATIENCE)
+_judge = HelperProcess("gem.grading.judge_process", "The process that grades answers", PATIENCE)
 
 
 @lru_cache(maxsize=4096)
@@ -30,8 +30,8 @@ def ask(answer: str, reference: str) -> bool | None:
     if importlib.util.find_spec("math_verify") is None:
         raise MissingDependency("Grading this answer", [PACKAGE])
     try:
-        equal: bool | None = _judge.ask(answer=answer, reference=reference)["equal"]
-    except TooMuchComputing:
+        equal: bool | None = _judge.call(answer=answer, reference=reference)["equal"]
+    except ProcessTimeout:
         return None
     return equal
 

@@ -24,7 +24,7 @@ from gem.core import Env, Info, State, Step, reading_state
 from gem.errors import EpisodeOver, InvalidArgument
 from gem.factory import make_wrapped
 from gem.rng import pack_generator, unpack_generator
-from gem.validation.messages import in_words
+from gem.validation.messages import error_sentence
 from gem.views import TextView, View
 
 
@@ -105,7 +105,7 @@ def _read(mixture: Mixture | Mapping[str, Any] | str | Path) -> Mixture:
     except OSError as error:
         raise InvalidArgument(f"The mixture {mixture} cannot be read: {error.strerror}.") from error
     except ValidationError as error:
-        raise InvalidArgument(f"That is no mixture. {in_words(error, Mixture)}") from error
+        raise InvalidArgument(f"That is no mixture. {error_sentence(error, Mixture)}") from error
 
 
 class MixtureEnv(Env):

@@ -148,7 +148,7 @@ def _training(folder: Path, names: dict[str, Any]) -> Iterator[Substitute]:
 @contextmanager
 def _terminal(folder: Path, names: dict[str, Any]) -> Iterator[Substitute]:
     """The names of the file that the page's task would stand in."""
-    if obstacle := gem.spec("terminal:Shell-v0").hindrance():
+    if obstacle := gem.spec("terminal:Shell-v0").unavailable_reason():
         pytest.skip(obstacle)
     names.update(vars(easy))
     yield lambda text: text

@@ -14,7 +14,7 @@ from gem.credit import ALGORITHMS
 from gem.errors import InvalidArgument
 from gem.training import recipes
 from gem.training.spec import TrainingSpec, read_spec
-from gem.validation.messages import refusals
+from gem.validation.messages import field_errors
 
 PLAIN = ("algorithm", "discount", "learning_rate", "episodes", "updates", "seed")
 """Fields of the specification that have a field of their own in the form."""
@@ -117,7 +117,7 @@ class TrainingForm(forms.Form):
         try:
             self.spec = TrainingSpec.model_validate(wanted)
         except ValidationError as errors:
-            for place, sentence in refusals(errors, TrainingSpec, LABELS):
+            for place, sentence in field_errors(errors, TrainingSpec, LABELS):
                 self.add_error(self._field_of(place), sentence)
         return values
 

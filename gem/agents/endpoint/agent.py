@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from gem.agents import asking
 from gem.agents.agent import Decision, Request
+from gem.agents.decision_queue import decide_all
 from gem.agents.endpoint import chat
 from gem.agents.endpoint.answer import Answer, Usage, clean
 from gem.agents.endpoint.functions import action_of
@@ -65,7 +65,7 @@ class EndpointAgent:
         Raises:
             AgentFailure, AgentStopped: as `decide`.
         """
-        return asking.ask_all(self, requests)
+        return decide_all(self, requests)
 
     async def decide(self, request: Request) -> Decision:
         """As `AsyncAgent.decide`.

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from gem.rng import Source, choice
+from gem.rng import RandomSource, choice
 
 PAGES_HASH = "03a441d9b689ad5e"
 """The first 16 digits of the SHA-256 of `pages.jsonl`."""
@@ -51,7 +51,7 @@ class LinkGraph(Protocol):
         """
         ...
 
-    def draw(self, rng: Source, nearest: int, farthest: int) -> tuple[str, str]:
+    def draw(self, rng: RandomSource, nearest: int, farthest: int) -> tuple[str, str]:
         """The keys of a start and a target that is between so many links away from it."""
         ...
 
@@ -76,7 +76,7 @@ class BundledGraph:
         """All pages, in the order of their keys."""
         return (self._pages[key] for key in self._keys)
 
-    def draw(self, rng: Source, nearest: int, farthest: int) -> tuple[str, str]:
+    def draw(self, rng: RandomSource, nearest: int, farthest: int) -> tuple[str, str]:
         """As `LinkGraph.draw`: a start, then a target, each as likely as the others that are so far away."""
         while True:
             start = choice(rng, self._keys)

@@ -18,7 +18,7 @@ from xml.etree import ElementTree as ET
 
 from gem.data.wiki import Link, Page
 from gem.errors import EnvironmentFailure, InvalidArgument
-from gem.rng import Source, choice, randint
+from gem.rng import RandomSource, choice, randint
 
 TIMEOUT_S = 10.0
 MAX_BYTES = 8 * 2**20
@@ -81,7 +81,7 @@ class KiwixGraph:
         offered = tuple(links.values())[:MAX_LINKS]
         return Page(key, reader.title or key.replace("_", " "), reader.text[:MAX_TEXT].strip(), offered)
 
-    def draw(self, rng: Source, nearest: int, farthest: int) -> tuple[str, str]:
+    def draw(self, rng: RandomSource, nearest: int, farthest: int) -> tuple[str, str]:
         """As `LinkGraph.draw`, by a walk along links, so the target may be nearer than the walk was long."""
         for _ in range(TRIES):
             start = self._some_page(rng)
@@ -98,7 +98,7 @@ class KiwixGraph:
                 return start, trail[-1]
         raise EnvironmentFailure(f"The kiwix server at {self.url} has no pages that are {nearest} links apart.")
 
-    def _some_page(self, rng: Source) -> str | None:
+    def _some_page(self, rng: RandomSource) -> str | None:
         """A page whose title begins with two letters drawn; the server's suggestions are the same each time."""
         term = "".join(choice(rng, "abcdefghijklmnoprstuvw") for _ in range(2))
         book = self.root.rpartition("/content/")[2].strip("/")

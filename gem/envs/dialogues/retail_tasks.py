@@ -12,7 +12,7 @@ from typing import Any
 
 from gem.envs.dialogues import shop as shops
 from gem.envs.dialogues.shop import CHEAP, Shop, draw_address, money, product_of, total, variant
-from gem.rng import Source, choice
+from gem.rng import RandomSource, choice
 
 Task = dict[str, Any]
 Goal = dict[str, Any]
@@ -23,7 +23,7 @@ PAST_SALE = "I know that it was some time ago."
 class Draft:
     """A task while it is written."""
 
-    def __init__(self, rng: Source, shop: Shop, caller: str, hard: bool) -> None:
+    def __init__(self, rng: RandomSource, shop: Shop, caller: str, hard: bool) -> None:
         self.rng, self.shop, self.caller, self.hard = rng, shop, caller, hard
         self.goals: list[Goal] = []
         self.expected: list[list[Any]] = []
@@ -351,7 +351,7 @@ HARD: Mapping[str, Template] = {
 TEMPLATES: Mapping[str, Template] = {**EASY, **HARD}
 
 
-def draw_task(rng: Source, shop: Shop, caller: str, template: str, *, hard: bool) -> Task:
+def draw_task(rng: RandomSource, shop: Shop, caller: str, template: str, *, hard: bool) -> Task:
     """The task of this template for the caller; it may change what is in stock.
 
     With `hard`, customers have no order numbers at hand.

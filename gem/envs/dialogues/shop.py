@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gem.rng import Source, choice, randint, sample, shuffle
+from gem.rng import RandomSource, choice, randint, sample, shuffle
 
 Shop = dict[str, Any]
 Order = dict[str, Any]
@@ -46,7 +46,7 @@ class Refused(Exception):
     """A tool cannot do this; the message says why."""
 
 
-def draw_shop(rng: Source) -> tuple[Shop, str]:
+def draw_shop(rng: RandomSource) -> tuple[Shop, str]:
     """A shop, and the customer who is going to call: somebody with orders in every state."""
     shop: Shop = {"products": _draw_products(rng), "customers": {}, "orders": {}, "tickets": []}
     names = sample(rng, [f"{first} {last}" for first in FIRST_NAMES for last in LAST_NAMES], 5)
@@ -63,7 +63,7 @@ def draw_shop(rng: Source) -> tuple[Shop, str]:
     return shop, caller
 
 
-def _draw_products(rng: Source) -> dict[str, Any]:
+def _draw_products(rng: RandomSource) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, (kinds, sizes, price) in PRODUCTS.items():
         variants: dict[str, Any] = {}
@@ -78,7 +78,7 @@ def _draw_products(rng: Source) -> dict[str, Any]:
     return found
 
 
-def _add_customer(rng: Source, shop: Shop, name: str) -> str:
+def _add_customer(rng: RandomSource, shop: Shop, name: str) -> str:
     key = f"C{101 + len(shop['customers'])}"
     shop["customers"][key] = {
         "name": name,
@@ -90,13 +90,13 @@ def _add_customer(rng: Source, shop: Shop, name: str) -> str:
     return key
 
 
-def draw_address(rng: Source) -> str:
+def draw_address(rng: RandomSource) -> str:
     """A street address."""
     return f"{randint(rng, 1, 99)} {choice(rng, STREETS)}, {choice(rng, TOWNS)}"
 
 
 def _add_order(
-    rng: Source, shop: Shop, customer: str, status: str, count: int, products: list[str] | None = None
+    rng: RandomSource, shop: Shop, customer: str, status: str, count: int, products: list[str] | None = None
 ) -> None:
     number = f"W{randint(rng, 1000, 9999)}"
     while number in shop["orders"]:

@@ -27,7 +27,7 @@ from gem.data.clues import Clue, clues
 from gem.envs.game import Game, Played
 from gem.errors import InvalidArgument
 from gem.registry import register
-from gem.rng import Source, SplitMix64, choice, randbelow
+from gem.rng import RandomSource, SplitMix64, choice, randbelow
 from gem.views import Cell, Compose, GridView
 
 CLUES_HASH = "6208936d254ee0b4"
@@ -70,7 +70,7 @@ class Placed(NamedTuple):
     down: bool
 
 
-def lay_out(entries: Sequence[Clue], count: int, rng: Source) -> list[Placed]:
+def lay_out(entries: Sequence[Clue], count: int, rng: RandomSource) -> list[Placed]:
     """`count` words of which each crosses an earlier one; fewer if the words drawn do not cross."""
     first = Placed(choice(rng, entries), 0, 0, randbelow(rng, 2) == 1)
     placed, cells = [first], dict(_letters(first))

@@ -27,7 +27,7 @@ from gem.core import State
 from gem.envs.game import Game, Played
 from gem.errors import InvalidArgument
 from gem.registry import register
-from gem.rng import Source, SplitMix64, choice
+from gem.rng import RandomSource, SplitMix64, choice
 from gem.views import Cell, GridView
 
 RANDOM_SIZES = [(2, 10), (3, 20), (4, 50)]
@@ -197,7 +197,7 @@ def slide(board: Board, source: int) -> Board:
     return tuple(after)
 
 
-def _walk(rng: Source, rows: int, length: int) -> list[int]:
+def _walk(rng: RandomSource, rows: int, length: int) -> list[int]:
     """The board after that many random moves from the goal, none of which takes the one before it back."""
     board, gap, before = list(goal(rows)), rows * rows - 1, -1
     while board == goal(rows):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from gem.errors import EnvironmentFailure
-from gem.rng import Source, choice, randbelow, randint, sample
+from gem.rng import RandomSource, choice, randbelow, randint, sample
 
 WALL, FLOOR, TARGET, BOX, BOX_ON_TARGET, PLAYER, PLAYER_ON_TARGET = "#-.$*@+"
 FLOOR_SHARE = (0.6, 0.85)
@@ -63,7 +63,7 @@ class Start:
     """How hard it looks, times a random number, so that easier ones are taken as well."""
 
 
-def make_room(rng: Source, rows: int, cols: int, num_boxes: int, max_turns: int) -> str:
+def make_room(rng: RandomSource, rows: int, cols: int, num_boxes: int, max_turns: int) -> str:
     """A room as text, solvable within `max_turns`.
 
     Raises:
@@ -79,7 +79,7 @@ def make_room(rng: Source, rows: int, cols: int, num_boxes: int, max_turns: int)
 # ---------------------------------------------------------------------- small rooms
 
 
-def draw_small(rng: Source, rows: int, cols: int, num_boxes: int, max_turns: int) -> Start | None:
+def draw_small(rng: RandomSource, rows: int, cols: int, num_boxes: int, max_turns: int) -> Start | None:
     """A start of a small room: of all connected floors, targets and starts, each is about as likely.
 
     There are 5.6 million of 6 by 6 with 2 boxes and 20 turns, so that of 10,000 episodes hardly any begin alike.
@@ -154,7 +154,7 @@ def _one_move_before(
 # ---------------------------------------------------------------------- large rooms
 
 
-def draw_large(rng: Source, rows: int, cols: int, num_boxes: int, max_turns: int) -> Start | None:
+def draw_large(rng: RandomSource, rows: int, cols: int, num_boxes: int, max_turns: int) -> Start | None:
     """A start found by pulling boxes apart; several are tried, and the harder ones are kept more often."""
     best: Start | None = None
     pulls = 0
@@ -173,7 +173,7 @@ def draw_large(rng: Source, rows: int, cols: int, num_boxes: int, max_turns: int
     return None
 
 
-def carve(rng: Source, rows: int, cols: int) -> int:
+def carve(rng: RandomSource, rows: int, cols: int) -> int:
     """A connected piece of floor: it grows cell by cell, then cells move, so that no shape is much more likely."""
     offsets = (-cols, cols, -1, 1)
     inside = sum(1 << (row * cols + col) for row in range(1, rows - 1) for col in range(1, cols - 1))
@@ -197,7 +197,7 @@ def _beside(offsets: Sequence[int], cells: int) -> int:
     return shift(cells, a) | shift(cells, b) | shift(cells, c) | shift(cells, d)
 
 
-def pull_apart(rng: Source, cols: int, floor: int, targets: int, max_turns: int) -> tuple[Start | None, int]:
+def pull_apart(rng: RandomSource, cols: int, floor: int, targets: int, max_turns: int) -> tuple[Start | None, int]:
     """Pull the boxes away from their targets at random, rather away than back.
 
     Each pull, read backwards, is a push, so the pulls and the walks between them are a solution. Returns one of the
@@ -281,7 +281,7 @@ def pull_distances(cols: int, floor: int, targets: int) -> dict[int, int]:
     return distances
 
 
-def _step_back(rng: Source, offsets: Sequence[int], free: int, player: int, budget: int) -> int:
+def _step_back(rng: RandomSource, offsets: Sequence[int], free: int, player: int, budget: int) -> int:
     """Where the player begins: somewhere from which at most `budget` moves lead to `player`."""
     reached = itertools.islice(layers(offsets, free, player), budget + 1)
     return choice(rng, [cell for layer in reached for cell in bits(layer)])

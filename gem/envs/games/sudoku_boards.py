@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from gem.rng import Source, shuffle
+from gem.rng import RandomSource, shuffle
 
 SCALES = (4, 9)
 MAX_NODES = 3000
@@ -91,7 +91,7 @@ class Search:
                 return True
         return False
 
-    def fill(self, rng: Source | None = None) -> bool | None:
+    def fill(self, rng: RandomSource | None = None) -> bool | None:
         """Complete the board, trying numbers in ascending or in random order.
 
         True if that can be done; False, with the board as before, if it cannot; None if `MAX_NODES` ran out.
@@ -99,7 +99,7 @@ class Search:
         self.nodes = 0
         return self._fill([cell for cell, number in enumerate(self.board) if not number], rng)
 
-    def _fill(self, empty: list[int], rng: Source | None) -> bool | None:
+    def _fill(self, empty: list[int], rng: RandomSource | None) -> bool | None:
         if not empty:
             return True
         best = fewest = -1
@@ -129,7 +129,7 @@ class Search:
         return False
 
 
-def _bits(mask: int, rng: Source | None) -> list[int]:
+def _bits(mask: int, rng: RandomSource | None) -> list[int]:
     bits = []
     while mask:
         bit = mask & -mask
@@ -140,7 +140,7 @@ def _bits(mask: int, rng: Source | None) -> list[int]:
     return bits
 
 
-def full_board(scale: int, rng: Source) -> list[int]:
+def full_board(scale: int, rng: RandomSource) -> list[int]:
     """A random board that keeps all rules."""
     while True:
         search = Search(scale, [0] * scale**2)
@@ -152,7 +152,7 @@ def full_board(scale: int, rng: Source) -> list[int]:
             return search.board
 
 
-def remove_numbers(solution: Sequence[int], scale: int, most: int, rng: Source) -> list[int]:
+def remove_numbers(solution: Sequence[int], scale: int, most: int, rng: RandomSource) -> list[int]:
     """The board without up to `most` of its numbers, which still has no other solution.
 
     Taking a number away keeps the solution the only one if nothing else fits into its cell, or if the number fits

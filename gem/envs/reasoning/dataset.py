@@ -37,7 +37,7 @@ from gem.envs.reasoning import PACKAGE, source
 from gem.envs.reasoning.datasets import DATASETS
 from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument, MissingDependency
 from gem.grading.parsing import extract_last_boxed_answer
-from gem.processes import TooMuchComputing
+from gem.processes import ProcessTimeout
 from gem.rng import SplitMix64, choice
 from gem.views import TextView, View
 
@@ -101,7 +101,7 @@ class ReasoningGymEnv(Env):
         answer = extract_last_boxed_answer(action)
         try:
             reward = float(self._ask("score", seed=self.seed, answer=answer)["score"])
-        except TooMuchComputing:
+        except ProcessTimeout:
             reward = 0.0  # an answer that cannot be judged is not correct
         self.over = True
         solved = reward >= 1

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from gem.processes import Helper
+from gem.processes import HelperProcess
 
 FOLDER = "gem-reasoning-"
 """Some problems of codeio write files where they are: there."""
-_source = Helper("gem.envs.reasoning.helper", "The process that makes ReasoningGym's problems", folder=FOLDER)
+_source = HelperProcess("gem.envs.reasoning.helper", "The process that makes ReasoningGym's problems", folder=FOLDER)
 
 
 def ask(do: str, **request: Any) -> dict[str, Any]:
     """As `Helper.ask`, of this process's own helper."""
-    return _source.ask(do=do, **request)
+    return _source.call(do=do, **request)
 
 
 def close() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gem.envs.shop.product import Catalogue, Product
-from gem.rng import Source, SplitMix64, choice, randbelow, sample, shuffle
+from gem.rng import RandomSource, SplitMix64, choice, randbelow, sample, shuffle
 
 _FILE = Path(__file__).parent / "kinds.txt"
 
@@ -100,7 +100,7 @@ def _product(kind: Kind, row: int, number: int) -> Product:
     )
 
 
-def _some(rng: Source, values: list[str]) -> list[str]:
+def _some(rng: RandomSource, values: list[str]) -> list[str]:
     """Most of the values, in their order."""
     left_out = set(sample(rng, values, randbelow(rng, len(values) - 1)))
     return [value for value in values if value not in left_out]

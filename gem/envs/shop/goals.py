@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gem.envs.shop.product import Catalogue, Product
 from gem.envs.shop.reward import Goal
-from gem.rng import Source, choice, randbelow, sample
+from gem.rng import RandomSource, choice, randbelow, sample
 
 LIMITS = tuple(10.0 * step for step in range(1, 100))
 """Price limits, in dollars."""
@@ -17,7 +17,7 @@ OPENINGS = (
 )
 
 
-def draw_goal(rng: Source, shop: Catalogue, *, hard: bool) -> Goal:
+def draw_goal(rng: RandomSource, shop: Catalogue, *, hard: bool) -> Goal:
     """One product that there is, of which the customer names one attribute and option, or three and all."""
     product = shop.products[choice(rng, shop.keys)]
     count = min(3 if hard else 1, len(product.attributes))
@@ -28,7 +28,7 @@ def draw_goal(rng: Source, shop: Catalogue, *, hard: bool) -> Goal:
     return Goal(product.key, _told(rng, product, attributes, options, price), attributes, options, price)
 
 
-def _draw_limit(rng: Source, product: Product) -> float:
+def _draw_limit(rng: RandomSource, product: Product) -> float:
     """The higher of two of the four limits above the price, as WebShop draws it."""
     above = [limit for limit in LIMITS if limit > product.price][:4]
     if len(above) < 2:
@@ -36,7 +36,9 @@ def _draw_limit(rng: Source, product: Product) -> float:
     return max(sample(rng, above, 2))
 
 
-def _told(rng: Source, product: Product, attributes: tuple[str, ...], options: dict[str, str], price: float) -> str:
+def _told(
+    rng: RandomSource, product: Product, attributes: tuple[str, ...], options: dict[str, str], price: float
+) -> str:
     opening = OPENINGS[randbelow(rng, len(OPENINGS))].format(kind=product.kind, attributes=_listed(attributes))
     wishes = [f"{name}: {value}" for name, value in options.items()]
     parts = [opening, *([f"with {_listed(wishes)}"] if wishes else [])]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gem.rng import Source
+from gem.rng import RandomSource
 from gem.sandbox.command import ShellLimits
 from gem.sandbox.inside.files.tree import Tree
 from gem.sandbox.shell import EPOCH, execute
@@ -63,7 +63,7 @@ class Task:
 
     name: str
     level: Level
-    prepare: Callable[[Source], tuple[Tree, Facts]]
+    prepare: Callable[[RandomSource], tuple[Tree, Facts]]
     """Draws an instance: the directory to begin with, and the facts about it."""
     instruction: str
     """What is to be done; `{name}` stands for the fact of that name."""

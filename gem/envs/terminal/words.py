@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gem.rng import Source, choice, randint
+from gem.rng import RandomSource, choice, randint
 
 PEOPLE = (
     "Amara", "Bence", "Chidi", "Dana", "Elif", "Farid", "Greta", "Hana", "Ivo", "Jonas", "Kofi", "Lena", "Mateo",
@@ -20,16 +20,16 @@ MESSAGES = (
 )  # fmt: skip
 
 
-def noun(rng: Source) -> str:
+def noun(rng: RandomSource) -> str:
     """A word that may name a file."""
     return choice(rng, NOUNS)
 
 
-def clock(rng: Source, minute: int) -> str:
+def clock(rng: RandomSource, minute: int) -> str:
     """A time of a day in May, a little after the minute."""
     return f"2025-05-{1 + minute // 1440:02d} {minute // 60 % 24:02d}:{minute % 60:02d}:{randint(rng, 0, 59):02d}"
 
 
-def address(rng: Source) -> str:
+def address(rng: RandomSource) -> str:
     """An internet address of a documentation network."""
     return f"203.0.113.{randint(rng, 1, 40)}"

@@ -165,7 +165,7 @@ def test_impossible_arguments_are_refused(kwargs: dict[str, object]) -> None:
 
 def test_without_a_sandbox_it_cannot_be_made_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shell, "_obstacle", "There are no namespaces.")
-    assert gem.spec(ID).hindrance() == "There are no namespaces."
+    assert gem.spec(ID).unavailable_reason() == "There are no namespaces."
     with pytest.raises(SandboxUnavailable, match=r"cannot be played here\. There are no namespaces"):
         gem.make(ID)
     with pytest.raises(SandboxUnavailable, match="no namespaces"):
