@@ -37,11 +37,11 @@ from apps.play import hosting, pending, showcase, shows
 from apps.play.shows import HOSTS
 from apps.queue import beat
 from gem.agents import AnyAgent, AsyncAgent, Decision, Exchange, Request
-from gem.agents.endpoint.server import Hosts
+from gem.agents.endpoint.client import EndpointConnections
 from gem.agents.isolated_agent import IsolatedAgent
 from gem.core import Step
 from gem.errors import AgentFailure, AgentStopped, EnvironmentFailure, GemError
-from gem.net.http import Client
+from gem.net.http import GuardedClient
 from gem.seats import observation_for_seat
 from workers.thinkers import Thinkers
 
@@ -258,7 +258,7 @@ class Host:
         self.token = uuid.uuid4()
         self.thinkers = Thinkers()
         self.in_thread = DatabaseThreads(6, "play").run
-        self._hosts = Hosts(Client(players.guard()))
+        self._hosts = EndpointConnections(GuardedClient(players.guard()))
         self._players: dict[str, Player] = {}
         self._errands: dict[str, Errand] = {}
         self._woken = asyncio.Event()
