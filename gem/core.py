@@ -335,7 +335,7 @@ def reading_state(env: Env) -> Iterator[None]:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, struct.error) as error:
         raise InvalidArgument(
-            f"That is no state of {type(env.unwrapped).__name__} with these arguments: {type(error).__name__}: {error}."
+            f"This is not a state of {type(env.unwrapped).__name__} with these arguments: {type(error).__name__}: {error}."
         ) from error
 
 
@@ -346,7 +346,7 @@ def check_action(action: object) -> str:
         InvalidArgument: if it is not.
     """
     if not isinstance(action, str):
-        raise InvalidArgument(f"An action is a text, not {type(action).__name__}: {reprlib.repr(action)}.")
+        raise InvalidArgument(f"An action must be a string, not {type(action).__name__}: {reprlib.repr(action)}.")
     return action
 
 
@@ -358,10 +358,10 @@ def check_step(step: Step) -> Step:
     """
     observation, reward, terminated, truncated, info = step
     if not isinstance(observation, str):
-        raise EnvironmentFailure(f"The observation is no text: {reprlib.repr(observation)}.")
+        raise EnvironmentFailure(f"The observation is not a string: {reprlib.repr(observation)}.")
     finite_reward = check_reward(reward)
     if not math.isfinite(finite_reward):
-        raise EnvironmentFailure(f"The reward is no finite number: {reprlib.repr(reward)}.")
+        raise EnvironmentFailure(f"The reward is not a finite number: {reprlib.repr(reward)}.")
     return observation, finite_reward, terminated, truncated, info
 
 
@@ -376,7 +376,7 @@ def check_reward(reward: object) -> float:
             raise TypeError
         return float(reward)  # type: ignore[arg-type]  # the exceptions below catch what float() refuses
     except (TypeError, ValueError, OverflowError):
-        raise EnvironmentFailure(f"The reward is no finite number: {reprlib.repr(reward)}.") from None
+        raise EnvironmentFailure(f"The reward is not a finite number: {reprlib.repr(reward)}.") from None
 
 
 def check_seed(seed: object) -> int:

@@ -23,7 +23,7 @@ def run(env_id: str, modules: Sequence[str]) -> int:
     tried = wrong = 0
     for finding in findings_of(env_id, modules):
         print(f"{finding.status.upper() if finding.status == 'wrong' else finding.status:<8}  {finding.title}")
-        for label, text in (("", finding.what), ("What to do: ", finding.advice)):
+        for label, text in (("", finding.detail), ("What to do: ", finding.advice)):
             if text:
                 print(f"{'':10}{label}{text}")
         tried += finding.status != "left out"

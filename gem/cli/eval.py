@@ -165,7 +165,7 @@ def _go_on(
         missing.setdefault((slot.env_id, slot.seed, slot.seat), []).append(slot)
     try:
         if out.exists() and out.stat().st_size:
-            episode_files.mend(out)
+            episode_files.repair_last_line(out)
         if out.exists() and out.stat().st_size:
             for stored in episode_files.read(out):
                 record = stored.record
@@ -195,7 +195,7 @@ def _write(file: TextIO, record: EpisodeRecord, who: Who) -> None:
     from gem.records import episode_files  # noqa: PLC0415
 
     try:
-        file.write(episode_files.line(record, who.agent, who.beside(record), who.set_up))
+        file.write(episode_files.episode_line(record, who.agent, who.beside(record), who.set_up))
         file.flush()
     except OSError as error:
         raise UsageError(f"{file.name} cannot be written: {error.strerror}.") from error

@@ -37,7 +37,7 @@ from gem.envs.problems.math import MathEnv
 from gem.envs.problems.problem import column
 from gem.errors import InvalidData
 from gem.views import ImageView, Picture, View
-from gem.views.images import data_address
+from gem.views.images import data_url
 
 IMAGES = ("images", "image")
 
@@ -96,4 +96,4 @@ def _picture(found: Any, source: str, folder: Path | None) -> str:
         if path is None or folder is None or not path.is_relative_to(folder.resolve()) or not path.is_file():
             raise InvalidData(f"{source} names the picture {found!r}, which is not beside it.")
         found = path.read_bytes()
-    return data_address(found)
+    return data_url(found)

@@ -45,7 +45,7 @@ from gem.sandbox.command import CommandResult, Shell, ShellLimits
 from gem.sandbox.inside.files.tree import Tree
 from gem.sandbox.inside.settings import HOME
 from gem.sandbox.shell import EPOCH, execute
-from gem.views import Exchange, Key, Run, TerminalView
+from gem.views import Key, StyledText, TerminalExchange, TerminalView
 from gem.views.ansi import plain, spans
 
 MODULES = (easy, medium, hard)
@@ -298,9 +298,12 @@ def _told(done: CommandResult, limits: ShellLimits) -> str:
     return "\n".join(part for part in (done.output.rstrip("\n"), note) if part)
 
 
-def _exchange(place: str, command: str, output: str, code: int | None) -> Exchange:
-    runs = [Run(text=text, style=style) if style else Run(text=text) for text, style in spans(output[-SHOWN_CHARS:])]
-    exchange = Exchange(prompt=f"agent:{place}$", command=command, output=runs)
+def _exchange(place: str, command: str, output: str, code: int | None) -> TerminalExchange:
+    runs = [
+        StyledText(text=text, style=style) if style else StyledText(text=text)
+        for text, style in spans(output[-SHOWN_CHARS:])
+    ]
+    exchange = TerminalExchange(prompt=f"agent:{place}$", command=command, output=runs)
     if code:
         exchange["failed"] = True
     return exchange

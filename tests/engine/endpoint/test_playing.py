@@ -206,7 +206,7 @@ def test_it_is_made_by_its_kind(server: ModelServer) -> None:
 def test_its_records_survive_a_file(agent_of: MakeAgent, tmp_path: pytest.TempPathFactory) -> None:
     (record,) = rollout(agent_of("nul"), [EpisodeRequest(0, HARD, 3)])
     path = tmp_path / "one.jsonl"  # type: ignore[operator]
-    path.write_text(episode_files.line(record, "nul"), encoding="utf-8")
+    path.write_text(episode_files.episode_line(record, "nul"), encoding="utf-8")
     (stored,) = episode_files.read(path)
     assert stored.record.turns == record.turns
     assert verify_stored(stored) is None

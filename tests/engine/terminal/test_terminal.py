@@ -153,7 +153,7 @@ def test_the_same_commands_give_the_same_turns() -> None:
 def test_the_check_finds_nothing_wrong() -> None:
     findings = {finding.title: finding for finding in check(f"{ID}-easy")}
     assert [finding for finding in findings.values() if finding.status == "wrong"] == []
-    left_out = [finding.what for finding in findings.values() if finding.status == "left out"]
+    left_out = [finding.detail for finding in findings.values() if finding.status == "left out"]
     assert all("taped" in what for what in left_out)
 
 

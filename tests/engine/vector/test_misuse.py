@@ -52,14 +52,14 @@ def vector(request: pytest.FixtureRequest) -> Any:
     [
         (lambda v: v.step(None), "need a list of actions, not None"),
         (lambda v: v.step("ab"), "need a list of actions, not 'ab'"),
-        (lambda v: v.step([1, 2]), "An action is a text, not int: 1"),
+        (lambda v: v.step([1, 2]), "An action must be a string, not int: 1"),
         (lambda v: v.step({"a": "b"}), "There is no slot 'a'; the slots are 0 to 1"),
         (lambda v: v.step({1.0: "b"}), r"There is no slot 1\.0"),
         (lambda v: v.reset(seed="ab"), "need a list of seeds, not 'ab'"),
         (lambda v: v.reset(seed=-1), "A seed is an integer"),
         (lambda v: v.reset(seed=[1]), "need as many seeds, not 1"),
         (lambda v: v.reset(mask=3), "need a list of flags in the mask, not 3"),
-        (lambda v: v.set_states([{}, {}]), "That is no state of GuessTheNumber"),
+        (lambda v: v.set_states([{}, {}]), "This is not a state of GuessTheNumber"),
         (lambda v: v.set_states(None), "need a list of states, not None"),
     ],
 )
