@@ -334,8 +334,9 @@ def reading_state(env: Env) -> Iterator[None]:
     except GemError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, struct.error) as error:
+        name = type(env.unwrapped).__name__
         raise InvalidArgument(
-            f"This is not a state of {type(env.unwrapped).__name__} with these arguments: {type(error).__name__}: {error}."
+            f"This is not a state of {name} with these arguments: {type(error).__name__}: {error}."
         ) from error
 
 

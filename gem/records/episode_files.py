@@ -160,7 +160,9 @@ def _parse_episode(path: Path, place: str, data: dict[str, Any]) -> StoredEpisod
             f"{path}, {place}: the episode has {episode.turn_count} turns, the file {turn_count} of it."
         )
     if any(episode.seat >= len(seats.rewards(turn.reward, turn.info)) for turn in episode.turns):
-        raise UnreadableEpisode(f"{path}, {place}: the episode is said to be of seat {episode.seat}, which it does not have.")
+        raise UnreadableEpisode(
+            f"{path}, {place}: the episode is said to be of seat {episode.seat}, which it does not have."
+        )
     identity = Identity(
         episode.env_id, episode.env_version, episode.seed, episode.env_kwargs, episode.data_hash, episode.wrappers
     )
