@@ -17,7 +17,7 @@ from apps.catalog.badges import Badge, badges
 from apps.catalog.looks import Look, look, missing
 from gem import registry
 from gem.agents import has_expert
-from gem.benchmarks import Baseline, Checked, baseline, checked
+from gem.benchmarks import Baseline, CheckResult, baseline, check_result
 from gem.evaluation.scores import Interval, wilson
 from gem.registry import DEFAULT_MAX_TOOL_USES, EnvSpec
 
@@ -166,9 +166,9 @@ class Entry:
         return missing(self.spec)
 
     @property
-    def checked(self) -> Checked | None:
+    def checked(self) -> CheckResult | None:
         """What was found when this very version was checked."""
-        return checked(self.id, self.spec.version)
+        return check_result(self.id, self.spec.version)
 
     @property
     def badges(self) -> list[Badge]:

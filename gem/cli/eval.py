@@ -143,7 +143,7 @@ def _spec(**given: object) -> EvaluationSpec:
 def _slots(spec: EvaluationSpec) -> list[EpisodeRequest]:
     from gem.rollout import EpisodeRequest  # noqa: PLC0415
 
-    places = [(part, *part.place(i)) for part in spec.parts for i in range(part.episodes)]
+    places = [(part, *part.seed_and_seat(i)) for part in spec.parts for i in range(part.episodes)]
     return [
         EpisodeRequest(index, part.env_id, seed, {}, spec.wrappers, seat, part.repeat)
         for index, (part, seed, seat) in enumerate(places)
