@@ -65,7 +65,7 @@ class Lease:
             raise Stopping
 
 
-def watched(agent: Player, lease: Lease) -> Watched | WatchedAsync:
+def watched(agent: AnyAgent, lease: Lease) -> Watched | WatchedAsync:
     """The agent, stopping as soon as its lease is lost; `seconds` counts how long it took to decide."""
     return WatchedAsync(agent, lease) if isinstance(agent, AsyncAgent) else Watched(agent, lease)
 

@@ -39,13 +39,12 @@ from apps.play.shows import operations as shows
 from apps.play.shows import show_leases, showcase
 from apps.play.shows.operations import HOSTS
 from apps.queue import beat
-from gem.agents import AsyncAgent, Decision, Exchange, Request
-from gem.agents import Player as AnyAgent
-from gem.agents.apart import ApartAgent
-from gem.agents.endpoint.server import Hosts
+from gem.agents import AnyAgent, AsyncAgent, Decision, Exchange, Request
+from gem.agents.endpoint.client import EndpointConnections
+from gem.agents.isolated_agent import IsolatedAgent
 from gem.core import Step
 from gem.errors import AgentFailure, AgentStopped, EnvironmentFailure, GemError
-from gem.net.http import Client
+from gem.net.http import GuardedClient
 from gem.seats import observation_for_seat
 from workers.agent_threads import AgentThreads
 
@@ -125,7 +124,7 @@ class ShowRunner:
 
     async def _load(self, agent: AnyAgent) -> None:
         """A policy is loaded before its first turn: that is no thinking."""
-        if not isinstance(agent, ApartAgent):
+        if not isinstance(agent, IsolatedAgent):
             return
         try:
             await self._host.agent_threads.run(agent.load, LOADING_SECONDS)

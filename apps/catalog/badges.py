@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from gem.benchmarks import Checked
+from gem.benchmarks import CheckResult
 from gem.registry import EnvSpec
 
 SAME_SEED = ("repeats_a_seed", "is_undisturbed_by_others", "repeats_in_other_processes")
@@ -30,7 +30,7 @@ class Badge:
     icon: str
 
 
-def badges(spec: EnvSpec, found: Checked | None) -> list[Badge]:
+def badges(spec: EnvSpec, found: CheckResult | None) -> list[Badge]:
     """The badges that an environment has earned, and those that it has lost; none for what was not tried."""
     if found is None:
         return []

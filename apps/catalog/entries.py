@@ -17,9 +17,9 @@ from apps.catalog.badges import Badge, badges
 from apps.catalog.previews import Preview, missing, preview
 from gem import registry
 from gem.agents import has_expert
-from gem.benchmarks import Baseline, Checked, baseline, checked
+from gem.benchmarks import Baseline, CheckResult, baseline, check_result
 from gem.evaluation.scores import Interval, wilson
-from gem.registry import TOOL_USES, EnvSpec
+from gem.registry import DEFAULT_MAX_TOOL_USES, EnvSpec
 
 logger = logging.getLogger(__name__)
 
@@ -129,7 +129,7 @@ class Entry:
     @property
     def tool_uses(self) -> str:
         """How often tools may be used in an episode, in words."""
-        uses = self.spec.kwargs.get("max_tool_uses", TOOL_USES)
+        uses = self.spec.kwargs.get("max_tool_uses", DEFAULT_MAX_TOOL_USES)
         return "any number" if uses in (None, -1) else str(uses)
 
     @property
@@ -166,9 +166,9 @@ class Entry:
         return missing(self.spec)
 
     @property
-    def checked(self) -> Checked | None:
+    def checked(self) -> CheckResult | None:
         """What was found when this very version was checked."""
-        return checked(self.id, self.spec.version)
+        return check_result(self.id, self.spec.version)
 
     @property
     def badges(self) -> list[Badge]:

@@ -124,7 +124,7 @@ def preview(env_id: str, wait: float = 0.0) -> Preview:
 
 def missing(spec: EnvSpec) -> list[str]:
     """What an environment needs and is not here: packages, as of some seconds ago at most, or a sandbox."""
-    return _missing(spec.requires, _now()) + (["a sandbox"] if spec.hindrance() else [])
+    return _missing(spec.requires, _now()) + (["a sandbox"] if spec.unavailable_reason() else [])
 
 
 def _now() -> int:
@@ -133,7 +133,7 @@ def _now() -> int:
 
 @lru_cache(256)
 def _missing(requires: tuple[str, ...], _when: int) -> list[str]:
-    return EnvSpec("any:any", "", requires=requires).missing()
+    return EnvSpec("any:any", "", requires=requires).missing_packages()
 
 
 def _answer(answer: Future[Preview], env_id: str) -> None:

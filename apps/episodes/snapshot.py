@@ -24,7 +24,7 @@ from apps.episodes.visibility import conceal, open_info, public_viewpoint
 from gem.agents import has_expert
 from gem.errors import UnknownEnvironment
 from gem.seats import SPECTATOR, observation_for_seat
-from gem.views import View, without_acts
+from gem.views import View, without_actions
 
 HISTORY = 60
 """Turns that a live page lists; the replay has all."""
@@ -292,7 +292,7 @@ def snapshot(episode: Episode, viewpoint: int, history: int = HISTORY) -> Snapsh
     seats = list(episode.seats.select_related("agent", "user").order_by("number"))
     view, to_act = _now(episode, viewpoint)
     if viewpoint != SPECTATOR and seats[viewpoint].held:
-        view = without_acts(view)
+        view = without_actions(view)
     return Snapshot(
         episode=episode,
         seats=seats,

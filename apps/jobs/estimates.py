@@ -13,7 +13,7 @@ from apps.agents.models import Agent
 from apps.jobs.models import Job, JobQuerySet, Shard
 from apps.queue import workers_alive
 from gem.evaluation.scores import Z95
-from gem.evaluation.spec import EvaluationSpec, Part
+from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 
 SHARD_SECONDS = 2.0
 SHARD_EPISODES = 250
@@ -80,7 +80,7 @@ def estimate(agent: Agent, spec: EvaluationSpec) -> Estimate:
 def seconds_left(job: Job) -> tuple[float, int] | None:
     """About how long until a job that is not over ends, and from how many episodes that is known; None if unknown."""
     left = job.shards.exclude(state=Shard.State.DONE).values("env_id").annotate(left=Sum(F("count") - F("done")))
-    parts = [Part(row["env_id"], 0, row["left"]) for row in left]
+    parts = [EvaluationPart(row["env_id"], 0, row["left"]) for row in left]
     known = paces(job.agent, [part.env_id for part in parts], job.spec.get("tools", ()))
     evidence = sum(pace.episodes for pace in known.values())
     if not evidence or len(known) < len(parts):
@@ -149,15 +149,15 @@ def _with_tools(tools: Sequence[str] | None) -> Q:
 _NOTHING = Pace(0, 0.0, 0.0, 0.0)
 
 
-def _known(known: Mapping[str, Pace], part: Part) -> Pace:
+def _known(known: Mapping[str, Pace], part: EvaluationPart) -> Pace:
     return known.get(part.env_id, _NOTHING)
 
 
-def _seconds(known: Mapping[str, Pace], parts: Iterable[Part], workers: int) -> float:
+def _seconds(known: Mapping[str, Pace], parts: Iterable[EvaluationPart], workers: int) -> float:
     return sum(part.episodes * _known(known, part).seconds for part in parts) / workers
 
 
-def _half_width(known: Mapping[str, Pace], parts: list[Part]) -> float | None:
+def _half_width(known: Mapping[str, Pace], parts: list[EvaluationPart]) -> float | None:
     """Each environment counts alike, so the variances of their means add up, divided by their number squared."""
     if any(part.env_id not in known for part in parts):
         return None
@@ -174,9 +174,9 @@ def _ahead(jobs: JobQuerySet, workers: int) -> tuple[int, float]:
         .annotate(left=Sum(F("count") - F("done")))
         .order_by()
     )
-    by_agent: dict[int, list[Part]] = {}
+    by_agent: dict[int, list[EvaluationPart]] = {}
     for row in rows:
-        by_agent.setdefault(row["job__agent"], []).append(Part(row["env_id"], 0, row["left"]))
+        by_agent.setdefault(row["job__agent"], []).append(EvaluationPart(row["env_id"], 0, row["left"]))
     seconds = 0.0
     for agent in Agent.objects.filter(pk__in=by_agent):
         parts = by_agent[agent.pk]

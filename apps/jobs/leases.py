@@ -76,11 +76,11 @@ class Claim:
                 batch=self.batch_id, slot__gte=self.first_slot, slot__lt=self.first_slot + self.count
             ).values_list("slot", flat=True)
         )
-        part = Part(self.env_id, self.first_seed, self.count)
+        part = EvaluationPart(self.env_id, self.first_seed, self.count)
         return [self._slot(part, i) for i in range(self.count) if self.first_slot + i not in taken]
 
-    def _slot(self, part: Part, index: int) -> EpisodeRequest:
-        seed, seat = part.place(index)
+    def _slot(self, part: EvaluationPart, index: int) -> EpisodeRequest:
+        seed, seat = part.seed_and_seat(index)
         repeat = self.spec.repeat_of(self.first_slot)
         return EpisodeRequest(self.first_slot + index, self.env_id, seed, {}, self.spec.wrappers, seat, repeat)
 

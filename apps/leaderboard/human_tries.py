@@ -122,7 +122,7 @@ def _entries(benchmark: Benchmark, env_id: str) -> list[Entry]:
 def _is_for_one_person(env_id: str) -> bool:
     """Whether it can be made here, and one person alone can play it."""
     spec = registry.spec(env_id)
-    return spec.seats == 1 and not spec.missing() and not spec.hindrance()
+    return spec.seats == 1 and not spec.missing_packages() and not spec.unavailable_reason()
 
 
 def _on(entries: Sequence[Entry]) -> Q:

@@ -28,7 +28,7 @@ def environments() -> list[tuple[str, list[tuple[str, str]]]]:
     """Every environment that people may start from the web and that can be made here, games grouped by family."""
     families: dict[str, list[tuple[str, str]]] = {}
     for spec in registry.specs():
-        if not spec.missing() and not spec.hindrance():
+        if not spec.missing_packages() and not spec.unavailable_reason():
             group = spec.family if spec.category == "game" else spec.category
             families.setdefault(group, []).append((spec.id, spec.id))
     return list(families.items())
@@ -73,11 +73,11 @@ class EnvironmentField(forms.CharField):
             spec = registry.spec(env_id)
         except UnknownEnvironment as error:
             raise forms.ValidationError(str(error)) from error
-        missing = spec.missing()
+        missing = spec.missing_packages()
         if missing:
             raise forms.ValidationError(str(MissingDependency(env_id, missing)))
-        if spec.hindrance():
-            raise forms.ValidationError(f"{env_id} cannot be played here. {spec.hindrance()}")
+        if spec.unavailable_reason():
+            raise forms.ValidationError(f"{env_id} cannot be played here. {spec.unavailable_reason()}")
         return env_id
 
 

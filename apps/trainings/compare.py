@@ -12,7 +12,7 @@ from django.urls import reverse
 from apps.jobs.models import Job
 from apps.trainings import pages
 from gem.credit import ALGORITHMS
-from gem.evaluation.scores import Interval, student
+from gem.evaluation.scores import Interval, student_t_interval
 from gem.training.spec import TrainingSpec, read_spec, with_current_names
 
 TAIL = 0.1
@@ -141,7 +141,7 @@ def _interval(values: Sequence[float]) -> Interval | None:
     """Of a share, over seeds; a single seed has none and stands for itself."""
     if len(values) < 2:
         return Interval(values[0], values[0], values[0]) if values else None
-    found = student(values)
+    found = student_t_interval(values)
     return Interval(found.mean, max(0.0, found.low), min(1.0, found.high))
 
 

@@ -1,4 +1,4 @@
-"""`gemweb data`: which problems the environments over datasets have here, and fetching those of the hub."""
+"""`gemweb data`: show which problems the environments with datasets have here, and fetch datasets from the hub."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from gem.errors import UsageError
 from gem.validation.near import did_you_mean
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    status = verbs.add_parser("status", help="what is here", description="Say what each environment plays on here.")
+    status = verbs.add_parser("status", help="what is here", description="Show the data of each environment here.")
     status.add_argument("word", nargs="?", default="", metavar="WORD", help="only ids that contain it")
     fetch = verbs.add_parser("fetch", help="fetch from the hub", description="Fetch datasets into the data folder.")
     fetch.add_argument("sources", nargs="+", metavar="ID", help="an environment, or hub:owner/name")
     fetch.add_argument(
-        "--revision", default="", help="a commit, branch or tag (the one fetched before, else the newest)"
+        "--revision", default="", help="a commit, branch or tag (the one that was fetched before, else the newest)"
     )
-    fetch.add_argument("--split", default="", help="of hub:owner/name, where it has several")
+    fetch.add_argument("--split", default="", help="the split of hub:owner/name, if it has several")
 
 
 def run(verb: str, **options: object) -> int:
-    """Do what is asked."""
+    """Run one of the verbs."""
     return _status(**options) if verb == "status" else _fetch(**options)  # type: ignore[arg-type]
 
 
 def _status(word: str) -> int:
     ids = [env_id for env_id in NAMED_DATASETS if word.lower() in env_id.lower()]
     if not ids:
-        raise UsageError(f"No environment over a dataset has {word!r} in its id. gemweb data status lists all.")
+        raise UsageError(f"No environment with a dataset has {word!r} in its id. gemweb data status lists all.")
     rows = []
     for env_id in ids:
-        data = _here(env_id)
+        data = _local_data(env_id)
         cells = ["nothing", "", ""] if data is None else [data.source, f"{len(data):,}", data.sha256[:12]]
         rows.append([env_id, *cells, NAMED_DATASETS[env_id].repository])
     table(["environment", "plays on", "rows", "sha256", "on the hub"], rows)
@@ -63,8 +63,8 @@ def _fetch(sources: list[str], revision: str, split: str) -> int:
     return 0
 
 
-def _meant(source: str, split: str) -> tuple[str, str]:
-    """Repository and split of what somebody typed."""
+def _parse_source(source: str, split: str) -> tuple[str, str]:
+    """Return the repository and the split that an argument names."""
     if source.startswith("hub:"):
         return source.removeprefix("hub:"), split
     if source not in NAMED_DATASETS:

@@ -10,7 +10,7 @@ import importlib.util
 from functools import lru_cache
 
 from gem.errors import MissingDependency
-from gem.processes import Helper, TooMuchComputing
+from gem.processes import HelperProcess, ProcessTimeout
 
 PACKAGE = "math-verify"
 TIMEOUT_SECONDS = 120.0
@@ -30,8 +30,8 @@ def ask(answer: str, reference: str) -> bool | None:
     if importlib.util.find_spec("math_verify") is None:
         raise MissingDependency("Grading this answer", [PACKAGE])
     try:
-        equal: bool | None = _judge.ask(answer=answer, reference=reference)["equal"]
-    except TooMuchComputing:
+        equal: bool | None = _judge.call(answer=answer, reference=reference)["equal"]
+    except ProcessTimeout:
         return None
     return equal
 

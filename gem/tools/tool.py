@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
-from gem.core import Remembers
+from gem.core import RecordConstructorArgs
 from gem.errors import ToolError, UsageError
 from gem.tools.schema import Function, arguments_in, check_call, form_of, function_of
 from gem.tools.tags import between
@@ -47,7 +47,7 @@ class Output(NamedTuple):
     """What else is worth a place in the record: the level of the sandbox, the hash of the corpus."""
 
 
-class BaseTool(Remembers):
+class BaseTool(RecordConstructorArgs):
     """A tool; GEM's interface is `tool_type`, `instruction_string` and `execute_action`.
 
     A subclass defines `name` and `run`, whose parameters and docstrings say what agents are told. One that finds its
@@ -118,7 +118,7 @@ class BaseTool(Remembers):
 
     def spawn(self) -> Self:
         """Another tool made with the same arguments."""
-        args, kwargs = self._made_with
+        args, kwargs = self._constructor_args
         return type(self)(*args, **kwargs)
 
     def settings(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from os import environ
 from typing import Any, Literal
 
 from gem.errors import InvalidArgument
-from gem.registry import TOOL_USES, EnvSpec
+from gem.registry import DEFAULT_MAX_TOOL_USES, EnvSpec
 from gem.tools.kinds import TOOLS
 from gem.tools.mcp.config import SERVERS_FILE, registered_servers
 from gem.tools.search.index import BUNDLED, NAME, PACKAGES, indexes
@@ -80,7 +80,9 @@ def check_takes_tools(spec: EnvSpec) -> None:
         raise InvalidArgument(f"{spec.id} has tools of its own ({', '.join(spec.tools)}). Leave the others out.")
 
 
-def wrapper(names: Sequence[str], max_tool_uses: int = TOOL_USES, tool_format: Format = "tags") -> dict[str, Any]:
+def wrapper(
+    names: Sequence[str], max_tool_uses: int = DEFAULT_MAX_TOOL_USES, tool_format: Format = "tags"
+) -> dict[str, Any]:
     """The wrapper that adds these tools, as `gem.wrappers.wrap` takes it and episodes record it.
 
     Nothing is asked of this machine, so that a record can be read where a tool is not there.
@@ -119,7 +121,10 @@ def as_fields(wrapper: Mapping[str, Any]) -> list[tuple[str, str]]:
     pairs = [("tool", name) for name in names_of(wrapper)]
     if not pairs:
         return []
-    given = {"max_tool_uses": wrapper.get("max_tool_uses", TOOL_USES), "tool_format": wrapper.get("format", "tags")}
+    given = {
+        "max_tool_uses": wrapper.get("max_tool_uses", DEFAULT_MAX_TOOL_USES),
+        "tool_format": wrapper.get("format", "tags"),
+    }
     return [*pairs, *((name, str(value)) for name, value in given.items())]
 
 

@@ -67,7 +67,7 @@ class ToolEnvWrapper(EnvWrapper):
         max_tool_uses: in an episode; None (or -1) for any number.
         format: how tools are asked for.
         max_output: characters of an output that are kept; the agent is told how many are missing.
-        of_make: whether `gem.make` put it here, so that the environment's own arguments say so.
+        added_by_make: whether `gem.make` put it here, so that the environment's own arguments say so.
 
     Raises:
         InvalidArgument: if there are no tools or two of one name, the environment has several seats, a tool cannot be
@@ -84,7 +84,7 @@ class ToolEnvWrapper(EnvWrapper):
         format: Format = "tags",  # noqa: A002 (what it is called everywhere)
         max_output: int = MAX_OUTPUT,
         *,
-        of_make: bool = False,
+        added_by_make: bool = False,
     ) -> None:
         super().__init__(env)
         if isinstance(tools, str):
@@ -93,7 +93,7 @@ class ToolEnvWrapper(EnvWrapper):
         _check(env, self.tools, format, max_tool_uses, max_output)
         self.tool_reward, self.tool_success_reward = tool_reward, tool_success_reward
         self.max_tool_uses = None if max_tool_uses in (None, -1) else max_tool_uses
-        self.format, self.max_output, self.of_make = format, max_output, of_make
+        self.format, self.max_output, self.added_by_make = format, max_output, added_by_make
         self.tool_use_counter = 0
         self.tool_success_counter = 0
         self._over = True
@@ -333,8 +333,8 @@ class ToolEnvWrapper(EnvWrapper):
             "tool_success_reward": self.tool_success_reward,
             "max_tool_uses": -1 if self.max_tool_uses is None else self.max_tool_uses,
         }
-        unusual = {"format": self.format, "max_output": self.max_output, "of_make": self.of_make}
-        usual = {"format": "tags", "max_output": MAX_OUTPUT, "of_make": False}
+        unusual = {"format": self.format, "max_output": self.max_output, "added_by_make": self.added_by_make}
+        usual = {"format": "tags", "max_output": MAX_OUTPUT, "added_by_make": False}
         return arguments | {name: value for name, value in unusual.items() if value != usual[name]}
 
     def _get_own_state(self) -> State:

@@ -29,7 +29,7 @@ from gem.registry import NOT_REGISTERED
 from gem.training import recipes
 from gem.training.run_folder import RunFolder
 from gem.training.spec import TrainingSpec, read_spec, with_settings
-from gem.validation.dependencies import MODULE_HINT, TRAINING, import_modules, require_installed
+from gem.validation.dependencies import MODULE_HINT, TRAINING_PACKAGES, import_modules, require_installed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             threading.Thread(target=_stop_with, args=(os.getppid(),), daemon=True).start()
         if arguments.log:
             _begin_log(spec)
-        require_installed("A training", TRAINING)
+        require_installed("A training", TRAINING_PACKAGES)
         from gem.training.trainer import TrainingFailed, train  # noqa: PLC0415 (torch takes seconds)
 
         try:

@@ -155,7 +155,7 @@ class RunFolder:
         with whole_file(path) as file:
             for episode in episodes:
                 record = episode.record
-                data = json.loads(episode_files.line(record, agent))
+                data = json.loads(episode_files.episode_line(record, agent))
                 data |= {"update": update, "group": episode.group, "group_seed": record.identity.seed}
                 file.write((json.dumps(data, ensure_ascii=False) + "\n").encode())
         return path

@@ -13,7 +13,7 @@ from gem import registry
 from gem.credit import ALGORITHMS, Algorithm
 from gem.errors import InvalidArgument, UsageError
 from gem.factory import make_wrapped
-from gem.validation.messages import in_words
+from gem.validation.messages import error_sentence
 
 NANO_BASE = "nano-base"
 """The name of the policy that comes with the engine."""
@@ -154,8 +154,8 @@ class TrainingSpec(BaseModel):
             found = registry.spec(env_id)
         except UsageError as error:
             raise _refused(str(error)) from error
-        if found.missing():
-            raise _refused(f"{env_id} needs packages that are not installed: {', '.join(found.missing())}.")
+        if found.missing_packages():
+            raise _refused(f"{env_id} needs packages that are not installed: {', '.join(found.missing_packages())}.")
         return env_id
 
     @model_validator(mode="after")
@@ -217,7 +217,7 @@ def read_spec(data: Mapping[str, Any]) -> TrainingSpec:
     try:
         return TrainingSpec.model_validate(data)
     except ValidationError as error:
-        raise InvalidArgument(in_words(error, TrainingSpec)) from error
+        raise InvalidArgument(error_sentence(error, TrainingSpec)) from error
 
 
 def with_settings(data: Mapping[str, Any], settings: list[str]) -> dict[str, Any]:

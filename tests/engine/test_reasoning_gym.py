@@ -17,7 +17,7 @@ from gem.envs.reasoning.answers import is_safe
 from gem.envs.reasoning.dataset import ReasoningGymEnv
 from gem.envs.reasoning.datasets import DATASETS
 from gem.errors import EnvironmentFailure, InvalidArgument, MissingDependency
-from gem.processes import Helper
+from gem.processes import HelperProcess
 from tests.engine import golden
 from tests.engine.episodes import digest, random_episode
 
@@ -163,13 +163,13 @@ def test_a_helper_that_dies_is_replaced_and_one_that_cannot_start_is_reported(mo
     assert env.reset(seed=3) == expected
     source.close()
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with pytest.raises(EnvironmentFailure, match="ends as soon as it is asked"):
+    with pytest.raises(EnvironmentFailure, match="ends before it answers"):
         env.reset(seed=4)
 
 
 def test_an_answer_that_takes_too_long_earns_nothing(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    other = Helper("tests.engine.slow_reasoning", "The slow process", folder=source.FOLDER)
+    other = HelperProcess("tests.engine.slow_reasoning", "The slow process", folder=source.FOLDER)
     monkeypatch.setattr(source, "_source", other)
     env = make("letter_counting")
     env.reset(seed=0)
@@ -215,7 +215,7 @@ def test_without_the_package_one_sentence_says_what_to_install(tmp_path: Path) -
         "import sys, importlib.metadata as m, gem\n"
         "sys.path[:] = [p for p in sys.path if 'site-packages' not in p]\n"
         "spec = gem.spec('rg:chain_sum')\n"
-        "print(spec.missing())\n"
+        "print(spec.missing_packages())\n"
         "try: gem.make('rg:chain_sum')\n"
         "except gem.errors.MissingDependency as error: print(error)\n"
     )

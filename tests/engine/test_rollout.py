@@ -101,10 +101,10 @@ class Numberless(GuessTheNumber):
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (("", None, False, False, {}), "The reward is no finite number: None."),
-        (("", float("nan"), False, False, {}), "The reward is no finite number: nan."),
-        (("", "1", False, False, {}), "The reward is no finite number: '1'."),
-        ((None, 0.0, False, False, {}), "The observation is no text: None."),
+        (("", None, False, False, {}), "The reward is not a finite number: None."),
+        (("", float("nan"), False, False, {}), "The reward is not a finite number: nan."),
+        (("", "1", False, False, {}), "The reward is not a finite number: '1'."),
+        ((None, 0.0, False, False, {}), "The observation is not a string: None."),
         (("", 0.0, False, {}), "ValueError: not enough values to unpack"),
         (None, "TypeError: cannot unpack"),
     ],

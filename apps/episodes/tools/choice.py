@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 
 from gem.errors import UsageError
-from gem.registry import TOOL_USES
+from gem.registry import DEFAULT_MAX_TOOL_USES
 from gem.tools import tool_catalog
 
 LONGEST_NAME = 120
@@ -40,7 +40,7 @@ class ToolChoice(forms.Form):
     max_tool_uses = forms.IntegerField(
         label="Uses in an episode",
         required=False,
-        initial=TOOL_USES,
+        initial=DEFAULT_MAX_TOOL_USES,
         min_value=1,
         max_value=tool_catalog.MOST_USES,
         widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off", "maxlength": 4}),
@@ -60,7 +60,7 @@ class ToolChoice(forms.Form):
 
     def clean_max_tool_uses(self) -> int:
         """The budget; the usual one if none was given."""
-        return int(self.cleaned_data["max_tool_uses"] or TOOL_USES)
+        return int(self.cleaned_data["max_tool_uses"] or DEFAULT_MAX_TOOL_USES)
 
     def clean_tool_format(self) -> str:
         """The format; tags if none was chosen."""

@@ -179,7 +179,7 @@ def take_turn(
         return wait
     if answer is None and awaited(episode, show):
         return AHEAD_SECONDS
-    turn = operations.record_turn(episode, env, decision.action, extra_info=decision.kept, answer=answer)
+    turn = operations.record_turn(episode, env, decision.action, extra_info=decision.recorded_extra, answer=answer)
     turn = operations.play_held(episode, env) or turn
     Show.objects.filter(pk=episode_id).update(
         attempt=0,

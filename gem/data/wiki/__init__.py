@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from gem.rng import Source, choice
+from gem.rng import RandomSource, choice
 
 PAGES_HASH = "03a441d9b689ad5e"
 """The first 16 hexadecimal digits of the SHA-256 of `pages.jsonl`."""

@@ -18,7 +18,7 @@ from xml.etree import ElementTree as ET
 
 from gem.data.wiki import WikiLink, WikiPage
 from gem.errors import EnvironmentFailure, InvalidArgument
-from gem.rng import Source, choice, randint
+from gem.rng import RandomSource, choice, randint
 
 TIMEOUT_SECONDS = 10.0
 MAX_BYTES = 8 * 2**20

@@ -31,7 +31,7 @@ LATE_RETURN_NOTE = "I know that it was some time ago."
 class TaskDraft:
     """A task under construction."""
 
-    def __init__(self, rng: Source, shop: Shop, caller: str, hard: bool) -> None:
+    def __init__(self, rng: RandomSource, shop: Shop, caller: str, hard: bool) -> None:
         self.rng, self.shop, self.caller, self.hard = rng, shop, caller, hard
         self.goals: list[Goal] = []
         self.expected: list[list[Any]] = []

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gem.rng import Source, choice, randint, sample, shuffle
+from gem.rng import RandomSource, choice, randint, sample, shuffle
 
 Shop = dict[str, Any]
 Order = dict[str, Any]
@@ -79,7 +79,7 @@ def _draw_products(rng: Source) -> dict[str, Any]:
     return products
 
 
-def _add_customer(rng: Source, shop: Shop, name: str) -> str:
+def _add_customer(rng: RandomSource, shop: Shop, name: str) -> str:
     key = f"C{101 + len(shop['customers'])}"
     shop["customers"][key] = {
         "name": name,
@@ -97,7 +97,7 @@ def draw_address(rng: Source) -> str:
 
 
 def _add_order(
-    rng: Source, shop: Shop, customer: str, status: str, count: int, products: list[str] | None = None
+    rng: RandomSource, shop: Shop, customer: str, status: str, count: int, products: list[str] | None = None
 ) -> None:
     number = f"W{randint(rng, 1000, 9999)}"
     while number in shop["orders"]:

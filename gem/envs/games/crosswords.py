@@ -28,7 +28,7 @@ from gem.envs.game import Game, PlayResult
 from gem.envs.games.keyboard import draw_keyboard
 from gem.errors import InvalidArgument
 from gem.registry import register
-from gem.rng import Source, SplitMix64, choice, randbelow
+from gem.rng import RandomSource, SplitMix64, choice, randbelow
 from gem.views import Cell, Compose, GridView
 
 CLUES_HASH = "6208936d254ee0b4"

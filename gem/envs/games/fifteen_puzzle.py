@@ -29,7 +29,7 @@ from gem.core import State
 from gem.envs.game import Game, PlayResult
 from gem.errors import InvalidArgument
 from gem.registry import register
-from gem.rng import Source, SplitMix64, choice
+from gem.rng import RandomSource, SplitMix64, choice
 from gem.views import Cell, GridView
 
 RANDOM_PARAMETERS = [(2, 10), (3, 20), (4, 50)]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from gem.errors import EnvironmentFailure
-from gem.rng import Source, choice, randbelow, randint, sample
+from gem.rng import RandomSource, choice, randbelow, randint, sample
 
 WALL, FLOOR, TARGET, BOX, BOX_ON_TARGET, PLAYER, PLAYER_ON_TARGET = "#-.$*@+"
 FLOOR_SHARE = (0.6, 0.85)

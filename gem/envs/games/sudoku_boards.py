@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from gem.rng import Source, shuffle
+from gem.rng import RandomSource, shuffle
 
 SCALES = (4, 9)
 MAX_NODES = 3000
@@ -104,7 +104,7 @@ class SudokuSearch:
         self.nodes = 0
         return self._fill([cell for cell, number in enumerate(self.board) if not number], rng)
 
-    def _fill(self, empty: list[int], rng: Source | None) -> bool | None:
+    def _fill(self, empty: list[int], rng: RandomSource | None) -> bool | None:
         if not empty:
             return True
         best_index = fewest_options = -1
@@ -134,7 +134,7 @@ class SudokuSearch:
         return False
 
 
-def _bits(mask: int, rng: Source | None) -> list[int]:
+def _bits(mask: int, rng: RandomSource | None) -> list[int]:
     bits = []
     while mask:
         bit = mask & -mask

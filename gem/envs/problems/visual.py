@@ -37,7 +37,7 @@ from gem.envs.problems.math import MathEnv
 from gem.envs.problems.problem import find_column
 from gem.errors import InvalidData
 from gem.views import ImageView, Picture, View
-from gem.views.images import data_address
+from gem.views.images import data_url
 
 IMAGE_COLUMNS = ("images", "image")
 

@@ -37,7 +37,7 @@ from gem.envs.reasoning import PACKAGE, source
 from gem.envs.reasoning.datasets import DATASETS
 from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument, MissingDependency
 from gem.grading.parsing import extract_last_boxed_answer
-from gem.processes import TooMuchComputing
+from gem.processes import ProcessTimeout
 from gem.rng import SplitMix64, choice
 from gem.views import TextView, View
 

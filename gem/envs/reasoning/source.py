@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gem.processes import Helper
+from gem.processes import HelperProcess
 
 FOLDER = "gem-reasoning-"
 """The prefix of the helper's temporary working directory, into which some problems of codeio write files."""

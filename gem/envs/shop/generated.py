@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gem.envs.shop.product import Catalogue, Product
-from gem.rng import Source, SplitMix64, choice, randbelow, sample, shuffle
+from gem.rng import RandomSource, SplitMix64, choice, randbelow, sample, shuffle
 
 _FILE = Path(__file__).parent / "kinds.txt"
 

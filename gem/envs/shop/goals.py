@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gem.envs.shop.product import Catalogue, Product
 from gem.envs.shop.reward import Goal
-from gem.rng import Source, choice, randbelow, sample
+from gem.rng import RandomSource, choice, randbelow, sample
 
 PRICE_LIMITS = tuple(10.0 * step for step in range(1, 100))
 """The price limits that a customer may set, in dollars."""

@@ -8,13 +8,13 @@ import tarfile
 
 from gem.envs.terminal.task import Check, Facts, Task, WorkingDirectory, add, tree_of
 from gem.envs.terminal.words import LEVELS, MESSAGES, NOUNS, PEOPLE, SERVICES, clock, noun
-from gem.rng import Source, choice, randint, sample, shuffle
+from gem.rng import RandomSource, choice, randint, sample, shuffle
 from gem.sandbox.inside.files.tree import Tree
 
 # ------------------------------------------------------------------ count
 
 
-def _count(rng: Source) -> tuple[Tree, Facts]:
+def _count(rng: RandomSource) -> tuple[Tree, Facts]:
     service = choice(rng, SERVICES)
     files = {}
     for name in SERVICES[:4]:
@@ -39,7 +39,7 @@ add(Task(
 # ------------------------------------------------------------------ sort
 
 
-def _sort(rng: Source) -> tuple[Tree, Facts]:
+def _sort(rng: RandomSource) -> tuple[Tree, Facts]:
     names = sample(rng, PEOPLE, 14)
     lines = [*names, *sample(rng, names, 6)]
     shuffle(rng, lines)
@@ -61,7 +61,7 @@ add(Task(
 _FOLDERS = {"txt": "notes", "csv": "tables", "png": "pictures"}
 
 
-def _move(rng: Source) -> tuple[Tree, Facts]:
+def _move(rng: RandomSource) -> tuple[Tree, Facts]:
     names = sample(rng, NOUNS, 9)
     files = {f"inbox/{name}.{ending}": f"{name} {randint(rng, 100, 999)}\n"
              for name, ending in zip(names, [*_FOLDERS] * 3, strict=True)}  # fmt: skip
@@ -88,7 +88,7 @@ add(Task(
 # ------------------------------------------------------------------ make it run
 
 
-def _script(rng: Source) -> tuple[Tree, Facts]:
+def _script(rng: RandomSource) -> tuple[Tree, Facts]:
     word, number = noun(rng), randint(rng, 3, 9)
     text = f'#!/bin/sh -e\nfor i in $(seq {number}); do echo "{word} $i"; done\n'
     return tree_of({"tools/greet": text.replace("/bin/sh -e", "/bin/shh -e")}), {"word": word, "number": number}
@@ -114,7 +114,7 @@ add(Task(
 # ------------------------------------------------------------------ unpack
 
 
-def _archive(rng: Source) -> tuple[Tree, Facts]:
+def _archive(rng: RandomSource) -> tuple[Tree, Facts]:
     names = sample(rng, NOUNS, 4)
     notes = {f"{name}.txt": f"{name}: {randint(rng, 1000, 9999)}\n" for name in names}
     secret = choice(rng, names)

@@ -9,7 +9,7 @@ from typing import Any
 
 from gem.envs.terminal.task import Check, Facts, Task, WorkingDirectory, add, tree_of
 from gem.envs.terminal.words import NOUNS, PEOPLE, noun
-from gem.rng import Source, choice, randint, sample, shuffle
+from gem.rng import RandomSource, choice, randint, sample, shuffle
 from gem.sandbox.inside.files.tree import Tree
 
 # ------------------------------------------------------------------ a package
@@ -54,7 +54,7 @@ if __name__ == "__main__":
 '''
 
 
-def _package(rng: Source) -> tuple[Tree, Facts]:
+def _package(rng: RandomSource) -> tuple[Tree, Facts]:
     cases = [[randint(rng, 0, 200_000) for _ in range(randint(rng, 1, 3))] for _ in range(4)]
     files = {"spans/__init__.py": "", "spans/parse.py": _PARSE, "spans/show.py": _SHOW, "spans/__main__.py": _MAIN}
     return tree_of(files), {"cases": cases}
@@ -104,7 +104,7 @@ done
 """
 
 
-def _build(rng: Source) -> tuple[Tree, Facts]:
+def _build(rng: RandomSource) -> tuple[Tree, Facts]:
     words = sample(rng, NOUNS, 5)
     sizes = [randint(rng, 1, 9) for _ in words]
     files = {"build.sh": _BUILD, "sample/one.txt": "1\n", "sample/two words.txt": "1\n2\n", "note.txt": "mine\n"}
@@ -145,7 +145,7 @@ add(Task(
 # ------------------------------------------------------------------ layers of settings
 
 
-def _layers(rng: Source) -> tuple[Tree, Facts]:
+def _layers(rng: RandomSource) -> tuple[Tree, Facts]:
     names = sample(rng, NOUNS, 6)
     layers: list[dict[str, Any]] = []
     for depth in range(3):
@@ -194,7 +194,7 @@ add(Task(
 # ------------------------------------------------------------------ parts
 
 
-def _parts(rng: Source) -> tuple[Tree, Facts]:
+def _parts(rng: RandomSource) -> tuple[Tree, Facts]:
     people = sample(rng, PEOPLE, 20)
     text = "".join(f"{person},{randint(rng, 1, 10**9)}\n" for person in people)
     packed = gzip.compress(text.encode(), mtime=0)
@@ -221,7 +221,7 @@ add(Task(
 # ------------------------------------------------------------------ a script to write
 
 
-def _rotation(rng: Source) -> tuple[Tree, Facts]:
+def _rotation(rng: RandomSource) -> tuple[Tree, Facts]:
     files = {f"logs/app.{day}.log": f"day {day}\n" for day in range(1, 5)}
     return tree_of(files), {"name": choice(rng, NOUNS), "keep": randint(rng, 2, 3), "days": randint(rng, 6, 9)}
 

@@ -6,13 +6,13 @@ from collections import Counter
 
 from gem.envs.terminal.task import Check, Facts, Task, WorkingDirectory, add, same_rows, tree_of
 from gem.envs.terminal.words import NOUNS, PEOPLE, address, clock
-from gem.rng import Source, choice, randbelow, randint, sample, shuffle
+from gem.rng import RandomSource, choice, randbelow, randint, sample, shuffle
 from gem.sandbox.inside.files.tree import Tree
 
 # ------------------------------------------------------------------ a table
 
 
-def _orders(rng: Source) -> tuple[Tree, Facts]:
+def _orders(rng: RandomSource) -> tuple[Tree, Facts]:
     people = sample(rng, PEOPLE, 6)
     rows, totals = [], Counter[str]()
     for number in range(60):
@@ -41,7 +41,7 @@ add(Task(
 # ------------------------------------------------------------------ a report
 
 
-def _access(rng: Source) -> tuple[Tree, Facts]:
+def _access(rng: RandomSource) -> tuple[Tree, Facts]:
     addresses = sorted({address(rng) for _ in range(9)})
     shares = [n * n for n in range(1, len(addresses) + 1)]
     requests = [ip for ip, share in zip(addresses, shares, strict=True) for _ in range(share + randbelow(rng, 2))]
@@ -75,7 +75,7 @@ add(Task(
 # ------------------------------------------------------------------ permissions
 
 
-def _site(rng: Source) -> tuple[Tree, Facts]:
+def _site(rng: RandomSource) -> tuple[Tree, Facts]:
     names = sample(rng, NOUNS, 8)
     files, modes = {}, {}
     for index, name in enumerate(names):
@@ -114,7 +114,7 @@ add(Task(
 # ------------------------------------------------------------------ names
 
 
-def _photos(rng: Source) -> tuple[Tree, Facts]:
+def _photos(rng: RandomSource) -> tuple[Tree, Facts]:
     numbers = sorted(sample(rng, range(1, 400), 9))
     files = {}
     for number in numbers:
@@ -146,7 +146,7 @@ add(Task(
 # ------------------------------------------------------------------ duplicates
 
 
-def _copies(rng: Source) -> tuple[Tree, Facts]:
+def _copies(rng: RandomSource) -> tuple[Tree, Facts]:
     texts = [f"{choice(rng, NOUNS)} {randint(rng, 0, 10**6)}\n" for _ in range(5)]
     folders = ("data", "data/old", "data/old/2019", "data/new")
     names = sample(rng, NOUNS, 12)
@@ -196,7 +196,7 @@ main()
 '''
 
 
-def _median(rng: Source) -> tuple[Tree, Facts]:
+def _median(rng: RandomSource) -> tuple[Tree, Facts]:
     cases = [[randint(rng, -50, 500) for _ in range(size)] for size in (1, 4, 5, 10)]
     return tree_of({"median.py": _MEDIAN, "example.txt": "9\n10\n2\n33\n"}), {"cases": cases}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gem.rng import Source
+from gem.rng import RandomSource
 from gem.sandbox.command import ShellLimits
 from gem.sandbox.inside.files.tree import Tree
 from gem.sandbox.shell import EPOCH, execute

@@ -45,7 +45,7 @@ from gem.sandbox.command import CommandResult, Shell, ShellLimits
 from gem.sandbox.inside.files.tree import Tree
 from gem.sandbox.inside.settings import HOME
 from gem.sandbox.shell import EPOCH, execute
-from gem.views import Exchange, Key, Run, TerminalView
+from gem.views import Key, StyledText, TerminalExchange, TerminalView
 from gem.views.ansi import plain, spans
 
 MODULES = (easy, medium, hard)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gem.rng import Source, choice, randint
+from gem.rng import RandomSource, choice, randint
 
 PEOPLE = (
     "Amara", "Bence", "Chidi", "Dana", "Elif", "Farid", "Greta", "Hana", "Ivo", "Jonas", "Kofi", "Lena", "Mateo",

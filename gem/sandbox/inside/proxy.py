@@ -33,9 +33,9 @@ def start(listener: socket.socket, hosts: list[str], engine: str) -> None:
         engine: where the package `gem` is.
     """
     sys.path.append(engine)
-    from gem.net.addresses import Guard  # noqa: PLC0415 (only a server with a network needs it)
+    from gem.net.addresses import AddressGuard  # noqa: PLC0415 (only a server with a network needs it)
 
-    permits = Guard().permits
+    permits = AddressGuard().permits
     socket.getaddrinfo("localhost", 1)  # so that what names need is loaded before the rights are gone
     threading.Thread(target=_accept, args=(listener, hosts, permits), daemon=True).start()
 

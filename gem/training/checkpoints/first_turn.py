@@ -83,7 +83,9 @@ def _tried(folder: Path, env_id: str) -> dict[str, Any]:
 def _playable(env_id: str) -> str:
     """The environment itself if it is there, for one seat, and quick to begin."""
     known = ENV_REGISTRY.get(env_id)
-    return env_id if known is not None and known.seats == 1 and known.cost == "fast" and not known.missing() else ENV_ID
+    if known is None or known.seats != 1 or known.cost != "fast" or known.missing_packages():
+        return ENV_ID
+    return env_id
 
 
 if __name__ == "__main__":

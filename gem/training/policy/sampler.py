@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from gem.rng import Source
+from gem.rng import RandomSource
 from gem.training.policy.nano import Cache, Place
 from gem.training.policy.policies import AutoPolicy, NanoPolicy, Policy
 
@@ -42,7 +42,7 @@ class Sampler(Protocol):
         ...
 
     def respond(
-        self, prompts: Sequence[Sequence[int]], slots: Sequence[int], draws: Sequence[Source], temperature: float
+        self, prompts: Sequence[Sequence[int]], slots: Sequence[int], draws: Sequence[RandomSource], temperature: float
     ) -> list[Response]:
         """A response to each prompt.
 
@@ -56,7 +56,7 @@ class Sampler(Protocol):
         ...
 
 
-def choose(logits_BV: Tensor, draws: Sequence[Source], temperature: float) -> tuple[list[int], list[float]]:
+def choose(logits_BV: Tensor, draws: Sequence[RandomSource], temperature: float) -> tuple[list[int], list[float]]:
     """One token for each row, by one draw each, and its log-probability."""
     logps_BV = torch.log_softmax(logits_BV.float() / (temperature or 1.0), -1)
     if temperature == 0:
@@ -120,7 +120,7 @@ class SlotSampler:
 
     @torch.inference_mode()
     def respond(
-        self, prompts: Sequence[Sequence[int]], slots: Sequence[int], draws: Sequence[Source], temperature: float
+        self, prompts: Sequence[Sequence[int]], slots: Sequence[int], draws: Sequence[RandomSource], temperature: float
     ) -> list[Response]:
         """As `Sampler.respond`."""
         hidden_BD = self._read(prompts, slots)
@@ -186,7 +186,7 @@ class GenerateSampler:
 
     @torch.inference_mode()
     def respond(
-        self, prompts: Sequence[Sequence[int]], slots: Sequence[int], draws: Sequence[Source], temperature: float
+        self, prompts: Sequence[Sequence[int]], slots: Sequence[int], draws: Sequence[RandomSource], temperature: float
     ) -> list[Response]:
         """As `Sampler.respond`."""
         responses: dict[int, Response] = {}
@@ -195,7 +195,9 @@ class GenerateSampler:
             responses |= dict(zip(part, written, strict=True))
         return [responses[i] for i in range(len(prompts))]
 
-    def _respond(self, prompts: Sequence[Sequence[int]], draws: Sequence[Source], temperature: float) -> list[Response]:
+    def _respond(
+        self, prompts: Sequence[Sequence[int]], draws: Sequence[RandomSource], temperature: float
+    ) -> list[Response]:
         model = self.policy.causal.base_model
         device = next(model.parameters()).device
         longest = max(map(len, prompts))
@@ -237,7 +239,7 @@ class AutocastSampler:
         self._inner.refresh()
 
     def respond(
-        self, prompts: Sequence[Sequence[int]], slots: Sequence[int], draws: Sequence[Source], temperature: float
+        self, prompts: Sequence[Sequence[int]], slots: Sequence[int], draws: Sequence[RandomSource], temperature: float
     ) -> list[Response]:
         """As `Sampler.respond`."""
         with self._context():

@@ -27,7 +27,7 @@ from typing import Any
 import torch
 
 from gem.errors import GemError, InvalidArgument
-from gem.rng import Source
+from gem.rng import RandomSource
 from gem.training.policy.policies import AutoPolicy
 from gem.training.policy.sampler import Response
 
@@ -105,7 +105,7 @@ class ServerSampler:
             shutil.rmtree(self.adapters / before, ignore_errors=True)
 
     def respond(
-        self, prompts: Sequence[Sequence[int]], slots: Sequence[int], draws: Sequence[Source], temperature: float
+        self, prompts: Sequence[Sequence[int]], slots: Sequence[int], draws: Sequence[RandomSource], temperature: float
     ) -> list[Response]:
         """As `Sampler.respond`; each draw becomes the seed of a request.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gem.agents.agent import Decision, Exchange, Request
-from gem.rng import Source
+from gem.rng import RandomSource
 from gem.training.policy.prompts import Prompts, board, reading
 from gem.training.policy.sampler import Sampler
 
@@ -76,7 +76,7 @@ class TokenizingAgent:
         max_tokens: int,
         max_length: int,
         temperature: float,
-        draws: Callable[[Request], Source],
+        draws: Callable[[Request], RandomSource],
         capacity: int,
         name: str = "policy",
     ) -> None:

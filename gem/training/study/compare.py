@@ -20,7 +20,7 @@ from typing import Any
 import gem
 from gem.credit import ALGORITHMS, Algorithm
 from gem.errors import InvalidArgument, UsageError
-from gem.evaluation.scores import Interval, student
+from gem.evaluation.scores import Interval, student_t_interval
 from gem.training import recipes
 from gem.training.run_folder import RunFolder, write_whole
 from gem.training.spec import TrainingSpec, read_spec
@@ -232,7 +232,7 @@ def _at_the_end(curve: Sequence[float]) -> float:
 
 def _intervals(runs: Sequence[Run]) -> dict[str, Interval]:
     settings = dict.fromkeys(run.setting for run in runs)
-    return {name: student([run.success for run in runs if run.setting == name]) for name in settings}
+    return {name: student_t_interval([run.success for run in runs if run.setting == name]) for name in settings}
 
 
 def _listed(names: Sequence[str]) -> str:

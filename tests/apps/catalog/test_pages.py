@@ -184,11 +184,11 @@ def test_health_names_what_is_the_matter(client: Client, odd_ones: None, env_id:
 
 def test_a_badge_is_shown_only_for_the_version_that_was_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = entry_of("game:GuessTheNumber-v0")
-    found = benchmarks.checked(entry.id, entry.spec.version)
+    found = benchmarks.check_result(entry.id, entry.spec.version)
     assert found is not None
     words = ["Keeps the contract", "Same seed, same episode", "State round trip"]
     assert [badge.words for badge in badges(entry.spec, found)] == words
-    assert benchmarks.checked(entry.id, entry.spec.version + 1) is None
+    assert benchmarks.check_result(entry.id, entry.spec.version + 1) is None
     assert badges(entry.spec, None) == []
     broken = replace(found, findings={**found.findings, "repeats_in_other_processes": "wrong"})
     seed = badges(entry.spec, broken)[1]
@@ -199,7 +199,7 @@ def test_a_badge_is_shown_only_for_the_version_that_was_checked(monkeypatch: pyt
 
 def test_an_environment_whose_turns_follow_from_outside_has_the_badge_of_what_it_promises(client: Client) -> None:
     entry = entry_of("terminal:Shell-v0-hard")
-    found = benchmarks.checked(entry.id, entry.spec.version)
+    found = benchmarks.check_result(entry.id, entry.spec.version)
     assert [badge.words for badge in badges(entry.spec, found)] == ["Keeps the contract"]
     page = client.get("/environments/terminal:Shell-v0-hard/").content.decode()
     assert "Keeps the contract" in page
@@ -209,7 +209,7 @@ def test_an_environment_whose_turns_follow_from_outside_has_the_badge_of_what_it
 def test_the_badges_rest_on_what_a_check_finds_now() -> None:
     for env_id in ("game:GuessTheNumber-v0-hard", "game:Wordle-v0-easy"):
         spec = gem.spec(env_id)
-        stored = benchmarks.checked(env_id, spec.version)
+        stored = benchmarks.check_result(env_id, spec.version)
         assert stored is not None
         assert stored.findings == {p.key: f.status for p, f in zip(PROMISES, check(env_id), strict=True)}
 

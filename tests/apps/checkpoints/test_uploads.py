@@ -293,7 +293,7 @@ def test_nobody_sees_what_somebody_else_sent(client: Client, ada: User) -> None:
 def test_it_plays_apart_in_rollouts_and_live(ada: User) -> None:
     agent = uploaded(ada, "mine", archive())
     somebody = player(agent)
-    assert isinstance(somebody, ApartAgent)
+    assert isinstance(somebody, IsolatedAgent)
     (record,) = rollout(somebody, [EpisodeRequest(0, ENV_ID, 3)], num_envs=1)
     assert record.turn_count >= 1
     assert not record.failure

@@ -188,8 +188,8 @@ def test_an_environment_that_breaks_writes_nothing_and_can_then_fail() -> None:
 
     for wrapper, said in (
         (Broken, "broke at turn 1: ZeroDivisionError: by chance"),
-        (Endless, "broke at turn 1: The reward is no finite number: nan"),
-        (Mute, "broke at turn 1: The observation is no text: None"),
+        (Endless, "broke at turn 1: The reward is not a finite number: nan"),
+        (Mute, "broke at turn 1: The observation is not a string: None"),
     ):
         with pytest.raises(EnvironmentFailure, match=said), transaction.atomic():
             locked = operations.lock(episode.id)

@@ -123,7 +123,7 @@ def test_a_benchmark_is_scored_as_on_the_leaderboard(run: Run, tmp_path: Path, m
 
     games = benchmarks.load("games")
     small = tuple(
-        benchmarks.Entry(e.env_id, e.first_seed, 4, e.random_return, e.best_return)
+        benchmarks.BenchmarkEntry(e.env_id, e.first_seed, 4, e.random_return, e.best_return)
         for e in games.entries
         if "Guess" in e.env_id
     )

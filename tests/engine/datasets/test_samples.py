@@ -13,7 +13,7 @@ from gem.datasets.ruletaker import DEPTHS, NAMES, Implication, derive, problem
 from gem.datasets.samples import FOLDER, names
 from gem.grading.math import alternatives, is_correct
 from gem.rng import SplitMix64
-from gem.views.images import kind_of
+from gem.views.images import media_type
 from tools.samples import __main__ as write
 from tools.samples import school
 
@@ -73,7 +73,7 @@ def test_the_drawings_are_small_png_files() -> None:
     for row in load("sample:geometry3k"):
         (address,) = row["images"]
         content = b64decode(address.removeprefix("data:image/png;base64,"))
-        assert kind_of(content) == "image/png"
+        assert media_type(content) == "image/png"
         assert len(content) < 3000
 
 

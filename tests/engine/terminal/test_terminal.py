@@ -153,7 +153,7 @@ def test_the_same_commands_give_the_same_turns() -> None:
 def test_the_check_finds_nothing_wrong() -> None:
     findings = {finding.title: finding for finding in check(f"{ID}-easy")}
     assert [finding for finding in findings.values() if finding.status == "wrong"] == []
-    left_out = [finding.what for finding in findings.values() if finding.status == "left out"]
+    left_out = [finding.detail for finding in findings.values() if finding.status == "left out"]
     assert all("taped" in what for what in left_out)
 
 
@@ -165,7 +165,7 @@ def test_impossible_arguments_are_refused(kwargs: dict[str, object]) -> None:
 
 def test_without_a_sandbox_it_cannot_be_made_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shell, "_obstacle", "There are no namespaces.")
-    assert gem.spec(ID).hindrance() == "There are no namespaces."
+    assert gem.spec(ID).unavailable_reason() == "There are no namespaces."
     with pytest.raises(SandboxUnavailable, match=r"cannot be played here\. There are no namespaces"):
         gem.make(ID)
     with pytest.raises(SandboxUnavailable, match="no namespaces"):

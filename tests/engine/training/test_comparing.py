@@ -6,7 +6,7 @@ import pytest
 
 from gem.cli import main
 from gem.errors import InvalidArgument
-from gem.evaluation.scores import student
+from gem.evaluation.scores import student_t_interval
 from gem.training.study.compare import Run, figure, plan, table, tune, verdict
 
 
@@ -20,11 +20,11 @@ BLURRED = [run("ppo", 1, seed, success) for seed, success in enumerate((0.4, 0.6
 
 
 def test_an_interval_over_seeds_is_students() -> None:
-    mean, low, high = student([1.0, 2.0, 3.0])
+    mean, low, high = student_t_interval([1.0, 2.0, 3.0])
     assert mean == 2.0
     assert (high - low) / 2 == pytest.approx(4.303 * 1 / 3**0.5)
     with pytest.raises(InvalidArgument, match="at least two"):
-        student([1.0])
+        student_t_interval([1.0])
 
 
 def test_an_order_is_claimed_where_intervals_are_apart() -> None:
