@@ -14,7 +14,7 @@ from gem.validation.dependencies import PICTURES, TRAINING, require_installed
 
 if TYPE_CHECKING:
     from gem.training.spec import TrainingSpec
-    from gem.training.study.compare import Choice, Run
+    from gem.training.study.compare import ComparedRun, TunedSetting
 
 WORD = "algorithms"
 RUNS = Path("runs/algorithms")
@@ -57,26 +57,26 @@ def run(
     folder = (out or RUNS) / recipe
     require_installed("The comparison of algorithms", {**TRAINING, **PICTURES})
     _say(f"{len(specs)} trainings in {folder}; once stopped, the same command goes on with them.")
-    choices: list[Choice] = []
-    for entry, values in tuned:
-        specs, made = compare.tune(specs, entry, values, folder, _say)
-        choices += made
+    settings: list[TunedSetting] = []
+    for name, values in tuned:
+        specs, tuned_settings = compare.tune(specs, name, values, folder, _say)
+        settings += tuned_settings
     runs = compare.compare(specs, folder, _show)
-    _report(recipe, specs[0], choices, runs)
+    _report(recipe, specs[0], settings, runs)
     picture = folder / compare.FIGURE
     picture.write_text(compare.figure(runs, f"{recipe}: share solved, by update; {seeds} seeds"), encoding="utf-8")
     print(f"The curves: {picture}")
     return 0
 
 
-def _report(recipe: str, spec: TrainingSpec, choices: list[Choice], runs: list[Run]) -> None:
+def _report(recipe: str, spec: TrainingSpec, settings: list[TunedSetting], runs: list[ComparedRun]) -> None:
     from gem.training.study import compare  # noqa: PLC0415 (as above)
 
     budget = f"{spec.updates} updates of {spec.episodes} episodes"
-    print(f"{recipe}, {spec.env_id}: {budget} each; then {compare.EPISODES} episodes on other seeds.")
-    for choice in choices:
-        tried = ", ".join(f"{value} {solved:.0%}" for value, solved in choice.tried.items())
-        print(f"{choice.setting}: {choice.entry} is {choice.value} (tried: {tried})")
+    print(f"{recipe}, {spec.env_id}: {budget} each; then {compare.EVALUATION_EPISODES} episodes on other seeds.")
+    for setting in settings:
+        results = ", ".join(f"{value} {solved:.0%}" for value, solved in setting.solved_by_value.items())
+        print(f"{setting.variant}: {setting.name} is {setting.value} (tried: {results})")
     table(compare.HEADINGS, compare.table(runs))
     print(compare.verdict(runs))
 
@@ -103,5 +103,5 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr)
 
 
-def _show(one: Run) -> None:
-    _say(f"{one.setting}, seed {one.seed}: solves {one.success:.0%} after {one.cpu_seconds:.0f} CPU s")
+def _show(run: ComparedRun) -> None:
+    _say(f"{run.variant}, seed {run.seed}: solves {run.success:.0%} after {run.cpu_seconds:.0f} CPU s")

@@ -13,16 +13,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run() -> int:
     """Try the levels; 1 if none works."""
-    from gem.sandbox import layout, levels  # noqa: PLC0415 (a quick start for the other commands)
+    from gem.sandbox import host_view, levels  # noqa: PLC0415 (a quick start for the other commands)
 
-    chosen = levels.choice()
-    print(chosen.said)
-    if chosen.probes:
+    choice = levels.choice()
+    print(choice.message)
+    if choice.probes:
         print()
-        rows = [[tried.level, "works" if tried.ok else "no", tried.said] for tried in chosen.probes]
+        rows = [[probe.level, "works" if probe.ok else "no", probe.message] for probe in choice.probes]
         table(["level", "", "what was found"], rows)
-    folder = layout.private_directory()
-    if folder is not None and chosen.level != "disabled":
+    folder = host_view.private_folder()
+    if folder is not None and choice.level != "disabled":
         print(f"\nOnly its owner may enter {folder}, where the interpreter or its packages are. docs/sandbox.md says")
         print("what that means for the level landlock.")
-    return 1 if chosen.level == "disabled" else 0
+    return 1 if choice.level == "disabled" else 0

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from gem.grading.code_tests import CallTest, CheckTests, InputTest, Tests
-from gem.sandbox.collect import Job, SlotDied
 from gem.sandbox.inside.execution import values
+from gem.sandbox.job import SandboxJob, SlotDied
 from gem.sandbox.limits import Level, Limits, Result
 from gem.sandbox.pool import Pool, libraries_in, shared
 
@@ -159,7 +159,7 @@ class _Series:
                 return self._result(number, "passed" if right else "wrong", result.stdout, result.stderr)
         return self._result(number, _why(result), result.stdout, result.stderr)
 
-    def _job(self, tests: Sequence[InputTest] | Sequence[CallTest], enough: Any) -> Job:
+    def _job(self, tests: Sequence[InputTest] | Sequence[CallTest], enough: Any) -> SandboxJob:
         """All inputs, and no expected output."""
         calls = isinstance(tests[0], CallTest)
         task = {
@@ -176,7 +176,7 @@ class _Series:
             output_bytes=(2 * self.limits.output_bytes + MESSAGE) * count,
         )
         payload = json.dumps(task, ensure_ascii=False).encode("utf-8", "surrogateescape")
-        return Job(payload, b"", total, "cases", (), self.limits.wall_seconds, enough)
+        return SandboxJob(payload, b"", total, "cases", (), self.limits.wall_seconds, enough)
 
     def _judged(self, number: int, line: bytes) -> TestResult:
         """What a line of the program's process says about a test. The program may have forged it."""
@@ -251,8 +251,8 @@ class _Dialogue:
     ) -> tuple[Result, Result]:
         questions, asks = os.pipe()
         answers, says = os.pipe()
-        ask = Job(json.dumps(asking).encode(), b"", self.limits, "ask", (answers, asks))
-        answer = Job(json.dumps(answering).encode(), b"", self.limits, "answer", (questions, says))
+        ask = SandboxJob(json.dumps(asking).encode(), b"", self.limits, "ask", (answers, asks))
+        answer = SandboxJob(json.dumps(answering).encode(), b"", self.limits, "answer", (questions, says))
         return self.pool.execute_pair(ask, answer, libraries)
 
 

@@ -20,7 +20,7 @@ from apps.jobs import operations
 from apps.jobs.models import Job, Point, Sample
 from apps.jobs.training import operations as trainings
 from apps.jobs.training.records import folder_of
-from gem.training.policy.prompts import folder_of as policy_folder
+from gem.training.policy.prompts import policy_location
 from gemweb.local.postgres import Postgres
 from tests.live.test_restarts import Server, guarded, manage
 from tests.workers.processes import environment, wait_until
@@ -147,7 +147,7 @@ def test_what_is_no_number_ends_it_with_the_reason_and_the_batch(
 
 def broken_policy(folder: Path) -> Path:
     """The base policy with a weight that is no number."""
-    shutil.copytree(policy_folder("nano-base"), folder)
+    shutil.copytree(policy_location("nano-base"), folder)
     path = folder / "model.safetensors"
     content = bytearray(path.read_bytes())
     length = struct.unpack("<Q", content[:8])[0]

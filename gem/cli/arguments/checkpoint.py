@@ -75,10 +75,10 @@ def refuse(options: Mapping[str, Any]) -> None:
 
 def _digest(folder: Path, settings: Mapping[str, Any]) -> str:
     """Twelve digits that differ where weights, card or settings do; where it computes is not one of these."""
-    from gem.training.policy.prompts import folder_of  # noqa: PLC0415 (a quick start)
+    from gem.training.policy.prompts import policy_location  # noqa: PLC0415 (a quick start)
 
     whole = hashlib.sha256()
-    for path in sorted(Path(folder_of(str(folder))).iterdir()):
+    for path in sorted(Path(policy_location(str(folder))).iterdir()):
         if path.name in ("card.json", "config.json") or path.name.endswith("model.safetensors"):
             whole.update(path.name.encode())
             whole.update(hashlib.sha256(path.read_bytes()).digest())

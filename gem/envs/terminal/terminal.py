@@ -41,7 +41,7 @@ from gem.envs.terminal import TURNS, easy, hard, medium
 from gem.envs.terminal.task import TASKS, Facts, Level, Place, Task, of_level
 from gem.errors import InvalidArgument
 from gem.rng import SplitMix64, choice
-from gem.sandbox.command import CommandResult, Shell, ShellLimits
+from gem.sandbox.command import CommandResult, ShellLimits, ShellState
 from gem.sandbox.inside.files.tree import Tree
 from gem.sandbox.inside.settings import HOME
 from gem.sandbox.shell import EPOCH, execute
@@ -94,7 +94,7 @@ class Terminal(Game):
         self.task: Task = TASKS[task] if task else of_level(level)[0]
         self.tree: Tree = {}
         """The working directory."""
-        self.shell: Shell = ""
+        self.shell: ShellState = ""
         """Where the shell is, and its variables."""
         self.done: list[list[Any]] = []
         """Prompt, command, output and exit code of each command so far."""
@@ -292,7 +292,7 @@ def _told(done: CommandResult, limits: ShellLimits) -> str:
         "timeout": f"[ended after {limits.seconds:g} s; what it had written to files is kept]",
         "memory": f"[ended: more than {limits.memory_bytes >> 20} MiB of memory]",
         "output": "[ended: too much output]",
-        "files": f"[undone: the working directory would hold {done.said}]",
+        "files": f"[undone: the working directory would hold {done.excess}]",
     }
     note = words.get(done.status, f"[exit code {done.exit_code}]" if done.exit_code else "")
     return "\n".join(part for part in (done.output.rstrip("\n"), note) if part)
