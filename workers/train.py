@@ -31,7 +31,7 @@ from apps.trainings import operations, permissions, records
 from apps.trainings.records import KeptEpisode, folder_of
 from gem.errors import UsageError
 from gem.records import episode_files
-from gem.training.run_folder import FAILED_BATCH, RunFolder, number, write_whole
+from gem.training.run_folder import FAILED_BATCH, RunFolder, update_name, write_atomically
 from workers.evaluate import stopping
 from workers.lease import Lease, Stopping
 
@@ -95,7 +95,7 @@ def wait_alone(folder: Path, lease: Lease) -> None:
     while True:
         lease.check()
         try:
-            with RunFolder(folder).alone():
+            with RunFolder(folder).lock():
                 return
         except UsageError:
             if monotonic() > until:
@@ -111,9 +111,9 @@ def prepare(claim: Claim, folder: Path) -> None:
     request = dict(claim.request)
     if request["model"].startswith(permissions.AGENT):
         request["model"] = str(operations.weights_of(job.owner, request["model"]).path)
-    write_whole(folder / "spec.json", json.dumps(request, indent=2) + "\n")
+    write_atomically(folder / "spec.json", json.dumps(request, indent=2) + "\n")
     if job.parent_id and not any((folder / "checkpoints").iterdir()):
-        name = number(job.parent_update)
+        name = update_name(job.parent_update)
         shutil.copytree(folder_of(job.parent_id) / "checkpoints" / name, folder / "checkpoints" / f".{name}.new")
         (folder / "checkpoints" / f".{name}.new").rename(folder / "checkpoints" / name)
 

@@ -151,7 +151,7 @@ def check_sandbox() -> Check:
     found = levels.choice_if_known()
     if found is None:
         return Check("sandbox", title, "warn", "The levels are being tried.", "Look again in a moment.")
-    details = (*(f"{probe.level}: {probe.said}" for probe in found.probes), *_terminals())
+    details = (*(f"{probe.level}: {probe.message}" for probe in found.probes), *_terminals())
     if found.level == "disabled":
         do = "Everything else works. docs/sandbox.md says what a machine needs; `gemweb sandbox` what was tried here."
         return Check("sandbox", title, "warn", "Untrusted programs are not run.", do, "off", details)

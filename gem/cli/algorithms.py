@@ -14,7 +14,7 @@ from gem.validation.dependencies import FIGURE_PACKAGES, TRAINING_PACKAGES, requ
 
 if TYPE_CHECKING:
     from gem.training.spec import TrainingSpec
-    from gem.training.study.compare import Choice, Run
+    from gem.training.study.compare import ComparedRun, TunedSetting
 
 KEYWORD = "algorithms"
 DEFAULT_FOLDER = Path("runs/algorithms")
@@ -73,7 +73,7 @@ def run(
     return 0
 
 
-def _report(recipe: str, spec: TrainingSpec, choices: list[Choice], runs: list[Run]) -> None:
+def _report(recipe: str, spec: TrainingSpec, settings: list[TunedSetting], runs: list[ComparedRun]) -> None:
     from gem.training.study import compare  # noqa: PLC0415 (as above)
 
     budget = f"{spec.updates} updates of {spec.episodes} episodes"

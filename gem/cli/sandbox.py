@@ -15,9 +15,9 @@ def run() -> int:
     """Try the levels of confinement; the exit code is 1 if none works."""
     from gem.sandbox import layout, levels  # noqa: PLC0415 (the other commands start faster without it)
 
-    chosen = levels.choice()
-    print(chosen.said)
-    if chosen.probes:
+    choice = levels.choice()
+    print(choice.message)
+    if choice.probes:
         print()
         rows = [[probe.level, "works" if probe.ok else "no", probe.said] for probe in chosen.probes]
         table(["level", "", "result"], rows)

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from gem.grading.code_tests import CallTest, CheckTests, InputTest, Tests
-from gem.sandbox.collect import Job, SlotDied
 from gem.sandbox.inside.execution import values
+from gem.sandbox.job import SandboxJob, SlotDied
 from gem.sandbox.limits import Level, Limits, Result
 from gem.sandbox.pool import Pool, libraries_in, shared
 

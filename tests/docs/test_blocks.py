@@ -240,7 +240,7 @@ def test_the_options_of_commands_that_are_not_carried_out_are_read(folder: Path)
             assert gemweb_parser().parse_args(words), line
             continue
         arguments = training._parser().parse_args(words[2:])
-        assert arguments.list or training._spec(arguments), line
+        assert arguments.list or training._requested_spec(arguments), line
 
 
 @pytest.fixture

@@ -147,7 +147,7 @@ def test_what_is_no_number_ends_it_with_the_reason_and_the_batch(
 
 def broken_policy(folder: Path) -> Path:
     """The base policy with a weight that is no number."""
-    shutil.copytree(policy_folder("nano-base"), folder)
+    shutil.copytree(policy_location("nano-base"), folder)
     path = folder / "model.safetensors"
     content = bytearray(path.read_bytes())
     length = struct.unpack("<Q", content[:8])[0]

@@ -41,7 +41,7 @@ from gem.envs.terminal import TURNS, easy, hard, medium
 from gem.envs.terminal.task import TASKS, Facts, Level, Task, WorkingDirectory, tasks_of_level
 from gem.errors import InvalidArgument
 from gem.rng import SplitMix64, choice
-from gem.sandbox.command import CommandResult, Shell, ShellLimits
+from gem.sandbox.command import CommandResult, ShellLimits, ShellState
 from gem.sandbox.inside.files.tree import Tree
 from gem.sandbox.inside.settings import HOME
 from gem.sandbox.shell import EPOCH, execute

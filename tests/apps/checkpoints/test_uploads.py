@@ -30,12 +30,12 @@ from apps.trainings import operations as trainings
 from gem.agents.apart import ApartAgent
 from gem.rollout import EpisodeRequest, rollout
 from gem.training.checkpoints.archive import pack
-from gem.training.policy.prompts import folder_of
+from gem.training.policy.prompts import policy_location
 from gem.training.spec import read_spec
 
 pytest.importorskip("torch", reason="policies need torch, which `make test` installs")
 ENV_ID = "game:GuessTheNumber-v0-easy"
-BASE = Path(folder_of("nano-base"))
+BASE = Path(policy_location("nano-base"))
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from gem.evaluation.scores import student_t_interval
 from gem.training.study.compare import Run, figure, plan, table, tune, verdict
 
 
-def run(algorithm: str, discount: float, seed: int, success: float) -> Run:
-    return Run(algorithm, discount, seed, success, success, 3.0, 10.0, (0.0, success))  # type: ignore[arg-type]
+def run(algorithm: str, discount: float, seed: int, success: float) -> ComparedRun:
+    return ComparedRun(algorithm, discount, seed, success, success, 3.0, 10.0, (0.0, success))  # type: ignore[arg-type]
 
 
 CLEAR = [run("rebn", 1, seed, 0.95 + 0.01 * seed) for seed in range(3)]
@@ -60,11 +60,12 @@ def test_where_an_episode_is_one_turn_a_discount_is_not_compared() -> None:
 def test_every_setting_tries_the_same_values_and_goes_on_with_its_best(tmp_path: Path) -> None:
     said: list[str] = []
     specs = plan("fifteen-easy", ["rebn", "grpo"], [1.0], 2, 1)
-    tuned, choices = tune(specs, "temperature", [1.0, 5.0], tmp_path, said.append)
-    assert [(choice.setting, list(choice.tried)) for choice in choices] == [
+    tuned, settings = tune(specs, "temperature", [1.0, 5.0], tmp_path, said.append)
+    assert [(setting.variant, list(setting.solved_by_value)) for setting in settings] == [
         ("ReBN 1", [1.0, 5.0]), ("GRPO", [1.0, 5.0])
     ]  # fmt: skip
-    assert all(choice.tried[1.0] > choice.tried[5.0] for choice in choices), "hardly a response is a move at 5"
+    solved = [setting.solved_by_value for setting in settings]
+    assert all(shares[1.0] > shares[5.0] for shares in solved), "hardly a response is a move at 5"
     assert {spec.temperature for spec in tuned} == {1.0}
     assert [(spec.algorithm, spec.seed) for spec in tuned] == [(spec.algorithm, spec.seed) for spec in specs]
     assert len(said) == 4

@@ -58,13 +58,13 @@ def untimed(folder: Path) -> list[dict[str, Any]]:
 
 
 def same_weights(one: Path, other: Path) -> bool:
-    last, others = checkpoint.checkpoints(one / "checkpoints")[-1], checkpoint.checkpoints(other / "checkpoints")[-1]
-    assert last.name == others.name
+    last_of_one, last_of_other = (checkpoint.list_checkpoints(run / "checkpoints")[-1] for run in (one, other))
+    assert last_of_one.name == last_of_other.name
     files = ("model.safetensors", "trainer.safetensors")
     return all(
-        torch.equal(tensor, load_file(others / name)[key])
+        torch.equal(tensor, load_file(last_of_other / name)[key])
         for name in files
-        for key, tensor in load_file(last / name).items()
+        for key, tensor in load_file(last_of_one / name).items()
     )
 
 
@@ -111,7 +111,7 @@ def test_a_run_that_was_killed_ends_with_the_same_bits(algorithm: str, small: di
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     train(read_spec(spec), whole)
     process = start(broken, {**spec, "checkpoint_seconds": 0.2})
-    wait_for(lambda: bool(checkpoint.checkpoints(broken / "checkpoints")), process)
+    wait_for(lambda: bool(checkpoint.list_checkpoints(broken / "checkpoints")), process)
     process.send_signal(signal.SIGKILL)
     process.wait()
     with (broken / "metrics.jsonl").open("a") as file:
@@ -133,7 +133,7 @@ def test_sigterm_saves_and_exits_75_and_the_same_command_goes_on(small: dict[str
     assert process.wait(60) == 75
     state = RunFolder(folder).state()
     assert state["state"] == "interrupted"
-    saved = checkpoint.checkpoints(folder / "checkpoints")
+    saved = checkpoint.list_checkpoints(folder / "checkpoints")
     assert [path.name for path in saved] == [f"{state['update']:06d}"]
     again = start(folder, spec)
     wait_for(lambda: len(RunFolder(folder).metrics()) > state["update"], again)
@@ -176,7 +176,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole(small: dict[str, Any], tmp
     state = RunFolder(folder).state()
     assert state["state"] == "failed"
     assert "cannot be written" in state["reason"] or "is full" in state["reason"]
-    last = checkpoint.checkpoints(folder / "checkpoints")[-1]
+    last = checkpoint.list_checkpoints(folder / "checkpoints")[-1]
     assert last.name == "000002"
     assert load_file(last / "model.safetensors")
     assert not [path for path in (folder / "checkpoints").iterdir() if path.name.startswith(".")]
@@ -185,7 +185,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole(small: dict[str, Any], tmp
 def test_what_is_no_number_stops_it_with_the_batch(small: dict[str, Any], tmp_path: Path) -> None:
     spec = read_spec({**small, "learning_rate": 1.0, "gradient_clip": 0, "algorithm": "reinforce", "updates": 4})
     train(read_spec({**small, "updates": 1}), tmp_path / "first")
-    place = checkpoint.checkpoints(tmp_path / "first" / "checkpoints")[-1]
+    place = checkpoint.list_checkpoints(tmp_path / "first" / "checkpoints")[-1]
     weights = load_file(place / "model.safetensors")
     weights["model.norm.weight"][0] = float("nan")
     damaged = tmp_path / "damaged"
@@ -249,7 +249,7 @@ def test_the_curriculum_goes_on_after_so_many_updates_also_when_it_was_stopped_b
 
 def forked(parent: Path, folder: Path) -> Path:
     """A run's folder that begins with the last checkpoint of another."""
-    place = checkpoint.checkpoints(parent / "checkpoints")[-1]
+    place = checkpoint.list_checkpoints(parent / "checkpoints")[-1]
     shutil.copytree(place, folder / "checkpoints" / place.name)
     return folder
 
@@ -260,7 +260,7 @@ def test_a_fork_may_have_another_algorithm(before: str, after: str, small: dict[
     spec = read_spec({**small, "algorithm": after, "updates": 4})
     assert train(spec, forked(tmp_path / "parent", tmp_path / "fork")) == "finished"
     assert [row["update"] for row in RunFolder(tmp_path / "fork").metrics()] == [3, 4]
-    last = checkpoint.checkpoints(tmp_path / "fork" / "checkpoints")[-1]
+    last = checkpoint.list_checkpoints(tmp_path / "fork" / "checkpoints")[-1]
     assert any(name.startswith("value_head") for name in load_file(last / "trainer.safetensors")) == (after == "ppo")
 
 
@@ -274,7 +274,7 @@ def test_a_fork_may_have_a_shorter_curriculum(small: dict[str, Any], tmp_path: P
 def test_two_processes_cannot_train_in_one_folder(small: dict[str, Any], tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     folder.begin(read_spec(small))
-    with folder.alone(), pytest.raises(UsageError, match="Another process trains"):
+    with folder.lock(), pytest.raises(UsageError, match="Another process trains"):
         train(read_spec(small), tmp_path)
 
 

@@ -9,14 +9,14 @@ import pytest
 
 from gem.errors import InvalidArgument
 from gem.training.checkpoints.trial import try_folder
-from gem.training.policy.prompts import folder_of
+from gem.training.policy.prompts import policy_location
 
 pytest.importorskip("torch", reason="policies need torch, which `make test` installs")
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return shutil.copytree(folder_of("nano-base"), tmp_path / "policy")
+    return shutil.copytree(policy_location("nano-base"), tmp_path / "policy")
 
 
 def changed(folder: Path, name: str, **entries: object) -> None:
@@ -24,10 +24,10 @@ def changed(folder: Path, name: str, **entries: object) -> None:
 
 
 def test_it_plays_what_its_card_names(folder: Path) -> None:
-    tried = try_folder(folder, "game:TowerofHanoi-v0-easy")
-    assert tried.env_id == "game:TowerofHanoi-v0-easy"
-    assert tried.action
-    assert tried.parameters == 229_824
+    result = try_folder(folder, "game:TowerofHanoi-v0-easy")
+    assert result.env_id == "game:TowerofHanoi-v0-easy"
+    assert result.action
+    assert result.parameters == 229_824
 
 
 def test_an_environment_that_is_not_here_is_replaced(folder: Path) -> None:
@@ -60,4 +60,4 @@ def test_a_configuration_that_wants_all_memory_ends_the_process_only(folder: Pat
 
 def test_one_that_takes_too_long_is_ended(folder: Path) -> None:
     with pytest.raises(InvalidArgument, match=r"did not answer within 0 s"):
-        try_folder(folder, seconds=0.05)
+        try_folder(folder, timeout_seconds=0.05)
