@@ -12,7 +12,7 @@ from gem.registry import DEFAULT_MAX_TOOL_USES, EnvSpec, spec
 from gem.validation.arguments import accepts, check_arguments
 
 if TYPE_CHECKING:
-    from gem.tools.kinds import Described
+    from gem.tools.kinds import ToolSpec
 
 SEAT_ARGUMENTS = ("opponent", "seat")
 """The arguments of `make` that put an agent into the other seats (see `gem.wrappers.Opponent`)."""
@@ -130,7 +130,7 @@ def _add_opponent(env: Env, opponent: str | None = None, seat: int | None = None
 
 def _add_tools(
     env: Env,
-    tools: Sequence[Described] = (),
+    tools: Sequence[ToolSpec] = (),
     tool_format: Literal["tags", "native"] = "tags",
     max_tool_uses: int | None = DEFAULT_MAX_TOOL_USES,
 ) -> Env:

@@ -15,7 +15,7 @@ from gem.errors import EnvironmentFailure, InvalidArgument, UnknownEnvironment
 from gem.validation.near import did_you_mean
 
 if TYPE_CHECKING:
-    from gem.tools.kinds import Described
+    from gem.tools.kinds import ToolSpec
 
 Replay = Literal["exact", "taped", "none"]
 Cost = Literal["fast", "slow"]
@@ -168,7 +168,7 @@ def register(
     cost: Cost = "fast",
     winnable: bool = True,
     turns: Turns = "multi",
-    tools: Sequence[Described] = (),
+    tools: Sequence[ToolSpec] = (),
     seats: int = 1,
     requires: Sequence[str] = (),
     obstacle: str = "",
@@ -216,7 +216,7 @@ def register(
     ENV_REGISTRY[env_id] = new_spec
 
 
-def _tool_name(tool: Described) -> str:
+def _tool_name(tool: ToolSpec) -> str:
     """Return the name under which a tool is shown, without making the tool."""
     if isinstance(tool, str):
         return tool

@@ -13,7 +13,7 @@ from typing import Self
 from apps.jobs import leases
 from apps.jobs.leases import Claim
 from apps.leases import LOOK_SECONDS, Heartbeat, LeaseLost
-from gem.agents import Agent, AsyncAgent, Decision, Player, Request
+from gem.agents import Agent, AnyAgent, AsyncAgent, Decision, Request
 from gem.errors import AgentStopped
 
 

@@ -263,7 +263,7 @@ class Host:
         self.token = uuid.uuid4()
         self.agent_threads = AgentThreads()
         self.in_thread = DatabaseThreads(6, "play").run
-        self._hosts = Hosts(Client(players.guard()))
+        self._hosts = EndpointConnections(GuardedClient(players.guard()))
         self._shows: dict[str, ShowRunner] = {}
         self._turns: dict[str, PendingTurnRunner] = {}
         self._woken = asyncio.Event()

@@ -107,8 +107,8 @@ def preview(env_id: str, wait: float = 0.0) -> Preview:
     if lacking:
         needs = "the package" if len(lacking) == 1 else "the packages"
         return Preview("missing", f"It needs {needs} {', '.join(lacking)}: pip install {' '.join(lacking)}")
-    if spec.hindrance():
-        return Preview("unavailable", spec.hindrance())
+    if spec.unavailable_reason():
+        return Preview("unavailable", spec.unavailable_reason())
     if spec.cost == "slow":
         return Preview("elsewhere", "It runs in worker processes, so it was not tried here.")
     with _lock:

@@ -30,7 +30,7 @@ from apps.failpoints import failpoint
 from apps.jobs.changes import WAKE_UPS, change, drop_open_shards, end, lock_shards, wake
 from apps.jobs.models import Job, JobEvent, Shard
 from apps.leases import LeasedQuerySet, LeaseLost
-from gem.evaluation.spec import EvaluationSpec, Part
+from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest
 

@@ -18,7 +18,7 @@ from apps.leaderboard.models import Score
 from apps.leaderboard.versus import Try, Verdict
 from apps.play.models import Show
 from gem import registry
-from gem.benchmarks import Benchmark, Entry
+from gem.benchmarks import Benchmark, BenchmarkEntry
 
 UNREAD = ("episode__state", "episode__tape", "episode__first_observation", "episode__first_info")
 """Columns of an episode that are long, and not needed here."""
@@ -115,7 +115,7 @@ def next_seed(benchmark: Benchmark, user: Viewer, visitor: str, *, env_id: str =
     return entry.env_id, max(free[entry], key=lambda seed: (counts.get(seed, 0), -seed))
 
 
-def _entries(benchmark: Benchmark, env_id: str) -> list[Entry]:
+def _entries(benchmark: Benchmark, env_id: str) -> list[BenchmarkEntry]:
     return [entry for entry in benchmark.entries if env_id in ("", entry.env_id)]
 
 
@@ -125,7 +125,7 @@ def _is_for_one_person(env_id: str) -> bool:
     return spec.seats == 1 and not spec.missing_packages() and not spec.unavailable_reason()
 
 
-def _on(entries: Sequence[Entry]) -> Q:
+def _on(entries: Sequence[BenchmarkEntry]) -> Q:
     """The ranked seeds of these environments, in their present version."""
     spans = (
         Q(

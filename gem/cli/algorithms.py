@@ -61,7 +61,7 @@ def run(
     folder = (out or DEFAULT_FOLDER) / recipe
     require_installed("The comparison of algorithms", {**TRAINING_PACKAGES, **FIGURE_PACKAGES})
     _print_progress(f"{len(specs)} trainings in {folder}; if they are stopped, the same command continues them.")
-    choices: list[Choice] = []
+    choices: list[TunedSetting] = []
     for entry, values in tunings:
         specs, new_choices = compare.tune(specs, entry, values, folder, _print_progress)
         choices += new_choices
@@ -73,14 +73,14 @@ def run(
     return 0
 
 
-def _report(recipe: str, spec: TrainingSpec, settings: list[TunedSetting], runs: list[ComparedRun]) -> None:
+def _report(recipe: str, spec: TrainingSpec, choices: list[TunedSetting], runs: list[ComparedRun]) -> None:
     from gem.training.study import compare  # noqa: PLC0415 (as above)
 
     budget = f"{spec.updates} updates of {spec.episodes} episodes"
-    print(f"{recipe}, {spec.env_id}: {budget} each; then {compare.EPISODES} episodes on other seeds.")
+    print(f"{recipe}, {spec.env_id}: {budget} each; then {compare.EVALUATION_EPISODES} episodes on other seeds.")
     for choice in choices:
-        results = ", ".join(f"{value} {success_rate:.0%}" for value, success_rate in choice.tried.items())
-        print(f"{choice.setting}: {choice.entry} is {choice.value} (tried: {results})")
+        results = ", ".join(f"{value} {success_rate:.0%}" for value, success_rate in choice.solved_by_value.items())
+        print(f"{choice.variant}: {choice.name} is {choice.value} (tried: {results})")
     table(compare.HEADINGS, compare.table(runs))
     print(compare.verdict(runs))
 
@@ -107,5 +107,5 @@ def _print_progress(line: str) -> None:
     print(line, file=sys.stderr)
 
 
-def _print_run(run: Run) -> None:
-    _print_progress(f"{run.setting}, seed {run.seed}: solves {run.success:.0%} after {run.cpu_seconds:.0f} CPU s")
+def _print_run(run: ComparedRun) -> None:
+    _print_progress(f"{run.variant}, seed {run.seed}: solves {run.success:.0%} after {run.cpu_seconds:.0f} CPU s")

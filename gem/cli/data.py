@@ -42,13 +42,13 @@ def _status(word: str) -> int:
         data = _local_data(env_id)
         cells = ["nothing", "", ""] if data is None else [data.source, f"{len(data):,}", data.sha256[:12]]
         rows.append([env_id, *cells, NAMED_DATASETS[env_id].repository])
-    table(["environment", "plays on", "rows", "sha256", "on the hub"], rows)
+    table(["environment", "data here", "rows", "sha256", "dataset on the hub"], rows)
     print(f"\nThe data folder is {data_folder()}; data may come from: {allowed_sources()} (GEM_DATA_FROM).")
     return 0
 
 
-def _here(env_id: str) -> Dataset | None:
-    """What the environment would play on without the network."""
+def _local_data(env_id: str) -> Dataset | None:
+    """Return the data that the environment would use without network access."""
     present = None if allowed_sources() == "sample" else find_present_data(env_id)
     if present is not None:
         return present
@@ -57,8 +57,8 @@ def _here(env_id: str) -> Dataset | None:
 
 def _fetch(sources: list[str], revision: str, split: str) -> int:
     for source in sources:
-        repository, part = _meant(source, split)
-        data = hub.fetch(repository, part, revision, report=print)
+        repository, dataset_split = _parse_source(source, split)
+        data = hub.fetch(repository, dataset_split, revision, report=print)
         print(f"{source}: {count(len(data), 'row')}, {data.source}, sha256 {data.sha256}")
     return 0
 
@@ -69,5 +69,5 @@ def _parse_source(source: str, split: str) -> tuple[str, str]:
         return source.removeprefix("hub:"), split
     if source not in NAMED_DATASETS:
         hint = did_you_mean(source, NAMED_DATASETS, "gemweb data status lists them; others are named hub:owner/name.")
-        raise UsageError(f"No environment over a dataset is called {source!r}. {hint}")
+        raise UsageError(f"No environment with a dataset is called {source!r}. {hint}")
     return NAMED_DATASETS[source].repository, split or NAMED_DATASETS[source].split

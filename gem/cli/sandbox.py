@@ -13,18 +13,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run() -> int:
     """Try the levels of confinement; the exit code is 1 if none works."""
-    from gem.sandbox import layout, levels  # noqa: PLC0415 (the other commands start faster without it)
+    from gem.sandbox import host_view, levels  # noqa: PLC0415 (the other commands start faster without it)
 
     choice = levels.choice()
     print(choice.message)
     if choice.probes:
         print()
-        rows = [[probe.level, "works" if probe.ok else "no", probe.said] for probe in chosen.probes]
+        rows = [[probe.level, "works" if probe.ok else "no", probe.message] for probe in choice.probes]
         table(["level", "", "result"], rows)
-    folder = layout.private_directory()
-    if folder is not None and chosen.level != "disabled":
+    folder = host_view.private_folder()
+    if folder is not None and choice.level != "disabled":
         print(
             f"\nOnly its owner may enter {folder}, where the interpreter or its packages are. docs/sandbox.md explains"
         )
         print("what this means for the level landlock.")
-    return 1 if chosen.level == "disabled" else 0
+    return 1 if choice.level == "disabled" else 0

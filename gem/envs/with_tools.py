@@ -4,7 +4,7 @@ Any environment can be made with tools, `gem.make(id, tools=[...])`. These varia
 they can be chosen by name in the catalog.
 """
 
-from gem.envs.problems import SAMPLE_NOTE, MATH, QA
+from gem.envs.problems import MATH, QA, SAMPLE_NOTE
 from gem.registry import register
 
 PYTHON = ("math:GSM8K", "math:Math12K")

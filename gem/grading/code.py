@@ -173,7 +173,7 @@ class _TestSeries:
                 return self._result(number, "passed" if is_right else "wrong", result.stdout, result.stderr)
         return self._result(number, _failure_status(result), result.stdout, result.stderr)
 
-    def _job(self, tests: Sequence[InputTest] | Sequence[CallTest], is_finished: Any) -> Job:
+    def _job(self, tests: Sequence[InputTest] | Sequence[CallTest], is_finished: Any) -> SandboxJob:
         """The sandbox's job: all inputs, but no expected output."""
         are_calls = isinstance(tests[0], CallTest)
         task = {
@@ -190,7 +190,7 @@ class _TestSeries:
             output_bytes=(2 * self.limits.output_bytes + MESSAGE_BYTES) * count,
         )
         payload = json.dumps(task, ensure_ascii=False).encode("utf-8", "surrogateescape")
-        return Job(payload, b"", total, "cases", (), self.limits.wall_seconds, is_finished)
+        return SandboxJob(payload, b"", total, "cases", (), self.limits.wall_seconds, is_finished)
 
     def _parse_line(self, number: int, line: bytes) -> TestResult:
         """The result of a test from the line that the program's process wrote. The program may have forged the line."""
@@ -213,7 +213,7 @@ class _TestSeries:
             actual, is_right = repr(value) if "value" in report else "", same_value(value, test.expected)
         if end_status == "ok":
             return self._result(number, "passed" if is_right else "wrong", actual, message)
-        status = end_status if end_status in ("error", "memory", "output") else "error"
+        status: TestStatus = end_status if end_status in ("error", "memory", "output") else "error"
         return self._result(number, status, actual, message)
 
     def _result(self, number: int, status: TestStatus, actual: str = "", message: str = "") -> TestResult:
@@ -273,8 +273,12 @@ class _AssertionRun:
     ) -> tuple[Result, Result]:
         question_reader, question_writer = os.pipe()
         answer_reader, answer_writer = os.pipe()
-        checker = Job(json.dumps(checker_task).encode(), b"", self.limits, "ask", (answer_reader, question_writer))
-        program = Job(json.dumps(program_task).encode(), b"", self.limits, "answer", (question_reader, answer_writer))
+        checker = SandboxJob(
+            json.dumps(checker_task).encode(), b"", self.limits, "ask", (answer_reader, question_writer)
+        )
+        program = SandboxJob(
+            json.dumps(program_task).encode(), b"", self.limits, "answer", (question_reader, answer_writer)
+        )
         return self.pool.execute_pair(checker, program, libraries)
 
 

@@ -16,7 +16,7 @@ PACKAGE = "math-verify"
 TIMEOUT_SECONDS = 120.0
 """Wall-clock seconds after which a process that does not answer is killed; on a busy machine its start takes long."""
 
-_judge = Helper("gem.grading.judge_process", "The process that grades answers", TIMEOUT_SECONDS)
+_judge = HelperProcess("gem.grading.judge_process", "The process that grades answers", TIMEOUT_SECONDS)
 
 
 @lru_cache(maxsize=4096)

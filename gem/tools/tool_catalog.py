@@ -19,7 +19,7 @@ from typing import Any, Literal
 from gem.errors import InvalidArgument
 from gem.registry import DEFAULT_MAX_TOOL_USES, EnvSpec
 from gem.tools.kinds import TOOLS
-from gem.tools.mcp.config import SERVERS_FILE, registered_servers
+from gem.tools.mcp.config import SERVERS_FILE_VARIABLE, registered_servers
 from gem.tools.search.index import BUNDLED, NAME, PACKAGES, indexes
 from gem.validation.near import did_you_mean
 
@@ -170,7 +170,7 @@ def _python(*, wait: bool) -> Offer:
 
     found = levels.choice() if wait else levels.choice_if_known()
     disabled = found is not None and found.level == "disabled"
-    return Offer("python", "runs programs in the sandbox", found.said if found and disabled else "")
+    return Offer("python", "runs programs in the sandbox", found.message if found and disabled else "")
 
 
 def _searches() -> list[Offer]:
@@ -189,7 +189,11 @@ def _servers() -> list[Offer]:
     except InvalidArgument as error:
         return [Offer("mcp", "asks MCP servers", str(error))]
     if not names:
-        return [Offer("mcp", "asks MCP servers", f"No server is registered: {SERVERS_FILE} names a file with them.")]
+        return [
+            Offer(
+                "mcp", "asks MCP servers", f"No server is registered: {SERVERS_FILE_VARIABLE} names a file with them."
+            )
+        ]
     lacking = importlib.util.find_spec("mcp") is None
     obstacle = "It needs a package: pip install 'mcp>=2'" if lacking else ""
     return [Offer(f"mcp:{name}", f"asks the MCP server {name}", obstacle) for name in names]

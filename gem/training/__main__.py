@@ -52,9 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.with_parent:
             threading.Thread(target=_terminate_with, args=(os.getppid(),), daemon=True).start()
         if arguments.log:
-            _begin_log(spec)
+            _start_log(spec)
         require_installed("A training", TRAINING_PACKAGES)
-        from gem.training.trainer import TrainingFailed, train  # noqa: PLC0415 (torch takes seconds)
+        from gem.training.trainer import TrainingFailed, train  # noqa: PLC0415 (importing torch takes seconds)
 
         on_update = _log if arguments.log else None if arguments.quiet else _print
         try:

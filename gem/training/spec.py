@@ -187,8 +187,8 @@ class TrainingSpec(BaseModel):
             env_spec = registry.spec(env_id)
         except UsageError as error:
             raise _refused(str(error)) from error
-        if found.missing_packages():
-            raise _refused(f"{env_id} needs packages that are not installed: {', '.join(found.missing_packages())}.")
+        if env_spec.missing_packages():
+            raise _refused(f"{env_id} needs packages that are not installed: {', '.join(env_spec.missing_packages())}.")
         return env_id
 
     @model_validator(mode="after")

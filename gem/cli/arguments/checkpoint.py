@@ -75,10 +75,10 @@ def check_unused(options: Mapping[str, Any]) -> None:
 
 def _digest(folder: Path, settings: Mapping[str, Any]) -> str:
     """Return twelve hexadecimal digits that depend on the weights, the card and the sampling settings."""
-    from gem.training.policy.prompts import folder_of  # noqa: PLC0415 (the other commands start faster without it)
+    from gem.training.policy.prompts import policy_location  # noqa: PLC0415 (the other commands start faster without it)
 
     digest = hashlib.sha256()
-    for path in sorted(Path(folder_of(str(folder))).iterdir()):
+    for path in sorted(Path(policy_location(str(folder))).iterdir()):
         if path.name in ("card.json", "config.json") or path.name.endswith("model.safetensors"):
             digest.update(path.name.encode())
             digest.update(hashlib.sha256(path.read_bytes()).digest())

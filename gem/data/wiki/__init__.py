@@ -51,7 +51,7 @@ class LinkGraph(Protocol):
         """
         ...
 
-    def draw(self, rng: Source, min_distance: int, max_distance: int) -> tuple[str, str]:
+    def draw(self, rng: RandomSource, min_distance: int, max_distance: int) -> tuple[str, str]:
         """Draw a start and a target that is `min_distance` to `max_distance` links away; return their keys."""
         ...
 
@@ -76,7 +76,7 @@ class BundledGraph:
         """All pages, in the order of their keys."""
         return (self._pages[key] for key in self._keys)
 
-    def draw(self, rng: Source, min_distance: int, max_distance: int) -> tuple[str, str]:
+    def draw(self, rng: RandomSource, min_distance: int, max_distance: int) -> tuple[str, str]:
         """See `LinkGraph.draw`. Start and target are drawn uniformly."""
         while True:
             start = choice(rng, self._keys)

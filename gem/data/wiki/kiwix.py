@@ -81,7 +81,7 @@ class KiwixGraph:
         links = tuple(links_by_words.values())[:MAX_LINKS]
         return WikiPage(key, reader.title or key.replace("_", " "), reader.text[:MAX_TEXT_CHARS].strip(), links)
 
-    def draw(self, rng: Source, min_distance: int, max_distance: int) -> tuple[str, str]:
+    def draw(self, rng: RandomSource, min_distance: int, max_distance: int) -> tuple[str, str]:
         """See `LinkGraph.draw`. The target is the end of a random walk, so the shortest way may be shorter."""
         for _ in range(MAX_ATTEMPTS):
             start = self._draw_page(rng)
@@ -98,7 +98,7 @@ class KiwixGraph:
                 return start, trail[-1]
         raise EnvironmentFailure(f"The kiwix server at {self.url} has no pages that are {min_distance} links apart.")
 
-    def _draw_page(self, rng: Source) -> str | None:
+    def _draw_page(self, rng: RandomSource) -> str | None:
         """Draw two letters and a page with links that the server suggests for them; None if there is none."""
         term = "".join(choice(rng, "abcdefghijklmnoprstuvw") for _ in range(2))
         book = self.root.rpartition("/content/")[2].strip("/")

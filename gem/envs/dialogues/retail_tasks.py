@@ -20,7 +20,7 @@ from gem.envs.dialogues.shop import (
     order_total,
     product_of,
 )
-from gem.rng import Source, choice
+from gem.rng import RandomSource, choice
 
 Task = dict[str, Any]
 Goal = dict[str, Any]
@@ -383,7 +383,7 @@ HARD: Mapping[str, Template] = {
 TEMPLATES: Mapping[str, Template] = {**EASY, **HARD}
 
 
-def draw_task(rng: Source, shop: Shop, caller: str, template: str, *, hard: bool) -> Task:
+def draw_task(rng: RandomSource, shop: Shop, caller: str, template: str, *, hard: bool) -> Task:
     """Draw a task of this template for the caller.
 
     A template may change the stock of the shop. With `hard`, customers have no order numbers at hand.

@@ -47,7 +47,7 @@ class ToolRefusal(Exception):
     """A tool cannot do what was asked; the message says why."""
 
 
-def draw_shop(rng: Source) -> tuple[Shop, str]:
+def draw_shop(rng: RandomSource) -> tuple[Shop, str]:
     """Draw a shop; return it and the number of the customer who will call, who has orders in every state."""
     shop: Shop = {"products": _draw_products(rng), "customers": {}, "orders": {}, "tickets": []}
     names = sample(rng, [f"{first_name} {last_name}" for first_name in FIRST_NAMES for last_name in LAST_NAMES], 5)
@@ -64,7 +64,7 @@ def draw_shop(rng: Source) -> tuple[Shop, str]:
     return shop, caller
 
 
-def _draw_products(rng: Source) -> dict[str, Any]:
+def _draw_products(rng: RandomSource) -> dict[str, Any]:
     products: dict[str, Any] = {}
     for name, (materials, sizes, price) in PRODUCTS.items():
         variants: dict[str, Any] = {}
@@ -91,7 +91,7 @@ def _add_customer(rng: RandomSource, shop: Shop, name: str) -> str:
     return key
 
 
-def draw_address(rng: Source) -> str:
+def draw_address(rng: RandomSource) -> str:
     """Draw a street address."""
     return f"{randint(rng, 1, 99)} {choice(rng, STREETS)}, {choice(rng, TOWNS)}"
 

@@ -72,7 +72,7 @@ class PlacedWord(NamedTuple):
     down: bool
 
 
-def lay_out(entries: Sequence[Clue], count: int, rng: Source) -> list[PlacedWord]:
+def lay_out(entries: Sequence[Clue], count: int, rng: RandomSource) -> list[PlacedWord]:
     """Place `count` words so that each but the first crosses an earlier one; fewer if the words drawn do not cross."""
     first = PlacedWord(choice(rng, entries), 0, 0, randbelow(rng, 2) == 1)
     placed_words, cells = [first], dict(_letters(first))

@@ -200,7 +200,7 @@ def slide(board: Board, source: int) -> Board:
     return tuple(result)
 
 
-def _walk(rng: Source, rows: int, length: int) -> list[int]:
+def _walk(rng: RandomSource, rows: int, length: int) -> list[int]:
     """The board after `length` random moves from the solved one, none of which undoes the move before it."""
     board, gap, previous_gap = list(goal(rows)), rows * rows - 1, -1
     while board == goal(rows):

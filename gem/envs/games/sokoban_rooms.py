@@ -65,7 +65,7 @@ class RoomStart:
     """How hard the room looks, times a random number, so that easier rooms are also chosen at times."""
 
 
-def make_room(rng: Source, rows: int, cols: int, num_boxes: int, max_turns: int) -> str:
+def make_room(rng: RandomSource, rows: int, cols: int, num_boxes: int, max_turns: int) -> str:
     """A room as text that can be solved within `max_turns`.
 
     Raises:
@@ -81,7 +81,7 @@ def make_room(rng: Source, rows: int, cols: int, num_boxes: int, max_turns: int)
 # ---------------------------------------------------------------------- small rooms
 
 
-def draw_small_start(rng: Source, rows: int, cols: int, num_boxes: int, max_turns: int) -> RoomStart | None:
+def draw_small_start(rng: RandomSource, rows: int, cols: int, num_boxes: int, max_turns: int) -> RoomStart | None:
     """A start in a small room; all combinations of connected floor, targets and start are about equally likely.
 
     For a room of 6 by 6 with 2 boxes and 20 turns there are 5.6 million starts, so hardly any two of 10,000 episodes
@@ -157,7 +157,7 @@ def _one_move_before(
 # ---------------------------------------------------------------------- large rooms
 
 
-def draw_large_start(rng: Source, rows: int, cols: int, num_boxes: int, max_turns: int) -> RoomStart | None:
+def draw_large_start(rng: RandomSource, rows: int, cols: int, num_boxes: int, max_turns: int) -> RoomStart | None:
     """A start found by pulling boxes off their targets; of several, the one with the highest score."""
     best: RoomStart | None = None
     total_pulls = 0
@@ -176,7 +176,7 @@ def draw_large_start(rng: Source, rows: int, cols: int, num_boxes: int, max_turn
     return None
 
 
-def carve(rng: Source, rows: int, cols: int) -> int:
+def carve(rng: RandomSource, rows: int, cols: int) -> int:
     """A connected floor. It grows cell by cell; then cells move, so that no shape is much more likely than others."""
     offsets = (-cols, cols, -1, 1)
     inner_cells = sum(1 << (row * cols + col) for row in range(1, rows - 1) for col in range(1, cols - 1))
@@ -202,7 +202,7 @@ def _next_to(offsets: Sequence[int], cells: int) -> int:
     return shift(cells, a) | shift(cells, b) | shift(cells, c) | shift(cells, d)
 
 
-def pull_apart(rng: Source, cols: int, floor: int, targets: int, max_turns: int) -> tuple[RoomStart | None, int]:
+def pull_apart(rng: RandomSource, cols: int, floor: int, targets: int, max_turns: int) -> tuple[RoomStart | None, int]:
     """Pull the boxes away from their targets at random, with a preference for pulls that lead further away.
 
     Each pull is a push in reverse, so the pulls and the walks between them are a solution in reverse. Of the states
@@ -288,7 +288,7 @@ def pull_distances(cols: int, floor: int, targets: int) -> dict[int, int]:
     return distances
 
 
-def _walk_back(rng: Source, offsets: Sequence[int], free: int, player: int, budget: int) -> int:
+def _walk_back(rng: RandomSource, offsets: Sequence[int], free: int, player: int, budget: int) -> int:
     """A cell for the player to begin in, from which at most `budget` moves lead to `player`."""
     reached = itertools.islice(reachable_layers(offsets, free, player), budget + 1)
     return choice(rng, [cell for layer in reached for cell in cells_of(layer)])

@@ -94,7 +94,7 @@ class SudokuSearch:
                 return True
         return False
 
-    def fill(self, rng: Source | None = None) -> bool | None:
+    def fill(self, rng: RandomSource | None = None) -> bool | None:
         """Complete the board, trying numbers in ascending order, or in random order if `rng` is given.
 
         Returns:
@@ -145,7 +145,7 @@ def _bits(mask: int, rng: RandomSource | None) -> list[int]:
     return bits
 
 
-def full_board(scale: int, rng: Source) -> list[int]:
+def full_board(scale: int, rng: RandomSource) -> list[int]:
     """A random solved board."""
     while True:
         search = SudokuSearch(scale, [0] * scale**2)
@@ -157,7 +157,7 @@ def full_board(scale: int, rng: Source) -> list[int]:
             return search.board
 
 
-def remove_numbers(solution: Sequence[int], scale: int, max_removed: int, rng: Source) -> list[int]:
+def remove_numbers(solution: Sequence[int], scale: int, max_removed: int, rng: RandomSource) -> list[int]:
     """The board without up to `max_removed` of its numbers, which still has exactly one solution.
 
     Without a number the solution is still the only one if no other number fits into its cell, or if the number fits

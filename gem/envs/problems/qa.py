@@ -52,7 +52,7 @@ class QaEnv(ProblemEnv):
         answer, references = self._extract_answer(action), aliases(self.problem[self.answer_key])
         correct_text = f"{CORRECT_ANSWER}{answer_text(references)}"
         if answer is None:
-            return Judgement(0.0, f"There is no answer {self.answer_form}. {correct_text}", "format", {"f1": 0.0})
+            return Judgement(0.0, f"There is no answer {self.form}. {correct_text}", "format", {"f1": 0.0})
         extra_info = {"f1": round(best_f1(answer, references), 6)}
         if exact_match(answer, references):
             return Judgement(1.0, "That is correct.", extra_info=extra_info)

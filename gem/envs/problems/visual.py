@@ -96,4 +96,4 @@ def _picture_address(picture: Any, source: str, folder: Path | None) -> str:
         if path is None or folder is None or not path.is_relative_to(folder.resolve()) or not path.is_file():
             raise InvalidData(f"{source} names the picture {picture!r}, which is not beside it.")
         picture = path.read_bytes()
-    return data_address(picture)
+    return data_url(picture)

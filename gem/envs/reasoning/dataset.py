@@ -102,7 +102,7 @@ class ReasoningGymEnv(Env):
         answer = extract_last_boxed_answer(action)
         try:
             reward = float(self._request("score", seed=self.seed, answer=answer)["score"])
-        except TooMuchComputing:
+        except ProcessTimeout:
             reward = 0.0  # an answer that cannot be judged in time counts as wrong
         self.over = True
         solved = reward >= 1

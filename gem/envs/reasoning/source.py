@@ -12,12 +12,13 @@ from gem.processes import HelperProcess
 
 FOLDER = "gem-reasoning-"
 """The prefix of the helper's temporary working directory, into which some problems of codeio write files."""
-_source = Helper("gem.envs.reasoning.helper", "The process that makes ReasoningGym's problems", folder=FOLDER)
+
+_source = HelperProcess("gem.envs.reasoning.helper", "The process that makes ReasoningGym's problems", folder=FOLDER)
 
 
 def ask(do: str, **request: Any) -> dict[str, Any]:
-    """Ask this process's own helper (see `Helper.ask`)."""
-    return _source.ask(do=do, **request)
+    """Ask this process's own helper (see `HelperProcess.call`)."""
+    return _source.call(do=do, **request)
 
 
 def close() -> None:

@@ -108,7 +108,7 @@ def _draw_product(kind: ProductKind, kind_number: int, number: int) -> Product:
     )
 
 
-def _draw_most(rng: Source, values: list[str]) -> list[str]:
+def _draw_most(rng: RandomSource, values: list[str]) -> list[str]:
     """Draw most of the values and keep their order."""
     missing = set(sample(rng, values, randbelow(rng, len(values) - 1)))
     return [value for value in values if value not in missing]

@@ -18,7 +18,7 @@ OPENINGS = (
 )
 
 
-def draw_goal(rng: Source, shop: Catalogue, *, hard: bool) -> Goal:
+def draw_goal(rng: RandomSource, shop: Catalogue, *, hard: bool) -> Goal:
     """Draw a product and make a goal of it: one attribute and one option, or with `hard` three and all options."""
     product = shop.products[choice(rng, shop.keys)]
     count = min(3 if hard else 1, len(product.attributes))
@@ -30,7 +30,7 @@ def draw_goal(rng: Source, shop: Catalogue, *, hard: bool) -> Goal:
     return Goal(product.key, instruction, attributes, options, price_upper)
 
 
-def _draw_limit(rng: Source, product: Product) -> float:
+def _draw_limit(rng: RandomSource, product: Product) -> float:
     """Draw two of the four limits next above the price, and return the higher one, as WebShop does."""
     limits = [limit for limit in PRICE_LIMITS if limit > product.price][:4]
     if len(limits) < 2:
@@ -39,7 +39,7 @@ def _draw_limit(rng: Source, product: Product) -> float:
 
 
 def _write_instruction(
-    rng: Source, product: Product, attributes: tuple[str, ...], options: dict[str, str], price_upper: float
+    rng: RandomSource, product: Product, attributes: tuple[str, ...], options: dict[str, str], price_upper: float
 ) -> str:
     opening = OPENINGS[randbelow(rng, len(OPENINGS))].format(kind=product.kind, attributes=_join_words(attributes))
     wishes = [f"{name}: {value}" for name, value in options.items()]

@@ -65,7 +65,7 @@ class Task:
 
     name: str
     level: Level
-    prepare: Callable[[Source], tuple[Tree, Facts]]
+    prepare: Callable[[RandomSource], tuple[Tree, Facts]]
     """Draws an instance: the directory to begin with, and its facts."""
     instruction: str
     """What the agent has to do; `{name}` stands for the fact of that name."""

@@ -94,7 +94,7 @@ class Terminal(Game):
         self.task: Task = TASKS[task] if task else tasks_of_level(level)[0]
         self.tree: Tree = {}
         """The working directory."""
-        self.shell: Shell = ""
+        self.shell: ShellState = ""
         """The shell's current directory and its exported variables."""
         self.exchanges: list[list[Any]] = []
         """Prompt, command, output and exit code of each command so far."""
@@ -298,17 +298,18 @@ def _format_output(result: CommandResult, limits: ShellLimits) -> str:
         "timeout": f"[ended after {limits.seconds:g} s; what it had written to files is kept]",
         "memory": f"[ended: more than {limits.memory_bytes >> 20} MiB of memory]",
         "output": "[ended: too much output]",
-        "files": f"[undone: the working directory would hold {result.said}]",
+        "files": f"[undone: the working directory would hold {result.excess}]",
     }
     note = endings.get(result.status, f"[exit code {result.exit_code}]" if result.exit_code else "")
     return "\n".join(part for part in (result.output.rstrip("\n"), note) if part)
 
 
-def _exchange(place: str, command: str, output: str, code: int | None) -> Exchange:
+def _exchange(place: str, command: str, output: str, code: int | None) -> TerminalExchange:
     runs = [
-        Run(text=text, style=style) if style else Run(text=text) for text, style in spans(output[-MAX_SHOWN_CHARS:])
+        StyledText(text=text, style=style) if style else StyledText(text=text)
+        for text, style in spans(output[-MAX_SHOWN_CHARS:])
     ]
-    exchange = Exchange(prompt=f"agent:{place}$", command=command, output=runs)
+    exchange = TerminalExchange(prompt=f"agent:{place}$", command=command, output=runs)
     if code:
         exchange["failed"] = True
     return exchange

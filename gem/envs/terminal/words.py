@@ -20,16 +20,16 @@ MESSAGES = (
 )  # fmt: skip
 
 
-def noun(rng: Source) -> str:
+def noun(rng: RandomSource) -> str:
     """Draw a word that can be the name of a file."""
     return choice(rng, NOUNS)
 
 
-def clock(rng: Source, minute: int) -> str:
+def clock(rng: RandomSource, minute: int) -> str:
     """A time in May 2025: so many minutes after the first midnight, and some random seconds."""
     return f"2025-05-{1 + minute // 1440:02d} {minute // 60 % 24:02d}:{minute % 60:02d}:{randint(rng, 0, 59):02d}"
 
 
-def address(rng: Source) -> str:
+def address(rng: RandomSource) -> str:
     """Draw an IP address of a network that is reserved for documentation."""
     return f"203.0.113.{randint(rng, 1, 40)}"

@@ -33,12 +33,12 @@ def start(listener: socket.socket, hosts: list[str], engine_folder: str) -> None
             address may be private.
         engine_folder: the folder that holds the package `gem`.
     """
-    sys.path.append(engine)
+    sys.path.append(engine_folder)
     from gem.net.addresses import AddressGuard  # noqa: PLC0415 (only a server with a network needs it)
 
-    permits = AddressGuard().permits
-    socket.getaddrinfo("localhost", 1)  # so that what names need is loaded before the rights are gone
-    threading.Thread(target=_accept, args=(listener, hosts, permits), daemon=True).start()
+    is_public = AddressGuard().allows
+    socket.getaddrinfo("localhost", 1)  # loads the resolver's libraries while this process may still read them
+    threading.Thread(target=_accept, args=(listener, hosts, is_public), daemon=True).start()
 
 
 def is_allowed(hosts: list[str], host: str, port: int) -> bool:
@@ -62,22 +62,22 @@ def is_address(host: str) -> bool:
     return True
 
 
-def _accept(listener: socket.socket, hosts: list[str], permits: Callable[[str, int], bool]) -> None:
+def _accept(listener: socket.socket, hosts: list[str], is_public: Callable[[str, int], bool]) -> None:
     slots = threading.BoundedSemaphore(MAX_CONNECTIONS)
     while True:
         client, _ = listener.accept()
         if not slots.acquire(blocking=False):
             client.close()
             continue
-        threading.Thread(target=_serve, args=(client, hosts, permits, slots), daemon=True).start()
+        threading.Thread(target=_serve, args=(client, hosts, is_public, slots), daemon=True).start()
 
 
-def _serve(client: socket.socket, hosts: list[str], permits: Callable[[str, int], bool], slots: Any) -> None:
+def _serve(client: socket.socket, hosts: list[str], is_public: Callable[[str, int], bool], slots: Any) -> None:
     """Handle one connection, from its request to its end."""
     try:
         with client:
             client.settimeout(CONNECT_TIMEOUT_SECONDS)
-            status, remote = _connect(_read_request_line(client), hosts, permits)
+            status, remote = _connect(_read_request_line(client), hosts, is_public)
             client.sendall(f"HTTP/1.1 {status}\r\n\r\n".encode())
             if remote is not None:
                 with remote:
@@ -99,7 +99,7 @@ def _read_request_line(client: socket.socket) -> str:
     return data.split(b"\r\n", 1)[0].decode("latin-1")
 
 
-def _connect(line: str, hosts: list[str], permits: Callable[[str, int], bool]) -> tuple[str, socket.socket | None]:
+def _connect(line: str, hosts: list[str], is_public: Callable[[str, int], bool]) -> tuple[str, socket.socket | None]:
     """The status of the response to a request, and the connection if the request is permitted."""
     method, _, rest = line.partition(" ")
     if method != "CONNECT":
@@ -116,7 +116,7 @@ def _connect(line: str, hosts: list[str], permits: Callable[[str, int], bool]) -
     except (OSError, UnicodeError):
         return "502 The name of the host cannot be found", None
     addresses = dict.fromkeys(str(result[4][0]) for result in results)
-    if not is_address(host) and not all(permits(address, port) for address in addresses):
+    if not is_address(host) and not all(is_public(address, port) for address in addresses):
         return "403 The host does not have a public address", None
     for address in addresses:
         with contextlib.suppress(OSError):

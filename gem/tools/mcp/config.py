@@ -123,7 +123,7 @@ def read_confinement(value: object, server: str) -> Confinement | None:
         raise InvalidArgument(f"`confined` of the MCP server {server!r} is true, false or an object.")
     check_arguments(Confinement, value, f"`confined` of the MCP server {server!r}")
     arguments: dict[str, Any] = {}
-    for name in (field.name for field in fields(Confinement)):
+    for name in (setting.name for setting in fields(Confinement)):
         if name not in value:
             continue
         argument = value[name]

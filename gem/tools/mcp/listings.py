@@ -64,9 +64,7 @@ def refresh_listing(server: ServerConfig, request: Callable[[float], list[dict[s
         listing.lock.release()
 
 
-def _refresh(
-    listing: _CachedListing, request: Callable[[float], list[dict[str, Any]]], seconds: float
-) -> None:
+def _refresh(listing: _CachedListing, request: Callable[[float], list[dict[str, Any]]], seconds: float) -> None:
     try:
         listing.tools, listing.problem = request(seconds), ""
     except ToolError as error:

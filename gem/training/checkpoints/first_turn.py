@@ -82,12 +82,12 @@ def _play_turn(folder: Path, env_id: str) -> dict[str, Any]:
     return {"env_id": env_id, "action": decision.action[:2000], "parameters": parameters, "seconds": seconds}
 
 
-def _playable(env_id: str) -> str:
-    """The environment itself if it is there, for one seat, and quick to begin."""
-    known = ENV_REGISTRY.get(env_id)
-    if known is None or known.seats != 1 or known.cost != "fast" or known.missing_packages():
-        return ENV_ID
-    return env_id
+def _playable_env_id(env_id: str) -> str:
+    """The named environment if it is registered, has one seat and starts quickly; else the default one."""
+    spec = ENV_REGISTRY.get(env_id)
+    if spec is not None and spec.seats == 1 and spec.cost == "fast" and not spec.missing_packages():
+        return env_id
+    return DEFAULT_ENV_ID
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from gem.rng import RandomSource
-from gem.training.policy.nano import Cache, Place
+from gem.training.policy.nano import CachePositions, SlotCache
 from gem.training.policy.policies import AutoPolicy, NanoPolicy, Policy
 
 INFERENCE_FACTOR = 4
@@ -45,7 +45,7 @@ class Sampler(Protocol):
         ...
 
     def respond(
-        self, prompts: Sequence[Sequence[int]], slots: Sequence[int], draws: Sequence[RandomSource], temperature: float
+        self, prompts: Sequence[Sequence[int]], slots: Sequence[int], rngs: Sequence[RandomSource], temperature: float
     ) -> list[Response]:
         """Write a response to each prompt.
 
@@ -57,49 +57,6 @@ class Sampler(Protocol):
             temperature: 0 takes the most probable token each time.
         """
         ...
-
-
-def choose(logits_BV: Tensor, draws: Sequence[RandomSource], temperature: float) -> tuple[list[int], list[float]]:
-    """One token for each row, by one draw each, and its log-probability."""
-    logps_BV = torch.log_softmax(logits_BV.float() / (temperature or 1.0), -1)
-    if temperature == 0:
-        tokens = logps_BV.argmax(-1, keepdim=True)
-    else:
-        cumulative_BV = logps_BV.exp().cumsum(-1, dtype=torch.float64)
-        heights = torch.tensor([draw.random() for draw in draws], dtype=torch.float64, device=logits_BV.device)
-        heights = heights[:, None] * cumulative_BV[:, -1:]
-        tokens = torch.searchsorted(cumulative_BV, heights, right=True).clamp_(max=logits_BV.shape[1] - 1)
-    return tokens[:, 0].tolist(), logps_BV.gather(1, tokens)[:, 0].tolist()
-
-
-class Writing:
-    """Responses as they grow, token by token."""
-
-    def __init__(self, count: int, ends: frozenset[int], max_tokens: int) -> None:
-        self.tokens: list[list[int]] = [[] for _ in range(count)]
-        self.logps: list[list[float]] = [[] for _ in range(count)]
-        self.live = list(range(count))
-        """Those that are not finished."""
-        self._ends, self._most = ends, max_tokens
-
-    def take(self, tokens: Sequence[int], logps: Sequence[float]) -> list[int]:
-        """Add one token to each live response; the places among them of those that go on."""
-        going = []
-        for place, (i, token, logp) in enumerate(zip(self.live, tokens, logps, strict=True)):
-            self.tokens[i].append(token)
-            self.logps[i].append(logp)
-            if token not in self._ends and len(self.tokens[i]) < self._most:
-                going.append(place)
-        self.live = [self.live[place] for place in going]
-        return going
-
-    def responses(self, values: Sequence[float] | None) -> list[Response]:
-        """All of them, finished."""
-        said = values or [0.0] * len(self.tokens)
-        return [
-            Response(tokens, logps, tokens[-1] in self._ends, value)
-            for tokens, logps, value in zip(self.tokens, self.logps, said, strict=True)
-        ]
 
 
 class SlotSampler:
@@ -125,7 +82,7 @@ class SlotSampler:
 
     @torch.inference_mode()
     def respond(
-        self, prompts: Sequence[Sequence[int]], slots: Sequence[int], draws: Sequence[RandomSource], temperature: float
+        self, prompts: Sequence[Sequence[int]], slots: Sequence[int], rngs: Sequence[RandomSource], temperature: float
     ) -> list[Response]:
         """See `Sampler.respond`."""
         hidden_BD = self._read_prompts(prompts, slots)
@@ -200,7 +157,7 @@ class TransformersSampler:
 
     @torch.inference_mode()
     def respond(
-        self, prompts: Sequence[Sequence[int]], slots: Sequence[int], draws: Sequence[RandomSource], temperature: float
+        self, prompts: Sequence[Sequence[int]], slots: Sequence[int], rngs: Sequence[RandomSource], temperature: float
     ) -> list[Response]:
         """See `Sampler.respond`."""
         responses: dict[int, Response] = {}
@@ -210,9 +167,10 @@ class TransformersSampler:
         return [responses[i] for i in range(len(prompts))]
 
     def _respond(
-        self, prompts: Sequence[Sequence[int]], draws: Sequence[RandomSource], temperature: float
+        self, prompts: Sequence[Sequence[int]], rngs: Sequence[RandomSource], temperature: float
     ) -> list[Response]:
-        model = self.policy.causal.base_model
+        """Write the responses of one batch; prompts are padded on the left."""
+        model = self.policy.causal_lm.base_model
         device = next(model.parameters()).device
         longest = max(map(len, prompts))
         paddings = [longest - len(prompt) for prompt in prompts]
@@ -264,7 +222,7 @@ class AutocastSampler:
         self._sampler.refresh()
 
     def respond(
-        self, prompts: Sequence[Sequence[int]], slots: Sequence[int], draws: Sequence[RandomSource], temperature: float
+        self, prompts: Sequence[Sequence[int]], slots: Sequence[int], rngs: Sequence[RandomSource], temperature: float
     ) -> list[Response]:
         """See `Sampler.respond`."""
         with self._make_context():
@@ -319,7 +277,7 @@ class ResponseBuilder:
         ]
 
 
-def sample_tokens(logits_BV: Tensor, rngs: Sequence[Source], temperature: float) -> tuple[list[int], list[float]]:
+def sample_tokens(logits_BV: Tensor, rngs: Sequence[RandomSource], temperature: float) -> tuple[list[int], list[float]]:
     """Draw a token for each row, with one random number each; the tokens and their log-probabilities."""
     logps_BV = torch.log_softmax(logits_BV.float() / (temperature or 1.0), -1)
     if temperature == 0:

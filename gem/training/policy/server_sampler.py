@@ -108,7 +108,7 @@ class ServerSampler:
             shutil.rmtree(self.adapters / previous_name, ignore_errors=True)
 
     def respond(
-        self, prompts: Sequence[Sequence[int]], slots: Sequence[int], draws: Sequence[RandomSource], temperature: float
+        self, prompts: Sequence[Sequence[int]], slots: Sequence[int], rngs: Sequence[RandomSource], temperature: float
     ) -> list[Response]:
         """See `Sampler.respond`; the seed of each request is drawn from its random number generator.
 

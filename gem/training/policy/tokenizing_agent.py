@@ -9,7 +9,7 @@ from typing import Literal
 
 from gem.agents.agent import Decision, Exchange, Request
 from gem.rng import RandomSource
-from gem.training.policy.prompts import Prompts, board, reading
+from gem.training.policy.prompts import PromptFormat, board_text, observation_text
 from gem.training.policy.sampler import Sampler
 
 CUT_OFF_ACTION = "(The response was too long.)"
@@ -80,7 +80,7 @@ class TokenizingAgent:
         max_tokens: int,
         max_length: int,
         temperature: float,
-        draws: Callable[[Request], RandomSource],
+        make_rng: Callable[[Request], RandomSource],
         capacity: int,
         name: str = "policy",
     ) -> None:

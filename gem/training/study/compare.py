@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import gem
 from gem.credit import ALGORITHMS, Algorithm
@@ -96,7 +96,7 @@ def plan(
     data |= {"keep_checkpoints": 1, "sample_episodes": 0, "checkpoint_seconds": 3600}
     one_turn = gem.spec(data["env_id"]).turns == "single"
     specs = []
-    for algorithm in algorithms:
+    for algorithm in cast("Sequence[Algorithm]", algorithms):
         for discount in discounts[:1] if one_turn or not ALGORITHMS[algorithm].discounts else discounts:
             for seed in range(seeds):
                 changes = {"algorithm": algorithm, "discount": discount, "seed": seed}
@@ -238,14 +238,18 @@ def _final_share(curve: Sequence[float]) -> float:
     return _mean(curve[-max(1, len(curve) // 10) :])
 
 
-def _intervals(runs: Sequence[Run]) -> dict[str, Interval]:
-    settings = dict.fromkeys(run.setting for run in runs)
-    return {name: student_t_interval([run.success for run in runs if run.setting == name]) for name in settings}
+def _by_variant(runs: Sequence[ComparedRun]) -> dict[str, list[ComparedRun]]:
+    grouped: dict[str, list[ComparedRun]] = {}
+    for run in runs:
+        grouped.setdefault(run.variant, []).append(run)
+    return grouped
 
 
 def _ranking(runs: Sequence[ComparedRun]) -> list[tuple[str, Interval]]:
     """The interval of each variant's share solved, the best variant first."""
-    intervals = {name: student([run.success for run in own_runs]) for name, own_runs in _by_variant(runs).items()}
+    intervals = {
+        name: student_t_interval([run.success for run in own_runs]) for name, own_runs in _by_variant(runs).items()
+    }
     return sorted(intervals.items(), key=lambda item: -item[1].mean)
 
 

@@ -14,7 +14,7 @@ SIZE_INCHES = (5.6, 2.4)
 COLOURS = ("#2f6fde", "#d9730d", "#1f9254", "#a04bbf", "#7a7f87", "#b8336a", "#0f8b8d", "#a67c00")
 INK = "#808080"
 """Colour of text and axes, readable on a light page and on a dark one."""
-STYLE = {
+STYLE: dict[Any, Any] = {
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
     "axes.spines.right": False,

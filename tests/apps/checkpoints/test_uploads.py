@@ -27,7 +27,7 @@ from apps.agents.players import player
 from apps.jobs.models import Job
 from apps.play.shows import operations as shows
 from apps.trainings import operations as trainings
-from gem.agents.apart import ApartAgent
+from gem.agents.isolated_agent import IsolatedAgent
 from gem.rollout import EpisodeRequest, rollout
 from gem.training.checkpoints.archive import pack
 from gem.training.policy.prompts import policy_location

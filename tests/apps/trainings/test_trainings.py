@@ -22,7 +22,7 @@ from apps.trainings import compare, operations, records
 from apps.trainings.records import KeptEpisode
 from gem.agents import make_agent
 from gem.rollout import EpisodeRequest, rollout
-from gem.training.run_folder import number
+from gem.training.run_folder import update_name
 from tests.apps.trainings.trainings import ENV_ID, claimed, row, small, trained
 from tests.html import tight
 

@@ -7,7 +7,7 @@ import pytest
 from gem.cli import main
 from gem.errors import InvalidArgument
 from gem.evaluation.scores import student_t_interval
-from gem.training.study.compare import Run, figure, plan, table, tune, verdict
+from gem.training.study.compare import ComparedRun, figure, plan, table, tune, verdict
 
 
 def run(algorithm: str, discount: float, seed: int, success: float) -> ComparedRun:
