@@ -1,4 +1,4 @@
-"""Every promise that `gemweb check` tries is kept by the environments of ours; the other files state what it does not."""
+"""Every promise that `gemweb check` tries is kept by our environments; the other files state what it does not try."""
 
 import json
 import os
