@@ -14,6 +14,8 @@ import stat
 from .emptying import TOO_MUCH
 
 GONE = " (deleted)"
+FILTERED = "Seccomp:\t2"
+"""The line of a process's status that says so."""
 
 
 def bytes_held(proc: int, pid: int, folder: str, largest: int) -> int:
@@ -40,7 +42,7 @@ def bytes_held(proc: int, pid: int, folder: str, largest: int) -> int:
         except (FileNotFoundError, ProcessLookupError):  # it has ended
             continue
         except OSError:
-            if _has_memory(proc, thread):  # else it is ending, and holds nothing
+            if _runs_code(proc, thread) and _has_memory(proc, thread):  # else it is beginning or ending
                 return TOO_MUCH
     return sum(opened.values()) + largest * len(mapped - set(opened))
 
@@ -51,13 +53,27 @@ def _threads(proc: int, pid: int) -> list[str]:
     return []
 
 
+def _runs_code(proc: int, thread: str) -> bool:
+    """Whether a thread is under the filter of system calls: that is the last thing to come before any code.
+
+    Until then it has written nothing, and cannot be looked at: a process that the zygote forked a moment ago is as
+    closed as the zygote itself.
+    """
+    return FILTERED in _read(proc, f"{thread}/status").splitlines()
+
+
 def _has_memory(proc: int, thread: str) -> bool:
     """Whether a thread lives: one that ends gives up its memory first."""
+    return not _read(proc, f"{thread}/statm").startswith(("0 ", "\0"))
+
+
+def _read(proc: int, path: str) -> str:
+    """A small file; a NUL if the thread has ended."""
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        place = os.open(f"{thread}/statm", os.O_RDONLY | os.O_CLOEXEC, dir_fd=proc)
-        with open(place) as file:
-            return not file.read().startswith("0 ")
-    return False
+        place = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=proc)
+        with open(place, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    return "\0"
 
 
 def _names(proc: int, path: str) -> list[str]:
