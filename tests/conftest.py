@@ -119,6 +119,7 @@ def stack() -> Iterator[services.Stack]:
     """One whole running stack for the session, with demo data; `stack.url` is its address."""
     with services.running_stack() as running:
         assert running.url
+        running.cancel_jobs()
         yield running
 
 

@@ -5,11 +5,13 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -294,27 +296,42 @@ def test_episodes_are_shared_equally_and_in_whole_groups(monkeypatch: pytest.Mon
         processes.share(30, 6)
 
 
-@pytest.mark.parametrize("algorithm", ["rebn", "grpo", "ppo"])
-def test_two_processes_see_the_statistics_of_one(algorithm: str, small: dict[str, Any], tmp_path: Path) -> None:
-    spec = {**small, "updates": 3, "algorithm": algorithm, "held_out_every": 3, "held_out_episodes": 9}
-    train(read_spec(spec), tmp_path / "one")
-    path = tmp_path / "spec.json"
-    path.write_text(json.dumps(spec))
+CHILDREN = f"""
+import os, sys; sys.path.insert(0, {str(ROOT)!r}); import tests.engine.training.conftest as ours
+ours.register_environments()
+from gem.training.__main__ import main
+for name, port in zip(sys.argv[1::2], sys.argv[2::2], strict=True):
+    os.environ |= {{"MASTER_PORT": port, "TORCHELASTIC_USE_AGENT_STORE": "False"}}  # processes meet once at an address
+    if main(["--spec", f"{{name}}.json", "--folder", f"{{name}}-of-two"]):
+        sys.exit(name)
+"""
+
+
+def free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        listeners = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [listener.getsockname()[1] for listener in listeners]
+
+
+def test_two_processes_see_the_statistics_of_one(small: dict[str, Any], tmp_path: Path) -> None:
+    algorithms = ("rebn", "grpo", "ppo")
+    for algorithm in algorithms:
+        spec = {**small, "updates": 3, "algorithm": algorithm, "held_out_every": 3, "held_out_episodes": 9}
+        train(read_spec(spec), tmp_path / algorithm)
+        (tmp_path / f"{algorithm}.json").write_text(json.dumps(spec))
     script = tmp_path / "child.py"
-    script.write_text(
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); import tests.engine.training.conftest as ours\n"
-        "ours.register_environments()\n"
-        "from gem.training.__main__ import main; sys.exit(main())"
-    )
+    script.write_text(CHILDREN)
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
-    command = [*torchrun, "--spec", str(path), "--folder", str(tmp_path / "two")]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    runs = [word for pair in zip(algorithms, map(str, free_ports(3)), strict=True) for word in pair]
     done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}
+        [*torchrun, *runs], cwd=tmp_path, capture_output=True, text=True, check=False, env=environment, timeout=200
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    one, two = untimed(tmp_path / "one"), untimed(tmp_path / "two")
-    assert len(one) == len(two) == 3
-    for first, second in zip(one, two, strict=True):
-        assert second == pytest.approx(first, rel=1e-3, abs=1e-4)
-    assert one[0]["return"] == two[0]["return"]
-    assert "held_out_return" in one[2]
+    for algorithm in algorithms:
+        one, two = untimed(tmp_path / algorithm), untimed(tmp_path / f"{algorithm}-of-two")
+        assert len(one) == len(two) == 3
+        for first, second in zip(one, two, strict=True):
+            assert second == pytest.approx(first, rel=1e-3, abs=1e-4), algorithm
+        assert one[0]["return"] == two[0]["return"]
+        assert "held_out_return" in one[2]
