@@ -78,7 +78,7 @@ class _Forked(subprocess.Popen[Any]):
         super().__init__(command, **settings)
 
     def _execute_child(self, command: list[str], *settings: Any) -> None:  # type: ignore[override]
-        _, preexec_fn, _, pass_fds, cwd, env, _, _, _, reads, _, _, writes, _, complains, *others = settings
+        _, preexec_fn, _, pass_fds, cwd, env, _, _, _, reads, feeds, read, writes, heard, complains, *others = settings
         assert preexec_fn is None
         task = {
             "command": list(map(str, command[1:])),
@@ -92,8 +92,9 @@ class _Forked(subprocess.Popen[Any]):
         self.pid = answer["pid"]
         self._child_created = True
         self._alive = os.pidfd_open(self.pid)
-        for fd in {reads, writes, complains} - {-1}:
-            os.close(fd)
+        for pipe in {(reads, feeds), (writes, read), (complains, heard)}:
+            if -1 not in pipe:  # the other end is ours
+                os.close(pipe[0])
 
     def poll(self) -> int | None:
         """The exit code; None while it runs."""
