@@ -100,7 +100,7 @@ def person(site: Site, request: pytest.FixtureRequest) -> User:
 
 @pytest.fixture
 def logged_in(page: Page, person: User, site: Site) -> Page:
-    """The page of `person`, logged in: the session is made here, for how one logs in is walked in `test_accounts.py`."""
+    """The page of `person`, whose session is made here: how one logs in is walked in `test_accounts.py`."""
     from django.conf import settings
     from django.test import Client
 
