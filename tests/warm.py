@@ -59,11 +59,12 @@ def popen(kind: str, command: list[str], **settings: Any) -> subprocess.Popen[An
     return _Forked(command, kind=kind, **settings)
 
 
-def run(kind: str, command: list[str], **settings: Any) -> subprocess.CompletedProcess[str]:
-    """As `subprocess.run` with both outputs captured as text."""
-    with popen(kind, command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **settings) as process:
+def run(kind: str, command: list[str], said: str = "", **settings: Any) -> subprocess.CompletedProcess[str]:
+    """As `subprocess.run` with `said` as the input and both outputs captured as text."""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with popen(kind, command, text=True, **pipes, **settings) as process:
         try:
-            out, err = process.communicate(timeout=120)
+            out, err = process.communicate(said, timeout=120)
         except BaseException:
             process.kill()
             raise
