@@ -23,25 +23,29 @@ from tests.apps.catalog import odd
 from tests.html import tight
 
 ENV_IDS = [spec.id for spec in gem.registry.specs()]
+OF_EACH_CLASS = list({spec.load(): spec.id for spec in gem.registry.specs()}.values())
+"""One id of each class, of games that whose sizes are drawn."""
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize("env_id", ENV_IDS)
-def test_every_environment_says_its_rules(client: Client, env_id: str) -> None:
-    entry = entry_of(env_id)
-    assert entry.page.summary
-    for heading in ("Rules", "Actions", "Rewards", "Source"):
-        assert entry.page.section(heading) is not None, f"{env_id} does not say its {heading}"
-    assert client.get(f"/environments/{env_id}/").status_code == 200
+def test_every_environment_says_its_rules() -> None:
+    for env_id in ENV_IDS:
+        page = entry_of(env_id).page
+        assert page.summary, env_id
+        for heading in ("Rules", "Actions", "Rewards", "Source"):
+            assert page.section(heading) is not None, f"{env_id} does not say its {heading}"
 
 
-GAMES = [env_id for env_id in ENV_IDS if env_id.startswith("game:")]
-
-
-@pytest.mark.parametrize("env_id", GAMES)
-def test_every_game_works_and_has_a_picture(env_id: str) -> None:
+@pytest.mark.parametrize("env_id", OF_EACH_CLASS)
+def test_an_environment_of_each_class_has_a_page_and_a_picture(client: Client, env_id: str) -> None:
     seen = preview(env_id, wait=60)
+    page = client.get(f"/environments/{env_id}/")
+    assert page.status_code == 200
+    assert env_id in page.content.decode()
+    if gem.spec(env_id).cost == "slow":
+        assert seen.state in ("elsewhere", "unavailable")
+        return
     assert seen.state == "ready", seen.said
     assert seen.sample is not None
     assert seen.sample.view["name"]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import gem
-from gem.check import check
+from gem.check import check, episodes, pictures, several_seats
 from gem.core import Env
 from gem.envs.terminal import task, terminal
 from gem.envs.terminal.terminal import FINISH, MAX_SHOWN_CHARS, _parse_command
@@ -150,7 +150,9 @@ def test_the_same_commands_give_the_same_turns() -> None:
     assert seen[0] == seen[1]
 
 
-def test_the_check_finds_nothing_wrong() -> None:
+def test_the_check_finds_nothing_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    for topic in (episodes, pictures, several_seats):  # every command starts a process: two episodes for each promise
+        monkeypatch.setattr(topic, "SEEDS", range(2))
     findings = {finding.title: finding for finding in check(f"{ID}-easy")}
     assert [finding for finding in findings.values() if finding.status == "wrong"] == []
     left_out = [finding.detail for finding in findings.values() if finding.status == "left out"]

@@ -5,11 +5,13 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from gem.training.processes import Processes
 from gem.training.run_folder import RunFolder
 from gem.training.spec import read_spec
 from gem.training.trainer import TrainingFailed, train
+from tests import warm
 
 ROOT = Path(__file__).parents[3]
 TIMES = {"seconds", "cpu_seconds", "turns_per_second", "seconds_generation", "seconds_environment", "seconds_learner"}
@@ -41,7 +44,8 @@ def start(folder: Path, spec: dict[str, Any], **settings: Any) -> subprocess.Pop
     path = folder.with_suffix(".json")
     path.write_text(json.dumps(spec))
     command = [*CHILD, "--spec", str(path), "--folder", str(folder)]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **settings)
+    begin = subprocess.Popen if "preexec_fn" in settings else partial(warm.popen, "training")
+    return begin(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **settings)
 
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
@@ -299,23 +303,24 @@ def test_episodes_are_shared_equally_and_in_whole_groups(monkeypatch: pytest.Mon
 def test_two_processes_see_the_statistics_of_one(algorithm: str, small: dict[str, Any], tmp_path: Path) -> None:
     spec = {**small, "updates": 3, "algorithm": algorithm, "held_out_every": 3, "held_out_episodes": 9}
     train(read_spec(spec), tmp_path / "one")
-    path = tmp_path / "spec.json"
-    path.write_text(json.dumps(spec))
-    script = tmp_path / "child.py"
-    script.write_text(
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); import tests.engine.training.conftest as ours\n"
-        "ours.register_environments()\n"
-        "from gem.training.__main__ import main; sys.exit(main())"
-    )
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
-    command = [*torchrun, "--spec", str(path), "--folder", str(tmp_path / "two")]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    both = [
+        start(tmp_path / "two", spec, env={**os.environ, "OMP_NUM_THREADS": "1", **as_torchrun_says(rank, 2, port)})
+        for rank in range(2)
+    ]
+    for process in both:
+        output, _ = process.communicate(timeout=200)
+        assert process.returncode == 0, output
     one, two = untimed(tmp_path / "one"), untimed(tmp_path / "two")
     assert len(one) == len(two) == 3
     for first, second in zip(one, two, strict=True):
         assert second == pytest.approx(first, rel=1e-3, abs=1e-4)
     assert one[0]["return"] == two[0]["return"]
     assert "held_out_return" in one[2]
+
+
+def as_torchrun_says(rank: int, count: int, port: int) -> dict[str, str]:
+    """What torchrun has in the environment of each process that it starts, for them to find one another."""
+    numbers = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, "LOCAL_WORLD_SIZE": count, "MASTER_PORT": port}
+    return {"MASTER_ADDR": "127.0.0.1", **{name: str(number) for name, number in numbers.items()}}
