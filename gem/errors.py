@@ -8,6 +8,7 @@ a tool or an agent failed, or that this machine lacks something.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 
 class GemError(Exception):
@@ -85,3 +86,34 @@ class AgentFailure(GemError):
 
 class AgentStopped(GemError):
     """An agent cannot be used any longer, or is set up to end everything when it fails."""
+
+
+# ------------------------------------------------------------------ whose failure it is
+
+Side = Literal["agent", "environment", "ours"]
+"""Whose failure an exception is; `ours` is that of the engine, the site or whoever called them."""
+
+
+class Failure(NamedTuple):
+    """A failure that ends an episode."""
+
+    side: Side
+    message: str
+    """The sentence for the record."""
+
+
+def failure_of(error: Exception, callee: Literal["agent", "environment"]) -> Failure:
+    """Decide whose failure an exception is. Rollouts, vectors, live episodes and pending turns all decide it here.
+
+    It is the failure of whoever was called, whatever the class of the error: the process of a policy may raise
+    `EnvironmentFailure`, and an opponent inside an environment `AgentFailure`. Only a `UsageError` is ours.
+
+    Args:
+        error: the exception.
+        callee: who was called and raised it.
+    """
+    if isinstance(error, UsageError):
+        return Failure("ours", str(error))
+    if isinstance(error, AgentFailure | AgentStopped | EnvironmentFailure):
+        return Failure(callee, str(error))
+    return Failure(callee, f"{type(error).__name__}: {error}")

@@ -17,7 +17,7 @@ from gem import registry
 from gem.agents.agent import AnyAgent, Decision, Exchange, Request
 from gem.agents.decision_queue import DecisionQueue
 from gem.core import Env, Info, Step, check_step
-from gem.errors import AgentFailure, EnvironmentFailure, InvalidArgument
+from gem.errors import EnvironmentFailure, Failure, InvalidArgument, failure_of
 from gem.factory import make_wrapped
 from gem.records import EpisodeRecord, Identity, TurnRecord
 from gem.seats import observation_for_seat, success
@@ -102,7 +102,7 @@ def _play(
             if isinstance(outcome, Decision):
                 is_over = slot.record_turn(outcome, steps[index])
             else:
-                is_over = slot.record_agent_failure(outcome)
+                is_over = slot.break_off(failure_of(outcome, "agent"))
             (free_slots if is_over else undecided_slots).append(slot)
             if is_over:
                 yield slot.record
@@ -192,11 +192,11 @@ class _EnvSlot:
         """Record a turn; return whether the episode is over."""
         record = self.record
         if "failure" in step[-1]:
-            return self._record_env_failure(step[-1]["failure"])
+            return self.break_off(Failure("environment", step[-1]["failure"]))
         try:
             observation, reward, terminated, truncated, info = check_step(step)
-        except EnvironmentFailure as failure:
-            return self._record_env_failure(str(failure))
+        except EnvironmentFailure as error:
+            return self.break_off(failure_of(error, "environment"))
         request = self.request
         action = decision.action
         extra = decision.recorded_extra if decision.note or decision.extra else {}
@@ -209,13 +209,10 @@ class _EnvSlot:
         self._prepare_request(observation, info)
         return False
 
-    def record_agent_failure(self, failure: AgentFailure) -> bool:
-        """Record that the agent could not decide, and return True: the episode is over."""
-        self.record.failure, self.record.failed_by = str(failure), "agent"
-        return True
-
-    def _record_env_failure(self, failure: str) -> bool:
-        self.record.failure, self.record.failed_by = failure, "environment"
+    def break_off(self, failure: Failure) -> bool:
+        """Record why the episode cannot go on, and return True: it is over."""
+        assert failure.side != "ours", "a failure of ours ends the rollout"
+        self.record.failure, self.record.failed_by = failure.message, failure.side
         return True
 
     def _prepare_request(self, observation: str, info: Info) -> None:

@@ -141,7 +141,7 @@ class Episode(models.Model):
     failure = models.TextField(blank=True)
     """Why it broke off: what the environment said when it broke, or why the agent gave no answer."""
     failed_by = models.CharField(max_length=12, choices=FailedBy.choices, blank=True, default="", db_default="")
-    """Whose failure it was; empty if there was none."""
+    """Whose failure it was; empty if there was none, or it was ours."""
     first_observation = models.TextField(blank=True)
     first_info = models.JSONField(default=dict, blank=True)
     turn_count = models.PositiveIntegerField(default=0)

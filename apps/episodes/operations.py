@@ -28,7 +28,7 @@ from apps.episodes.text import MAX_ACTION_BYTES, shortened, storable, storable_j
 from apps.live import publish
 from gem import replay
 from gem.core import Step, check_seed, check_step
-from gem.errors import EnvironmentFailure, InvalidArgument, UnknownEnvironment, VersionChanged
+from gem.errors import EnvironmentFailure, InvalidArgument, Side, UnknownEnvironment, VersionChanged, failure_of
 from gem.records import Identity, TurnRecord
 from gem.seats import rewards, success
 from gem.wrappers.wrapper_factory import wrap
@@ -293,14 +293,18 @@ def abandon(episode: Episode) -> Episode:
     return _stop(episode, Episode.Status.ABANDONED, "")
 
 
-def fail(episode: Episode, sentence: str, *, by: Episode.FailedBy = Episode.FailedBy.ENVIRONMENT) -> Episode:
-    """End the episode because its environment broke, or its agent gave no answer; this never counts.
+def fail(episode: Episode, sentence: str, *, side: Side = "environment") -> Episode:
+    """End the episode because of a failure; it never counts.
+
+    Args:
+        sentence: what happened, for the episode's page.
+        side: whose failure it is (see `gem.errors.failure_of`).
 
     Raises:
         EpisodeEnded: if it has ended already.
     """
     logger.warning("Episode %s of %s failed: %s", episode.id, episode.env_id, sentence)
-    return _stop(episode, Episode.Status.FAILED, shortened(storable(sentence), 2000), by)
+    return _stop(episode, Episode.Status.FAILED, shortened(storable(sentence), 2000), "" if side == "ours" else side)
 
 
 def tell(episode: Episode) -> None:
@@ -352,10 +356,8 @@ def step(episode: Episode, env: gem.Env, action: str) -> Step:
     where = f"{episode.env_id} broke at turn {episode.turn_count + 1}"
     try:
         return check_step(env.step(storable(action)))
-    except EnvironmentFailure as failure:
-        raise EnvironmentFailure(f"{where}: {failure}") from failure
-    except Exception as error:  # an environment may break in any way; the episode says so
-        raise EnvironmentFailure(f"{where}: {type(error).__name__}: {error}") from error
+    except Exception as error:  # an environment may raise anything; the episode says so
+        raise EnvironmentFailure(f"{where}: {failure_of(error, 'environment').message}") from error
 
 
 def _credit(episode: Episode, reward: float, info: Mapping[str, Any], *, over: bool) -> None:

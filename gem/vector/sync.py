@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Generic, TypeVar
 
 from gem.core import Env, Info, State, Step, reading_state
-from gem.errors import EpisodeOver, UsageError
+from gem.errors import EpisodeOver, UsageError, failure_of
 from gem.vector.base import CLOSED_MESSAGE, IDLE_STEP, Actions, AutoresetMode, VectorEnv
 
 logger = logging.getLogger(__name__)
@@ -62,8 +62,6 @@ class SyncVectorEnv(VectorEnv):
         """Begin an episode in slot `i`; if its environment fails, return "" and an info with `failure`."""
         try:
             observation, info = self.env(i).reset(seed=seed)
-        except UsageError:
-            raise
         except Exception as error:  # noqa: BLE001 (an environment may raise anything; the others go on)
             return "", self._fail(i, error)
         self._is_over[i] = False
@@ -125,8 +123,6 @@ class SyncVectorEnv(VectorEnv):
             raise EpisodeOver(f"The environment in slot {i} has no episode; reset it first.")
         try:
             observation, reward, terminated, truncated, info = step = env.step(action)
-        except UsageError:
-            raise
         except Exception as error:  # noqa: BLE001 (an environment may raise anything; the others go on)
             observation, reward, terminated, truncated, info = step = "", 0.0, False, True, self._fail(i, error)
         if not (terminated or truncated):
@@ -139,10 +135,13 @@ class SyncVectorEnv(VectorEnv):
         return first_observation, reward, terminated, truncated, first_info
 
     def _fail(self, i: int, error: Exception) -> Info:
+        failure = failure_of(error, "environment")
+        if failure.side == "ours":
+            raise error
         logger.warning("The environment in slot %d failed", i, exc_info=error)
         self._close_one(i)
         self._is_over[i] = True
-        return {"failure": f"{type(error).__name__}: {error}"}
+        return {"failure": failure.message}
 
     def _close_all(self) -> None:
         for i in range(self.num_envs):

@@ -208,7 +208,7 @@ def test_an_environment_that_hangs_is_left_after_a_while_and_others_go_on(
     person.send(other, BOX % 25)
     comes_back(other)
     wait_for(lambda: problem(episode), "the problem")
-    assert "did not answer for 1.5 s" in problem(episode)
+    assert "did not answer within 1.5 s" in problem(episode)
     assert turns_of(episode) == []
 
 

@@ -30,6 +30,7 @@ from apps.play.models import Show
 from apps.play.shows.operations import HOSTS
 from gem.agents import Decision, Exchange
 from gem.core import Step
+from gem.errors import Side
 from gem.seats import observation_for_seat
 
 logger = logging.getLogger(__name__)
@@ -219,15 +220,15 @@ def rest(episode_id: str, token: UUID, sentence: str) -> None:
 
 
 @transaction.atomic
-def fail(episode_id: str, token: UUID, sentence: str, *, by: Episode.FailedBy = Episode.FailedBy.ENVIRONMENT) -> None:
-    """End the episode because its agent or environment broke.
+def fail(episode_id: str, token: UUID, sentence: str, *, side: Side = "environment") -> None:
+    """End the episode because of a failure (see `episodes.operations.fail`).
 
     Raises:
         LeaseLost: the show belongs to another host.
     """
     episode = operations.lock(episode_id)
     _own(episode_id, token)
-    operations.fail(episode, sentence, by=by)
+    operations.fail(episode, sentence, side=side)
     Show.objects.filter(pk=episode_id).release()
 
 
