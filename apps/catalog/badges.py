@@ -39,9 +39,9 @@ def badges(spec: EnvSpec, found: CheckResult | None) -> list[Badge]:
         "contract",
         found.keeps(*CONTRACT),
         ("Keeps the contract", "Breaks the contract"),
-        "It began, was played to its end with valid actions, kept its turn limit, refused what it has to refuse, and "
-        f"could be drawn at every turn. {where}",
-        f"It did not begin, act or end as every environment has to. {where}",
+        "It started, was played to its end with valid actions, kept its turn limit, rejected invalid calls, and could "
+        f"be drawn at every turn. {where}",
+        f"It did not start, act or end as every environment must. {where}",
     )
     if spec.replay != "exact":
         return [contract]
@@ -50,17 +50,17 @@ def badges(spec: EnvSpec, found: CheckResult | None) -> list[Badge]:
         _badge(
             "seed",
             found.keeps(*SAME_SEED),
-            ("Same seed, same episode", "A seed does not repeat"),
-            "The same seed and actions gave the same turns: again, in other processes, and with other environments "
-            f"beside it. {where}",
-            f"The same seed and actions gave different turns, so its results cannot be repeated. {where}",
+            ("Same seed, same episode", "Seeds do not repeat"),
+            "The same seed and actions gave the same turns when repeated, in other processes, and next to other "
+            f"environments. {where}",
+            f"The same seed and actions gave different turns, so its results cannot be reproduced. {where}",
         ),
         _badge(
             "state",
             found.keeps(*ROUND_TRIP),
             ("State round trip", "State is lost"),
-            f"From its stored state it went on exactly as it would have, at every turn. {where}",
-            f"From its stored state it did not go on as it would have, so live episodes may break. {where}",
+            f"Restored from its saved state at any turn, it continued exactly as before. {where}",
+            f"Restored from its saved state, it did not continue as before, so live episodes may break. {where}",
         ),
     ]
 

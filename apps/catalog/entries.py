@@ -44,9 +44,9 @@ REPLAYS = {
     "none": "Shown only",
 }
 REPLAY_MEANING = {
-    "exact": "Seed and actions say everything: any episode can be executed again and compared.",
-    "taped": "Outputs from outside are recorded and fed back when an episode is replayed.",
-    "none": "Episodes are kept and shown, but cannot be executed again.",
+    "exact": "An episode can be run again from its seed and actions, and compared turn by turn.",
+    "taped": "External outputs are recorded, and a replay uses the recorded outputs.",
+    "none": "Episodes are stored and shown, but cannot be run again.",
 }
 ONE_BY_ONE = 6
 """More families of one difficulty than that are listed, not shown one by one."""
@@ -124,13 +124,13 @@ class Entry:
     @property
     def turns(self) -> str:
         """The turn limit in words."""
-        return f"{self._own_turns}, and {self.tool_uses} of tools" if self.spec.tools else self._own_turns
+        return f"{self._own_turns}, {self.tool_uses} tool uses" if self.spec.tools else self._own_turns
 
     @property
     def tool_uses(self) -> str:
         """How often tools may be used in an episode, in words."""
         uses = self.spec.kwargs.get("max_tool_uses", DEFAULT_MAX_TOOL_USES)
-        return "any number" if uses in (None, -1) else str(uses)
+        return "any number of" if uses in (None, -1) else str(uses)
 
     @property
     def _own_turns(self) -> str:

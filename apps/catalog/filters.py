@@ -63,8 +63,8 @@ PROPERTIES = (
 )
 
 SORTS: dict[str, str] = {
-    "name": "By name",
-    "random": "Hardest for random",
+    "name": "Sort by name",
+    "random": "Hardest for the random agent",
     "expert": "Hardest for the expert",
 }
 

@@ -41,10 +41,10 @@ MISSING_SECONDS = 5
 
 WORDS: dict[str, tuple[str, Tone, str]] = {
     "ready": ("Works here", "win", "check"),
-    "missing": ("Lacks a package", "warn", "warn"),
+    "missing": ("Package missing", "warn", "warn"),
     "unavailable": ("Not available here", "warn", "warn"),
     "broken": ("Broken here", "loss", "warn"),
-    "busy": ("Being tried", "", "eye"),
+    "busy": ("Being checked", "", "eye"),
     "elsewhere": ("Runs in workers", "", "job"),
 }
 State = Literal["ready", "missing", "unavailable", "broken", "busy", "elsewhere"]
@@ -75,7 +75,7 @@ class Preview:
     def badge(self) -> Badge:
         """The same as a badge."""
         words, tone, icon = WORDS[self.state]
-        meaning = self.said or "This web process has just made one and played an episode of it."
+        meaning = self.said or "The web server has created this environment and played an episode of it."
         return Badge("health", words, meaning, tone, icon)
 
 
@@ -106,11 +106,11 @@ def preview(env_id: str, wait: float = 0.0) -> Preview:
     lacking = _missing(spec.requires, _now())
     if lacking:
         needs = "the package" if len(lacking) == 1 else "the packages"
-        return Preview("missing", f"It needs {needs} {', '.join(lacking)}: pip install {' '.join(lacking)}")
+        return Preview("missing", f"It needs {needs} {', '.join(lacking)}. Run: pip install {' '.join(lacking)}")
     if spec.unavailable_reason():
         return Preview("unavailable", spec.unavailable_reason())
     if spec.cost == "slow":
-        return Preview("elsewhere", "It runs in worker processes, so it was not tried here.")
+        return Preview("elsewhere", "It runs in worker processes, so the web server has not checked it.")
     with _lock:
         asked = _asked.get(env_id)
         if asked is None or asked.stale:
@@ -119,7 +119,7 @@ def preview(env_id: str, wait: float = 0.0) -> Preview:
     try:
         return asked.answer.result(wait)
     except NotYet:
-        return Preview("busy", "It is being tried just now.")
+        return Preview("busy", "It is being checked now.")
 
 
 def missing(spec: EnvSpec) -> list[str]:
@@ -142,7 +142,7 @@ def _answer(answer: Future[Preview], env_id: str) -> None:
             answer.set_result(Preview("ready", sample=_look(env_id)))
         except Exception as error:  # an environment may break in any way; the catalog shows the others
             logger.warning("The catalog has no picture of %s", env_id, exc_info=True)
-            answer.set_result(Preview("broken", f"It broke when it was tried: {type(error).__name__}: {error}"))
+            answer.set_result(Preview("broken", f"It failed when it was checked: {type(error).__name__}: {error}"))
 
 
 def _look(env_id: str) -> PreviewSample:

@@ -1,4 +1,4 @@
-"""What is asked for before a duel begins."""
+"""The form that starts a duel."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ class DuelForm(forms.Form):
 
     env_id = EnvironmentField()
     first = forms.ChoiceField(
-        label="Left", error_messages={"invalid_choice": "There is no such agent. Choose one of those listed."}
+        label="Left", error_messages={"invalid_choice": "This agent is not available. Choose one from the list."}
     )
     second = forms.ChoiceField(
-        label="Right", error_messages={"invalid_choice": "There is no such agent. Choose one of those listed."}
+        label="Right", error_messages={"invalid_choice": "This agent is not available. Choose one from the list."}
     )
     seed = SeedField()
-    pace = forms.ChoiceField(choices=PACES, required=False, initial="1", help_text="It can be changed while they play.")
+    pace = forms.ChoiceField(choices=PACES, required=False, initial="1", help_text="You can change it while they play.")
     free = forms.BooleanField(
         required=False,
         label="Each at its own pace",
-        help_text="Otherwise nobody takes a turn before the other has taken as many.",
+        help_text="Otherwise nobody takes a turn until the other has taken as many.",
     )
     unlisted = forms.BooleanField(
-        required=False, label="Unlisted", help_text="In no list; whoever has the address can still open it."
+        required=False, label="Unlisted", help_text="Not shown in any list. Anyone with the link can still open it."
     )
     like = forms.CharField(required=False, max_length=12, widget=forms.HiddenInput())
     """An episode whose arguments and wrappers are taken over, with environment and seed."""

@@ -32,16 +32,27 @@ class Record:
 
     @property
     def difference(self) -> Interval:
-        """By how much the first solves more of them."""
+        """The share of seeds solved by the first agent minus the share solved by the second."""
         return paired_difference(self.only_first, self.only_second, self.seeds)
+
+    @property
+    def difference_in_words(self) -> str:
+        """The difference as a sentence without its interval: "ann solves 25.0 percentage points more"."""
+        points = 100 * self.difference.mean
+        return f"{self.first} solves {abs(points):.1f} percentage points {'fewer' if points < 0 else 'more'}"
+
+    @property
+    def interval_in_words(self) -> str:
+        """The 95 % interval of the difference in percentage points: "−50.0 to 12.5"."""
+        return f"{_points(self.difference.low)} to {_points(self.difference.high)}"
 
     @property
     def claim(self) -> str:
         """What the difference says, no more."""
         if self.difference.low > 0:
-            return f"{self.first} is the better one here; that is unlikely to be luck."
+            return f"{self.first} is better here; this is unlikely to be luck."
         if self.difference.high < 0:
-            return f"{self.second} is the better one here; that is unlikely to be luck."
+            return f"{self.second} is better here; this is unlikely to be luck."
         return f"Too close to call with {self.seeds:,} seed{'' if self.seeds == 1 else 's'}."
 
 
@@ -93,3 +104,7 @@ def _solved(side: Side) -> dict[int, bool]:
     )
     newest = seats.order_by("-episode__created").values_list("episode__seed", "episode__success")[:SEEDS_AT_MOST]
     return {seed: bool(success) for seed, success in reversed(newest)}
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.1f}".replace("-", "−")

@@ -62,11 +62,11 @@ def start(
     """
     if gem.spec(begin.env_id).seats > 1:
         raise NoDuel(
-            f"In {begin.env_id} several seats meet in one episode already. Choose an environment with one seat, or "
-            "watch two agents play against each other."
+            f"{begin.env_id} has several seats, so agents already meet in one episode. Choose an environment with one "
+            "seat, or watch two agents play against each other."
         )
     if not 2 <= len(agents) + plays <= EPISODES_AT_MOST:
-        raise NoDuel(f"Two to {EPISODES_AT_MOST} episodes can stand side by side, not {len(agents) + plays}.")
+        raise NoDuel(f"A duel has 2 to {EPISODES_AT_MOST} episodes, not {len(agents) + plays}.")
     duel = Batch.objects.create(kind=Batch.Kind.DUEL)
     if plays:
         begin = _with_seed(begin, _seat_down(duel, begin, listed, user, visitor))
@@ -98,7 +98,7 @@ def add(duel: Batch, agent: Agent, *, user: Viewer, visitor: str) -> Episode:
     """
     present = _locked(duel)
     if len(present) >= EPISODES_AT_MOST:
-        raise NoDuel(f"At most {EPISODES_AT_MOST} episodes stand side by side. Start another duel on the same seed.")
+        raise NoDuel(f"A duel has at most {EPISODES_AT_MOST} episodes. Start another duel on the same seed.")
     first = present[0]
     show = Show.objects.filter(episode__in=present).order_by("episode__slot").first()
     episode = shows.start(
@@ -175,7 +175,7 @@ def _played(duel: Batch) -> list[Episode]:
     shown = set(Show.objects.filter(episode__batch=duel).values_list("pk", flat=True))
     running = [episode for episode in _locked(duel) if not episode.over and episode.pk in shown]
     if not running:
-        raise EpisodeEnded("No agent takes a further turn. The replay has every turn of them.")
+        raise EpisodeEnded("All agents have finished. The replay shows every turn.")
     return running
 
 
@@ -187,5 +187,5 @@ def find(duel_id: str) -> Batch:
     """
     found = Batch.objects.filter(pk=duel_id, kind=Batch.Kind.DUEL).first()
     if found is None:
-        raise NotFound("The address may have a slip in it, or the duel was deleted.")
+        raise NotFound("The address may be mistyped, or the duel was deleted.")
     return found

@@ -79,11 +79,11 @@ class Side:
         """How it ended, or how far it is, in words that follow its name."""
         episode, turns = self.episode, _turns(self.episode.turn_count)
         if not episode.over:
-            return f"under way, {turns} taken"
+            return f"running, {turns} so far"
         if episode.status == Episode.Status.ABANDONED:
             return f"given up after {turns}"
         if episode.status == Episode.Status.FAILED:
-            return f"broke off after {turns}, not counted"
+            return f"ended by an error after {turns}, not counted"
         if episode.success:
             return f"solved in {turns}, return {_number(self.total)}"
         return f"not solved in {turns}, return {_number(self.total)}"
@@ -159,9 +159,12 @@ def sides(shots: Sequence[Snapshot]) -> Sides:
     names = _names([shot.seat.agent for shot in shots])
     actions = _actions([shot.episode for shot in shots])
     parting = part_at(actions)
-    by_id = {shot.episode.pk: name for shot, name in zip(shots, names, strict=True)}
+    waited_names = {
+        shot.episode.pk: "a person" if shot.seat.agent.kind == Agent.Kind.HUMAN else name
+        for shot, name in zip(shots, names, strict=True)
+    }
     found = [
-        Side(shot, name, _marks(own, parting), _waits_for(shot, by_id))
+        Side(shot, name, _marks(own, parting), _waits_for(shot, waited_names))
         for shot, name, own in zip(shots, names, actions, strict=True)
     ]
     best = leader(found)
@@ -199,16 +202,16 @@ def part_at(actions: Sequence[Sequence[str]]) -> int | None:
 def parting_sentence(found: Sides) -> tuple[str, str]:
     """Where the episodes part, in words: a headline and the rest."""
     if found.last == 0:
-        return "No turn yet.", "All episodes begin with the same board."
+        return "No turns yet.", "All episodes start with the same board."
     if found.parting is None:
         shared = sorted(side.episode.turn_count for side in found.all)[-2]
         if shared == 0:
             return "Nothing to compare yet.", "Only one of them has taken a turn."
-        return "The same so far." if not found.over else "They never part.", f"{_turns(shared)} alike."
+        return "Identical so far." if not found.over else "They never diverge.", f"{_turns(shared)} in common."
     place = found.parting - 1
     plays = [f"{side.name} plays {side.marks[place].action}" for side in found.all if len(side.marks) > place]
-    before = "" if place == 0 else " Before that the episodes are the same, turn for turn."
-    return f"They part at turn {found.parting}.", f"{', '.join(plays)}.{before}"
+    before = "" if place == 0 else " Before that, the episodes are identical."
+    return f"They diverge at turn {found.parting}.", f"{', '.join(plays)}.{before}"
 
 
 # ---------------------------------------------------------------- who did better
@@ -222,16 +225,16 @@ def verdict(found: Sequence[Side]) -> tuple[str, str]:
     results = " ".join(f"{side.name}: {side.result}." for side in found)
     running = [side for side in found if not side.episode.over]
     if len(running) == len(found):
-        return "Under way.", results
+        return "Still running.", results
     if running:
-        return f"{_listed(side.name for side in running)} still to end.", results
+        return f"Waiting for {_listed(side.name for side in running)} to finish.", results
     if any(side.episode.status != Episode.Status.ENDED for side in found):
-        return "No verdict: not all of them reached an end.", results
+        return "No verdict: not every episode was played to its end.", results
     best = leader(found)
     solved = any(side.episode.success for side in found)
     if best is None:
         return "A draw." if solved else "A draw: none of them solved it.", results
-    return (f"{best.name} wins." if solved else f"None of them solved it; {best.name} came furthest."), results
+    return (f"{best.name} wins." if solved else f"None of them solved it; {best.name} has the highest return."), results
 
 
 def leader(found: Sequence[Side]) -> Side | None:
@@ -284,7 +287,8 @@ def _waits_for(shot: Snapshot, names: dict[str, str]) -> str:
     show = getattr(shot.episode, "show", None)
     if show is None or shot.episode.over or shot.paused:
         return ""
-    return _listed(names[other.pk] for other in show_leases.awaited(shot.episode, show) if other.pk in names)
+    awaited = show_leases.awaited(shot.episode, show)
+    return _listed(names[episode.pk] for episode in awaited if episode.pk in names)
 
 
 def _listed(names: Iterable[str]) -> str:

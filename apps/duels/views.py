@@ -85,9 +85,9 @@ def side_by_side(request: HttpRequest, first_id: str, second_id: str) -> HttpRes
     episodes = [find_episode(first_id), find_episode(second_id)]
     one, other = episodes
     if one.pk == other.pk or not _begin_alike(one, other):
-        raise Http404("Only two episodes of the same environment and the same seed can stand side by side.")
+        raise Http404("Only two episodes with the same environment and the same seed can be shown side by side.")
     if any(episode.seat_count > 1 for episode in episodes):
-        raise Http404("Episodes of several seats are replayed on their own pages.")
+        raise Http404("An episode with several seats is replayed on its own page.")
     context = _context(request, sides([public_snapshot(episode) for episode in episodes]))
     return render(request, "duels/duel.html", context)
 
@@ -98,11 +98,11 @@ def add(request: HttpRequest, duel_id: str) -> HttpResponse:
     found = _find(duel_id)
     visitor = visitors.known(request)
     if not operations.may_control(found, request.user, visitor):
-        return HttpResponse("Only who started this duel can add an agent.", status=403)
+        return HttpResponse("Only the person who started this duel can add an agent.", status=403)
     agent = Agent.objects.selectable_by(request.user).filter(slug=request.POST.get("agent", "")).first()
     try:
         if agent is None:
-            raise shows.CannotPlay("There is no such agent to choose. Nothing was started.")
+            raise shows.CannotPlay("This agent is not available. Nothing was started.")
         limits.check_start(request)
         first = found.episodes.order_by("slot").first()
         if first is not None:
@@ -118,9 +118,9 @@ def control(request: HttpRequest, duel_id: str, verb: str) -> HttpResponse:
     """Pause, resume, one turn, stop, another pace, lock step or free; every page hears of it by its socket."""
     found = _find(duel_id)
     if verb not in {*SHOW_VERBS, *STEPS}:
-        raise Http404(f"There is nothing called {verb} to do with a duel.")
+        raise Http404(f"A duel has no control named {verb}.")
     if not operations.may_control(found, request.user, visitors.known(request)):
-        return HttpResponse("Only who started this duel can steer it.", status=403)
+        return HttpResponse("Only the person who started this duel can control it.", status=403)
     try:
         if verb in STEPS:
             operations.keep_step(found, STEPS[verb])

@@ -25,7 +25,7 @@ class TurnTaken(Refusal):
     """The episode went on after the page that sent this turn was drawn; the turn was not played."""
 
     status = 409
-    title = "Somebody moved first"
+    title = "The episode has moved on"
 
 
 class EpisodeEnded(Refusal):
@@ -60,7 +60,7 @@ class Sealed(Refusal):
     """It would show what one seat may not know of another while they play."""
 
     status = 409
-    title = "Not while it is played"
+    title = "Not available until the episode ends"
 
 
 class ActionTooLong(Refusal):
@@ -93,7 +93,7 @@ class TooFast(Refusal):
     """More was asked for in a short time than one visitor gets."""
 
     status = 429
-    title = "That was a lot at once"
+    title = "Too many requests"
 
     def __init__(self, sentence: str, wait: float) -> None:
         super().__init__(sentence)

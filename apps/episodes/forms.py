@@ -46,7 +46,7 @@ class FilterForm(forms.Form):
         error_messages={"invalid": "A seed is a whole number, for example 42."},
     )
     source = forms.ChoiceField(
-        label="From", required=False, choices=[("", "people and shows"), ("jobs", "jobs"), ("all", "everything")]
+        label="Source", required=False, choices=[("", "people and shows"), ("jobs", "jobs"), ("all", "all")]
     )
     mine = forms.BooleanField(label="Only mine", required=False)
 

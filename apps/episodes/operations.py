@@ -73,7 +73,7 @@ def begin(
     spec = gem.spec(env_id)
     with closing(wrap(gem.make(env_id, **(env_kwargs or {})), [dict(wrapper) for wrapper in wrappers or []])) as env:
         if len(seats) != env.seats:
-            raise InvalidArgument(f"{env_id} has {env.seats} seats, and {len(seats)} of them would be taken.")
+            raise InvalidArgument(f"{env_id} has {env.seats} seats, but {len(seats)} agents were given.")
         drawn = secrets.randbelow(DRAWN_SEEDS if env.seats == 1 else SECRET_SEEDS)
         episode = Episode(
             batch=batch,
@@ -116,7 +116,7 @@ def fork(episode: Episode, turn: int, *, seats: Sequence[Occupant]) -> Episode:
         Outdated: as `restore`.
     """
     if episode.sealed:
-        raise Sealed("A branch would show what the seats do not know of one another. Fork it when it is over.")
+        raise Sealed("A branch would reveal secrets of the seats. Fork the episode after it ends.")
     return _branch(episode, turn, seats)
 
 
@@ -142,9 +142,9 @@ def acting_after(episode: Episode, turn: int) -> int:
 
 def _branch(episode: Episode, turn: int, seats: Sequence[Occupant]) -> Episode:
     if not 0 <= turn <= episode.turn_count:
-        raise NotFound(f"The episode has the turns 0 to {episode.turn_count}; there is no turn {turn} to fork from.")
+        raise NotFound(f"The episode has turns 0 to {episode.turn_count}; there is no turn {turn} to fork from.")
     if turn == episode.turn_count and episode.status == Episode.Status.ENDED:
-        raise EpisodeEnded("Nothing can follow its last turn. Fork from an earlier one.")
+        raise EpisodeEnded("No turn can follow the last one. Fork from an earlier turn.")
     try:
         env = restore_at(episode, turn)
     except (VersionChanged, UnknownEnvironment) as error:
@@ -192,7 +192,7 @@ def lock(episode_id: str) -> Episode:
     """
     episode = Episode.objects.select_for_update().filter(pk=episode_id).first()
     if episode is None:
-        raise NotFound("The address may have a slip in it, or the episode was deleted.")
+        raise NotFound("The address may be mistyped, or the episode was deleted.")
     return episode
 
 
@@ -205,7 +205,7 @@ def check_action(action: str) -> None:
     size = len(action.encode(errors="surrogatepass"))
     if size > MAX_ACTION_BYTES:
         raise ActionTooLong(
-            f"An action holds at most {MAX_ACTION_BYTES // 1024} KiB; this one has {math.ceil(size / 1024):,} KiB. "
+            f"An action can have at most {MAX_ACTION_BYTES // 1024} KiB; this one has {math.ceil(size / 1024):,} KiB. "
             "The turn was not played. Shorten the text and send it again."
         )
 
@@ -230,7 +230,7 @@ def record_turn(
             transaction.
     """
     if episode.over:
-        raise EpisodeEnded("No turn can follow. The replay has every turn of it.")
+        raise EpisodeEnded("No turn can follow. The replay shows every turn.")
     extra = storable_json(dict(extra_info or {}))
     if replaced := what_was_replaced(action):
         extra["replaced"] = replaced
@@ -376,7 +376,7 @@ def _cached(env: gem.Env) -> dict[str, Any]:
 def _stop(episode: Episode, status: Episode.Status, failure: str, failed_by: str = "") -> Episode:
     locked = lock(episode.id)
     if locked.over:
-        raise EpisodeEnded("It had ended before. The replay has every turn of it.")
+        raise EpisodeEnded("The episode had already ended. The replay shows every turn.")
     locked.failure, locked.failed_by = failure, failed_by
     locked.seq += 1
     _end(locked, status)

@@ -12,7 +12,7 @@ from gem import replay
 from gem.errors import UnknownEnvironment, VersionChanged
 from gem.records import Identity
 
-STAYS = "What was played stays here to read; a new episode plays by the new rules."
+STAYS = "The recorded turns can still be read here. New episodes use the new version."
 
 
 def restore(episode: Episode) -> gem.Env:
@@ -49,7 +49,7 @@ def restore_kept(episode: Episode, turn: int, kept: Mapping[str, Any] | None) ->
         return env
     if kept is None or kept["engine"] != gem.__version__:
         what = "was not kept" if kept is None else f"was kept by gem {kept['engine']}"
-        raise Outdated(f"The state after turn {turn} {what}, and playing it again takes too long here. {STAYS}")
+        raise Outdated(f"The state after turn {turn} {what}, and replaying the episode takes too long here. {STAYS}")
     env.set_state(kept["env"])
     return env
 

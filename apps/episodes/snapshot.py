@@ -93,12 +93,14 @@ class Snapshot:
 
     @property
     def awaited(self) -> str:
-        """Who acts, in words that tell the seats apart: "expert acts"."""
+        """Whose turn it is, in words that tell the seats apart: "Waiting for expert"."""
         if len(self.to_act) > 1:
-            return "Both choose at once" if len(self.seats) == 2 else "All choose at once"
+            return "Both are choosing" if len(self.seats) == 2 else "All are choosing"
         seat = self.seats[self.to_act[0]] if self.to_act else self.seat
         same = [other for other in self.seats if other.agent.name == seat.agent.name]
-        return f"{seat.agent.name if len(same) == 1 else f'The {seat.ordinal} seat'} acts"
+        if len(same) > 1:
+            return f"Waiting for the {seat.ordinal} seat"
+        return "Waiting for a person" if seat.agent.kind == Agent.Kind.HUMAN else f"Waiting for {seat.agent.name}"
 
     @property
     def seat_won(self) -> bool:
@@ -205,7 +207,7 @@ class Snapshot:
         """Whom it waits for, once it waits."""
         if self.free is not None:
             return f"the {self.free.ordinal} seat is free"
-        return "waiting for its player" if len(self.seats) == 1 else "waiting for a player"
+        return "waiting for the player" if len(self.seats) == 1 else "waiting for a player"
 
     @property
     def idle(self) -> str:

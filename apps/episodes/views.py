@@ -29,7 +29,7 @@ def find(episode_id: str) -> Episode:
     """The episode, or a page that says there is none."""
     found = Episode.objects.filter(pk=episode_id).select_related("parent", "batch").first()
     if found is None:
-        raise Http404(f"There is no episode {episode_id}. The address may have a slip in it, or it was deleted.")
+        raise Http404(f"There is no episode {episode_id}. The address may be mistyped, or the episode was deleted.")
     return found
 
 

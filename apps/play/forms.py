@@ -1,4 +1,4 @@
-"""What is asked for before an episode begins."""
+"""The forms that start an episode: to play, or to watch an agent."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from gem.errors import MissingDependency, UnknownEnvironment, UsageError
 from gem.registry import EnvSpec
 from gem.tools.tool_catalog import check_takes_tools
 
-PACES = [("0.25", "4 turns a second"), ("0.5", "2 turns a second"), ("1", "1 turn a second"),
-         ("2", "a turn in 2 seconds"), ("5", "a turn in 5 seconds")]  # fmt: skip
+PACES = [("0.25", "4 turns per second"), ("0.5", "2 turns per second"), ("1", "1 turn per second"),
+         ("2", "1 turn every 2 seconds"), ("5", "1 turn every 5 seconds")]  # fmt: skip
 
 
 def environments() -> list[tuple[str, list[tuple[str, str]]]]:
@@ -91,11 +91,11 @@ class SeedField(forms.IntegerField):
             min_value=0,
             max_value=MAX_SEED,
             widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off", "maxlength": 19}),
-            help_text="The same seed gives the same start. Empty draws a new one.",
+            help_text="The same seed gives the same start. Leave empty for a random seed.",
             error_messages={
                 "invalid": "A seed is a whole number, for example 42.",
-                "min_value": "A seed is not negative; the smallest is 0.",
-                "max_value": "A seed is at most 9,223,372,036,854,775,807.",
+                "min_value": "A seed cannot be negative. The smallest seed is 0.",
+                "max_value": "The largest seed is 9,223,372,036,854,775,807.",
             },
         )
 
@@ -167,17 +167,19 @@ class NewForm(SeatsForm):
     opponent = forms.ChoiceField(
         label="Against",
         required=False,
-        error_messages={"invalid_choice": "There is no such opponent. Choose one of those listed."},
+        error_messages={"invalid_choice": "This opponent is not available. Choose one from the list."},
     )
     seat = forms.ChoiceField(
         label="Your seat",
         required=False,
         help_text="The first seat acts first.",
-        error_messages={"invalid_choice": "There is no such seat. Choose the first or the second, or have it drawn."},
+        error_messages={
+            "invalid_choice": "There is no such seat. Choose the first seat, the second seat or a random one."
+        },
     )
     seed = SeedField()
     unlisted = forms.BooleanField(
-        required=False, label="Unlisted", help_text="In no list; whoever has the address can still open it."
+        required=False, label="Unlisted", help_text="Not shown in any list. Anyone with the link can still open it."
     )
 
     def __init__(self, user: Viewer, *args: Any, **kwargs: Any) -> None:
@@ -187,9 +189,9 @@ class NewForm(SeatsForm):
         assert isinstance(opponent, forms.ChoiceField)
         assert isinstance(seat, forms.ChoiceField)
         opponent.initial = who_plays(str(self["env_id"].value() or ""))  # before its value is read, which fixes it
-        opponent.choices = [*self._agents(user, "opponent"), (PERSON, "another person, by a link")]
+        opponent.choices = [*self._agents(user, "opponent"), (PERSON, "another person, by link")]
         numbered = [(str(number), name) for number, name in enumerate(ORDINALS[: self.seat_count])]
-        seat.choices = [("", "drawn"), *numbered]
+        seat.choices = [("", "random"), *numbered]
 
     def clean_seat(self) -> int | None:
         """The number of the seat; None if it is to be drawn."""
@@ -206,7 +208,9 @@ class NewForm(SeatsForm):
             return values
         if opponent == PERSON:
             if values.get("seed") is not None:
-                self.add_error("seed", "Against another person the seed is drawn, because it tells what is hidden.")
+                self.add_error(
+                    "seed", "Against another person the seed is random, because it would reveal hidden information."
+                )
             return values
         slug = opponent or ("expert" if has_expert(env_id) else "random")
         values["against"] = Agent.objects.selectable_by(self.user).get(slug=slug)
@@ -222,7 +226,10 @@ class WatchForm(SeatsForm):
         Agent.objects.none(),
         to_field_name="slug",
         empty_label=None,
-        error_messages={"required": "Choose an agent.", "invalid_choice": "There is no such agent to choose."},
+        error_messages={
+            "required": "Choose an agent.",
+            "invalid_choice": "This agent is not available. Choose one from the list.",
+        },
     )
     opponent = forms.ModelChoiceField(
         Agent.objects.none(),
@@ -230,10 +237,12 @@ class WatchForm(SeatsForm):
         required=False,
         to_field_name="slug",
         empty_label="the same agent",
-        error_messages={"invalid_choice": "There is no such agent to choose."},
+        error_messages={"invalid_choice": "This agent is not available. Choose one from the list."},
     )
     seed = SeedField()
-    pace = forms.ChoiceField(choices=PACES, required=False, initial="1", help_text="It can be changed while it plays.")
+    pace = forms.ChoiceField(
+        choices=PACES, required=False, initial="1", help_text="You can change it while the agent plays."
+    )
 
     def __init__(self, user: Viewer, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

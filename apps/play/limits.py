@@ -30,7 +30,7 @@ def check_start(request: HttpRequest) -> None:
         wait = take(bucket, size, size / 60)
         if wait > 0:
             raise TooFast(
-                f"{size} episodes a minute can be started here, and you have started as many. Nothing was started, "
-                f"nothing is lost. Try again in {max(1, round(wait))} s.",
+                f"You can start {size} episodes per minute and have reached that limit. Nothing was started. "
+                f"Try again in {max(1, round(wait))} s.",
                 wait,
             )

@@ -70,7 +70,7 @@ def begin_against(
     if not 0 <= own < count:
         raise InvalidArgument(f"{env_id} has {count} seats; there is no seat {own + 1}.")
     if opponent is None and seed is not None:
-        raise InvalidArgument("Against another person the seed is drawn, because it tells what is hidden.")
+        raise InvalidArgument("Against another person the seed is random, because it would reveal hidden information.")
     if opponent is not None:
         shows.check_agent(env_id, opponent)
     other = Occupant(_human()) if opponent is None else Occupant(opponent)
@@ -93,11 +93,11 @@ def join(episode_id: str, number: int, *, user: Viewer, visitor: str) -> Episode
     if own is not None and own.number == number:
         return episode
     if own is not None:
-        raise SeatTaken("You have the other seat of this episode. Send the link to whom you want to play against.")
+        raise SeatTaken("You already have the other seat. Send the link to the person you want to play against.")
     if episode.over:
-        raise EpisodeEnded("It ended before anybody took this seat. You can begin another one.")
+        raise EpisodeEnded("The episode ended before anybody took this seat. You can start another one.")
     if number >= len(seats) or not seats[number].is_free:
-        raise SeatTaken("Somebody was here before you. You can watch the episode, or begin one of your own.")
+        raise SeatTaken("Somebody else has taken this seat. You can watch the episode or start your own.")
     who = _person(user, visitor)
     episode.seats.filter(number=number).update(user=who.user, visitor=who.visitor)
     return operations.touch(episode)
@@ -123,9 +123,11 @@ def take_turn(
         Refusal: likewise, without an `expected_seq`.
     """
     if expected_seq is None:
-        raise Refusal("The page did not say which turn it shows. Nothing was played. Reload it and send again.")
+        raise Refusal(
+            "The request did not say which turn the page shows. Nothing was played. Reload the page and send again."
+        )
     if not action.strip():
-        raise Unreadable("There is no action in the field. Write one, or press a cell of the board.")
+        raise Unreadable("The field is empty. Type an action, or press a cell of the board.")
     operations.check_action(action)
     try:
         with transaction.atomic():
@@ -201,13 +203,13 @@ def undo(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
     own = _own_seat(episode, user, visitor)
     seats = list(episode.seats.select_related("agent", "user").order_by("number"))
     if any(seat.agent.kind == Agent.Kind.HUMAN for seat in seats if seat.number != own.number):
-        raise Refusal("A turn that another person has seen cannot be taken back. Against an agent it can.")
+        raise Refusal("You cannot undo a turn that another person has seen. You can undo turns only against agents.")
     if episode.in_duel:
-        raise Refusal("In a duel no turn is taken back: the others play the same seed, turn by turn.")
+        raise Refusal("You cannot undo a turn in a duel, because the others play the same seed turn by turn.")
     pending.refuse_while_underway(episode)
     last = episode.turns.filter(seat=own.number).order_by("-number").values_list("number", flat=True).first()
     if last is None:
-        raise EpisodeEnded("There is no turn to take back.")
+        raise EpisodeEnded("There is no turn to undo.")
     occupants = [Occupant(seat.agent, user=seat.user, visitor=seat.visitor) for seat in seats]
     branch = operations.take_back(episode, last - 1, seats=occupants)
     shows.accompany(branch)
@@ -229,31 +231,31 @@ def _own_seat(episode: Episode, user: Viewer, visitor: str) -> Seat:
     for seat in episode.seats.select_related("agent").order_by("number"):
         if seat.belongs_to(user, visitor):
             return seat
-    raise NotYourTurn("Somebody else plays this episode. You can watch it, or fork it and play on from any turn.")
+    raise NotYourTurn("Somebody else is playing this episode. You can watch it, or fork it and play on from any turn.")
 
 
 def _waiting(episode: Episode, own: Seat) -> str:
     """Whom the episode waits for."""
     if own.held:
-        return "Your choice of this round is sealed already. The round is played when everybody has chosen."
+        return "You have already chosen in this round. It is played when everybody has chosen."
     seat = episode.seats.select_related("agent").get(number=episode.acting)
     if seat.is_free:
-        return "Nothing was played. The seat that acts now is still free: send its link to the person you play against."
+        return "Nothing was played. The seat to act is still free: send its link to the person you play against."
     whom = "the other person" if seat.agent.kind == Agent.Kind.HUMAN else seat.agent.name
-    return f"Nothing was played: {whom} acts now. Your text is still in the field; send it when it is your turn."
+    return f"Nothing was played: it is {whom}'s turn. Your text is still in the field; send it when it is your turn."
 
 
 def _meanwhile(episode: Episode, expected_seq: int) -> str:
     """What has happened since the page was drawn."""
     if episode.seat_count > 1:
-        return "The other seat has acted meanwhile. Nothing was played; your text is still in the field, send it again."
+        return "The other seat acted first. Nothing was played. Your text is still in the field; send it again."
     played = list(episode.turns.filter(seq__gt=expected_seq).order_by("number").values_list("number", flat=True))
     if not played:
-        return "The episode has changed in another window. Your turn was not played; the text is still in the field."
+        return "The episode changed in another window. Your turn was not played. Your text is still in the field."
     turns = f"Turn {played[0]} has" if len(played) == 1 else f"Turns {played[0]} to {played[-1]} have"
     return (
-        f"{turns} been played in another window. The board now shows it, your text is still in the field, and it is "
-        "your turn."
+        f"{turns} been played in another window. The board is up to date now, your text is still in the field, and it "
+        "is your turn."
     )
 
 
@@ -269,7 +271,7 @@ def _check_readable(env: gem.Env, action: str) -> None:
     boxed = f"\\boxed{{{action.strip()}}}"
     suggestion = boxed if pattern.search(boxed) else ""
     raise Unreadable(
-        "The environment finds no action in this text, and its rules end the episode for that. Nothing was played.",
+        "The environment finds no action in this text and would end the episode. Nothing was played.",
         suggestion,
     )
 

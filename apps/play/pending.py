@@ -77,15 +77,17 @@ def refuse_while_underway(episode: Episode) -> None:
     """Raise TurnTaken if a worker plays a turn of this episode, or will in a moment."""
     underway = PendingTurn.objects.filter(episode=episode, problem="").first()
     if underway is not None:
-        raise TurnTaken(f"Turn {underway.number} is still being played. Nothing else was done; wait for its answer.")
+        raise TurnTaken(
+            f"Turn {underway.number} is still being played. Nothing was changed. Wait until the turn is done."
+        )
 
 
 def _check_number(seat: Seat) -> None:
     theirs = Q(episode__seats__user=seat.user_id) if seat.user_id else Q(episode__seats__visitor=seat.visitor)
     if PendingTurn.objects.filter(theirs, problem="").count() >= settings.SHOWS_PER_PERSON:
         raise TooManyTurns(
-            f"{settings.SHOWS_PER_PERSON} of your turns are being played, as many as one person may have under way. "
-            "This one was not accepted; send it again when another one has come back."
+            f"{settings.SHOWS_PER_PERSON} of your turns are still being played, which is the limit for one person. "
+            "This turn was not accepted. Send it again when another one is done."
         )
 
 
@@ -159,7 +161,7 @@ def refuse(episode_id: str, token: UUID, sentence: str) -> None:
 def _give_up(episode_id: str) -> None:
     episode = operations.lock(episode_id)
     worn = PendingTurn.objects.filter(pk=episode_id, problem="").worn()
-    sentence = f"The worker that played it died {settings.MAX_ATTEMPTS} times."
+    sentence = f"The worker that played it crashed {settings.MAX_ATTEMPTS} times."
     if _refused(worn, sentence):
         operations.touch(episode)
 

@@ -103,7 +103,7 @@ def bounded(view: View) -> View:
         if size <= MAX_BODY_BYTES:
             return checked(request, episode_id, **kwargs)
         refusal = ActionTooLong(
-            f"An action holds at most {MAX_ACTION_BYTES // 1024} KiB; this one has about {math.ceil(size / 1024):,} "
+            f"An action can have at most {MAX_ACTION_BYTES // 1024} KiB; this one has about {math.ceil(size / 1024):,} "
             "KiB. The turn was not played. Shorten the text and send it again."
         )
         return refused(request, find(episode_id), refusal, after=None)
@@ -152,7 +152,7 @@ def hint(request: HttpRequest, episode_id: str) -> HttpResponse:
         return redirect(episode)
     try:
         if not shot.yours:
-            raise OtherSeatActs("The expert advises you when it is your turn.")
+            raise OtherSeatActs("The expert can give you a hint only when it is your turn.")
         decision = _ask_expert(episode, shot)
         if seat is not None:
             operations.note_advice(episode, seat)
@@ -170,7 +170,7 @@ def join(request: HttpRequest, episode_id: str, number: int, signature: str) -> 
     """The link to a free seat: who opens it is asked, and sits down by a button."""
     episode = find(episode_id)
     if not invitations.holds(episode_id, number, signature):
-        raise Http404("This is no link to a free seat. It may have been copied only in part.")
+        raise Http404("This is not a valid link to a seat. Perhaps only part of it was copied.")
     if own_seat(episode, request.user, visitors.known(request)) == number:
         return redirect(episode)
     refusal = None
@@ -228,7 +228,7 @@ def finish(request: HttpRequest, episode_id: str) -> HttpResponse:
     turn = _number(request, "turn") if "turn" in request.POST else episode.turn_count
     try:
         if agent is None:
-            raise shows.CannotPlay(f"There is no agent called {slug}. Choose the expert or the random agent.")
+            raise shows.CannotPlay(f"There is no agent named {slug}. Choose the expert or the random agent.")
         if turn is None:
             raise NotFound(f"A turn is a whole number from 0 to {episode.turn_count}.")
         limits.check_start(request)

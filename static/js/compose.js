@@ -63,7 +63,7 @@ export function composer({ panel, field, send, ready }) {
     if (field()) field().value = parts.length ? before + parts.join(between) + (isEnough() ? after : between) : "";
     const prompt = panel.querySelector("[data-prompt]");
     const words = prompts.split("|");
-    prompt.textContent = isComplete() ? "Enter sends it" : (words[picked.length] ?? words.at(-1));
+    prompt.textContent = isComplete() ? "Press Enter to send" : (words[picked.length] ?? words.at(-1));
   }
 
   panel?.addEventListener("mousedown", (event) => {

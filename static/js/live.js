@@ -13,9 +13,9 @@ const HIDDEN_LONG_MS = 30_000;
 const SEQ = /^<!--seq (\d+)-->/;
 const COMES_BACK = [1006, 1011, 1012, 1013];
 const ENDED = {
-  4403: "This page is not updated any longer: it is shown to somebody else now. Reload it to see what you may see.",
-  4404: "This page is not updated any longer: what it shows was deleted.",
-  4429: "This page is not updated by itself: too many pages are open. Close some and reload it.",
+  4403: "Live updates stopped because you no longer have access to this view. Reload the page to see what you may see.",
+  4404: "Live updates stopped because this was deleted.",
+  4429: "Live updates are off because too many pages are open. Close some pages and reload this one.",
 };
 
 // ---------------------------------------------------------------- the place in the stream
@@ -197,7 +197,7 @@ function look() {
   } else bannerTimer ??= setTimeout(showLost, BANNER_AFTER_MS);
 }
 
-const showLost = () => showBanner("Connection lost.", " Reconnecting; nothing is lost.", true);
+const showLost = () => showBanner("Connection lost.", " Reconnecting. Nothing is lost.", true);
 
 function showBanner(strong, text, retry) {
   document.getElementById("connection")?.remove();

@@ -65,7 +65,7 @@ def test_a_pace_that_nobody_can_watch_is_refused(agents: Agents, pace: float) ->
 
 
 def test_a_person_cannot_be_sent_to_play_live(agents: Agents) -> None:
-    with pytest.raises(shows.CannotPlay, match="cannot play live"):
+    with pytest.raises(shows.CannotPlay, match="cannot take an agent's place"):
         shows.start(ENV_ID, agents["human"])
 
 

@@ -254,4 +254,4 @@ def test_a_turn_that_kills_its_hosts_is_given_up_and_the_episode_goes_on(
 
 def test_a_notice_names_what_to_do(person: Person, episode: Episode) -> None:
     person.send(episode, BOX % 25)
-    assert "wait for its answer" in notice(person.send(episode, BOX % 26))
+    assert "Wait until the turn is done" in notice(person.send(episode, BOX % 26))

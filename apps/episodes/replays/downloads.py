@@ -26,7 +26,7 @@ def turn_json(request: HttpRequest, episode_id: str, number: int) -> JsonRespons
         return _json({"turn": 0, "observation": found.first_observation, "info": info})
     one = found.turns.filter(number=number).first()
     if one is None:
-        raise Http404(f"Episode {found.label} has the turns 0 to {found.turn_count}; there is no turn {number}.")
+        raise Http404(f"Episode {found.label} has turns 0 to {found.turn_count}; there is no turn {number}.")
     return _json(_turn_data(conceal(one, seat, sealed=sealed)))
 
 

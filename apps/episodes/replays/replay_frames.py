@@ -99,7 +99,7 @@ def record_in_words(episode: Episode, number: int) -> ChatView | None:
     for turn in latest:
         messages += [
             Message(who=f"Turn {turn.number}", side="own", text=turn.action),
-            Message(who="What came back", side="tool", text=turn.observation),
+            Message(who="Observation", side="tool", text=turn.observation),
         ]
     return ChatView(kind="chat", name=f"{episode.env_id} in words", messages=messages) if messages else None
 

@@ -24,8 +24,8 @@ from gem.seats import rewards
 CHUNK = 50
 """Turns in one piece of a replay."""
 TOO_SLOW = (
-    "Playing this environment again takes long, so a page does not do it. `gemweb replay FILE` does, with the JSONL "
-    "that this page offers."
+    "Replaying this environment takes too long for a web page. Download the JSONL file of this episode and run "
+    "`gemweb replay FILE`."
 )
 STRIP = 400
 """Turns that a reward strip can show apart."""
@@ -50,7 +50,7 @@ def turn(request: HttpRequest, episode_id: str, number: int) -> HttpResponse:
     """The permalink of one turn: the replay, opened there."""
     found = find(episode_id)
     if number > found.turn_count:
-        raise Http404(f"Episode {found.label} has the turns 0 to {found.turn_count}; there is no turn {number}.")
+        raise Http404(f"Episode {found.label} has turns 0 to {found.turn_count}; there is no turn {number}.")
     return _replay(request, found, number)
 
 
@@ -79,7 +79,7 @@ def frames(request: HttpRequest, episode_id: str, chunk: int) -> HttpResponse:
     found = find(episode_id)
     first = chunk * CHUNK
     if first > found.turn_count:
-        raise Http404(f"Episode {found.label} has {found.turn_count} turns; there is no piece {chunk}.")
+        raise Http404(f"Episode {found.label} has {found.turn_count} turns; there is no chunk {chunk}.")
     last = min(first + CHUNK - 1, found.turn_count)
     context = {"moments": replay_frames(found, first, last, seen_from(request, found)), "episode": found}
     context["several"] = found.seat_count > 1
@@ -100,7 +100,7 @@ def verify(request: HttpRequest, episode_id: str) -> HttpResponse:
     found = find(episode_id)
     try:
         if found.sealed:
-            raise Sealed("Whether every turn comes out as recorded can be checked when the episode is over.")
+            raise Sealed("An episode can be verified only after it ends.")
         if found.slow:
             verdict: dict[str, bool | str | None] = {"holds": None, "sentence": TOO_SLOW}
         else:

@@ -38,7 +38,7 @@ class ToolChoice(forms.Form):
 
     tool = ToolsField(required=False, label="Tools")
     max_tool_uses = forms.IntegerField(
-        label="Uses in an episode",
+        label="Uses per episode",
         required=False,
         initial=DEFAULT_MAX_TOOL_USES,
         min_value=1,
@@ -46,16 +46,16 @@ class ToolChoice(forms.Form):
         widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off", "maxlength": 4}),
         error_messages={
             "invalid": "The number of uses is a whole number, for example 10.",
-            "min_value": "Tools that may be used are used at least once.",
-            "max_value": f"Tools may be used at most {tool_catalog.MOST_USES} times in an episode.",
+            "min_value": "The number of uses is at least 1.",
+            "max_value": f"The number of uses is at most {tool_catalog.MOST_USES} per episode.",
         },
     )
     tool_format = forms.ChoiceField(
-        label="Asked for by",
+        label="Call format",
         choices=[*tool_catalog.FORMATS.items()],
         required=False,
         initial="tags",
-        error_messages={"invalid_choice": "Tools are asked for by tags or by function calls."},
+        error_messages={"invalid_choice": "Tools are called by tags or by function calls."},
     )
 
     def clean_max_tool_uses(self) -> int:

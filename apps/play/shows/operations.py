@@ -39,7 +39,7 @@ TURNS_DUE_AT_MOST = 20
 class CannotPlay(Refusal):
     """The agent cannot act in this environment."""
 
-    title = "This agent cannot play that"
+    title = "This agent cannot play here"
 
 
 class PaceRefused(Refusal):
@@ -219,7 +219,7 @@ def stop(episode_id: str) -> None:
 def _change(episode_id: str, **fields: Any) -> None:
     episode, shows = _lock(episode_id)
     if episode.over:
-        raise EpisodeEnded("The agent takes no further turn. The replay has every turn of it.")
+        raise EpisodeEnded("The agent has finished. The replay shows every turn.")
     shows.update(**fields)
     operations.touch(episode)
     wake(HOSTS, episode_id)
@@ -230,7 +230,7 @@ def _lock(episode_id: str) -> tuple[Episode, LeasedQuerySet[Show]]:
     episode = operations.lock(episode_id)
     shows = Show.objects.filter(pk=episode_id)
     if not shows.select_for_update().exists():
-        raise NotFound("No agent plays this episode live, so there is nothing to pause or to stop.")
+        raise NotFound("No agent is playing this episode live, so there is nothing to pause or stop.")
     return episode, shows
 
 
@@ -252,9 +252,9 @@ def check_agent(env_id: str, agent: Agent) -> None:
         CannotPlay: with a sentence for the person.
     """
     if agent.kind == Agent.Kind.HUMAN:
-        raise CannotPlay("A person cannot play live in place of an agent. Choose an agent.")
+        raise CannotPlay("A person cannot take an agent's place here. Choose an agent.")
     if agent.kind == Agent.Kind.CHECKPOINT and not Weights.objects.filter(agent=agent).exists():
-        raise CannotPlay(f"{agent.name} has no checkpoint yet. Wait for its training to write the first one.")
+        raise CannotPlay(f"{agent.name} has no checkpoint yet. Wait until its training saves the first one.")
     if agent.kind == Agent.Kind.EXPERT and not has_expert(env_id):
         raise CannotPlay(f"There is no expert for {env_id} yet. Choose the random agent, or another environment.")
 
@@ -262,7 +262,7 @@ def check_agent(env_id: str, agent: Agent) -> None:
 def _check_pace(seconds: float) -> float:
     fastest, slowest = PACES
     if not fastest <= seconds <= slowest:
-        raise PaceRefused(f"A turn takes {fastest:g} to {slowest:g} seconds, not {seconds:g}.")
+        raise PaceRefused(f"The pace can be {fastest:g} to {slowest:g} seconds per turn, not {seconds:g}.")
     return float(seconds)
 
 
@@ -276,6 +276,6 @@ def _check_number(user: User | None, visitor: str) -> None:
         number = theirs.filter(visitor=visitor).count() if visitor else 0
     if number >= settings.SHOWS_PER_PERSON:
         raise TooManyShows(
-            f"You have {number} live episodes under way, as many as one person may have. Nothing was started. "
+            f"You already have {number} live episodes, which is the limit for one person. Nothing was started. "
             "Stop one of them, or wait until one ends."
         )

@@ -238,8 +238,8 @@ def _give_up(episode_id: str) -> None:
     if shows.exists() and not episode.over:
         operations.fail(
             episode,
-            f"The worker that plays this episode died {settings.MAX_ATTEMPTS} times at turn "
-            f"{episode.turn_count + 1}. The episode ends here; its turns stay.",
+            f"The worker that plays this episode crashed {settings.MAX_ATTEMPTS} times at turn "
+            f"{episode.turn_count + 1}. The episode ends here. Its turns are kept.",
         )
 
 

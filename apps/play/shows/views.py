@@ -78,12 +78,12 @@ def controls(request: HttpRequest, episode_id: str) -> HttpResponse:
 def control(request: HttpRequest, episode_id: str, verb: str) -> HttpResponse:
     """Pause, resume, one turn, stop, or another pace; every page hears of it by its socket."""
     if verb not in VERBS:
-        raise Http404(f"There is nothing called {verb} to do with an episode.")
+        raise Http404(f"An episode has no control named {verb}.")
     episode = find(episode_id)
     try:
         may = shows.may_ask_again if verb == "resume" else shows.may_control
         if not may(episode, request.user, visitors.known(request)):
-            return HttpResponse("Only who started this episode can steer it.", status=403)
+            return HttpResponse("Only the person who started this episode can control it.", status=403)
         VERBS[verb](request)(episode_id)
     except Refusal as refusal:
         return refused(request, episode, refusal, after=None)
@@ -106,7 +106,7 @@ def pace_of(request: HttpRequest) -> float:
     try:
         return float(request.POST.get("pace", ""))
     except ValueError:
-        raise Refusal("A pace is a number of seconds, for example 0.5.") from None
+        raise Refusal("The pace is a number of seconds per turn, for example 0.5.") from None
 
 
 VERBS: dict[str, Callable[[HttpRequest], Callable[[str], None]]] = {
