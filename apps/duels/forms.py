@@ -12,11 +12,11 @@ from apps.play.forms import PACES, EnvironmentField, SeedField, environments
 from gem import registry
 
 MYSELF = "you"
-"""The choice of the person who fills in the form instead of an agent; no agent is called so."""
+"""The choice that stands for the person who fills in the form. No agent has this slug."""
 
 
 class DuelForm(forms.Form):
-    """Two agents, or oneself and an agent, on one environment and one seed."""
+    """Two agents, or a person and an agent, on one environment and one seed."""
 
     env_id = EnvironmentField()
     first = forms.ChoiceField(
@@ -36,7 +36,7 @@ class DuelForm(forms.Form):
         required=False, label="Unlisted", help_text="Not shown in any list. Anyone with the link can still open it."
     )
     like = forms.CharField(required=False, max_length=12, widget=forms.HiddenInput())
-    """An episode whose arguments and wrappers are taken over, with environment and seed."""
+    """The id of an episode whose environment, seed, arguments and wrappers the duel copies."""
 
     def __init__(self, user: Viewer, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -46,27 +46,29 @@ class DuelForm(forms.Form):
         assert isinstance(first, forms.ChoiceField)
         assert isinstance(second, forms.ChoiceField)
         env_id.widget.choices = [
-            (group, alone) for group, ids in environments() if (alone := [one for one in ids if _has_one_seat(one[0])])
+            (group, choices)
+            for group, ids in environments()
+            if (choices := [choice for choice in ids if _has_one_seat(choice[0])])
         ]
         first.choices = [(MYSELF, "you"), *self._agents("first")]
         second.choices = self._agents("second")
 
     def _agents(self, name: str) -> list[tuple[str, str]]:
-        offered = Agent.objects.offered_to(self.user, str(self[name].value() or ""))
-        return [(agent.slug, agent.name) for agent in offered]
+        agents = Agent.objects.offered_to(self.user, str(self[name].value() or ""))
+        return [(agent.slug, agent.name) for agent in agents]
 
     def clean_pace(self) -> float:
-        """Seconds for a turn; one if nothing was chosen."""
+        """The pace in seconds per turn; 1 if nothing was chosen."""
         return float(self.cleaned_data["pace"] or 1)
 
     @property
     def agents(self) -> list[Agent]:
-        """Those that play, from left to right, without the person."""
+        """The agents that play, from left to right, without the person."""
         slugs = [self.cleaned_data[name] for name in ("first", "second")]
-        found = Agent.objects.selectable_by(self.user).in_bulk(
+        by_slug = Agent.objects.selectable_by(self.user).in_bulk(
             [slug for slug in slugs if slug != MYSELF], field_name="slug"
         )
-        return [found[slug] for slug in slugs if slug in found]
+        return [by_slug[slug] for slug in slugs if slug in by_slug]
 
     @property
     def plays(self) -> bool:

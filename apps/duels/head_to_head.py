@@ -1,4 +1,4 @@
-"""Two agents on the seeds that both have played: what came of them, over all episodes of an environment."""
+"""Two agents compared on all seeds of an environment that both have played."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from apps.duels.side_by_side import Side, Sides
 from apps.episodes.models import Episode, Seat
 from gem.evaluation.scores import Interval, paired_difference
 
-SEEDS_AT_MOST = 20_000
+MAX_SEEDS = 20_000
+"""Only the newest episodes of so many seeds are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """How often each of two solved the same seeds."""
+    """How many seeds both agents solved, only one of them, or neither."""
 
     first: str
     second: str
@@ -27,7 +28,7 @@ class Record:
 
     @property
     def seeds(self) -> int:
-        """The seeds that both have played to an end."""
+        """The number of seeds that both have played to the end."""
         return self.both + self.only_first + self.only_second + self.neither
 
     @property
@@ -48,7 +49,7 @@ class Record:
 
     @property
     def claim(self) -> str:
-        """What the difference says, no more."""
+        """What the interval of the difference allows to claim, as a sentence."""
         if self.difference.low > 0:
             return f"{self.first} is better here; this is unlikely to be luck."
         if self.difference.high < 0:
@@ -57,8 +58,11 @@ class Record:
 
 
 def record(first: Side, second: Side) -> Record | None:
-    """Of each seed that both have played in this environment the newest episode; None for an agent beside itself."""
-    if _who(first) == _who(second):
+    """Compare two agents by their newest episode of each seed that both have played.
+
+    Returns None if both sides are the same agent.
+    """
+    if _player(first) == _player(second):
         return None
     solved = _solved(first), _solved(second)
     shared = solved[0].keys() & solved[1].keys()
@@ -75,13 +79,13 @@ def record(first: Side, second: Side) -> Record | None:
     )
 
 
-def record_of(found: Sides) -> Record | None:
-    """The same of a duel; None where there are more than two."""
-    return record(*found.all) if len(found.all) == 2 else None
+def record_of(sides: Sides) -> Record | None:
+    """Compare the two agents of a duel; None if it has more than two."""
+    return record(*sides.all) if len(sides.all) == 2 else None
 
 
-def _who(side: Side) -> tuple[int, int | None, str]:
-    """The agent, and the person behind it where people play."""
+def _player(side: Side) -> tuple[int, int | None, str]:
+    """The agent and, if a person plays, the account or visitor key of the person."""
     seat = side.shot.seat
     if side.agent.kind != Agent.Kind.HUMAN:
         return seat.agent_id, None, ""
@@ -89,8 +93,8 @@ def _who(side: Side) -> tuple[int, int | None, str]:
 
 
 def _solved(side: Side) -> dict[int, bool]:
-    """Whether each seed was solved, by the newest episode of it."""
-    episode, (agent, user, visitor) = side.episode, _who(side)
+    """Whether each seed was solved in its newest episode."""
+    episode, (agent, user, visitor) = side.episode, _player(side)
     person = Q(user=user) if user is not None else Q(user=None, visitor=visitor)
     seats = Seat.objects.filter(
         person if side.agent.kind == Agent.Kind.HUMAN else Q(),
@@ -102,7 +106,7 @@ def _solved(side: Side) -> dict[int, bool]:
         episode__status=Episode.Status.ENDED,
         episode__parent=None,
     )
-    newest = seats.order_by("-episode__created").values_list("episode__seed", "episode__success")[:SEEDS_AT_MOST]
+    newest = seats.order_by("-episode__created").values_list("episode__seed", "episode__success")[:MAX_SEEDS]
     return {seed: bool(success) for seed, success in reversed(newest)}
 
 

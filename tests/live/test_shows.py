@@ -179,7 +179,7 @@ def test_a_show_whose_hosts_keep_dying_ends_with_the_reason(show: Episode) -> No
     assert show_leases.claim(uuid.uuid4(), 10, showcase=False) == []
     show.refresh_from_db()
     assert show.status == Episode.Status.FAILED
-    assert "died 3 times at turn 1" in show.failure
+    assert "crashed 3 times at turn 1" in show.failure
 
 
 def test_a_turn_forgives_earlier_deaths(show: Episode) -> None:
