@@ -46,7 +46,7 @@ def test_an_environment_of_each_class_has_a_page_and_a_picture(client: Client, e
     if gem.spec(env_id).cost == "slow":
         assert seen.state in ("elsewhere", "unavailable")
         return
-    assert seen.state == "ready", seen.said
+    assert seen.state == "ready", seen.problem
     assert seen.sample is not None
     assert seen.sample.view["name"]
 
@@ -180,7 +180,7 @@ def test_slow_and_broken_ones_neither_break_nor_hold_up_the_catalog(client: Clie
 def test_health_names_what_is_the_matter(client: Client, odd_ones: None, env_id: str, state: str, said: str) -> None:
     found = preview(env_id, wait=30)
     assert (found.state, found.sample) == (state, None)
-    assert said in found.said
+    assert said in found.problem
     page = html.unescape(client.get(f"/environments/{env_id}/").content.decode())
     assert found.badge.words in page
     assert said in page
