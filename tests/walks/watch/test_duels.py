@@ -114,7 +114,7 @@ def test_a_person_races_an_agent_that_waits_for_each_turn(
     address = begin(page, GUESS, "you", "expert", seed=2, pace="0.25")
     spectator = second_page()
     spectator.goto(address)
-    expect(side(page, 1)).to_contain_text("waits for human")
+    expect(side(page, 1)).to_contain_text("waiting for you")
     assert counts(page) == [0, 0]
     page.get_by_role("gridcell", name="10: possible").click()
     expect(page.locator("#show-state")).to_have_attribute("data-counts", "1 1 ")
