@@ -11,7 +11,7 @@ from apps.episodes.models import Batch, Episode
 from apps.episodes.snapshot import Snapshot, snapshot
 from apps.episodes.visibility import own_seat
 from apps.live.topics import Event
-from apps.play.topics import ANNOUNCED_PACE, ANNOUNCED_TURNS, SHOTS_KEPT, WATCH
+from apps.play.topics import ANNOUNCED_PACE, ANNOUNCED_TURNS, MAX_CACHED_SHOTS, WATCH
 
 SLOT = "slot-"
 
@@ -56,7 +56,7 @@ class DuelTopic:
         key = (episode.id, episode.seq)
         if key not in self._shots:
             self._shots[key] = snapshot(episode, 0)
-            for oldest in list(self._shots)[:-SHOTS_KEPT]:
+            for oldest in list(self._shots)[:-MAX_CACHED_SHOTS]:
                 self._shots.pop(oldest, None)
         return self._shots[key]
 

@@ -112,7 +112,7 @@ def test_nobody_is_more_than_a_turn_ahead(agents: Agents) -> None:
     token = claim(duel)
     assert isinstance(act(first, token, 1), show_leases.Taken)
     make_due(duel)
-    assert act(first, token, 3) == show_leases.AHEAD_SECONDS
+    assert act(first, token, 3) == show_leases.CATCH_UP_SECONDS
     assert isinstance(act(second, token, 5), show_leases.Taken)
     make_due(duel)
     assert isinstance(act(first, token, 3), show_leases.Taken)
@@ -143,11 +143,11 @@ def test_a_person_begins_every_turn(agents: Agents) -> None:
     duel = begin(agents["expert"], plays=True)
     own, other = in_slots(duel)
     token = claim(duel)
-    assert act(other, token, 5) == show_leases.AHEAD_SECONDS
+    assert act(other, token, 5) == show_leases.CATCH_UP_SECONDS
     play.take_turn(own.pk, "\\boxed{1}", expected_seq=0, user=NOBODY, visitor=VISITOR)
     assert isinstance(act(other, token, 5), show_leases.Taken)
     make_due(duel)
-    assert act(other, token, 7) == show_leases.AHEAD_SECONDS
+    assert act(other, token, 7) == show_leases.CATCH_UP_SECONDS
 
 
 def test_a_turn_of_a_duel_is_not_taken_back(agents: Agents) -> None:

@@ -208,7 +208,7 @@ def test_a_slower_pace_counts_from_the_next_turn_and_a_faster_one_at_once(show: 
 def test_the_showcase_goes_through_every_family_and_keeps_the_last_episodes(
     agents: Agents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(showcase, "EPISODES_KEPT", 3)
+    monkeypatch.setattr(showcase, "MAX_EPISODES", 3)
     seen = []
     for _ in range(5):
         episode = showcase.go_on()
