@@ -248,4 +248,4 @@ def last_line(path: Path) -> str:
         lines = path.read_text("utf-8", errors="replace").strip().splitlines()
     except OSError:
         lines = []
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "it wrote nothing"

@@ -121,7 +121,7 @@ def begin(episode_id: str, token: UUID) -> ClaimedTurn:
     """
     turn = _owned(token).select_related("episode").filter(pk=episode_id).first()
     if turn is None:
-        raise LeaseLost(f"The turn of {episode_id} is not to be played here any longer.")
+        raise LeaseLost(f"This worker no longer owns the turn of {episode_id}.")
     return ClaimedTurn(turn.episode, restore(turn.episode), turn.number, turn.action, turn.replaced)
 
 
@@ -135,7 +135,7 @@ def finish(claim: ClaimedTurn, token: UUID, answer: Step) -> Turn:
     episode = operations.lock(claim.episode.id)
     pending_turn = _owned(token).select_for_update().filter(pk=episode.pk, number=claim.number).first()
     if pending_turn is None or episode.over or episode.turn_count + 1 != claim.number:
-        raise LeaseLost(f"Turn {claim.number} of {episode.id} is not to be played here any longer.")
+        raise LeaseLost(f"This worker no longer owns turn {claim.number} of {episode.id}.")
     pending_turn.delete()
     extra = {"replaced": claim.replaced} if claim.replaced else None
     turn = operations.record_turn(episode, claim.env, claim.action, answer=answer, extra_info=extra)
@@ -153,7 +153,7 @@ def refuse(episode_id: str, token: UUID, sentence: str) -> None:
     """
     episode = operations.lock(episode_id)
     if not _set_problem(_owned(token).filter(pk=episode_id), sentence):
-        raise LeaseLost(f"The turn of {episode_id} is not to be played here any longer.")
+        raise LeaseLost(f"This worker no longer owns the turn of {episode_id}.")
     operations.touch(episode)
 
 

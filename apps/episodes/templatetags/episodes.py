@@ -75,7 +75,7 @@ def unsaid(action: str, view: View) -> str:
 
 
 @register.filter
-def taken(turn: Turn) -> str:
+def usage(turn: Turn) -> str:
     """The tokens and time of an endpoint agent's turn: `412 in, 96 out, 1.9 s`."""
     extra = turn.extra or {}
     parts = [f"{extra.get(name, 0):,} {word}" for name, word in (("tokens_in", "in"), ("tokens_out", "out"))]

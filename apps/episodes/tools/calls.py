@@ -20,7 +20,7 @@ class ToolCall:
 
     name: str
     """The tool, or the function that was called."""
-    given: str
+    input: str
     output: str
     """All of a short output, the beginning of a long one."""
     folded: str
@@ -32,7 +32,7 @@ class ToolCall:
     @property
     def lines_in(self) -> int:
         """The number of input lines."""
-        return _lines(self.given)
+        return _lines(self.input)
 
     @property
     def lines_out(self) -> int:
@@ -57,7 +57,7 @@ def _read(call: Mapping[str, Any]) -> ToolCall:
     seconds, details = call.get("seconds"), call.get("details")
     return ToolCall(
         name=plain(str(call.get("function") or call.get("tool") or "unknown")),
-        given=plain(_format_arguments(call.get("arguments"))),
+        input=plain(_format_arguments(call.get("arguments"))),
         output=output[:length].rstrip("\n"),
         folded=output[length:].strip("\n"),
         error=bool(call.get("error")),

@@ -172,7 +172,7 @@ def take_turn(
     episode = operations.lock(episode_id)
     show, wait = _own(episode_id, token)
     if episode.turn_count + 1 != number:
-        raise LeaseLost(f"Turn {number} of {episode_id} is not to be played any longer.")
+        raise LeaseLost(f"Turn {number} of {episode_id} is no longer due.")
     if answer is None and show.paused and not show.turns_due:
         return None
     if answer is None and wait > TOLERANCE_SECONDS:
@@ -247,7 +247,7 @@ def _own(episode_id: str, token: UUID) -> tuple[Show, float]:
     """Lock the show; returns it with the seconds until its next turn is due."""
     show = _with_wait(Show.objects.owned_by(token).select_for_update().filter(pk=episode_id)).first()
     if show is None:
-        raise LeaseLost(f"Another host plays {episode_id} by now.")
+        raise LeaseLost(f"Another host plays {episode_id} now.")
     return show, _seconds(show.wait)
 
 
