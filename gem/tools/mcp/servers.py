@@ -196,7 +196,7 @@ class _Session:
         self._failure = HttpFailure()
         self._closed = False
         self._process = os.getpid()
-        self._task_result = submit(self._run())
+        self._task = submit(self._run())
 
     @property
     def alive(self) -> bool:
@@ -251,7 +251,7 @@ class _Session:
         if self._process != os.getpid():
             return
         with contextlib.suppress(Exception):  # the session has ended either way
-            self._task_result.result(CLOSE_TIMEOUT_SECONDS)
+            self._task.result(CLOSE_TIMEOUT_SECONDS)
 
     async def _run(self) -> None:
         """Open the session, keep it until it is to end, and close it. One task has to do all three."""

@@ -86,14 +86,14 @@ def test_a_site_without_a_sandbox_works_and_says_so(monkeypatch: pytest.MonkeyPa
 
 def test_the_page_does_not_wait_for_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     go_on = threading.Event()
-    monkeypatch.setattr(levels, "_trying", None)
+    monkeypatch.setattr(levels, "_choice_thread", None)
     monkeypatch.setattr(levels, "choose", lambda: go_on.wait(60) and levels.LevelChoice("full", (), ""))
     found = sandbox(monkeypatch, None)
     assert (found.state, found.said) == ("warn", "The levels are being tried.")
     go_on.set()
-    trying = levels._trying
-    assert trying is not None
-    trying.join()
+    thread = levels._choice_thread
+    assert thread is not None
+    thread.join()
     assert next(check.state for check in health.report().checks if check.name == "sandbox") == "ok"
 
 

@@ -100,7 +100,7 @@ def test_a_small_world_by_hand() -> None:
     rules = [
         Implication(("kind",), (), "nice"),
         Implication(("nice",), ("cold",), "calm"),
-        Implication(("calm",), (), "wise", who="Anne"),
+        Implication(("calm",), (), "wise", person="Anne"),
     ]
     found = derive({("Anne", "kind"), ("Bob", "kind"), ("Bob", "cold")}, rules, ["Anne", "Bob"])
     assert found == {

@@ -167,7 +167,7 @@ def pure() -> list[Any]:
 
 
 def test_the_kuhn_expert_reaches_the_value_of_the_game_and_cannot_be_exploited() -> None:
-    equilibrium = kuhn_poker.aggression
+    equilibrium = kuhn_poker.aggressive_probability
     assert value(equilibrium, equilibrium) == pytest.approx(-1 / 18)
     assert max(value(other, equilibrium) for other in pure()) == pytest.approx(-1 / 18)
     assert min(value(equilibrium, other) for other in pure()) == pytest.approx(-1 / 18)

@@ -1,4 +1,4 @@
-"""Where the zygote counts what a run holds, it counts nothing before the run's code can have begun."""
+"""The zygote counts the files of a run only once its code may have begun; before, the process cannot be inspected."""
 
 import subprocess
 import sys
@@ -8,36 +8,44 @@ import pytest
 
 from gem.sandbox import levels
 
-INSIDE = Path(__file__).parents[3] / "gem" / "sandbox"
-COUNTED = """
-import os, signal, sys
+SANDBOX = Path(__file__).parents[3] / "gem" / "sandbox"
+PROGRAM = """
+import os, signal, socket, sys
 sys.path.insert(0, sys.argv[1])
-from inside import deleted, kernel, seccomp
-if os.geteuid() == 0:  # root may look into every process
+from inside import zygote
+from inside.confinement import kernel
+from inside.files import cleanup, unlinked
+if os.geteuid() == 0:  # root may inspect every process
     os.setresuid(65534, 65534, 65534)
-    kernel.keep_capabilities()
 kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
 proc = os.open("/proc", os.O_PATH)
-for filtered in (False, True):
-    done, say = os.pipe()
-    child = os.fork()
-    if child == 0:
-        kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
-        if filtered:
-            seccomp.install(seccomp.build(alone=False))
-        os.write(say, b".")
-        while True:
-            signal.pause()
-    os.read(done, 1)
-    print(deleted.bytes_held(proc, child, "/tmp", 1 << 24) == deleted.TOO_MUCH)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    print(deleted.bytes_held(proc, child, "/tmp", 1 << 24))
+ours, theirs = socket.socketpair()
+confined, is_confined = os.pipe()
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+child = os.fork()
+if child == 0:
+    ours.close()
+    kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+    os.write(is_confined, b".")
+    signal.sigwait({signal.SIGUSR1})
+    theirs.close()
+    os.write(is_confined, b".")
+    signal.pause()
+theirs.close()
+process = zygote.RunProcess(child, os.pidfd_open(child), ours)
+os.read(confined, 1)
+print(zygote._has_begun(process), unlinked.bytes_held(proc, child, "/tmp", 1 << 24) == cleanup.UNMEASURABLE)
+os.kill(child, signal.SIGUSR1)
+os.read(confined, 1)
+print(zygote._has_begun(process))
+os.kill(child, signal.SIGKILL)
+os.waitpid(child, 0)
+print(unlinked.bytes_held(proc, child, "/tmp", 1 << 24))
 """
 
 
-def test_what_cannot_be_seen_is_too_much_once_the_code_may_have_begun() -> None:
+def test_a_process_that_cannot_be_inspected_yet_is_not_counted() -> None:
     if not levels.probe("landlock").ok:
         pytest.skip("no level landlock here")
-    done = subprocess.run([sys.executable, "-c", COUNTED, INSIDE], capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["False", "0", "True", "0"], done.stderr
+    done = subprocess.run([sys.executable, "-c", PROGRAM, SANDBOX], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["False", "True", "True", "0"], done.stderr
