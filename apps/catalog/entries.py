@@ -128,7 +128,7 @@ class Entry:
 
     @property
     def tool_uses(self) -> str:
-        """How often tools may be used in an episode, in words."""
+        """How often tools may be used in an episode, as words before "tool uses"."""
         uses = self.spec.kwargs.get("max_tool_uses", DEFAULT_MAX_TOOL_USES)
         return "any number of" if uses in (None, -1) else str(uses)
 
@@ -228,7 +228,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """An environment in all its difficulties."""
+    """All difficulties of one environment."""
 
     name: str
     entries: tuple[Entry, ...]

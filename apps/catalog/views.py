@@ -1,4 +1,4 @@
-"""The catalog: every registered environment, and a page for each."""
+"""The catalog of all registered environments, and a page for each."""
 
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse

@@ -21,11 +21,11 @@ from apps.episodes.templatetags.episodes import bare
 from apps.play.shows import show_leases
 
 MAX_MARKS = 400
-"""Turns of each episode that the lines of actions show."""
+"""The number of turns per episode that the lines of actions show."""
 LOBBY_AGE = timedelta(days=1)
 """A duel that is older and still runs was most likely abandoned by its player."""
 MAX_LOBBY_DUELS = 6
-"""Duels that the lobby lists."""
+"""The number of duels that the lobby lists."""
 ARROWS = {"up": "↑", "down": "↓", "left": "←", "right": "→"}
 
 
@@ -66,7 +66,7 @@ class Side:
 
     @property
     def agent(self) -> Agent:
-        """Who plays it."""
+        """The agent that plays it."""
         return self.shot.seat.agent
 
     @property
@@ -137,7 +137,7 @@ class Sides:
 
     @property
     def verdict(self) -> tuple[str, str]:
-        """Who did better: a headline, and how each did."""
+        """Who did better: a headline and the result of each."""
         return verdict(self.all)
 
     @property
@@ -155,7 +155,7 @@ def sides_of(duel: Batch, shots: Sequence[Snapshot] | None = None) -> Sides:
 
 
 def sides(shots: Sequence[Snapshot]) -> Sides:
-    """These episodes side by side."""
+    """Compare these episodes."""
     names = _names([shot.seat.agent for shot in shots])
     actions = _actions([shot.episode for shot in shots])
     parting = part_at(actions)
@@ -220,7 +220,7 @@ def parting_sentence(all_sides: Sides) -> tuple[str, str]:
 
 
 def verdict(all_sides: Sequence[Side]) -> tuple[str, str]:
-    """Who did better, as a headline, and how each did.
+    """Who did better: a headline and the result of each.
 
     Solved beats not solved. If both are solved, fewer turns win; if neither is, the higher return wins.
     """

@@ -74,7 +74,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def duel(request: HttpRequest, duel_id: str) -> HttpResponse:
-    """The permalink: live while an episode runs, a replay of all of them afterwards; `?turn=5` opens it there."""
+    """The permalink: live while an episode runs, a replay afterwards. `?turn=5` opens it at turn 5."""
     return _page(request, _find(duel_id))
 
 
@@ -94,7 +94,7 @@ def side_by_side(request: HttpRequest, first_id: str, second_id: str) -> HttpRes
 
 @require_POST
 def add(request: HttpRequest, duel_id: str) -> HttpResponse:
-    """Let another agent play the same seed."""
+    """Add an agent that plays the same seed."""
     batch = _find(duel_id)
     visitor = visitors.known(request)
     if not operations.may_control(batch, request.user, visitor):

@@ -44,15 +44,15 @@ def copy_episodes(
     of_job: bool,
     opponent_id: int | None = None,
 ) -> None:
-    """Insert episodes of one batch and agent with their seats and turns, all of them finished at `at`.
+    """Insert finished episodes of one batch and agent with their seats and turns. `at` is their end time.
 
-    Where there are several seats, the agent sits in `EpisodeRecord.seat` and the opponent in the others; without an
-    opponent, the agent sits in all of them.
+    If there are several seats, the agent has `EpisodeRecord.seat` and the opponent the others. Without an opponent, the
+    agent has all of them.
 
     Call it in a transaction, so that everything or nothing is written.
 
     Raises:
-        django.db.IntegrityError: if the batch has one of their slots already.
+        django.db.IntegrityError: the batch already has one of the slots.
     """
     records_by_id = list(zip(make_ids(len(records)), records, strict=True))
     timestamp = at.isoformat()

@@ -43,7 +43,7 @@ class NotYourTurn(Refusal):
 
 
 class OtherSeatActs(Refusal):
-    """The person has a seat, but another one acts now."""
+    """The person has a seat, but it is another seat's turn."""
 
     status = 409
     title = "It is not your turn"

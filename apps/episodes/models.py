@@ -280,7 +280,7 @@ class Episode(models.Model):
 
 
 class Seat(models.Model):
-    """A place in an episode and who acts from it."""
+    """A place in an episode, with the agent or person who acts from it."""
 
     pk = models.CompositePrimaryKey("episode_id", "number")
     episode = models.ForeignKey(Episode, models.CASCADE, related_name="seats", db_index=False)  # the key begins with it

@@ -140,7 +140,7 @@ def take_back(episode: Episode, turn: int, *, seats: Sequence[Occupant]) -> Epis
 
 
 def acting_after(episode: Episode, turn: int) -> int:
-    """The seat that acts after `turn` (0 is the reset)."""
+    """The seat to act after `turn` (0 is the reset)."""
     following = episode.turns.filter(number=turn + 1).values_list("seat", flat=True).first()
     return episode.acting if following is None else following
 
@@ -223,7 +223,7 @@ def record_turn(
     extra_info: Mapping[str, Any] | None = None,
     answer: Step | None = None,
 ) -> Turn:
-    """Step `env` (which `restore` returned) and append the turn; the caller's transaction holds the row locked.
+    """Step `env` (from `restore`) and store the turn. The caller's transaction holds the episode's row locked.
 
     `extra_info` (for example an agent's `note`) is stored separately from the environment's info. `answer` is the
     result of `step` if the environment was stepped already: a slow one is stepped before the transaction begins.

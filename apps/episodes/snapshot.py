@@ -42,7 +42,7 @@ class Snapshot:
     turns: list[Turn]
     """The requested number of turns, newest first, without what this viewpoint may not see."""
     viewpoint: int
-    """The seat that sees this, or `gem.seats.SPECTATOR`."""
+    """The viewing seat, or `gem.seats.SPECTATOR`."""
     sealed: bool
     """Whether the seats still have secrets from one another."""
     to_act: tuple[int, ...]
@@ -167,7 +167,7 @@ class Snapshot:
 
     @property
     def turn_now(self) -> int:
-        """The number of the turn to play, or of the last one if the episode is over."""
+        """The number of the current turn, or of the last one if the episode is over."""
         return self.episode.turn_count + (not self.episode.over)
 
     @property

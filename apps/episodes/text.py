@@ -14,7 +14,7 @@ REPLACEMENT = "\ufffd"
 
 
 def storable(text: str) -> str:
-    """`text` with NUL shown as its picture and lone surrogates as the replacement character; nothing is removed."""
+    """`text` with NUL replaced by its symbol and lone surrogates by the replacement character."""
     if "\0" in text:
         text = text.replace("\0", NUL_PICTURE)
     try:
@@ -36,7 +36,7 @@ def storable_json(value: Any) -> Any:
 
 
 def shortened(text: str, limit: int = MAX_OBSERVATION_CHARS) -> str:
-    """The first `limit` characters of `text`, saying how many are missing."""
+    """The first `limit` characters of `text`, with a note about how many are missing."""
     if len(text) <= limit:
         return text
     return f"{text[:limit]}\n[{len(text) - limit:,} more characters were not kept]"

@@ -14,7 +14,7 @@ from apps.episodes.errors import TooFast
 
 
 def check_start(request: HttpRequest) -> None:
-    """Count one start for this person.
+    """Count a start by this person.
 
     Raises:
         TooFast: the limit `STARTS_PER_MINUTE` is reached; people with an account have four times as many.

@@ -47,7 +47,7 @@ def episode(request: HttpRequest, episode_id: str) -> HttpResponse:
 @never_cache
 @require_safe
 def turn(request: HttpRequest, episode_id: str, number: int) -> HttpResponse:
-    """The permalink of one turn: the replay, opened there."""
+    """The permalink of one turn: the replay, opened at that turn."""
     episode = find(episode_id)
     if number > episode.turn_count:
         raise Http404(f"Episode {episode.label} has turns 0 to {episode.turn_count}; there is no turn {number}.")

@@ -11,7 +11,7 @@ from gem.views.ansi import plain
 
 MAX_LINES = 20
 MAX_CHARACTERS = 4000
-"""An output longer than one of these is folded behind its beginning."""
+"""Of an output that exceeds one of these limits, only the beginning is shown at first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +19,10 @@ class ToolCall:
     """One tool call."""
 
     name: str
-    """The tool, or the function that was called."""
+    """The name of the tool or function that was called."""
     input: str
     output: str
-    """All of a short output, the beginning of a long one."""
+    """A short output, or the beginning of a long one."""
     folded: str
     """The rest of a long output."""
     error: bool

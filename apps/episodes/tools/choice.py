@@ -1,4 +1,4 @@
-"""The part of a form that adds tools to an environment: for an evaluation, for playing oneself, for watching."""
+"""The part of a form that adds tools to an environment, for evaluating, playing and watching."""
 
 from __future__ import annotations
 
