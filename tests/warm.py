@@ -239,6 +239,8 @@ def _be(task: dict[str, Any]) -> None:
         words = words[2:]
     kind, what, *arguments = words
     sys.path[0] = "" if kind == "-c" else task["cwd"]
+    further = task["env"].get("PYTHONPATH", "").split(os.pathsep)  # an interpreter reads it once, at its start
+    sys.path[1:1] = [folder for folder in further if folder and folder not in sys.path]
     if kind == "-c":
         sys.argv = ["-c", *arguments]
         exec(compile(what, "<string>", "exec"), sys.modules["__main__"].__dict__)
