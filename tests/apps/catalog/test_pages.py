@@ -46,7 +46,7 @@ def test_an_environment_of_each_class_has_a_page_and_a_picture(client: Client, e
     if gem.spec(env_id).cost == "slow":
         assert seen.state in ("elsewhere", "unavailable")
         return
-    assert seen.state == "ready", seen.said
+    assert seen.state == "ready", seen.problem
     assert seen.sample is not None
     assert seen.sample.view["name"]
 
@@ -96,7 +96,7 @@ def test_a_count_says_what_a_choice_would_leave() -> None:
 
 def test_an_empty_result_says_what_to_leave_out(client: Client) -> None:
     page = tight(client.get("/environments/?q=minesw&kind=Reasoning&difficulty=hard"))
-    assert "No environment fits" in page
+    assert "No environment matches" in page
     links = re.findall(r'href="/environments/\?([^"]*)">without .*?note">(\d+) ', page)
     leave_out = {unquote(link): int(count) for link, count in links}
     assert leave_out
@@ -159,7 +159,7 @@ def test_slow_and_broken_ones_neither_break_nor_hold_up_the_catalog(client: Clie
     assert "needs no-such-package-at-all" in listed
     assert preview("odd:Slow-v0").state == "busy", "a page does not wait for it"
     slow = client.get("/environments/odd:Slow-v0/").content.decode()
-    assert "Being tried" in slow
+    assert "Being checked" in slow
     assert 'hx-get="/environments/odd:Slow-v0/first-turn/"' in slow
     odd.go_on.set()
     assert preview("odd:Slow-v0", wait=30).state == "ready"
@@ -171,7 +171,7 @@ def test_slow_and_broken_ones_neither_break_nor_hold_up_the_catalog(client: Clie
 @pytest.mark.parametrize(
     ("env_id", "state", "said"),
     [
-        ("odd:Broken-v0", "broken", "It broke when it was tried: OSError: the wire is cut"),
+        ("odd:Broken-v0", "broken", "It failed when it was checked: OSError: the wire is cut"),
         ("odd:Nowhere-v0", "broken", "No module named"),
         ("odd:Lacking-v0", "missing", "pip install no-such-package-at-all"),
         ("odd:Remote-v0", "elsewhere", "It runs in worker processes"),
@@ -180,7 +180,7 @@ def test_slow_and_broken_ones_neither_break_nor_hold_up_the_catalog(client: Clie
 def test_health_names_what_is_the_matter(client: Client, odd_ones: None, env_id: str, state: str, said: str) -> None:
     found = preview(env_id, wait=30)
     assert (found.state, found.sample) == (state, None)
-    assert said in found.said
+    assert said in found.problem
     page = html.unescape(client.get(f"/environments/{env_id}/").content.decode())
     assert found.badge.words in page
     assert said in page
@@ -196,7 +196,7 @@ def test_a_badge_is_shown_only_for_the_version_that_was_checked(monkeypatch: pyt
     assert badges(entry.spec, None) == []
     broken = replace(found, findings={**found.findings, "repeats_in_other_processes": "wrong"})
     seed = badges(entry.spec, broken)[1]
-    assert (seed.words, seed.tone) == ("A seed does not repeat", "loss")
+    assert (seed.words, seed.tone) == ("Seeds do not repeat", "loss")
     unruly = replace(found, findings={**found.findings, "plays_to_its_end": "wrong"})
     assert badges(entry.spec, unruly)[0].words == "Breaks the contract"
 
@@ -207,7 +207,7 @@ def test_an_environment_whose_turns_follow_from_outside_has_the_badge_of_what_it
     assert [badge.words for badge in badges(entry.spec, found)] == ["Keeps the contract"]
     page = client.get("/environments/terminal:Shell-v0-hard/").content.decode()
     assert "Keeps the contract" in page
-    assert "Only environments with exact replay promise besides" in page
+    assert "promised only by environments with exact replay" in page
 
 
 def test_the_badges_rest_on_what_a_check_finds_now() -> None:
@@ -231,7 +231,7 @@ def test_an_environment_that_this_machine_cannot_run_is_marked_and_not_begun(
     monkeypatch.setattr("gem.sandbox.shell._obstacle", "There are no namespaces.")
     env_id = "terminal:Shell-v0-easy"
     page = client.get(f"/environments/{env_id}/").content.decode()
-    assert "It cannot be played here: There are no namespaces." in page
+    assert "This environment cannot be played here. There are no namespaces." in page
     assert 'name="env_id"' not in page
     form = client.get("/play/new/").content.decode()
     assert env_id not in form

@@ -187,9 +187,9 @@ def test_an_environment_that_breaks_writes_nothing_and_can_then_fail() -> None:
             return None, None, False, False, {}
 
     for wrapper, said in (
-        (Broken, "broke at turn 1: ZeroDivisionError: by chance"),
-        (Endless, "broke at turn 1: The reward is not a finite number: nan"),
-        (Mute, "broke at turn 1: The observation is not a string: None"),
+        (Broken, "failed at turn 1: ZeroDivisionError: by chance"),
+        (Endless, "failed at turn 1: The reward is not a finite number: nan"),
+        (Mute, "failed at turn 1: The observation is not a string: None"),
     ):
         with pytest.raises(EnvironmentFailure, match=said), transaction.atomic():
             locked = operations.lock(episode.id)

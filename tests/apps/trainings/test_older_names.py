@@ -1,4 +1,4 @@
-"""Trainings, points and addresses written before the settings `trace` and `value_coefficient` had their present names."""
+"""Trainings, points and addresses that have the older names of two settings, `trace` and `value_coefficient`."""
 
 import pytest
 from django.test import Client
