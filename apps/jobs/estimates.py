@@ -57,6 +57,11 @@ class Estimate:
     half_width: float | None
     """About half the width of the mean return's 95 % interval."""
 
+    @property
+    def total_seconds(self) -> float:
+        """From now to its end."""
+        return self.wait + self.seconds
+
 
 def estimate(agent: Agent, spec: EvaluationSpec) -> Estimate:
     """An estimate for a job that is about to be submitted."""

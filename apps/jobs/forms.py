@@ -42,8 +42,8 @@ ASKED_ALONE = {
     "max_turns",
 }
 """Those that have a field of the same name in the specification."""
-NO_AGENT = "There is no such agent. Choose one of those listed."
-NUMBER = "{what} is a whole number, for example {example}."
+NO_AGENT = "There is no such agent. Choose one from the list."
+NUMBER = "{what} must be a whole number, for example {example}."
 
 
 class EnvironmentsField(forms.MultipleChoiceField):
@@ -70,9 +70,9 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[EvaluationSpec]):
     env_id = EnvironmentsField(required=False)
     episodes_per_env = _number("Episodes per environment", "The number of episodes", 100, 100)
     seed = _number("First seed", "A seed", 42, 0)
-    repeats = _number("Tries at each seed", "The number of tries", 4, 1, required=False)
+    repeats = _number("Tries per seed", "The number of tries", 4, 1, required=False)
     num_envs = _number("Episodes at a time", "The number of parallel environments", 16, 16)
-    token_budget = _number("Most tokens", "The token budget", 1_000_000, required=False)
+    token_budget = _number("Token budget", "The token budget", 1_000_000, required=False)
     opponent = forms.CharField(label="Opponent", max_length=80, required=False, widget=forms.Select())
     max_turns = _number("Turn limit", "The turn limit", 20, required=False)
     name = forms.CharField(

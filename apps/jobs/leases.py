@@ -177,7 +177,7 @@ def _started(shard: Shard, token: uuid.UUID) -> Claim:
 def _claimed(job: Job, shard: Shard) -> str:
     left = shard.count - shard.done
     if job.kind == Job.Kind.TRAINING:
-        return f"a worker trains, {left:,} updates to go"
+        return f"a worker starts: {left:,} updates to go"
     return f"shard {shard.number} claimed: {left:,} episodes of {shard.env_id}"
 
 
@@ -274,7 +274,8 @@ def release(claim: Claim) -> None:
     """Give the shard back, because this worker stops; it costs no attempt."""
     given = owned(claim).release(state=Shard.State.QUEUED, attempt=F("attempt") - 1, sent=Now())
     if given:
-        change(claim.job_id, JobEvent.Kind.REQUEUED, f"shard {claim.number} given back: its worker is stopping")
+        text = f"shard {claim.number} returned to the queue: its worker is stopping"
+        change(claim.job_id, JobEvent.Kind.REQUEUED, text)
         wake(claim.job_id)
 
 
@@ -308,10 +309,11 @@ def stop_over_budget(claim: Claim) -> bool:
     budget = claim.spec.token_budget
     if budget is None or _tokens(claim.job_id) < budget:
         return False
-    reason = f"The budget of {budget:,} tokens is used up. What was finished before stays."
+    reason = f"The budget of {budget:,} tokens is used up. Finished episodes are kept."
+    text = f"stopped by its token budget of {budget:,} tokens"
     with transaction.atomic():
         lock_shards(claim.job_id)
-        if end(claim.job_id, Job.State.CANCELLED, reason, reason, JobEvent.Tone.WARN):
+        if end(claim.job_id, Job.State.CANCELLED, reason, text, JobEvent.Tone.WARN):
             drop_open_shards(claim.job_id)
     return True
 
@@ -326,14 +328,15 @@ def _fail_attempt(shard: Shard, reason: str) -> None:
     reason = storable(shortened(reason, REASON_CHARS))
     if shard.attempt < settings.MAX_ATTEMPTS:
         Shard.objects.filter(pk=shard.pk).release(state=Shard.State.QUEUED, reason=reason, sent=Now())
-        text = f"shard {shard.number} will be tried again ({shard.attempt} of {settings.MAX_ATTEMPTS}): {reason}"
+        attempt = f"attempt {shard.attempt} of {settings.MAX_ATTEMPTS}"
+        text = f"shard {shard.number} will be tried again, {attempt} failed: {reason}"
         change(shard.job_id, JobEvent.Kind.REQUEUED, text, tone=JobEvent.Tone.WARN)
         wake(shard.job_id)
         return
     Shard.objects.filter(pk=shard.pk).release(state=Shard.State.FAILED, reason=reason)
     sentence = (
         f"Shard {shard.number} ({shard.env_id}, seeds from {shard.first_seed}) failed {shard.attempt} times. "
-        f"The last time: {reason}"
+        f"The last failure: {reason}"
     )
     if end(shard.job_id, Job.State.FAILED, sentence, sentence, JobEvent.Tone.LOSS):
         drop_open_shards(shard.job_id)
@@ -365,7 +368,7 @@ def _take_back(shard_id: int, job_id: str) -> bool:
     if shard is None:  # its worker was heard of, or another reaper was faster
         return False
     logger.warning("job %s shard %s: lease expired in attempt %s", job_id, shard.number, shard.attempt)
-    _fail_attempt(shard, "its worker stopped answering")
+    _fail_attempt(shard, "its worker stopped responding")
     return True
 
 

@@ -133,6 +133,19 @@ class Job(models.Model):
         """Whether nothing more will happen to it."""
         return self.state in {self.State.DONE, self.State.CANCELLED, self.State.FAILED}
 
+    @property
+    def is_stopped_by_budget(self) -> bool:
+        """Whether its token budget ended it. Such a job is stored as `cancelled` with a reason.
+
+        A job that a person cancels has no reason.
+        """
+        return self.state == self.State.CANCELLED and bool(self.reason)
+
+    @property
+    def state_in_words(self) -> str:
+        """The state as pages name it."""
+        return "stopped by its token budget" if self.is_stopped_by_budget else self.state
+
     def may_be_changed_by(self, user: Viewer) -> bool:
         """Whether `user` may cancel it: its owner, or staff."""
         return user.is_authenticated and (user.is_staff or user == self.owner)

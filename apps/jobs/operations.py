@@ -39,14 +39,14 @@ def submit(
     """
     if not spec.is_present:
         raise OldBenchmark(
-            f"This is version {spec.benchmark_version} of the benchmark {spec.benchmark}, which has changed since. "
-            "Submit a new job on the present version."
+            f"This request is for version {spec.benchmark_version} of the benchmark {spec.benchmark}, which has "
+            "changed since. Submit a new job with the current version."
         )
     agent = check_players(owner, spec)
     if spec.episodes_total > settings.EPISODES_PER_JOB:
         raise TooManyEpisodes(
-            f"A job may have {settings.EPISODES_PER_JOB:,} episodes; this one has {spec.episodes_total:,}. "
-            "Choose fewer environments or fewer episodes."
+            f"A job may have at most {settings.EPISODES_PER_JOB:,} episodes; this one has {spec.episodes_total:,}. "
+            "Choose fewer environments or episodes."
         )
     if idempotency_key and (earlier := Job.objects.filter(owner=owner, idempotency_key=idempotency_key).first()):
         return earlier
@@ -69,7 +69,7 @@ def find_agent(owner: User | None, slug: str) -> Agent:
     agents = agents.filter(owner=None) if owner is None else agents.selectable_by(owner)
     agent = agents.filter(slug=slug).first()
     if agent is None:
-        raise UnknownAgent(f"There is no agent {slug!r} that you can evaluate. Choose one of those listed.")
+        raise UnknownAgent(f"There is no agent {slug!r} that you can evaluate. Choose one from the list.")
     return agent
 
 
@@ -107,8 +107,8 @@ def _create(
         waiting = Job.objects.filter(owner=owner, state=Job.State.QUEUED).count()
         if waiting >= settings.JOBS_QUEUED_PER_USER:
             raise TooManyJobs(
-                f"You have {waiting} jobs waiting, as many as one person may have. "
-                "Wait until one has started, or cancel one."
+                f"You have {waiting} queued jobs, the most that one person may have. "
+                "Wait until one starts, or cancel one."
             )
     job = Job.objects.create(
         name=name,
@@ -164,7 +164,7 @@ def cancel(job_id: str, by: User) -> Job:
     """
     job = Job.objects.get(pk=job_id)
     if not job.may_be_changed_by(by):
-        raise NotYours("This job belongs to somebody else: only its owner can cancel it.")
+        raise NotYours("This job belongs to somebody else. Only its owner can cancel it.")
     lock_shards(job_id)
     if end(job_id, Job.State.CANCELLED, "", f"cancelled by {by.get_username()}", JobEvent.Tone.WARN):
         drop_open_shards(job_id)

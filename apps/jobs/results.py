@@ -143,7 +143,7 @@ WORDS = {
     "won": "solved",
     "lost": "not solved",
     "limit": "turn limit",
-    "error": "broke off, not counted",
+    "error": "not counted",
     "running": "running",
     "queued": "queued",
 }

@@ -72,7 +72,7 @@ def submit(request: HttpRequest) -> HttpResponse:
             (name, value) for name in FIELDS for value in request.POST.getlist(name) if value or name == "benchmark"
         ]
         back = f"{resolve_url('jobs:submit')}?{urlencode(kept)}"
-        messages.info(request, "Log in to submit the job. Your form is kept.")
+        messages.info(request, "Log in to submit the job. Your entries are kept.")
         return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': back})}")
     form = EvaluationForm(request.POST)
     if form.is_valid() and form.spec is not None:
@@ -202,7 +202,7 @@ def cancel(request: HttpRequest, job_id: str) -> HttpResponse:
     except NotYours as refusal:
         raise PermissionDenied(str(refusal)) from refusal
     if cancelled.state != Job.State.CANCELLED:
-        messages.info(request, f"The job was over before: it is {cancelled.state}.")
+        messages.info(request, f"The job had already ended ({cancelled.state}), so there was nothing to cancel.")
     return redirect(cancelled)
 
 
