@@ -81,18 +81,16 @@ def verdict(found: Sequence[Arm]) -> str:
     if len(known) < 2:
         return "There is nothing to compare yet."
     if not all(arm.over for arm in known):
-        return "Not all trainings are done: nothing is said yet."
+        return "Not all trainings are done, so there is no conclusion yet."
     if min(len(arm.jobs) for arm in known) < 2:
-        return "Some have one seed only, and one seed shows no spread: nothing can be said about the order."
+        return "Some settings were trained with one seed only. One seed shows no spread, so no order can be concluded."
     best, *others = known
     assert best.final is not None
     beaten = [arm.label for arm in others if arm.final is not None and arm.final.high < best.final.low]
     if not beaten:
-        return (
-            f"{best.label} has the highest mean, and its interval meets those of the others: no order can be claimed."
-        )
-    rest = "" if len(beaten) == len(others) else " With the others its interval meets."
-    return f"{best.label} solved more than {_listed(beaten)} at the end: their intervals do not meet.{rest}"
+        return f"{best.label} has the highest mean, but its interval overlaps the others: the order may be chance."
+    rest = "" if len(beaten) == len(others) else " Its interval overlaps those of the others."
+    return f"{best.label} solved more than {_listed(beaten)} at the end: the intervals do not overlap.{rest}"
 
 
 def _spread(arm: Arm) -> str:
@@ -100,11 +98,11 @@ def _spread(arm: Arm) -> str:
     if len(arm.jobs) == 1:
         return "There is nothing to compare it with yet."
     if arm.final is None or not arm.over:
-        return "They differ in their seed only. Not all are done: nothing is said yet."
+        return "These trainings differ only in their seed. Not all are done, so there is no conclusion yet."
     mean, low, high = (f"{100 * share:.1f} %" for share in (arm.final.mean, arm.final.low, arm.final.high))
     return (
-        f"They differ in their seed only: {mean} solved at the end, with a 95 % interval of {low} to {high} over "
-        f"{len(arm.jobs)} seeds."
+        f"These trainings differ only in their seed. At the end they solve {mean} of their episodes, with a 95 % "
+        f"interval of {low} to {high} over {len(arm.jobs)} seeds."
     )
 
 

@@ -36,19 +36,19 @@ LABELS = {
     "algorithm": "Algorithm",
     "discount": "Discount \u03b3",
     "learning_rate": "Learning rate",
-    "episodes": "Episodes of an update",
+    "episodes": "Episodes per update",
     "updates": "Updates",
     "seed": "Seed",
-    "input_mode": "What it reads",
+    "input_mode": "What the policy reads",
     "epochs": "Epochs",
     "entropy_bonus": "Entropy bonus",
     "kl_coefficient": "KL penalty",
-    "target_kl": "Largest KL of an update",
+    "target_kl": "KL limit per update",
     "clip_range": "Clip range",
-    "clip_range_high": "Clip range upwards",
+    "clip_range_high": "Upper clip range",
     "schedule": "Schedule",
-    "max_tokens": "Longest response",
-    "held_out_every": "Held-out seeds, every",
+    "max_tokens": "Token limit per response",
+    "held_out_every": "Updates between held-out measurements",
 }
 CHOICES: dict[str, list[tuple[str, str]]] = {
     "algorithm": [(name, info.description) for name, info in ALGORITHMS.items()],
@@ -57,7 +57,7 @@ CHOICES: dict[str, list[tuple[str, str]]] = {
 }
 OWN = ("more", "name", "seeds", "all_algorithms", "evaluate_best", "parent", "parent_update", "agent")
 """What is asked for besides the recipe and its settings."""
-SEEDS = [("1", "one"), ("3", "three, side by side"), ("5", "five, side by side")]
+SEEDS = [("1", "one"), ("3", "three, compared"), ("5", "five, compared")]
 
 
 class TrainingForm(SpecForm[TrainingSpec]):
@@ -82,16 +82,16 @@ class TrainingForm(SpecForm[TrainingSpec]):
     evaluate_best = forms.BooleanField(
         label="Evaluate the best checkpoint at the end",
         required=False,
-        help_text="On the benchmark that its environment belongs to, otherwise 100 episodes of it. "
-        "The best one has the highest mean return over ten updates.",
+        help_text="On the benchmark that includes its environment, or on 100 episodes if there is none. "
+        "The best checkpoint has the highest mean return over ten updates.",
     )
     seeds = forms.ChoiceField(
         choices=SEEDS,
         required=False,
-        help_text="Several are compared as a mean with a band.",
+        help_text="Several seeds are drawn as a mean curve with a band.",
         error_messages={"invalid_choice": "Choose one, three or five seeds."},
     )
-    all_algorithms = forms.BooleanField(label="All four algorithms, on the same budget", required=False)
+    all_algorithms = forms.BooleanField(label="Train all four algorithms with the same budget", required=False)
     idempotency_key = forms.CharField(max_length=70, required=False, widget=forms.HiddenInput)
 
     def __init__(self, user: Viewer, *args: Any, **more: Any) -> None:

@@ -46,7 +46,7 @@ def log(request: HttpRequest, job_id: str) -> HttpResponseBase:
     try:
         file = _place(job_id).open("rb")
     except FileNotFoundError as error:
-        raise Http404("This training has said nothing yet.") from error
+        raise Http404("This training has no log yet.") from error
     answer = StreamingHttpResponse(_pieces(file), content_type="text/plain; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="training-{job_id}.log"'
     return answer
@@ -69,7 +69,7 @@ def _training(request: HttpRequest, job_id: str) -> Job:
     if job is None:
         raise Http404(f"There is no training {job_id}.")
     if not job.may_be_changed_by(request.user):
-        raise PermissionDenied("The log of a training is for its owner.")
+        raise PermissionDenied("Only the owner of a training can read its log.")
     return job
 
 

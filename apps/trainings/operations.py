@@ -41,9 +41,10 @@ def check_room(owner: User, trainings: int) -> None:
     """
     open_ones = Job.objects.trainings().active().filter(owner=owner).count()
     if open_ones + trainings > settings.TRAININGS_PER_USER:
+        open_words = "1 training" if open_ones == 1 else f"{open_ones} trainings"
         raise TooManyJobs(
-            f"You have {open_ones} trainings waiting or running, and one person may have "
-            f"{settings.TRAININGS_PER_USER}. Wait until one is over, pause one, or cancel one."
+            f"You have {open_words} waiting or running; one person may have at most "
+            f"{settings.TRAININGS_PER_USER}. Wait until one ends, pause one, or cancel one."
         )
 
 
@@ -73,7 +74,8 @@ def submit(
         weights_of(owner, spec.model)
     if parent is not None and parent.update >= spec.updates:
         raise Unfit(
-            f"It goes on after update {parent.update}, and {spec.updates} updates are asked for: ask for more updates."
+            f"The fork continues after update {parent.update}, so {spec.updates} updates in total are too few: "
+            "ask for more updates."
         )
     if idempotency_key and (earlier := Job.objects.filter(owner=owner, idempotency_key=idempotency_key).first()):
         return earlier
@@ -151,7 +153,7 @@ def weights_of(owner: User | None, model: str) -> Weights:
     agents = Agent.objects.filter(owner=None) if owner is None else Agent.objects.selectable_by(owner)
     found = Weights.objects.filter(agent__slug=model.removeprefix(AGENT), agent__in=agents).first()
     if found is None or not found.path.is_dir():
-        raise Unfit(f"{model}: there is no checkpoint of that name that you can train.")
+        raise Unfit(f"{model}: there is no checkpoint with that name that you can train.")
     return found
 
 
@@ -165,7 +167,7 @@ def pause(job_id: str, by: User) -> Job:
     """
     job = _theirs(job_id, by)
     if job.state not in {Job.State.QUEUED, Job.State.RUNNING}:
-        raise Unfit(f"This training is {job.state}: there is nothing to pause.")
+        raise Unfit(f"This training is {job.state}, so it cannot be paused.")
     Shard.objects.filter(job=job).release(state=Shard.State.PAUSED)
     Job.objects.filter(pk=job.pk).update(state=Job.State.PAUSED)
     change(job.pk, JobEvent.Kind.REQUEUED, f"paused by {by.get_username()}", tone=JobEvent.Tone.WARN)
@@ -182,7 +184,7 @@ def resume(job_id: str, by: User) -> Job:
     """
     job = _theirs(job_id, by)
     if job.state not in {Job.State.PAUSED, Job.State.CANCELLED, Job.State.FAILED}:
-        raise Unfit(f"This training is {job.state}: only one that was paused, cancelled or broken can go on.")
+        raise Unfit(f"This training is {job.state}. Only a paused, cancelled or failed training can be resumed.")
     _queue(job, f"resumed by {by.get_username()}")
     return Job.objects.get(pk=job.pk)
 
@@ -197,7 +199,7 @@ def extend(job_id: str, by: User, updates: int) -> Job:
     """
     job = _theirs(job_id, by)
     if updates < 1:
-        raise Unfit("Ask for one more update at least.")
+        raise Unfit("Add at least one update.")
     spec = changed(job, {"updates": job.spec["updates"] + updates})
     Job.objects.filter(pk=job.pk).update(spec=spec.model_dump(mode="json"), episodes_total=spec.updates * spec.episodes)
     Shard.objects.filter(job=job).update(count=spec.updates)
@@ -222,7 +224,7 @@ def evaluate_best(job_id: str, by: User) -> Job | None:
     if job.over:
         return best.evaluate(job)
     Job.objects.filter(pk=job_id).update(evaluate_best=True)
-    change(job_id, JobEvent.Kind.CHECKPOINT, "its best checkpoint will be evaluated when it is done")
+    change(job_id, JobEvent.Kind.CHECKPOINT, "the best checkpoint will be evaluated when the training is done")
     return None
 
 
@@ -260,5 +262,5 @@ def _theirs(job_id: str, by: User) -> Job:
     lock_shards(job_id)
     job = Job.objects.trainings().select_for_update(of=("self",), no_key=True).get(pk=job_id)
     if not job.may_be_changed_by(by):
-        raise NotYours("This training belongs to somebody else: only its owner can change it. Fork it instead.")
+        raise NotYours("This training belongs to somebody else. Only its owner can change it, but you can fork it.")
     return job

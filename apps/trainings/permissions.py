@@ -20,7 +20,7 @@ AGENT = "agent:"
 ON_A_HUB = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 FILES = {"products", "attributes"}
 """Arguments of environments that name files. Datasets are read from the data folder alone (`GEM_DATA_FROM`)."""
-WHO = "is for the people who run this site"
+ONLY_STAFF = "only the people who run this site may"
 
 
 def refusals(owner: Viewer, wanted: Mapping[str, Any]) -> list[str]:
@@ -36,9 +36,9 @@ def refusals(owner: Viewer, wanted: Mapping[str, Any]) -> list[str]:
 def _policy(wanted: Mapping[str, Any]) -> Iterator[str]:
     model = str(wanted.get("model") or "")
     if model and not model.startswith(AGENT) and not ON_A_HUB.fullmatch(model):
-        yield f"{model}: a folder of the server {WHO}. Name nano-base, a model on a hub, or a checkpoint of this site."
+        yield f"{model}: {ONLY_STAFF} use a server folder. Name nano-base, a model on a hub, or a checkpoint here."
     if wanted.get("server_url"):
-        yield f"server_url {WHO}. Leave it and the sampler out."
+        yield f"server_url: {ONLY_STAFF} set it. Leave it and the sampler out."
 
 
 def _environments(wanted: Mapping[str, Any]) -> Iterator[str]:
@@ -46,7 +46,7 @@ def _environments(wanted: Mapping[str, Any]) -> Iterator[str]:
     for stage in [wanted, *(stages if isinstance(stages, list | tuple) else ())]:
         arguments = stage.get("env_kwargs") if isinstance(stage, Mapping) else None
         for name in FILES.intersection(arguments if isinstance(arguments, Mapping) else ()):
-            yield f"The argument {name} names a file of the server and {WHO}. Leave it out."
+            yield f"{name}: {ONLY_STAFF} use this argument, which names a file of the server. Leave it out."
 
 
 def _wrappers(wanted: Mapping[str, Any]) -> Iterator[str]:
@@ -55,8 +55,8 @@ def _wrappers(wanted: Mapping[str, Any]) -> Iterator[str]:
         if not isinstance(wrapper, Mapping):
             continue
         if wrapper.get("name") == "record":
-            yield f"The wrapper record writes a file of the server and {WHO}. Leave it out: episodes are kept anyway."
+            yield f"record: {ONLY_STAFF} use this wrapper, which writes a file. Leave it out: episodes are kept anyway."
         if wrapper.get("tokenizer"):
-            yield f"The argument tokenizer reads a folder of the server and {WHO}. Leave it out."
+            yield f"tokenizer: {ONLY_STAFF} use this argument, which reads a folder of the server. Leave it out."
         if "tools" in wrapper and not tool_catalog.names_of({"name": "tools", "tools": wrapper["tools"]}):
-            yield f"A tool with arguments of its own {WHO}. Name tools of this site, such as python."
+            yield f"tools: {ONLY_STAFF} use a tool with its own arguments. Name tools of this site, such as python."

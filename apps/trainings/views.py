@@ -60,7 +60,7 @@ def train(request: HttpRequest) -> HttpResponse:
         form = TrainingForm(request.user, initial=values)
         return render(request, "trainings/train.html", _form_page(request, form, parent))
     if not isinstance(request.user, User):
-        messages.info(request, "Log in to train. Your form is kept.")
+        messages.info(request, "Log in to train. Your entries are kept.")
         kept = {name: request.POST[name] for name in ("recipe", *PLAIN, *FINE, *OWN) if request.POST.get(name)}
         back = f"{resolve_url('trainings:train')}?{urlencode(kept)}"
         return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': back})}")
@@ -144,8 +144,8 @@ def installing() -> str:
     except (OSError, ValueError):
         told = {}
     if told.get("state") == "failed":
-        return f"PyTorch could not be installed: {told.get('reason', '')} Trainings wait until it is there."
-    return "PyTorch is being installed in the background. Submit now: the training begins as soon as it is there."
+        return f"PyTorch could not be installed: {told.get('reason', '')} Trainings wait until it is installed."
+    return "PyTorch is being installed in the background. You can submit now: the training starts when it is installed."
 
 
 def _parent(request: HttpRequest) -> Checkpoint | None:
@@ -156,7 +156,7 @@ def _parent(request: HttpRequest) -> Checkpoint | None:
         return None
     found = Checkpoint.objects.filter(job=asked["parent"], update=int(update[:9])).select_related("job").first()
     if found is None:
-        raise Http404("There is no such checkpoint to go on from.")
+        raise Http404("There is no such checkpoint to continue from.")
     return found
 
 
@@ -167,7 +167,7 @@ def _base(request: HttpRequest) -> Agent | None:
         return None
     found = Agent.objects.selectable_by(request.user).filter(slug=slug, weights__isnull=False).first()
     if found is None:
-        raise Http404("There is no such checkpoint to begin with, or it is somebody's own.")
+        raise Http404("There is no such checkpoint to start from, or it is private.")
     return found
 
 
@@ -260,7 +260,7 @@ def change(request: HttpRequest, job_id: str) -> HttpResponse:
         elif wish == "evaluate":
             operations.evaluate_best(job_id, request.user)
         else:
-            raise operations.Unfit("Press pause, resume, extend or evaluate.")
+            raise operations.Unfit("Choose pause, resume, extend or evaluate.")
     except NotYours as refusal:
         raise PermissionDenied(str(refusal)) from refusal
     except JobRefusal as refusal:

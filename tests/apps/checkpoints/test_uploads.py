@@ -274,7 +274,7 @@ def test_it_is_private_until_it_is_shared(client: Client, ada: User) -> None:
     client.force_login(eve)
     assert [client.get(page).status_code for page in pages] == [404, 404]
     assert agent.slug not in client.get(reverse("agents:list")).content.decode()
-    with pytest.raises(trainings.Unfit, match="no checkpoint of that name"):
+    with pytest.raises(trainings.Unfit, match="no checkpoint with that name"):
         trainings.submit(eve, read_spec({"env_id": ENV_ID, "model": f"agent:{agent.slug}"}))
     Agent.objects.filter(pk=agent.pk).update(shared=True)
     assert [client.get(page).status_code for page in pages] == [200, 200]

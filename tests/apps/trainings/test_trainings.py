@@ -43,7 +43,7 @@ def test_a_refused_field_says_what_to_do_and_keeps_the_rest(as_ada: Client) -> N
     page = tight(answer)
     assert answer.status_code == 422
     assert "Updates has to be at least 1, not -3." in page
-    assert "One thing to correct." in page
+    assert "1 field to correct." in page
     assert 'value="kept"' in page
     answer = as_ada.post("/jobs/train/", {"recipe": "guess-easy", "more": "{not json"})
     assert "Write other settings as JSON" in answer.content.decode()
@@ -79,7 +79,7 @@ def test_whoever_logs_in_on_the_way_to_a_fork_is_led_back_to_it(client: Client, 
     back = parse_qs(urlsplit(answer["Location"]).query)["next"][0]
     client.force_login(ada)
     page = client.get(back)
-    assert "It goes on after update 4" in page.content.decode()
+    assert "The fork continues after update 4" in page.content.decode()
     assert page.context["form"]["updates"].value() == "9"
 
 
@@ -107,7 +107,7 @@ def test_several_seeds_and_all_algorithms_are_one_comparison(as_ada: Client) -> 
         (name, seed) for name in ("reinforce", "rebn", "grpo", "ppo") for seed in range(3)
     }
     page = as_ada.get(answer["Location"]).content.decode()
-    assert "12 trainings beside each other" in page
+    assert "Comparison of 12 trainings" in page
     assert "There is nothing to compare yet" in page
     assert "guess-easy, GRPO, seed 2" in [job.title for job in Job.objects.all()]
 
@@ -139,7 +139,7 @@ def test_seeds_that_have_not_begun_make_no_interval(ada: User) -> None:
     records.record_points(claimed(Job.objects.get(spec__seed=0)), [row(1, 0.4)])
     [arm] = compare.arms(list(Job.objects.all()))
     assert (len(arm.jobs), arm.begun) == (3, 1)
-    assert "nothing is said yet" in compare.verdict([arm])
+    assert "there is no conclusion yet" in compare.verdict([arm])
 
 
 def test_seeds_alone_are_said_to_lie_so_far_apart(ada: User) -> None:
@@ -148,14 +148,14 @@ def test_seeds_alone_are_said_to_lie_so_far_apart(ada: User) -> None:
         records.record_points(claim, [row(1, success)])
         records.finish(claim)
     said = compare.verdict(compare.arms(list(Job.objects.all())))
-    assert said.startswith("They differ in their seed only: 50.0 % solved at the end")
+    assert said.startswith("These trainings differ only in their seed. At the end they solve 50.0 % of their episodes")
     assert "25.2 % to 74.8 %" in said
 
 
 def test_nobody_has_more_trainings_than_one_person_may(ada: User, settings: Settings) -> None:
     settings.TRAININGS_PER_USER = 1
     operations.submit(ada, small())
-    with pytest.raises(TooManyJobs, match="one person may have 1"):
+    with pytest.raises(TooManyJobs, match="one person may have at most 1"):
         operations.submit(ada, small())
 
 
@@ -164,16 +164,16 @@ def test_the_page_shows_curves_episodes_and_checkpoints(client: Client, ada: Use
     trained(job)
     page = client.get(job.get_absolute_url()).content.decode()
     assert "40.0 %" in page
-    assert "random 32 %" in page
+    assert "random agent 32 %" in page
     assert page.count("Tree of the 2 tries at seed 5") == 1, "episodes of one seed stand together"
-    assert "Seed 0 then and now" in page
+    assert "Seed 0 before and after training" in page
     checkpoint = Checkpoint.objects.get(job=job)
     assert checkpoint.agent.name in page
     assert (checkpoint.success, checkpoint.agent.listed) == (0.4, False)
     curves = client.get(f"{job.get_absolute_url()}curves.json?after=2").json()
     assert (curves["update"], curves["success"], curves["last"]) == ([3, 4], [0.3, 0.4], 4)
     part = client.get(f"{job.get_absolute_url()}updates/4/?seed=2").content.decode()
-    assert "Seed 2 then and now" in part
+    assert "Seed 2 before and after training" in part
 
 
 def test_held_out_seeds_are_asked_for_in_expert_mode_and_have_a_curve(as_ada: Client) -> None:
@@ -278,7 +278,7 @@ def test_only_its_owner_changes_a_training(client: Client, ada: User) -> None:
         operations.extend(job.pk, eve, 5)
     client.force_login(eve)
     assert "Pause" not in client.get(job.get_absolute_url()).content.decode()
-    with pytest.raises(operations.Unfit, match="only one that was paused"):
+    with pytest.raises(operations.Unfit, match="Only a paused"):
         operations.resume(job.pk, ada)
 
 
@@ -297,7 +297,7 @@ def test_a_fork_goes_on_from_a_checkpoint_of_somebody_else(as_ada: Client, ada: 
     records.finish(trained(operations.submit(eve, small(updates=4))))
     parent = Checkpoint.objects.get()
     address = f"/jobs/train/?parent={parent.job_id}&parent_update={parent.update}"
-    assert "It goes on after update 4" in as_ada.get(address).content.decode()
+    assert "The fork continues after update 4" in as_ada.get(address).content.decode()
     sent = {"parent": parent.job_id, "parent_update": "4", "env_id": ENV_ID, "updates": "4"}
     assert "ask for more updates" in as_ada.post("/jobs/train/", sent).content.decode()
     as_ada.post("/jobs/train/", {**sent, "updates": "9", "learning_rate": "0.0001"})
@@ -333,7 +333,7 @@ def test_arms_differ_in_more_than_the_seed_and_an_order_needs_intervals_apart(ad
     assert [(arm.label, len(arm.jobs)) for arm in found] == [("ReBN", 3), ("REINFORCE", 3)]
     assert compare.verdict(found).startswith("ReBN solved more than REINFORCE at the end")
     one = compare.arms(list(Job.objects.filter(spec__seed=0)))
-    assert "one seed shows no spread" in compare.verdict(one)
+    assert "One seed shows no spread" in compare.verdict(one)
 
 
 def test_forms_offer_the_newest_policy_and_a_checkpoint_that_was_chosen(as_ada: Client, ada: User) -> None:
