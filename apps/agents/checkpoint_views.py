@@ -38,7 +38,7 @@ def weights(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Weights, configuration, tokenizer and card in one archive, as `upload` takes it."""
     found = Agent.objects.checkpoints_seen_by(request.user).filter(slug=slug).first()
     if found is None:
-        raise Http404("There is no such checkpoint, or it is somebody's own.")
+        raise Http404("There is no such checkpoint, or it is private.")
     return archive_of(found)
 
 
@@ -49,7 +49,7 @@ def archive_of(agent: Agent) -> HttpResponseBase:
         Http404: if its folder is gone.
     """
     if not agent.weights.path.is_dir():
-        raise Http404("The folder of this checkpoint is gone.")
+        raise Http404("The files of this checkpoint are gone.")
     file = tempfile.TemporaryFile()  # noqa: SIM115 (closed when it was sent)
     pack(agent.weights.path, file, agent.slug)
     length = file.tell()
@@ -77,9 +77,8 @@ def upload(request: HttpRequest) -> HttpResponse:
     form = UploadForm(request.POST, request.FILES)
     wait = take(f"upload:user:{request.user.pk}", settings.UPLOADS_PER_HOUR, settings.UPLOADS_PER_HOUR / HOUR)
     if wait > 0:
-        form.add_error(
-            None, f"You have uploaded {settings.UPLOADS_PER_HOUR} times. Try again in {max(1, round(wait / 60))} min."
-        )
+        limit, minutes = settings.UPLOADS_PER_HOUR, max(1, round(wait / 60))
+        form.add_error(None, f"You have uploaded {limit} times within an hour. Try again in {minutes} min.")
         return _form_page(request, form, status=429)
     if not form.is_valid():
         return _form_page(request, form, status=422)
@@ -104,7 +103,7 @@ def uploaded(request: HttpRequest, slug: str) -> HttpResponse:
     agent = Agent.objects.uploads().filter(**mine).first()
     if agent is None:
         raise Http404("There is no such upload, or it is somebody else's.")
-    messages.success(request, f"{agent.name} has played its first turn. It can be chosen wherever an agent plays.")
+    messages.success(request, f"{agent.name} has played its first turn. You can choose it wherever an agent plays.")
     if wants_part(request):
         return HttpResponse(headers={"HX-Redirect": agent.get_absolute_url()})
     return redirect(agent)

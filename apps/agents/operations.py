@@ -36,7 +36,7 @@ def create(owner: User, name: str, spec: EndpointSpec, key: SecretStr | None = N
     User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # two at once count each other
     number = Agent.objects.endpoints().filter(owner=owner).count()
     if number >= settings.ENDPOINTS_PER_USER:
-        raise TooManyAgents(f"You have {number} agents, as many as one person may have. Delete one first.")
+        raise TooManyAgents(f"You have {number} endpoint agents, the most that one person may have. Delete one first.")
     colour = COLOURS[Agent.objects.count() % len(COLOURS)]
     kind = Agent.Kind.ENDPOINT
     agent = Agent.objects.create(slug=new_slug(name), name=name, kind=kind, owner=owner, colour=colour, shared=shared)

@@ -47,14 +47,14 @@ def player(agent: Agent, set_up: Mapping[str, Any] | None = None, *, hosts: Host
     except CannotUnseal as error:
         raise AgentStopped(f"{agent.name} cannot play. {error}") from error
     except ValidationError as error:
-        raise AgentStopped(f"{agent.name} is set up in a way that is no longer possible. Save it again.") from error
+        raise AgentStopped(f"The set-up of {agent.name} is no longer valid. Edit it and save it again.") from error
 
 
 def _policy(agent: Agent, *, apart: bool) -> Player:
     """A trained policy; `apart` in another process, for whoever must not load torch. Uploaded ones always are."""
     weights = Weights.objects.filter(agent=agent).first()
     if weights is None or not weights.path.is_dir():
-        raise AgentStopped(f"{agent.name} has no checkpoint here yet, or its folder is gone.")
+        raise AgentStopped(f"{agent.name} has no checkpoint yet, or its files are gone.")
     if apart or weights.uploaded:
         return ApartAgent(str(weights.path), agent.name, guarded=weights.uploaded)
     return make_agent("policy", path=str(weights.path))

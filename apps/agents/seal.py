@@ -36,7 +36,7 @@ def unseal(sealed: str) -> SecretStr | None:
     try:
         return SecretStr(_fernet().decrypt(sealed.encode()).decode())
     except InvalidToken as error:
-        raise CannotUnseal("The stored key cannot be read here any longer. Enter it again.") from error
+        raise CannotUnseal("The stored key can no longer be read. Enter it again.") from error
 
 
 def reseal(sealed: str) -> str:

@@ -88,7 +88,9 @@ def _keep(file: IO[bytes] | UploadedFile[bytes], place: Path) -> None:
 def _check_room(owner: User) -> None:
     number = Agent.objects.uploads().filter(owner=owner).count() + Upload.objects.waiting().filter(owner=owner).count()
     if number >= settings.UPLOADS_PER_USER:
-        raise TooManyAgents(f"You have uploaded {number} checkpoints, as many as one person may. Delete one first.")
+        raise TooManyAgents(
+            f"You have uploaded {number} checkpoints, the most that one person may have. Delete one first."
+        )
 
 
 # ------------------------------------------------------------------ workers
@@ -127,7 +129,8 @@ def try_next(stopping: Callable[[], bool] = lambda: False) -> bool:
 def _claim() -> UploadClaim | None:
     free = Upload.objects.waiting().free()
     for worn in free.worn():
-        _refuse(free.filter(pk=worn.pk), f"What tried it ended {worn.attempt} times: it may need too much memory.")
+        problem = f"The check was killed {worn.attempt} times. The checkpoint may need too much memory."
+        _refuse(free.filter(pk=worn.pk), problem)
         _sent(worn.slug).unlink(missing_ok=True)
     token = uuid4()
     claimed = free.order_by("created").claim(token, 1)
@@ -164,7 +167,7 @@ def _inspected(draft: Path, sent: Path, stopping: Callable[[], bool]) -> dict[st
         with sent.open("rb") as file:
             unpack(file, draft, most=settings.UPLOAD_MEGABYTES * MEGABYTE)
     except FileNotFoundError as error:
-        raise InvalidArgument("The file that was sent is not there any more. Upload it again.") from error
+        raise InvalidArgument("The uploaded file is gone. Upload it again.") from error
     card = check_folder(draft)
     check_alone(draft)
     tried = try_folder(draft, card.env_id, stopping=stopping)

@@ -57,7 +57,7 @@ def agent(request: HttpRequest, slug: str) -> HttpResponse:
         return checkpoint_views.page(request, policy)
     found = Agent.objects.endpoints_seen_by(request.user).filter(slug=slug).first()
     if found is None:
-        raise Http404("There is no such agent, or it is somebody's own.")
+        raise Http404("There is no such agent, or it is private.")
     spec = EndpointSpec.model_validate(found.endpoint.spec)
     return render(request, "agents/agent.html", {"agent": found, "spec": spec, "is_mine": found.owner == request.user})
 
@@ -80,7 +80,7 @@ def new(request: HttpRequest) -> HttpResponse:
     except TooManyAgents as refusal:
         form.add_error(None, str(refusal))
         return _form_page(request, form, status=422)
-    messages.success(request, f"{made.name} is stored. It can be chosen wherever an agent plays.")
+    messages.success(request, f"{made.name} is saved. You can choose it wherever an agent plays.")
     return redirect(made)
 
 
@@ -103,7 +103,7 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
     found.endpoint.refresh_from_db()
     if had_key and not found.endpoint.sealed_key:
         messages.info(request, "The stored key was deleted.")
-    messages.success(request, f"{found.name} is stored.")
+    messages.success(request, f"{found.name} is saved.")
     return redirect(found)
 
 
@@ -113,7 +113,7 @@ def delete(request: HttpRequest, slug: str) -> HttpResponse:
     uploaded = Agent.objects.uploads().filter(slug=slug, owner_id=request.user.pk).first() if request.user.pk else None
     found = uploaded or _own(request, slug)
     operations.delete(found)
-    messages.success(request, f"{found.name} was deleted, and its {'weights' if uploaded else 'key'} with it.")
+    messages.success(request, f"{found.name} and its {'weights' if uploaded else 'key'} were deleted.")
     return redirect("agents:list")
 
 
@@ -133,7 +133,7 @@ def trial(request: HttpRequest) -> HttpResponse:
     size = settings.ENDPOINT_TRIALS_PER_MINUTE
     wait = take(f"trial:user:{request.user.pk}", size, size / 60)
     if wait > 0:
-        sentence = f"You have tried {size} times within a minute. Try again in {max(1, round(wait))} s."
+        sentence = f"You have sent {size} test messages within a minute. Try again in {max(1, round(wait))} s."
         return render(request, "agents/edit.html#trial", {"wrong": [sentence]}, status=429)
     try:
         key = _key(form)
@@ -162,7 +162,7 @@ def _key(form: EndpointForm) -> SecretStr | None:
 def _own(request: HttpRequest, slug: str) -> Agent:
     found = Agent.objects.endpoints().filter(slug=slug, owner_id=request.user.pk).first() if request.user.pk else None
     if found is None:
-        raise Http404("There is no such agent, or it is somebody's own.")
+        raise Http404("There is no such agent, or it is private.")
     return found
 
 

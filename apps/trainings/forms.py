@@ -48,7 +48,7 @@ LABELS = {
     "clip_range_high": "Upper clip range",
     "schedule": "Schedule",
     "max_tokens": "Token limit per response",
-    "held_out_every": "Updates between held-out measurements",
+    "held_out_every": "Held-out interval",
 }
 CHOICES: dict[str, list[tuple[str, str]]] = {
     "algorithm": [(name, info.description) for name, info in ALGORITHMS.items()],

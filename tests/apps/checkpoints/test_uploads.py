@@ -101,7 +101,7 @@ def test_an_upload_plays_its_first_turn_and_becomes_an_agent(as_ada: Client, ada
     answer = as_ada.post(reverse("agents:upload"), {"file": sent(archive(env_id=ENV_ID)), "name": "Mine"}, follow=True)
     accepted = Upload.objects.get(owner=ada)
     assert answer.redirect_chain == [(accepted.get_absolute_url(), 302)]
-    assert "It is being checked" in answer.content.decode()
+    assert "Your checkpoint is being checked" in answer.content.decode()
     assert "being checked" in as_ada.get(reverse("agents:list")).content.decode()
     assert not Agent.objects.filter(owner=ada).exists()
 
@@ -123,7 +123,7 @@ def test_the_page_follows_the_upload(as_ada: Client, ada: User) -> None:
     accepted = uploads.accept(ada, "mine", archive())
     asked = {"HTTP_HX_REQUEST": "true"}
     waiting = as_ada.get(accepted.get_absolute_url(), **asked).content.decode()
-    assert "waits for a worker" in waiting
+    assert "waiting for a worker" in waiting
     assert "<html" not in waiting
     uploads.try_next()
     answer = as_ada.get(accepted.get_absolute_url(), **asked)
@@ -202,7 +202,7 @@ def test_one_whose_worker_died_is_tried_again_and_then_refused(ada: User, settin
     for _ in range(settings.MAX_ATTEMPTS):
         assert uploads._claim() is not None
     assert not uploads.try_next()
-    assert "ended 3 times" in Upload.objects.get(pk=accepted.pk).problem
+    assert "killed 3 times" in Upload.objects.get(pk=accepted.pk).problem
     assert kept(tmp_path) == []
 
 

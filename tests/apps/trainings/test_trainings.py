@@ -350,7 +350,7 @@ def test_forms_offer_the_newest_policy_and_a_checkpoint_that_was_chosen(as_ada: 
 
 
 def test_what_one_has_trained_is_among_ones_agents(as_ada: Client, ada: User) -> None:
-    assert "No agent of yours yet" in as_ada.get("/agents/").content.decode()
+    assert "You have no agents yet" in as_ada.get("/agents/").content.decode()
     trained(operations.submit(ada, small(recipe="guess-easy")))
     trained(operations.submit(User.objects.create_user("eve"), small(recipe="guess-easy")))
     mine = Job.objects.get(owner=ada).agent
@@ -358,7 +358,7 @@ def test_what_one_has_trained_is_among_ones_agents(as_ada: Client, ada: User) ->
     assert list(answer.context["trained"]) == [mine], "one for each training of hers"
     page = answer.content.decode()
     assert mine.get_absolute_url() in page
-    assert "No agent of yours yet" not in page
+    assert "You have no agents yet" not in page
 
 
 def test_what_others_trained_is_not_offered_but_may_be_watched(as_ada: Client, ada: User) -> None:
@@ -371,7 +371,7 @@ def test_what_others_trained_is_not_offered_but_may_be_watched(as_ada: Client, a
     as_ada.logout()
     answer = as_ada.post("/play/watch/new/", {"env_id": ENV_ID, "agent": agent.slug, "pace": "1"})
     assert answer.status_code == 422, "without an account the built-in agents play"
-    said = f"<b>{agent.name}</b> plays for people with an account."
+    said = f"<b>{agent.name}</b> plays only for people with an account."
     for page in ("play/watch/new/?agent=", "play/duel/new/?second=", "play/new/?opponent=", "jobs/new/?agent="):
         assert said in as_ada.get(f"/{page}{agent.slug}").content.decode(), page
 
