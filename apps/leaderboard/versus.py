@@ -20,6 +20,8 @@ from gem.evaluation.scores import Interval, wilson
 HALF = 0.5
 SAME_RETURN = 1e-9
 """Returns that differ by less are the same: sums of the same rewards may differ in their last digit."""
+UNFINISHED = "it is not over yet"
+"""The reason of an episode that would count if it were over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,11 @@ class Try:
         return why_not(self.seat)
 
     @property
+    def is_unfinished(self) -> bool:
+        """Whether it would count if it were over."""
+        return self.why_not == UNFINISHED
+
+    @property
     def counts(self) -> bool:
         """Whether it is over and was played alone."""
         return not self.why_not
@@ -95,16 +102,16 @@ def why_not(seat: Seat) -> str:
     """Why a person's first episode of a seed does not count; `seat` is one of `human_tries.first_seats`."""
     episode = seat.episode
     reasons = {
-        "it goes on from another episode": episode.parent_id is not None,
-        "played with tools": bool(episode.wrappers),
-        "played with other arguments": bool(episode.env_kwargs),
+        "it is a fork of another episode": episode.parent_id is not None,
+        "it was played with tools": bool(episode.wrappers),
+        "it was played with other arguments": bool(episode.env_kwargs),
         "it was part of a duel": episode.batch_id is not None,
         "a turn was taken back": episode.goes_on_in_id is not None,
         "the expert gave a hint": seat.advised,
-        "an agent was watched on this seed before the end": bool(getattr(seat, "watched", False)),
-        "another episode of this seed was begun before the end": bool(getattr(seat, "repeated", False)),
-        "the environment broke": episode.status == Episode.Status.FAILED,
-        "not over yet": not episode.over,
+        "you watched an agent on this seed before the end": bool(getattr(seat, "watched", False)),
+        "you started another episode on this seed before the end": bool(getattr(seat, "repeated", False)),
+        "it ended with an environment error": episode.status == Episode.Status.FAILED,
+        UNFINISHED: not episode.over,
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
 
@@ -131,7 +138,7 @@ class Verdict:
     @cached_property
     def unfinished(self) -> list[Try]:
         """Those that wait for a turn and would count."""
-        return [one for one in self.tries if one.why_not == "not over yet"]
+        return [one for one in self.tries if one.is_unfinished]
 
     @cached_property
     def share(self) -> Interval | None:

@@ -92,7 +92,7 @@ def play(request: HttpRequest) -> HttpResponse:
         chosen = human_tries.next_seed(found, request.user, visitors.known(request), env_id=env_id)
         if chosen is None:
             raise NoSeedLeft(
-                f"You have been on every seed of {env_id or found.title} that is ranked. Choose another environment, "
+                f"You have played or watched every ranked seed of {env_id or found.title}. Choose another environment, "
                 "or play a seed that is not ranked."
             )
         name, seed = chosen
@@ -128,7 +128,7 @@ class NoSeedLeft(Refusal):
     """The person knows every ranked seed."""
 
     status = 409
-    title = "There is no seed left that is new to you"
+    title = "No ranked seed is left that is new to you"
 
 
 def _verdict(request: HttpRequest, found: Benchmark, env_id: str, scores: list[Score]) -> Verdict:
