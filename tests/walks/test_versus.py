@@ -29,7 +29,7 @@ def test_a_visitor_plays_a_ranked_seed_and_is_compared(page: Page) -> None:
         if page.locator("#end .ending").count():
             break
     agents = page.get_by_role("region", name="The ranked agents on this seed")
-    expect(agents).to_contain_text(re.compile(r"Your return of \S+ beats \d of \d agents?"))
+    expect(agents).to_contain_text(re.compile(r"Your return of \S+\s+beats \d of \d agents?"))
     expect(agents.get_by_role("listitem").first).to_contain_text("turn")
     check_looks(page)
 
