@@ -1,4 +1,4 @@
-"""The form that becomes a `TrainingSpec`: a recipe, and in expert mode whatever the specification has."""
+"""The form that becomes a `TrainingSpec`: a recipe, and in expert mode all other settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gem.training import recipes
 from gem.training.spec import TrainingSpec, read_spec
 
 PLAIN = ("algorithm", "discount", "learning_rate", "episodes", "updates", "seed")
-"""Fields of the specification that have a field of their own in the form."""
+"""Fields of the specification that are always shown in the form."""
 FINE = (
     "env_id",
     "input_mode",
@@ -30,7 +30,7 @@ FINE = (
     "max_tokens",
     "held_out_every",
 )
-"""The same, for experts."""
+"""Fields of the specification that are shown in expert mode."""
 LABELS = {
     "env_id": "Environment",
     "algorithm": "Algorithm",
@@ -56,12 +56,12 @@ CHOICES: dict[str, list[tuple[str, str]]] = {
     "schedule": [("constant", "constant"), ("linear", "linear"), ("cosine", "cosine")],
 }
 OWN = ("more", "name", "seeds", "all_algorithms", "evaluate_best", "parent", "parent_update", "agent")
-"""What is asked for besides the recipe and its settings."""
+"""Form fields that are not fields of the specification."""
 SEEDS = [("1", "one"), ("3", "three, compared"), ("5", "five, compared")]
 
 
 class TrainingForm(SpecForm[TrainingSpec]):
-    """What is trained, on what, and how. After validation, `spec` is the request; other seeds follow from `seeds`."""
+    """The form of a training. After validation, `spec` is the request; the views add the further seeds of `seeds`."""
 
     spec_model = TrainingSpec
 
@@ -98,11 +98,11 @@ class TrainingForm(SpecForm[TrainingSpec]):
         super().__init__(*args, **more)
         self.user = user
         for name in (*PLAIN, *FINE):
-            nearby = {"list": "environments"} if name == "env_id" else {}
-            self.fields[name] = plain_field(TrainingSpec, name, LABELS[name], CHOICES.get(name, ()), **nearby)
+            attributes = {"list": "environments"} if name == "env_id" else {}
+            self.fields[name] = plain_field(TrainingSpec, name, LABELS[name], CHOICES.get(name, ()), **attributes)
 
     def clean(self) -> dict[str, Any]:
-        """Hand the values to the specification; what it refuses is an error of the field that it names."""
+        """Validate the values with the specification. Each of its errors is shown at the field that it concerns."""
         values = super().clean() or {}
         if self.errors:
             return values
@@ -111,19 +111,19 @@ class TrainingForm(SpecForm[TrainingSpec]):
         except InvalidArgument as error:
             self.add_error("more", str(error))
             return values
-        wanted = {**base, **values["more"]}
+        spec_data = {**base, **values["more"]}
         for name in (*PLAIN, *FINE):
             if values.get(name, "") != "":
-                wanted[name] = value_of(values[name])
-        for sentence in permissions.refusals(self.user, wanted):
+                spec_data[name] = value_of(values[name])
+        for sentence in permissions.refusals(self.user, spec_data):
             self.add_error("more", sentence)
         if self.errors:
             return values
-        self.validate_spec(wanted)
+        self.validate_spec(spec_data)
         return values
 
     def field_of(self, place: str) -> str | None:
-        """What has no field of its own stands among the other settings."""
+        """Errors about settings without a field of their own are shown at the other settings."""
         name = place.partition(".")[0]
         if name in (*PLAIN, *FINE):
             return name
@@ -131,9 +131,9 @@ class TrainingForm(SpecForm[TrainingSpec]):
 
 
 def initial(data: dict[str, Any]) -> dict[str, Any]:
-    """A form's first values from a specification as plain data."""
+    """The initial form values for a specification as JSON data."""
     spec = read_spec(data)
-    plain = spec.model_dump(mode="json", exclude_defaults=True)
-    own = {name: getattr(spec, name) for name in (*PLAIN, *FINE)}
-    rest = {name: value for name, value in plain.items() if name not in {*PLAIN, *FINE, "recipe"}}
-    return {**own, "recipe": spec.recipe, "more": json.dumps(rest, indent=1) if rest else ""}
+    changed = spec.model_dump(mode="json", exclude_defaults=True)
+    fields = {name: getattr(spec, name) for name in (*PLAIN, *FINE)}
+    others = {name: value for name, value in changed.items() if name not in {*PLAIN, *FINE, "recipe"}}
+    return {**fields, "recipe": spec.recipe, "more": json.dumps(others, indent=1) if others else ""}
