@@ -1,4 +1,4 @@
-"""The form of an endpoint agent: it only turns text into values, the specification decides."""
+"""The forms of endpoint agents and of uploads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _number(label: str, help_text: str = "", *, whole: bool = True, required: bo
 
 
 class EndpointForm(SpecForm[EndpointSpec]):
-    """An endpoint agent. After validation, `spec` is how it is set up and `key` what was entered."""
+    """The form of an endpoint agent. After validation, `spec` is its set-up and `key_entered` the entered key."""
 
     spec_model = EndpointSpec
 
@@ -136,33 +136,33 @@ class EndpointForm(SpecForm[EndpointSpec]):
 
     @property
     def key_entered(self) -> SecretStr:
-        """What was entered as the key, maybe nothing."""
+        """The key that was entered; may be empty."""
         return SecretStr(str(self.cleaned_data.get("key", "")).strip())
 
     def clean(self) -> dict[str, Any]:
-        """The specification, even where a field is wrong: so all that is wrong is said at once."""
+        """Validate the specification even if a field has an error, so that all errors are shown at once."""
         values = super().clean() or {}
-        self.validate_spec(_wanted(values))
+        self.validate_spec(_spec_values(values))
         return values
 
     def field_of(self, place: str) -> str | None:
-        """Each price has a field of its own."""
+        """See `SpecForm.field_of`. Each of the two prices has a form field of its own."""
         if place.startswith("prices"):
             return "price_out" if place == "prices.tokens_out" else "price_in"
         return super().field_of(place)
 
     def labels(self) -> dict[str, str]:
-        """The prices stand together in the specification."""
+        """See `SpecForm.labels`. The specification holds both prices in one field."""
         labels = super().labels()
         return {**labels, "prices.tokens_in": labels["price_in"], "prices.tokens_out": labels["price_out"]}
 
     def ask_for_key_again(self) -> None:
-        """Say that a key which was entered is not in the page that comes back."""
+        """Show a hint that the key must be entered again, because the page never contains it."""
         self["key"].help_text = "The key that you entered is not shown again. Enter it once more."
 
 
 class UploadForm(forms.Form):
-    """A checkpoint to upload; what is in the file is for the operation to judge."""
+    """The form of an upload. A worker checks the contents of the file later."""
 
     file = forms.FileField(
         label="Archive",
@@ -181,20 +181,20 @@ class UploadForm(forms.Form):
 
 
 def initial(stored: Endpoint | None = None) -> dict[str, Any]:
-    """The form's first values: the defaults, or how an agent is set up."""
+    """The initial form values: the defaults, or the set-up of a stored agent."""
     if stored is None:
         defaults = {name: field.get_default(call_default_factory=True) for name, field in _FIELDS.items()}
-        return {**_shown(defaults), "url": "", "model": ""}
-    values = _shown(EndpointSpec.model_validate(stored.spec).model_dump(mode="json"))
+        return {**_form_values(defaults), "url": "", "model": ""}
+    values = _form_values(EndpointSpec.model_validate(stored.spec).model_dump(mode="json"))
     return {**values, "name": stored.agent.name, "shared": stored.agent.shared}
 
 
-def _shown(values: dict[str, Any]) -> dict[str, Any]:
+def _form_values(values: dict[str, Any]) -> dict[str, Any]:
     prices = values.pop("prices", None) or {}
-    whole = {name: int(value) for name, value in values.items() if isinstance(value, float) and value.is_integer()}
+    integers = {name: int(value) for name, value in values.items() if isinstance(value, float) and value.is_integer()}
     return {
         **values,
-        **whole,
+        **integers,
         "stop": "\n".join(values["stop"]),
         "more": json.dumps(values["more"]) if values["more"] else "",
         "price_in": prices.get("tokens_in"),
@@ -202,13 +202,13 @@ def _shown(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _wanted(values: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a specification from those of the form; an empty one is left to the server."""
-    wanted = {name: values[name] for name in _FIELDS if name in values and values[name] is not None}
-    wanted["stop"] = [line.replace("\\n", "\n") for line in values.get("stop", "").splitlines() if line]
-    wanted["max_tokens_field"] = values.get("max_tokens_field") or "max_tokens"
-    wanted |= {name: values.get(name, "").replace("\r\n", "\n") for name in ("system", "template")}
+def _spec_values(values: dict[str, Any]) -> dict[str, Any]:
+    """The values of the specification from those of the form. Empty fields are left out: the server has defaults."""
+    spec_values = {name: values[name] for name in _FIELDS if name in values and values[name] is not None}
+    spec_values["stop"] = [line.replace("\\n", "\n") for line in values.get("stop", "").splitlines() if line]
+    spec_values["max_tokens_field"] = values.get("max_tokens_field") or "max_tokens"
+    spec_values |= {name: values.get(name, "").replace("\r\n", "\n") for name in ("system", "template")}
     price_in, price_out = (values.get(name) for name in PRICES)
     if price_in is not None or price_out is not None:
-        wanted["prices"] = {"tokens_in": price_in or 0.0, "tokens_out": price_out or 0.0}
-    return wanted
+        spec_values["prices"] = {"tokens_in": price_in or 0.0, "tokens_out": price_out or 0.0}
+    return spec_values

@@ -1,4 +1,4 @@
-"""From an agent's row to somebody who can be asked."""
+"""Creates a player, which chooses actions, from the row of an agent."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from gem.net.http import Guard
 
 
 def player(agent: Agent, set_up: Mapping[str, Any] | None = None, *, hosts: Hosts | None = None) -> Player:
-    """Somebody who decides as `agent` does.
+    """Create the player of an agent.
 
     Args:
         agent: a row of any kind but `human`.
-        set_up: how an endpoint agent was set up when it began to play (`Agent.set_up`); as it is now, without one.
-        hosts: connections and limits to share with others in the same event loop, where a trained policy thinks in a
-            process of its own.
+        set_up: the set-up of an endpoint agent when its episode or job began (`Agent.set_up`); None for the current
+            one.
+        hosts: connections and limits to share with other players in the same event loop. With them, a trained policy
+            runs in a process of its own.
 
     Raises:
         AgentStopped: if it is an endpoint agent that was deleted, or whose key cannot be read, or a checkpoint whose
@@ -40,9 +41,9 @@ def player(agent: Agent, set_up: Mapping[str, Any] | None = None, *, hosts: Host
     endpoint = Endpoint.objects.filter(agent=agent, agent__retired=False).first()
     if endpoint is None:
         raise AgentStopped(f"{agent.name} was deleted by its owner.")
-    asked = {name: value for name, value in (set_up or endpoint.asked).items() if name != "version"}
+    set_up_values = {name: value for name, value in (set_up or endpoint.asked).items() if name != "version"}
     try:
-        spec = within_limits(EndpointSpec.model_validate({**asked, "url": endpoint.spec["url"]}))
+        spec = within_limits(EndpointSpec.model_validate({**set_up_values, "url": endpoint.spec["url"]}))
         return EndpointAgent(spec, unseal(endpoint.sealed_key), guard=guard(), hosts=hosts, name=agent.name)
     except CannotUnseal as error:
         raise AgentStopped(f"{agent.name} cannot play. {error}") from error
@@ -51,7 +52,7 @@ def player(agent: Agent, set_up: Mapping[str, Any] | None = None, *, hosts: Host
 
 
 def _policy(agent: Agent, *, apart: bool) -> Player:
-    """A trained policy; `apart` in another process, for whoever must not load torch. Uploaded ones always are."""
+    """A trained policy. With `apart`, or if it was uploaded, it runs in another process: this one loads no torch."""
     weights = Weights.objects.filter(agent=agent).first()
     if weights is None or not weights.path.is_dir():
         raise AgentStopped(f"{agent.name} has no checkpoint yet, or its files are gone.")
@@ -61,7 +62,7 @@ def _policy(agent: Agent, *, apart: bool) -> Player:
 
 
 def within_limits(spec: EndpointSpec) -> EndpointSpec:
-    """The specification as far as this site goes along with it."""
+    """The specification with concurrency and timeouts cut to the limits of this site."""
     limits = {
         "concurrency": min(spec.concurrency, settings.ENDPOINT_CONCURRENCY),
         "patience": min(spec.patience, settings.ENDPOINT_PATIENCE),
@@ -71,7 +72,7 @@ def within_limits(spec: EndpointSpec) -> EndpointSpec:
 
 
 def guard() -> Guard:
-    """Which addresses endpoint agents may ask on this site."""
+    """The guard for the addresses that endpoint agents may contact on this site."""
     return _guard(tuple(settings.PRIVATE_ENDPOINTS))
 
 

@@ -214,7 +214,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing(ada: User, settings: Settin
     assert late is not None
     assert uploads.try_next()
     agent = Agent.objects.get(owner=ada)
-    uploads._try(late, lambda: False)
+    uploads._check(late, lambda: False)
     assert list(Agent.objects.filter(owner=ada)) == [agent]
     assert agent.weights.path.is_dir()
 
@@ -231,7 +231,7 @@ def test_a_worker_that_is_to_end_leaves_it_to_another_one(ada: User, tmp_path: P
 
 def test_two_processes_try_one_after_the_other(ada: User) -> None:
     uploads.accept(ada, "mine", archive())
-    with uploads._alone() as first:
+    with uploads._exclusive_lock() as first:
         assert first
         assert not uploads.try_next()
     assert uploads.try_next()
