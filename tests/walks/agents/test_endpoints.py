@@ -139,6 +139,6 @@ def test_others_neither_see_nor_change_it_until_it_is_shared(
     assert "127.0.0.1" not in other.get_by_role("main").inner_text()
     logged_in.get_by_role("button", name="Delete private one").click()
     logged_in.get_by_role("button", name="Delete it").click()
-    expect(logged_in.get_by_role("heading", name="Agents")).to_be_visible()
-    expect(logged_in.get_by_text("private one was deleted")).to_be_visible()
+    expect(logged_in.get_by_role("heading", name="Agents", exact=True)).to_be_visible()
+    expect(logged_in.get_by_text("private one and its key were deleted")).to_be_visible()
     check_looks(logged_in)
