@@ -134,7 +134,7 @@ def test_what_is_no_number_ends_it_with_the_reason_and_the_batch(
     assert failed.shards.get().attempt == 1, "it is not tried again"
     assert Sample.objects.filter(job=job, update=1, exam=False).count() == 16, "the whole batch is there to look at"
     page = client.get(failed.get_absolute_url()).content.decode()
-    assert "Look at the batch that did it" in page
+    assert "Look at the batch that caused the failure" in page
     assert "Episodes of update 1" in client.get(f"{failed.get_absolute_url()}?update=1").content.decode()
 
 

@@ -131,7 +131,7 @@ def test_an_upload_plays_its_first_turn_and_becomes_an_agent(
     answer = as_ada.post(reverse("agents:upload"), {"file": sent(archive(env_id=ENV_ID)), "name": "Mine"}, follow=True)
     accepted = Upload.objects.get(owner=ada)
     assert answer.redirect_chain == [(accepted.get_absolute_url(), 302)]
-    assert "It is being checked" in answer.content.decode()
+    assert "Your checkpoint is being checked" in answer.content.decode()
     assert "being checked" in as_ada.get(reverse("agents:list")).content.decode()
     assert not Agent.objects.filter(owner=ada).exists()
 
@@ -153,7 +153,7 @@ def test_the_page_follows_the_upload(as_ada: Client, ada: User) -> None:
     accepted = uploads.accept(ada, "mine", archive())
     asked = {"HTTP_HX_REQUEST": "true"}
     waiting = as_ada.get(accepted.get_absolute_url(), **asked).content.decode()
-    assert "waits for a worker" in waiting
+    assert "waiting for a worker" in waiting
     assert "<html" not in waiting
     uploads.try_next()
     answer = as_ada.get(accepted.get_absolute_url(), **asked)
@@ -232,7 +232,7 @@ def test_one_whose_worker_died_is_tried_again_and_then_refused(ada: User, settin
     for _ in range(settings.MAX_ATTEMPTS):
         assert uploads._claim() is not None
     assert not uploads.try_next()
-    assert "ended 3 times" in Upload.objects.get(pk=accepted.pk).problem
+    assert "killed 3 times" in Upload.objects.get(pk=accepted.pk).problem
     assert kept(tmp_path) == []
 
 
@@ -244,7 +244,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing(ada: User, settings: Settin
     assert late is not None
     assert uploads.try_next()
     agent = Agent.objects.get(owner=ada)
-    uploads._try(late, lambda: False)
+    uploads._check(late, lambda: False)
     assert list(Agent.objects.filter(owner=ada)) == [agent]
     assert agent.weights.path.is_dir()
 
@@ -261,7 +261,7 @@ def test_a_worker_that_is_to_end_leaves_it_to_another_one(ada: User, tmp_path: P
 
 def test_two_processes_try_one_after_the_other(ada: User) -> None:
     uploads.accept(ada, "mine", archive())
-    with uploads._alone() as first:
+    with uploads._exclusive_lock() as first:
         assert first
         assert not uploads.try_next()
     assert uploads.try_next()
@@ -304,7 +304,7 @@ def test_it_is_private_until_it_is_shared(client: Client, ada: User) -> None:
     client.force_login(eve)
     assert [client.get(page).status_code for page in pages] == [404, 404]
     assert agent.slug not in client.get(reverse("agents:list")).content.decode()
-    with pytest.raises(trainings.Unfit, match="no checkpoint of that name"):
+    with pytest.raises(trainings.Unfit, match="no checkpoint with that name"):
         trainings.submit(eve, read_spec({"env_id": ENV_ID, "model": f"agent:{agent.slug}"}))
     Agent.objects.filter(pk=agent.pk).update(shared=True)
     assert [client.get(page).status_code for page in pages] == [200, 200]

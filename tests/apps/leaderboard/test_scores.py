@@ -130,8 +130,8 @@ def test_what_is_not_there_is_404(agents: None, client: Client) -> None:
 
 
 def test_an_empty_board_says_how_to_fill_it_and_a_running_job_is_named(agents: None, client: Client) -> None:
-    assert "Nobody has been ranked yet" in client.get("/leaderboard/").content.decode()
-    assert "Nobody has been ranked yet" in client.get("/leaderboard/top/").content.decode()
+    assert "No agent is ranked yet" in client.get("/leaderboard/").content.decode()
+    assert "No agent is ranked yet" in client.get("/leaderboard/top/").content.decode()
     job = operations.submit(None, EvaluationSpec.model_validate({"agent": "random", "benchmark": "games"}))
     page = client.get("/leaderboard/").content.decode()
     assert "The first agents are being evaluated" in page

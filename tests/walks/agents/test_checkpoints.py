@@ -38,7 +38,7 @@ def test_a_checkpoint_is_uploaded_and_plays(logged_in: Page, expected: list[str]
 
     page.get_by_label("Archive").set_input_files(archive(tmp_path, "pytorch_model.bin"))
     page.get_by_label("Name", exact=True).fill("traveller")
-    page.get_by_role("button", name="Upload it").click()
+    page.get_by_role("button", name="Upload checkpoint").click()
     expect(page.get_by_role("heading", level=1, name="traveller")).to_be_visible()
     expect(page.get_by_text("pytorch_model.bin is refused")).to_be_visible(timeout=TRIED_MS)
     check_looks(page)
@@ -46,10 +46,10 @@ def test_a_checkpoint_is_uploaded_and_plays(logged_in: Page, expected: list[str]
     expect(page.get_by_label("Name", exact=True)).to_have_value("traveller")
 
     page.get_by_label("Archive").set_input_files(archive(tmp_path))
-    page.get_by_role("button", name="Upload it").click()
-    expect(page.get_by_role("heading", name="It is being checked")).to_be_visible()
+    page.get_by_role("button", name="Upload checkpoint").click()
+    expect(page.get_by_role("heading", name="Your checkpoint is being checked")).to_be_visible()
     check_looks(page)
-    expect(page.get_by_role("heading", name="Its first turn")).to_be_visible(timeout=TRIED_MS)
+    expect(page.get_by_role("heading", name="First turn")).to_be_visible(timeout=TRIED_MS)
     expect(page.get_by_role("heading", level=1, name=re.compile("traveller"))).to_be_visible()
     check_looks(page)
     with page.expect_download() as download:
