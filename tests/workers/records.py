@@ -6,6 +6,7 @@ from django.db.models import Count
 
 from apps.episodes.models import Episode, Seat, Turn
 from apps.jobs.models import Job, Shard
+from gemweb import celery  # noqa: F401 (tasks belong to the app that exists when they are imported)
 from workers import evaluate
 
 Submit = Callable[..., Job]
