@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import current_app
 
-from apps.accounts.operations import forget_ended_sessions
+from apps.accounts.operations import delete_expired_sessions
 from apps.agents import uploads
 from apps.jobs import leases
 from apps.leaderboard.operations import record_missing_scores
@@ -23,4 +23,4 @@ def everything() -> None:
 @current_app.task(name="reap.tidy")
 def tidy() -> None:
     """Delete what has run out; once an hour is often enough."""
-    forget_ended_sessions()
+    delete_expired_sessions()
