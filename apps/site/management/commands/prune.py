@@ -34,7 +34,7 @@ class Command(BaseCommand):
     """Run `python manage.py prune --days 90 --dry-run`."""
 
     help = (
-        "Delete old episodes that visitors played or watched an agent play, unless another episode branches from them. "
+        "Delete old episodes and shows that nobody with an account began, unless another episode branches from them. "
         "Episodes of people with an account, of jobs, of duels and of the catalog stay."
     )
 
