@@ -29,7 +29,7 @@ help:  ## List the targets
 up:  ## Start everything and print the address; Ctrl-C stops it (PORT, BIND, STATE_DIR)
 	@$(BOOTSTRAP) run gemweb.local
 
-dev:  ## Install what tests and checks need into .venv
+dev:  ## Install the packages for tests and checks into .venv
 	@$(BOOTSTRAP) dev
 
 programs: dev  # of other people, for the tests: a browser, and servers in environments of their own
@@ -65,27 +65,27 @@ check: dev  ## Check style, templates, types, layers, migrations, deployment set
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker/compose.yml
 	$(PRODUCTION) $(BIN)/mypy
 
-format: dev  ## Format the code and mend what can be mended
+format: dev  ## Format the code and fix what can be fixed automatically
 	$(BIN)/ruff check --fix --quiet
 	$(BIN)/ruff format
 	$(BIN)/djangofmt --quiet check --fix templates
 	$(BIN)/djangofmt --quiet templates
 
-lock: dev  ## Compile the lock files anew from pyproject.toml
+lock: dev  ## Compile the lock files again from pyproject.toml
 	$(COMPILE) --upgrade pyproject.toml --group web -o requirements.lock
 	$(COMPILE) --upgrade pyproject.toml --group web --group dev -c requirements.lock -o requirements-dev.lock
 	echo uv | $(COMPILE) --upgrade - -o requirements-uv.lock
 
-bench: dev  ## Measure what docs/benchmarks.md claims about starting and stopping
+bench: dev  ## Measure starting and stopping, as in docs/benchmarks.md
 	$(BIN)/python -m bench.startup
 
 clean:  ## Delete .venv and the caches; data stays
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
-backup:  ## Write everything worth keeping into one file, while it runs or not (FILE=gemweb.tar)
+backup:  ## Write all permanent data to one file; the stack may be running (FILE=gemweb.tar)
 	@$(BOOTSTRAP) run gemweb.local.backup write "$(FILE)"
 
-restore:  ## Make a new STATE_DIR of such a file (FILE=gemweb.tar)
+restore:  ## Create a new STATE_DIR from a backup (FILE=gemweb.tar)
 	@$(BOOTSTRAP) run gemweb.local.backup restore "$(FILE)"
 
 reset:  ## Delete the data in STATE_DIR

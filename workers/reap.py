@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import current_app
 
-from apps.accounts.operations import forget_ended_sessions
+from apps.accounts.operations import delete_expired_sessions
 from apps.agents import uploads
 from apps.jobs import leases
 from apps.leaderboard.operations import record_missing_scores
@@ -22,5 +22,5 @@ def everything() -> None:
 
 @current_app.task(name="reap.tidy")
 def tidy() -> None:
-    """Delete expired sessions. Runs once an hour."""
-    forget_ended_sessions()
+    """Delete what has run out; once an hour is often enough."""
+    delete_expired_sessions()

@@ -118,4 +118,4 @@ def test_the_commands_of_a_server_say_the_sentence_and_nothing_else(command: lis
     env = {**os.environ, **SERVER, "SECRET_KEY": "short"}
     done = subprocess.run([sys.executable, *command], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == ("gemweb: Set SECRET_KEY to at least 50 random characters; `make up` makes one by itself.\n")
+    assert done.stderr == ("gemweb: Set SECRET_KEY to at least 50 random characters; `make up` generates it.\n")

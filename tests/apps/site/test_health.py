@@ -74,14 +74,14 @@ def sandbox(monkeypatch: pytest.MonkeyPatch, choice: levels.LevelChoice | None) 
 
 def test_the_level_of_the_sandbox_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     found = sandbox(monkeypatch, levels.LevelChoice("landlock", (levels.Probe("full", False, "no"),), ""))
-    assert (found.state, found.said) == ("ok", "Untrusted programs run at the level landlock.")
+    assert (found.state, found.finding) == ("ok", "Untrusted programs run at level landlock.")
     assert found.details[0] == "full: no"
 
 
 def test_a_site_without_a_sandbox_works_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     found = sandbox(monkeypatch, levels.LevelChoice("disabled", (), "why"))
     assert (found.state, found.word) == ("warn", "off")
-    assert "gemweb sandbox" in found.do
+    assert "gemweb sandbox" in found.remedy
 
 
 def test_the_page_does_not_wait_for_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +89,7 @@ def test_the_page_does_not_wait_for_the_sandbox(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(levels, "_choice_thread", None)
     monkeypatch.setattr(levels, "choose", lambda: go_on.wait(60) and levels.LevelChoice("full", (), ""))
     found = sandbox(monkeypatch, None)
-    assert (found.state, found.said) == ("warn", "The levels are being tried.")
+    assert (found.state, found.finding) == ("warn", "The levels are being tested.")
     go_on.set()
     thread = levels._choice_thread
     assert thread is not None
@@ -113,7 +113,7 @@ def test_what_each_mcp_server_may_do_is_shown_to_operators(
     assert found.details == ("time: confined, no network", "web: confined, network: *:443, reads /srv")
     path.write_text(json.dumps({"mcpServers": {**servers, "old": {"command": "c", "confined": False}}}))
     found = next(check for check in health.report().checks if check.name == "mcp")
-    assert (found.state, found.said) == ("warn", "Not confined: old.")
+    assert (found.state, found.finding) == ("warn", "Not confined: old.")
     assert "old: not confined" not in client.get("/health/").content.decode()
     client.force_login(User.objects.create_user("boss", is_staff=True))
     assert "old: not confined" in client.get("/health/").content.decode()
@@ -150,6 +150,6 @@ def test_machines_behind_the_proxy_are_not_sent_to_https(client: Client, setting
 def test_tables_of_a_newer_version_are_said(client: Client) -> None:
     MigrationRecorder(connection).record_applied("episodes", "9999_from_the_future")
     found = next(check for check in health.report().checks if check.name == "migrations")
-    assert (found.state, found.said) == ("warn", "of a newer version")
+    assert (found.state, found.finding) == ("warn", "The tables belong to a newer version.")
     assert found.details == ("episodes.9999_from_the_future",)
     assert client.get("/health/ready").status_code == 200
