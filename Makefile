@@ -21,7 +21,7 @@ PRODUCTION = SECRET_KEY=$$($(BIN)/python -c "import secrets; print(secrets.token
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help up test test-all check format lock bench backup restore clean reset dev browser training
+.PHONY: help up test test-all check format lock bench backup restore clean reset dev programs training
 
 help:  ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -29,25 +29,28 @@ help:  ## List the targets
 up:  ## Start everything and print the address; Ctrl-C stops it (PORT, BIND, STATE_DIR)
 	@$(BOOTSTRAP) run gemweb.local
 
-dev:  ## Install what tests and checks need into .venv
+dev:  ## Install the packages for tests and checks into .venv
 	@$(BOOTSTRAP) dev
 
-browser: dev
+programs: dev  # of other people, for the tests: a browser, and servers in environments of their own
 	@$(BIN)/python -m tests.browser
+	@$(BIN)/python -m tests.installed
 
 training: dev
 	-@$(BIN)/python -m gemweb.local.training
 
-# A browser needs the machine for itself, so the walks come after the others, one by one. Exit code 5 means that ARGS
-# names none of this kind.
+# First the tests that compute, then those with a browser, each kind in processes of its own; whatever comes of the
+# first, the others are run as well. Exit code 5 means that ARGS names none of a kind.
 OR_NONE = || [ $$? -eq 5 ]
 
-test: dev training browser  ## Run every test except the long fault tests (ARGS="-n 0 tests/engine -k sokoban")
-	$(PYTEST) -n $(PROCESSES) -m "not walk and not fault" $(ARGS) $(OR_NONE)
-	$(PYTEST) -m "walk and not fault" $(ARGS) $(OR_NONE)
+test: dev training programs  ## Run every test except the long ones (ARGS="-n 0 tests/engine -k sokoban")
+	@began=$$(date +%s); failed=0; \
+	$(PYTEST) -n $(PROCESSES) -m "not walk and not fault and not long" $(ARGS) $(OR_NONE) || failed=1; \
+	$(PYTEST) -n 2 -m "walk and not fault and not long" $(ARGS) $(OR_NONE) || failed=1; \
+	echo "The tests took $$(($$(date +%s) - began)) s."; exit $$failed
 
 test-all: test  ## Run every test
-	$(PYTEST) -m fault $(ARGS) $(OR_NONE)
+	$(PYTEST) -m "fault or long" $(ARGS) $(OR_NONE)
 
 check: dev  ## Check style, templates, types, layers, migrations, deployment settings, docker/; under a minute
 	$(BIN)/ruff check --quiet
@@ -62,27 +65,27 @@ check: dev  ## Check style, templates, types, layers, migrations, deployment set
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker/compose.yml
 	$(PRODUCTION) $(BIN)/mypy
 
-format: dev  ## Format the code and mend what can be mended
+format: dev  ## Format the code and fix what can be fixed automatically
 	$(BIN)/ruff check --fix --quiet
 	$(BIN)/ruff format
 	$(BIN)/djangofmt --quiet check --fix templates
 	$(BIN)/djangofmt --quiet templates
 
-lock: dev  ## Compile the lock files anew from pyproject.toml
+lock: dev  ## Compile the lock files again from pyproject.toml
 	$(COMPILE) --upgrade pyproject.toml --group web -o requirements.lock
 	$(COMPILE) --upgrade pyproject.toml --group web --group dev -c requirements.lock -o requirements-dev.lock
 	echo uv | $(COMPILE) --upgrade - -o requirements-uv.lock
 
-bench: dev  ## Measure what docs/benchmarks.md claims about starting and stopping
+bench: dev  ## Measure starting and stopping, as in docs/benchmarks.md
 	$(BIN)/python -m bench.startup
 
 clean:  ## Delete .venv and the caches; data stays
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
-backup:  ## Write everything worth keeping into one file, while it runs or not (FILE=gemweb.tar)
+backup:  ## Write all permanent data to one file; the stack may be running (FILE=gemweb.tar)
 	@$(BOOTSTRAP) run gemweb.local.backup write "$(FILE)"
 
-restore:  ## Make a new STATE_DIR of such a file (FILE=gemweb.tar)
+restore:  ## Create a new STATE_DIR from a backup (FILE=gemweb.tar)
 	@$(BOOTSTRAP) run gemweb.local.backup restore "$(FILE)"
 
 reset:  ## Delete the data in STATE_DIR

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from django import forms
 from pydantic import BaseModel, ValidationError
 
-from gem.validation.messages import refusals
+from gem.validation.messages import field_errors
 
 Spec = TypeVar("Spec", bound=BaseModel)
 
@@ -33,7 +33,7 @@ class SpecForm(forms.Form, Generic[Spec]):
         try:
             spec = self.spec_model.model_validate(values)
         except ValidationError as error:
-            for place, sentence in refusals(error, self.spec_model, self.labels()):
+            for place, sentence in field_errors(error, self.spec_model, self.labels()):
                 name = self.field_of(place)
                 if name not in unreadable_fields:
                     self.add_error(name, self.sentences.get(place, sentence))

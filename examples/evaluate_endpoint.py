@@ -1,8 +1,8 @@
-"""Evaluate a model behind an OpenAI-compatible server on some environments, and print what it reached.
+"""Evaluate a model behind an OpenAI-compatible server on some environments, and print the results.
 
     python -m examples.evaluate_endpoint --url http://127.0.0.1:11434/v1 --model qwen3:4b --tries 4
 
-The same as `gemweb eval --agent endpoint`, with the parts in sight: slots, a rollout, a summary.
+This does the same as `gemweb eval --agent endpoint`, and shows the parts: requests, a rollout, a summary.
 
 Checked: run on CPU in tests.
 """
@@ -20,15 +20,15 @@ ENVIRONMENTS = ["game:GuessTheNumber-v0-easy", "game:Wordle-v0-easy", "game:Mast
 
 
 def main() -> None:
-    """Play and print."""
+    """Play the episodes and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--url", required=True, help="the part before /chat/completions")
-    parser.add_argument("--model", required=True)
+    parser.add_argument("--url", required=True, help="the address, without /chat/completions")
+    parser.add_argument("--model", required=True, help="the name of the model on the server")
     parser.add_argument("--key-env", help="the environment variable with the key")
-    parser.add_argument("--env", action="append", help="an environment; may be given several times")
-    parser.add_argument("--seeds", type=int, default=20, help="seeds of each environment")
-    parser.add_argument("--tries", type=int, default=1, help="episodes of each seed, for pass@k")
-    parser.add_argument("--at-once", type=int, default=8, help="episodes at the same time")
+    parser.add_argument("--env", action="append", help="an environment id; can be given several times")
+    parser.add_argument("--seeds", type=int, default=20, help="number of seeds per environment")
+    parser.add_argument("--tries", type=int, default=1, help="episodes per seed, for pass@k")
+    parser.add_argument("--at-once", type=int, default=8, help="number of concurrent episodes")
     chosen = parser.parse_args()
 
     spec = EndpointSpec(url=chosen.url, model=chosen.model, temperature=0.6, concurrency=chosen.at_once)
@@ -53,7 +53,7 @@ def main() -> None:
                 )
             )
         summary = summarize(outcomes)
-        print(f"{env_id}: {summary.n} episodes, {summary.unanswered} without an answer")
+        print(f"{env_id}: {summary.n} episodes, {summary.unanswered} unanswered")
         if failure:
             print(f"  {failure}")
         if summary.success is not None:

@@ -1,18 +1,18 @@
-"""PPO over turns with Oat, whose actors step our vectors.
+"""Multi-turn PPO with Oat, whose actors step our vectors of environments.
 
 Checked: interface checked against oat-llm 0.2.4.
 
-Oat's multi-turn actor asks for finished episodes; `collect_experience` plays them on a vector, with a chat as each
-observation. Every turn is a transition of its own: prompt, reply, reward; Oat computes returns over turns (`gamma`),
+The multi-turn actor of Oat needs finished episodes; `collect_experience` plays them on a vector, with a chat as each
+observation. Every turn is a separate transition (prompt, reply, reward). Oat computes returns over turns (`gamma`),
 with a critic (`--critic_type ppo`) or without. Its data set of prompts is not used, but sets the number of updates.
 
-Oat 0.2.4 declares Python below 3.11 and this package needs 3.11: install Oat with `pip install
+Oat 0.2.4 requires Python below 3.11, and this package needs 3.11, so install Oat with `pip install
 --ignore-requires-python oat-llm`. On a node with 8 GPUs:
 
     python -m examples.oat_train --pretrain Qwen/Qwen3-1.7B-Base --gpus 8 --collocate --gamma 0.9 \
         --rollout_batch_size 128 --max_model_len 12800 --generate_max_length 4096
 
-For another environment change ENV_ID; a list of ids mixes environments.
+For another environment, change ENV_ID; with a list of ids you can mix environments.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ UPDATES = 500
 
 
 class Actor(PPOMultiTurnActor):
-    """Plays with vLLM on one GPU."""
+    """Plays episodes with vLLM on one GPU."""
 
     def init(self, actor_id: int, save_path: str) -> None:
-        """Load the model, then make the environments; each actor has seeds of its own."""
+        """Load the model, then make the environments; each actor has different seeds."""
         super().init(actor_id, save_path)
         wrappers = get_wrapper_fns("concat_chat", tokenizer=self.tokenizer)
         self.envs = gem.make_vec([ENV_ID] * NUM_ENVS, wrappers=wrappers, seed=actor_id * 10**6)
@@ -44,8 +44,8 @@ class Actor(PPOMultiTurnActor):
         self.open: list[list[Transition]] = [[] for _ in range(NUM_ENVS)]
 
     def collect_experience(self) -> tuple[Sequence[Sequence[Transition]], dict[str, Any]]:
-        """Play until there are enough turns in finished episodes. What is unfinished goes on in the next call, so
-        that long episodes are not lost."""
+        """Play until the finished episodes have enough turns. Unfinished episodes continue in the next call, so that
+        long episodes are not lost."""
         finished: list[list[Transition]] = []
         solved: list[bool] = []
         while sum(map(len, finished)) < self.args.rollout_batch_size_per_device:
@@ -65,7 +65,7 @@ class Actor(PPOMultiTurnActor):
 
 
 def turn(prompt: str, output: Any, reward: float, done: bool, info: dict[str, Any]) -> Transition:
-    """One turn as Oat learns from it; `output` is vLLM's."""
+    """A turn in the format of Oat; `output` is the output of vLLM."""
     reply = output.outputs[0]
     return Transition(
         obs=prompt,
@@ -84,15 +84,15 @@ def turn(prompt: str, output: Any, reward: float, done: bool, info: dict[str, An
 
 
 class Learner(PPOMultiTurnLearner):
-    """Oat's, without its data set of prompts."""
+    """The learner of Oat, without a data set of prompts."""
 
     def prepare_data(self, strategy: Any, tokenizer: Any) -> None:
-        """As many empty rows as there are updates."""
+        """Use empty rows, whose number determines the number of updates."""
         size = strategy.args.rollout_batch_size_per_device
         rows = [("", "", "")] * (UPDATES * strategy.args.rollout_batch_size)
         self.prompts_dataset = self.eval_prompts_dataset = rows
         self.prompts_dataloader = strategy.setup_dataloader(rows, size, shuffle=False)
-        self.eval_prompts_dataloader = None  # --eval_steps is 0: success is in the training curves
+        self.eval_prompts_dataloader = None  # not used, because --eval_steps is 0
 
 
 def main() -> None:

@@ -1,16 +1,16 @@
-"""Episodes for OpenRLHF: the agent that its multi-turn executor plays (`--train.agent_func_path`).
+"""Episodes for OpenRLHF: an agent for its multi-turn executor (`--train.agent_func_path`).
 
 Checked: interface checked against openrlhf 0.11.2.
 
-OpenRLHF makes one `Episode` for each prompt, tokenizes what `reset` returns, samples, and gives the text to `step`.
-What `step` answers (`environment_feedback`) it appends as tokens that are not learned from. Each row of the data set
-is a seed:
+OpenRLHF makes one `Episode` for each prompt, tokenizes the text from `reset`, samples a reply, and passes its text to
+`step`. It appends the `environment_feedback` of `step` as tokens that are not trained. Each row of the data set is a
+seed:
 
     python -c "import json; [print(json.dumps({'input': str(s), 'label': ''})) for s in range(4096)]" > seeds.jsonl
     GEM_MODEL=Qwen/Qwen3-1.7B python -m openrlhf.cli.train_ppo_ray \
         --train.agent_func_path examples/openrlhf_agent.py --data.prompt_dataset seeds.jsonl --data.input_key input ...
 
-on a GPU node; the other options are those of OpenRLHF's own examples. For another environment change ENV_ID.
+Run this on a GPU node; the other options are those of the examples of OpenRLHF. For another environment, change ENV_ID.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ENV_ID = "game:GuessTheNumber-v0-easy"
 
 @cache
 def tokenizer() -> Any:
-    """Of the model that is trained: OpenRLHF gives texts, and the chat template is the tokenizer's."""
+    """The tokenizer of the trained model. OpenRLHF passes text, and we need the chat template."""
     return AutoTokenizer.from_pretrained(os.environ["GEM_MODEL"])
 
 
@@ -42,18 +42,18 @@ class Episode(AgentInstanceBase):
         self.env = gem.make(ENV_ID)
 
     async def reset(self, states: dict[str, Any], **kwargs: Any) -> dict[str, str]:
-        """Begin the episode whose seed is the row's prompt."""
+        """Begin the episode; the prompt of the row is its seed."""
         observation, info = self.env.reset(seed=int(states["observation"]))
         return {"observation": opening(tokenizer(), observation, info)}
 
     async def step(self, states: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        """Take the turn that the policy's text is."""
+        """Take a turn with the reply of the policy as the action."""
         end = tokenizer().eos_token
         action = states["action_text"].removesuffix(end)
         observation, reward, terminated, truncated, info = self.env.step(action)
         done = terminated or truncated
         success = float(info.get("success", False))
-        # vLLM's text stops before the token that ends the reply, which is already among the tokens.
+        # The text of vLLM does not contain the token that ends the reply, but its token ids do.
         feedback = "" if done else follow_up(tokenizer(), observation, info, reply=end)
         return {
             "rewards": torch.tensor(reward),
@@ -66,7 +66,7 @@ class Episode(AgentInstanceBase):
 
 
 class AgentExecutor(MultiTurnAgentExecutor):
-    """The name that OpenRLHF looks for."""
+    """OpenRLHF loads the class with this name."""
 
     def __init__(self) -> None:
         super().__init__(Episode)

@@ -1,11 +1,11 @@
-r"""A new environment in one file: registered, played at random, and played by an agent of its own.
+r"""A new environment in one file: registered, then played by the random agent and by its own agent.
 
 Checked: run on CPU in tests.
 
     python -m examples.register_new_env
 
-What an environment owes is in gem/core.py; `Game` counts turns, parses the action and ends the episode, so that a game
-is its rules. To keep yours, follow docs/add-an-environment.md; to let the command line check it:
+The contract of environments is in gem/core.py. `Game` counts turns, parses the action and ends the episode, so a game
+consists only of its rules. To add your own, follow docs/add-an-environment.md. To check it on the command line:
 
     gemweb check --module examples.register_new_env game:RowOfLamps-v0
 
@@ -31,7 +31,7 @@ from collections.abc import Sequence
 import gem
 from gem.agents import Decision, RandomAgent, Request
 from gem.core import State
-from gem.envs.game import Game, Played
+from gem.envs.game import Game, PlayResult
 from gem.errors import InvalidArgument
 from gem.rng import SplitMix64, randint, sample
 from gem.rollout import EpisodeRequest, rollout
@@ -55,7 +55,7 @@ class RowOfLamps(Game):
         self.lamps: list[bool] = []
 
     def _draw(self) -> None:
-        """Begin with all off and press a few, so that there is a way back."""
+        """Switch all lamps off and press a few, so that there is always a solution."""
         self.lamps = [False] * self.num_lamps
         while not any(self.lamps):
             for lamp in sample(self.rng, range(self.num_lamps), randint(self.rng, 1, self.num_lamps)):
@@ -67,7 +67,7 @@ class RowOfLamps(Game):
             f"off within {self.max_turns} turns.\nWrite the number of a lamp as \\boxed{{N}}, from \\boxed{{1}} on."
         )
 
-    def _play(self, match: str) -> Played:
+    def _play(self, match: str) -> PlayResult:
         lamp = int(match)
         if not 1 <= lamp <= self.num_lamps:
             return f"There is no lamp {lamp}.", self._earned(), "rule"
@@ -76,7 +76,7 @@ class RowOfLamps(Game):
         return f"You pressed lamp {lamp}.", 1.0 if self.solved else self._earned(), None
 
     def _earned(self) -> float:
-        """What an unsolved turn earns: nothing before the last."""
+        """The reward of a turn that does not solve the puzzle: 0 before the last turn."""
         return self.lamps.count(False) / self.num_lamps if self.turn == self.max_turns else 0.0
 
     def _suffix(self) -> str:
@@ -95,7 +95,7 @@ class RowOfLamps(Game):
         self.lamps = list(state["lamps"])
 
     def view(self, seat: int = 0) -> GridView:
-        """The row; a click presses a lamp."""
+        """The row of lamps; a click presses a lamp."""
         row = [
             Cell(
                 tone="mark" if lamp else "blank",
@@ -117,14 +117,14 @@ def press(lamps: list[bool], lamp: int) -> None:
 class LampAgent:
     """Reads the row and presses the next lamp of a solution.
 
-    From left to right there is no choice: a lamp that is on is switched by its right neighbour. So a solution follows
-    from whether the first lamp is pressed, and there are two to try.
+    From left to right there is no choice: a lamp that is on must be switched by its right neighbour. So the first
+    press determines the solution, and there are only two candidates.
     """
 
     name = "lamps"
 
     def act(self, requests: Sequence[Request]) -> list[Decision]:
-        """One decision for each request."""
+        """Decide for each request."""
         return [self._decide(str(request.info["suffix"])) for request in requests]
 
     def _decide(self, suffix: str) -> Decision:
@@ -135,7 +135,7 @@ class LampAgent:
 
 
 def chase(lamps: list[bool], press_first: bool) -> list[int] | None:
-    """The presses from left to right that switch all off, if the first lamp is pressed or not; None if none do."""
+    """The presses that switch all lamps off, if the first lamp is pressed or not; None if there is no solution."""
     presses = []
     for lamp in range(len(lamps)):
         if lamps[lamp - 1] if lamp else press_first:

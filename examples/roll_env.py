@@ -1,11 +1,11 @@
-"""Our environments in ROLL's agentic pipeline.
+"""Our environments in the agentic pipeline of ROLL.
 
 Checked: not run: needs 8 GPUs.
 
-ROLL's environment managers call GEM's interface, which is ours: `gem.make(env_id=env_type, **env_config)`,
-`reset(seed=...)`, `step(action=...)`. Where this package is installed in place of `gem-llm`, every id of ours is an
-`env_type`. ROLL averages what it finds in `info["metrics"]`; `WithMetrics` puts success and format errors there, and
-this module registers `env_type: gem_with_metrics`, whose `env_config` names the environment. In ROLL's YAML:
+The environment managers of ROLL use the interface of GEM, which is ours too: `gem.make(env_id=env_type, **env_config)`,
+`reset(seed=...)`, `step(action=...)`. If this package is installed instead of `gem-llm`, every id of ours is an
+`env_type`. ROLL averages the values in `info["metrics"]`. `WithMetrics` puts success and format errors there, and this
+module registers `env_type: gem_with_metrics`, whose `env_config` names the environment. In the YAML file of ROLL:
 
     custom_envs:
       GuessTheNumber:
@@ -18,9 +18,9 @@ this module registers `env_type: gem_with_metrics`, whose `env_config` names the
         env_config: {name: "game:GuessTheNumber-v0-easy"}
     train_env_manager: {tags: [GuessTheNumber], num_env_groups: 16, group_size: 8, num_groups_partition: [16]}
 
-ROLL's workers must import this module: name it as an entry point of the group `gem.environments` in a package of your
-own (docs/add-an-environment.md), then start `examples/start_agentic_pipeline.py` of ROLL with that YAML. For another
-environment change `name`.
+The workers of ROLL must import this module. Name it as an entry point of the group `gem.environments` in a package of
+your own (docs/add-an-environment.md), then start `examples/start_agentic_pipeline.py` of ROLL with this YAML file. For
+another environment, change `name`.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from gem.core import Env, EnvWrapper, Info, Step
 
 
 class WithMetrics(EnvWrapper):
-    """Says in `info` what ROLL draws as curves, and how it is put together over an episode."""
+    """Adds to `info` the metrics that ROLL plots, and how to aggregate them over an episode."""
 
     def reset(self, seed: int | None = None) -> tuple[str, Info]:
-        """As `Env.reset`."""
+        """See `Env.reset`."""
         observation, info = self.env.reset(seed=seed)
         return observation, {**info, **self._metrics(info)}
 
     def step(self, action: str) -> Step:
-        """As `Env.step`."""
+        """See `Env.step`."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return observation, reward, terminated, truncated, {**info, **self._metrics(info)}
 
@@ -55,7 +55,7 @@ class WithMetrics(EnvWrapper):
 
 
 def make(name: str, **env_kwargs: Any) -> Env:
-    """The environment `name` with metrics; the other arguments are its own."""
+    """The environment `name` with metrics; it gets the other arguments."""
     return WithMetrics(gem.make(name, **env_kwargs))
 
 

@@ -1,14 +1,14 @@
-"""Episodes for Tinker: an environment and its groups for the cookbook's training loop.
+"""Episodes for Tinker: an environment and its groups for the training loop of the cookbook.
 
 Checked: interface checked against tinker-cookbook 0.6.1.
 
-The cookbook asks a data set for groups, each group for environments, and each environment for tokens in both
-directions. A group here is one seed played `group_size` times from the same beginning; rewards are centred in it.
-Observations grow by what was said, so a whole episode is one sequence and is learned from as one.
+In the cookbook, a data set provides groups, a group provides environments, and an environment exchanges tokens with the
+policy. Here, a group is one seed that is played `group_size` times, and rewards are centred within the group. Each
+observation contains the earlier ones, so an episode is one sequence, and is trained as one.
 
     TINKER_API_KEY=... python -m examples.tinker_env
 
-Tinker's GPUs do the work; this process only plays, and needs none. For another environment change ENV_ID.
+The GPUs of Tinker compute; this process only plays, and needs no GPU. For another environment, change ENV_ID.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class GemEnv(Env):
         self.stop = [tokenizer.eos_token_id]
 
     async def initial_observation(self) -> tuple[tinker.ModelInput, list[int]]:
-        """The prompt, and what ends a reply."""
+        """The prompt, and the tokens that end a reply."""
         return tinker.ModelInput.from_ints(self.episode.reset(seed=self.seed)), self.stop
 
     async def step(self, action: list[int], *, extra: ActionExtra | None = None) -> StepResult:
@@ -60,7 +60,7 @@ class GemEnv(Env):
 
 @dataclass(frozen=True)
 class Group(EnvGroupBuilder):
-    """One seed, played several times."""
+    """A seed that is played several times."""
 
     model: str
     seed: int
@@ -97,7 +97,7 @@ class Seeds(RLDataset):
 
 @chz.chz
 class SeedsBuilder(RLDatasetBuilder):
-    """What the cookbook's configuration takes."""
+    """The builder for the configuration of the cookbook."""
 
     model: str = MODEL
     batches: int = 100
@@ -105,7 +105,7 @@ class SeedsBuilder(RLDatasetBuilder):
     group_size: int = 8
 
     async def __call__(self) -> tuple[RLDataset, RLDataset | None]:
-        """The data sets to train on and to evaluate on."""
+        """The data sets for training and evaluation."""
         sizes = self.batch_size, self.group_size
         return Seeds(self.model, 0, self.batches, *sizes), Seeds(self.model, 10**6, 1, self.batch_size, 1)
 

@@ -1,10 +1,10 @@
-"""A language model small enough to train on one CPU core, for trying an example without a GPU.
+"""A language model small enough to train on one CPU core, to try an example without a GPU.
 
-`make_tiny` builds a Qwen3 of about 110,000 parameters with a tokenizer of its own in a few seconds, and lets it read
-episodes of random play. After that it knows how an answer is written and nothing about how to win: the curve that
-follows is what the trainer taught it. Nothing is downloaded.
+`make_tiny` builds a Qwen3 with about 110,000 parameters and a tokenizer in a few seconds, and trains it on episodes of
+random play. Then it knows the format of an answer but nothing about winning, so any progress comes from the trainer.
+Nothing is downloaded.
 
-The tokenizer merges whole phrases into one token, since environments repeat themselves; digits stay single.
+The tokenizer merges whole phrases into one token, because environments repeat themselves; digits stay separate.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CHATML = (
 )
 PAD, END = "<|endoftext|>", "<|im_end|>"
 SPECIAL = [PAD, END, *(f"<|im_start|>{role}\n" for role in ("system", "user", "assistant"))]
-"""Tokens that merge with nothing: a reply must be cut into the same tokens wherever it stands."""
+"""Strings that are always separate tokens, so that a reply is tokenized in the same way everywhere."""
 
 
 def make_tiny(
@@ -38,7 +38,7 @@ def make_tiny(
     seed: int = 0,
     steps: int = 120,
 ) -> tuple[Qwen3ForCausalLM, PreTrainedTokenizerFast]:
-    """A tiny model that has read random play of one environment, and its tokenizer.
+    """A tiny model, trained on random play of one environment, and its tokenizer.
 
     Args:
         make_env: makes the environment.
@@ -68,7 +68,7 @@ def make_tiny(
 
 
 def random_play(env: gem.Env, seed: int, instructions: str = "", tool: str = "") -> Messages:
-    """An episode of random play as a chat; with the name of a tool, each action is a call of it."""
+    """An episode of random play as a chat; if a tool is named, each action is a call of it."""
     observation, info = env.reset(seed=seed)
     chat: Messages = [{"role": "user", "content": instructions + as_message(observation, info)}]
     over = False
@@ -119,7 +119,7 @@ def _wrapped(tokenizer: Tokenizer, chat_template: str) -> PreTrainedTokenizerFas
 
 
 def _read(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, texts: list[str], steps: int) -> None:
-    """Predict the next token of episodes, 16 at a time."""
+    """Train the model to predict the next token, on 16 episodes at a time."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     for step in range(steps):
         batch = tokenizer([texts[(step * 16 + i) % len(texts)] for i in range(16)], padding=True, return_tensors="pt")

@@ -3,15 +3,15 @@
 Checked: run on CPU in tests (trl 1.16.0).
 
 TRL makes one `Episode` for each rollout of a batch and resets it with the row of the data set. The public methods of
-the class are the tools that the policy may call: here there is one, `act`. TRL writes its signature and docstring into
-the prompt, parses the calls, appends what the method returns, and keeps it out of the loss; `get_reward` is asked when
-the policy calls no more. The model must know how to call tools: Qwen3 does.
+the class are the tools that the policy can call; here there is one, `act`. TRL writes its signature and docstring into
+the prompt, parses the calls, appends the returned text, and excludes it from the loss. It calls `get_reward` when the
+policy makes no more calls. The model must be able to call tools, as Qwen3 is.
 
     python -m examples.trl_environment_factory --tiny               # two minutes on one CPU core, no download
     accelerate launch -m examples.trl_environment_factory --model Qwen/Qwen3-1.7B   # a GPU node; add --vllm for vLLM
 
-For another environment change ENV_ID and ENV_KWARGS. For several at once give TRL a dictionary of factories and a
-column `environment`.
+For another environment, change ENV_ID and ENV_KWARGS. For several environments, give TRL a dictionary of factories and
+a column `environment`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Episode:
         self._over = False
 
     def reset(self, seed: int, **row: Any) -> str:
-        """Begin the episode of a row; what is returned is appended to its prompt."""
+        """Begin the episode of a row. The returned text is appended to its prompt."""
         observation, self._info = self._env.reset(seed=seed)
         self._reward, self._over = 0.0, False
         return as_message(observation, self._info)
@@ -73,19 +73,19 @@ class Episode:
 
 
 def success(environments: list[Episode], **_: Any) -> list[float]:
-    """Whether each problem was solved; only logged, since its weight is 0."""
+    """Whether each problem was solved; only logged, because its weight is 0."""
     return [float(episode._success) for episode in environments]  # noqa: SLF001 (public methods are tools)
 
 
 def train(model: Any, tokenizer: Any, seeds: int = 4096, **settings: Any) -> GRPOTrainer:
-    """Train `model`; `settings` are GRPOConfig's."""
+    """Train `model`; `settings` are passed to GRPOConfig."""
     config = GRPOConfig(
         **{
             "output_dir": "trl-environment-factory",
             "num_generations": 8,
             "max_completion_length": 1024,  # for all turns together
             "temperature": 1.0,
-            "reward_weights": [0.0],  # of `success`; the environment's own reward counts 1
+            "reward_weights": [0.0],  # for `success`; the reward of the environment has weight 1
             "beta": 0.0,
             "logging_steps": 1,
             "activation_checkpointing": False,
@@ -121,10 +121,10 @@ def main() -> None:
 
 
 def train_tiny(steps: int = 30, seed: int = 0, **settings: Any) -> GRPOTrainer:
-    """The same on one CPU core, with a model that has read random play and knows Qwen3's form of a call."""
+    """Train a tiny model on one CPU core. It was trained on random play with the call format of Qwen3."""
     from trl.chat_template_utils import qwen3_instruct_2507_chat_template as template  # noqa: PLC0415 (as below)
 
-    from examples.tiny_model import make_tiny  # noqa: PLC0415 (a GPU node has no use for it)
+    from examples.tiny_model import make_tiny  # noqa: PLC0415 (not needed on a GPU node)
 
     ENV_KWARGS.update(TINY_KWARGS)
     model, tokenizer = make_tiny(

@@ -1,15 +1,15 @@
-"""GRPO with TRL, where a function of ours plays the episodes (`rollout_func`).
+"""GRPO with TRL, where our function plays the episodes (`rollout_func`).
 
 Checked: run on CPU in tests (trl 1.16.0).
 
-TRL samples from the policy and updates it; `play` says what is sampled. Each prompt of the data set names a seed, TRL
-repeats it `num_generations` times, and so a group is one secret number played several times, as GRPO wants it. All
-episodes of a batch take their turns together. `env_mask` keeps the environment's words out of the loss.
+TRL samples from the policy and updates it; `play` plays the episodes. Each prompt of the data set is a seed. TRL
+repeats it `num_generations` times, so a group is one secret number that is played several times, as GRPO needs it. All
+episodes of a batch take their turns together. `env_mask` excludes the text of the environment from the loss.
 
     python -m examples.trl_rollout_func --tiny                      # two minutes on one CPU core, no download
     accelerate launch -m examples.trl_rollout_func --model Qwen/Qwen3-1.7B    # a GPU node; add --vllm for vLLM
 
-For another environment change ENV_ID and ENV_KWARGS.
+For another environment, change ENV_ID and ENV_KWARGS.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TINY_KWARGS = {"max_number": 3, "max_turns": 2}
 
 
 def play(prompts: list[str], trainer: GRPOTrainer) -> dict[str, list[Any] | None]:
-    """Play one episode for each prompt, which is a seed; what TRL asks of a `rollout_func`."""
+    """Play one episode for each prompt, which is a seed. This is the `rollout_func` for TRL."""
     tokenizer, room = trainer.processing_class, 4 * trainer.max_completion_length
     episodes = [TokenEpisode(gem.make(ENV_ID, **ENV_KWARGS), tokenizer, room) for _ in prompts]
     for prompt, episode in zip(prompts, episodes, strict=True):
@@ -44,7 +44,7 @@ def play(prompts: list[str], trainer: GRPOTrainer) -> dict[str, list[Any] | None
         "prompt_ids": [episode.prompt_ids for episode in episodes],
         "completion_ids": [episode.response_ids for episode in episodes],
         "env_mask": [episode.response_mask for episode in episodes],
-        # What vLLM says of its own tokens corrects for the difference between it and the trained model.
+        # The log-probabilities of vLLM correct for its difference from the trained model.
         "logprobs": [episode.logprobs for episode in episodes] if trainer.use_vllm else None,
         "reward": [episode.reward for episode in episodes],
         "success": [float(episode.info.get("success", False)) for episode in episodes],
@@ -52,7 +52,7 @@ def play(prompts: list[str], trainer: GRPOTrainer) -> dict[str, list[Any] | None
 
 
 def sample(trainer: GRPOTrainer, sequences: list[list[int]]) -> tuple[list[list[int]], list[list[float]] | None]:
-    """One reply to each sequence by the trainer's own generation, vLLM or transformers.
+    """Sample one reply to each sequence with the generation of the trainer, vLLM or transformers.
 
     TRL 1.16 has no public name for it; this is the method that its own loop over tool calls uses.
     """
@@ -61,17 +61,17 @@ def sample(trainer: GRPOTrainer, sequences: list[list[int]]) -> tuple[list[list[
 
 
 def reward(reward: list[float], **_: Any) -> list[float]:
-    """The environment's reward, which `play` handed over."""
+    """The reward of the environment, which `play` returned."""
     return reward
 
 
 def success(success: list[float], **_: Any) -> list[float]:
-    """Whether the problem was solved; only logged, since its weight is 0."""
+    """Whether the problem was solved; only logged, because its weight is 0."""
     return success
 
 
 def train(model: Any, tokenizer: Any, seeds: int = 4096, **settings: Any) -> GRPOTrainer:
-    """Train `model`; `settings` are GRPOConfig's."""
+    """Train `model`; `settings` are passed to GRPOConfig."""
     config = GRPOConfig(
         **{
             "output_dir": "trl-rollout-func",
@@ -114,8 +114,8 @@ def main() -> None:
 
 
 def train_tiny(steps: int = 40, seed: int = 0, **settings: Any) -> GRPOTrainer:
-    """The same on one CPU core, with a model that has read random play."""
-    from examples.tiny_model import make_tiny  # noqa: PLC0415 (a GPU node has no use for it)
+    """Train a tiny model, which was trained on random play, on one CPU core."""
+    from examples.tiny_model import make_tiny  # noqa: PLC0415 (not needed on a GPU node)
 
     ENV_KWARGS.update(TINY_KWARGS)
     model, tokenizer = make_tiny(lambda: gem.make(ENV_ID, **ENV_KWARGS), seed=seed)

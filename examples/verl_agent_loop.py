@@ -1,9 +1,9 @@
-"""Episodes for verl: an agent loop that plays one (`actor_rollout_ref.rollout.agent`).
+"""Episodes for verl: an agent loop that plays an episode (`actor_rollout_ref.rollout.agent`).
 
 Checked: interface checked against verl 0.9.1.
 
-verl makes one `GemLoop` for each row of a batch and awaits `run`; what comes back is a sequence with a mask and a
-reward. A row is a seed, in `extra_info.index`; `write_rows` makes them. verl knows the loop by a file that names it:
+verl makes one `GemLoop` for each row of a batch and awaits `run`, which returns a sequence with a mask and a reward. A
+row contains a seed in `extra_info.index`; `write_rows` writes the rows. A configuration file names the loop:
 
     python -m examples.verl_agent_loop rows.parquet
     echo '[{name: gem, _target_: examples.verl_agent_loop.GemLoop}]' > loops.yaml
@@ -12,7 +12,7 @@ reward. A row is a seed, in `extra_info.index`; `write_rows` makes them. verl kn
         actor_rollout_ref.rollout.agent.agent_loop_config_path=loops.yaml \
         actor_rollout_ref.rollout.agent.default_agent_loop=gem ...
 
-on a GPU node, from this repository's root. For another environment change ENV_ID.
+Run this on a GPU node, from the root of this repository. For another environment, change ENV_ID.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ ENV_ID = "game:GuessTheNumber-v0-easy"
 
 @register("gem")
 class GemLoop(AgentLoopBase):
-    """Plays one episode against verl's inference servers."""
+    """Plays one episode with the inference servers of verl."""
 
     async def run(self, sampling_params: dict[str, Any], **row: Any) -> AgentLoopOutput:
-        """Play the episode whose seed is the row's index."""
+        """Play the episode; its seed is the index of the row."""
         episode = TokenEpisode(gem.make(ENV_ID), self.tokenizer, self.rollout_config.response_length)
         episode.reset(seed=int(row["extra_info"]["index"]))
-        request_id = uuid4().hex  # the same for all turns: they go to the server that has the beginning in its cache
+        request_id = uuid4().hex  # the same for all turns, so they go to the server with the prefix in its cache
         while not episode.done:
             output = await self.server_manager.generate(
                 request_id=request_id, prompt_ids=episode.ids, sampling_params=sampling_params
@@ -61,7 +61,7 @@ class GemLoop(AgentLoopBase):
 
 
 def write_rows(path: str, seeds: int = 4096) -> None:
-    """The data set: seeds. verl wants a prompt too, which the loop does not read."""
+    """Write the data set of seeds. verl needs a prompt too, which the loop does not read."""
     import pandas as pd  # noqa: PLC0415 (only here)
 
     row = {"data_source": "gem", "prompt": [{"role": "user", "content": ENV_ID}]}

@@ -1,4 +1,4 @@
-"""The web process: Django for pages, one consumer for sockets."""
+"""The ASGI application: Django for pages, and one consumer for WebSockets."""
 
 import os
 

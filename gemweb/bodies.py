@@ -1,4 +1,4 @@
-"""How much a request may send: Django keeps a whole body on the disk before any page can refuse it."""
+"""Limits for request bodies. Django would store a whole body on disk before a page could refuse it."""
 
 from __future__ import annotations
 
@@ -7,41 +7,42 @@ from typing import Any
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
-TOO_LONG = b"This is longer than this address takes. Nothing was stored."
+TOO_LONG = b"This request is too large for this address. Nothing was stored."
 
 
 class BoundedBodies:
-    """Answers 413 to requests whose body is too long, before the rest of it arrives.
+    """Answers 413 to requests with a body that is too long, without waiting for the rest of it.
 
     Args:
-        limits: bytes by address, for those that take more than `most`.
+        max_bytes: the limit for most addresses.
+        limits: bytes by path, for addresses with a higher limit.
     """
 
-    def __init__(self, application: Callable[..., Awaitable[None]], most: int, limits: Mapping[str, int]) -> None:
-        self.application, self.most, self.limits = application, most, limits
+    def __init__(self, application: Callable[..., Awaitable[None]], max_bytes: int, limits: Mapping[str, int]) -> None:
+        self.application, self.max_bytes, self.limits = application, max_bytes, limits
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        """Hand on what is short enough."""
+        """Pass on requests with a body within the limit."""
         if scope["type"] != "http":
             await self.application(scope, receive, send)
             return
-        most = self.limits.get(scope["path"], self.most)
-        said = dict(scope["headers"]).get(b"content-length", b"0")
-        if not said.isdigit() or int(said) > most:
+        max_bytes = self.limits.get(scope["path"], self.max_bytes)
+        length = dict(scope["headers"]).get(b"content-length", b"0")
+        if not length.isdigit() or int(length) > max_bytes:
             await _refuse(send)
             return
-        arrived = 0
+        received_bytes = 0
 
-        async def counted() -> Any:
-            nonlocal arrived
+        async def receive_within_limit() -> Any:
+            nonlocal received_bytes
             message = await receive()
             if message["type"] == "http.request":
-                arrived += len(message["body"])
-                if arrived > most:  # sent in chunks, without a length: for Django its sender has gone
+                received_bytes += len(message["body"])
+                if received_bytes > max_bytes:  # a chunked body without a length: end it as if the client had gone
                     return {"type": "http.disconnect"}
             return message
 
-        await self.application(scope, counted, send)
+        await self.application(scope, receive_within_limit, send)
 
 
 async def _refuse(send: Send) -> None:

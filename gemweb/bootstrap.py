@@ -1,10 +1,10 @@
-"""Build .venv from the lock files, then become the command that was asked for. Standard library only.
+"""Build .venv from the lock files, then run a module in it. Uses only the standard library.
 
-    python3 gemweb/bootstrap.py run gemweb.local     packages that serving needs, then `python -m gemweb.local`
-    python3 gemweb/bootstrap.py dev [MODULE ...]     packages of tests and checks as well
+    python3 gemweb/bootstrap.py run gemweb.local     install the packages of the site, then run `gemweb.local`
+    python3 gemweb/bootstrap.py dev [MODULE ...]     install the packages for tests and checks too
 
-It does nothing when the environment already holds what the lock file says. It runs on whatever Python the
-person has, so it must parse on old ones, to tell them which one is needed.
+It does nothing if .venv already matches the lock file. Old versions of Python must be able to parse this file, so
+that it can say which version is needed.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ class SetUpError(Exception):
 
 
 def main(arguments: list[str]) -> int:
-    """Prepare .venv for the wanted set of packages and run the wanted module in it."""
-    wanted, command = arguments[0], arguments[1:]
+    """Install the set of packages that is named first, then run the module that follows, if any."""
+    package_set, command = arguments[0], arguments[1:]
     try:
         if sys.version_info < OLDEST:
             raise SetUpError(
-                "Python {}.{} or newer is needed and this is {}.{}: name one, like PYTHON=python3.11.".format(
+                "Python {}.{} or newer is needed, and this is {}.{}: choose one, such as PYTHON=python3.11.".format(
                     *OLDEST, *sys.version_info[:2]
                 )
             )
-        prepare(wanted)
+        prepare(package_set)
     except SetUpError as error:
         sys.stderr.write(f"gemweb: {error}\n")
         return 1
@@ -58,50 +58,50 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def prepare(wanted: str) -> None:
-    """Install what `wanted` needs, unless it is there."""
-    if is_current(wanted):
+def prepare(package_set: str) -> None:
+    """Install a set of packages, unless it is installed."""
+    if is_current(package_set):
         return
-    with alone():
-        if is_current(wanted):  # another start installed it while we waited
+    with exclusive_access():
+        if is_current(package_set):  # another process has installed it in the meantime
             return
         started = time.monotonic()
         say("installing packages into .venv (the first time takes a minute)")
         try:
-            kept = "dev" if stamp().get("set") == "dev" else wanted  # an update takes no test tools away
+            target_set = "dev" if stamp().get("set") == "dev" else package_set  # an update keeps the test tools
             build_venv()
-            install(LOCKS[kept])
-            offer_engine()
-            write_stamp(kept)
+            install(LOCKS[target_set])
+            link_engine()
+            write_stamp(target_set)
         except OSError as error:
             raise explain(error) from error
         say(f"installed in {time.monotonic() - started:.0f} s")
 
 
-def is_current(wanted: str) -> bool:
-    """Whether .venv holds `wanted`; the development set holds everything."""
-    found = stamp()
-    return found == stamp_for("dev") or (wanted == "run" and found == stamp_for("run"))
+def is_current(package_set: str) -> bool:
+    """Whether .venv contains this set of packages; the development set contains all packages."""
+    installed = stamp()
+    return installed == stamp_for("dev") or (package_set == "run" and installed == stamp_for("run"))
 
 
 def stamp() -> dict[str, str]:
-    """What .venv was last filled with; empty when nobody knows."""
+    """The record of the last installation; empty if there is none."""
     with suppress(OSError, ValueError), open(STAMP) as file:
         return dict(json.load(file))
     return {}
 
 
-def stamp_for(wanted: str) -> dict[str, str]:
-    """What decides the content of .venv: its place, its Python, the lock file."""
+def stamp_for(package_set: str) -> dict[str, str]:
+    """The record for an installation of this set now: the lock file, the path of .venv and its Python."""
     digest = hashlib.sha256()
-    for name in (LOCKS[wanted], UV_LOCK):
+    for name in (LOCKS[package_set], UV_LOCK):
         with open(os.path.join(ROOT, name), "rb") as file:
             digest.update(file.read())
-    return {"set": wanted, "lock": digest.hexdigest(), "place": VENV, "python": python_version()}
+    return {"set": package_set, "lock": digest.hexdigest(), "place": VENV, "python": python_version()}
 
 
 def python_version() -> str:
-    """The version that .venv was made with, from its own record."""
+    """The Python version of .venv, from its configuration file."""
     with suppress(OSError), open(os.path.join(VENV, "pyvenv.cfg")) as file:
         for line in file:
             name, _, value = line.partition("=")
@@ -110,23 +110,23 @@ def python_version() -> str:
     return ""
 
 
-def write_stamp(wanted: str) -> None:
-    """Record what was installed; whole or not at all."""
+def write_stamp(package_set: str) -> None:
+    """Record the installation, with an atomic write."""
     with open(STAMP + ".new", "w") as file:
-        json.dump(stamp_for(wanted), file)
+        json.dump(stamp_for(package_set), file)
     os.replace(STAMP + ".new", STAMP)
 
 
 def build_venv() -> None:
-    """Make .venv unless a working one is there; without pip, which uv replaces."""
-    moved = stamp().get("place", VENV) != VENV  # a copied one holds paths of its old place
+    """Create .venv, without pip, unless there is a working one."""
+    moved = stamp().get("place", VENV) != VENV  # a copied .venv contains the paths of its old place
     if works(PYTHON) and not moved:
         return
-    run([sys.executable, "-m", "venv", "--clear", "--without-pip", VENV], "Python could not make .venv")
+    run([sys.executable, "-m", "venv", "--clear", "--without-pip", VENV], "Python could not create .venv")
 
 
 def works(python: str) -> bool:
-    """Whether this interpreter starts; a removed base Python leaves a dead link behind."""
+    """Whether this interpreter starts; it does not if its base Python was removed."""
     try:
         return subprocess.run([python, "-c", ""], check=False, stderr=subprocess.DEVNULL).returncode == 0
     except OSError:
@@ -134,31 +134,31 @@ def works(python: str) -> bool:
 
 
 def install(lock: str) -> None:
-    """Make .venv hold exactly what `lock` says, every file checked against its hash."""
+    """Install exactly the packages of a lock file, and check every file against its hash."""
     uv = find_uv()
-    # Not compiled here: the processes compile what they import, a third of it, in a third of the time.
+    # Bytecode is not compiled here: the processes compile only the third of it that they import.
     command = [uv, "pip", "sync", "--quiet", "--require-hashes", "--python", PYTHON, lock]
     environment = dict(os.environ, VIRTUAL_ENV=VENV, UV_NO_PROGRESS="1")
     environment.setdefault("UV_LINK_MODE", link_mode())
-    done = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
-    if done.returncode:
-        # uv does not read pip's configuration, where a mirror or a proxy may be named.
-        with_pip(lock, done.stderr)
+    result = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
+    if result.returncode:
+        # uv does not read the configuration of pip, which may contain a mirror or a proxy.
+        install_with_pip(lock, result.stderr)
 
 
-def offer_engine() -> None:
-    """Let .venv's Python import `gem` from anywhere, and make the command `.venv/bin/gemweb`."""
+def link_engine() -> None:
+    """Make `gem` importable in .venv from any folder, and create the command `.venv/bin/gemweb`."""
     packages = os.path.join(VENV, "lib", "python{}.{}".format(*python_version().split(".")), "site-packages")
     with open(os.path.join(packages, "gemweb.pth"), "w") as file:
         file.write(ROOT + "\n")
     command = os.path.join(VENV, "bin", "gemweb")
     with open(command, "w") as file:
         file.write(f'#!/bin/sh\nexec {shlex.quote(PYTHON)} -m gem.cli "$@"\n')
-    os.chmod(command, 0o755)  # noqa: S103 - whoever may read the checkout may run it
+    os.chmod(command, 0o755)  # noqa: S103 - everybody who can read the checkout may run it
 
 
 def link_mode() -> str:
-    """Hard links where the cache shares a disk with .venv; a copy elsewhere, without uv's warning."""
+    """How uv installs files: hard links if its cache is on the same disk as .venv, else copies (without a warning)."""
     cache = os.environ.get("UV_CACHE_DIR") or os.path.join(os.path.expanduser("~"), ".cache")
     try:
         return "hardlink" if os.stat(cache).st_dev == os.stat(VENV).st_dev else "copy"
@@ -167,7 +167,7 @@ def link_mode() -> str:
 
 
 def find_uv() -> str:
-    """The pinned uv, installed beside the environment so that a sync does not remove it."""
+    """The pinned version of uv. It is installed in a separate folder, so that a sync does not remove it."""
     program = os.path.join(UV, "bin", "uv")
     with open(os.path.join(ROOT, UV_LOCK)) as file:
         version = file.read().split("==", 1)[1].split()[0]
@@ -179,7 +179,7 @@ def find_uv() -> str:
 
 
 def find_pip() -> list[str]:
-    """A pip to start with: this Python's own, or one that ensurepip puts into .venv."""
+    """A pip command: that of this Python, or one that ensurepip installs in .venv."""
     for python in (sys.executable, PYTHON):
         if has_pip(python):
             return [python, "-m", "pip", "--disable-pip-version-check", "--no-input"]
@@ -198,8 +198,8 @@ def has_pip(python: str) -> bool:
     return subprocess.run(probe, check=False, capture_output=True).returncode == 0
 
 
-def with_pip(lock: str, complaint: str) -> None:
-    """Install with pip what uv could not."""
+def install_with_pip(lock: str, uv_error: str) -> None:
+    """Install the packages with pip, after uv has failed."""
     say("uv could not install the packages; trying pip")
     pip = find_pip()
     target = pip if pip[0] == PYTHON else [*pip, "--python", PYTHON]
@@ -207,39 +207,43 @@ def with_pip(lock: str, complaint: str) -> None:
     try:
         run([*target, *options], "The packages could not be installed")
     except SetUpError as error:
-        raise SetUpError(f"{error} uv had said: {last_line(complaint)}") from error
+        raise SetUpError(f"{error} The error of uv was: {last_line(uv_error)}") from error
 
 
 def run(command: list[str], failure: str) -> None:
-    """Run a step of the set-up; its last line of complaint becomes part of our sentence."""
+    """Run a step of the set-up.
+
+    Raises:
+        SetUpError: if it fails, with the last line of its error output.
+    """
     environment = dict(os.environ, PIP_USER="0", PIP_ROOT_USER_ACTION="ignore")
-    done = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
-    if done.returncode:
-        said = done.stderr.strip() or done.stdout
-        if "No space left on device" in said or "os error 28" in said:
+    result = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
+    if result.returncode:
+        output = result.stderr.strip() or result.stdout
+        if "No space left on device" in output or "os error 28" in output:
             raise explain(OSError(errno.ENOSPC, "full"))
-        raise SetUpError(f"{failure}: {last_line(said)}")
+        raise SetUpError(f"{failure}: {last_line(output)}")
 
 
 def last_line(text: str) -> str:
-    """The line of a complaint that says most."""
+    """The most informative line of an error output."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
-    telling = [line for line in lines if line.lower().startswith(("error", "caused by", "×"))]
-    return (telling or lines or ["it said nothing"])[-1]
+    errors = [line for line in lines if line.lower().startswith(("error", "caused by", "×"))]
+    return (errors or lines or ["no error message"])[-1]
 
 
 def explain(error: OSError) -> SetUpError:
-    """One sentence for an error of the operating system."""
+    """The error for the user, made from an error of the operating system."""
     if error.errno == errno.ENOSPC:
         return SetUpError(f"The disk that holds {ROOT} is full: free about 400 MB there and run the command again.")
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return SetUpError(f"{VENV} cannot be written: make the checkout writable, or clone it again as this user.")
-    return SetUpError(f"The environment in {VENV} could not be made: {error}.")
+    return SetUpError(f"The environment in {VENV} could not be created: {error}.")
 
 
 @contextmanager
-def alone() -> Iterator[None]:
-    """Let one start at a time touch .venv."""
+def exclusive_access() -> Iterator[None]:
+    """Lock .venv, so that only one process changes it at a time."""
     try:
         folder = os.open(ROOT, os.O_RDONLY)
     except OSError as error:

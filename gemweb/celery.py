@@ -1,4 +1,4 @@
-"""The Celery application: it carries wake-ups (ids) only; Postgres holds what has to be done."""
+"""The Celery application. Its messages only wake workers; the work itself is stored in Postgres."""
 
 import os
 
@@ -10,19 +10,19 @@ from django.conf import settings
 
 WORK = ["workers.evaluate", "workers.train", "workers.uploads", "workers.reap"]
 app = Celery("gemweb", broker=settings.BROKER_URL, include=WORK)
-app.set_default()  # in every thread, not only in the one that imports this
+app.set_default()  # for all threads, not only the importing one
 app.conf.update(
     task_serializer="json",
     accept_content=["json"],
     task_ignore_result=True,
     task_acks_late=True,
-    task_reject_on_worker_lost=False,  # leases bring lost work back, with a cap on attempts
+    task_reject_on_worker_lost=False,  # lost work is repeated after its lease, up to a limit
     worker_prefetch_multiplier=1,
     worker_soft_shutdown_timeout=2.0,
     worker_hijack_root_logger=False,
     worker_enable_remote_control=False,
     broker_connection_retry_on_startup=True,
-    broker_transport_options={"socket_timeout": 3.0, "socket_connect_timeout": 3.0},  # a request must not wait for ever
+    broker_transport_options={"socket_timeout": 3.0, "socket_connect_timeout": 3.0},  # requests must not hang
     task_default_queue="evaluate",
     task_routes={
         "evaluate.*": {"queue": "evaluate"},

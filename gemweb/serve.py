@@ -1,4 +1,4 @@
-"""The web process: `python -m gemweb.serve`. uvicorn, with the options that the site needs wherever it runs."""
+"""The web process: `python -m gemweb.serve`. It runs uvicorn with the options of the site."""
 
 import argparse
 import os
@@ -10,17 +10,17 @@ from django.core.exceptions import ImproperlyConfigured
 
 APPLICATION = "gemweb.asgi:application"
 GRACE_SECONDS = 10
-"""How long answers that are under way may take after SIGTERM; sockets are closed at once, and pages open them again."""
+"""Seconds for open responses after SIGTERM. Sockets are closed at once, and pages reconnect them."""
 STATEMENT_SECONDS = "30"
-"""No page waits longer for one answer of the database, and no query that nobody waits for burdens it for hours."""
+"""The timeout of a database statement in this process."""
 
 
 def main() -> int:
-    """Serve BIND and PORT, or the listening socket that was handed over, until SIGTERM."""
+    """Serve BIND and PORT, or the given listening socket, until SIGTERM."""
     parser = argparse.ArgumentParser(prog="python -m gemweb.serve", description=__doc__)
-    parser.add_argument("--fd", type=int, help="serve this listening socket")
-    parser.add_argument("--grace", type=int, default=GRACE_SECONDS, help="seconds for answers that are under way")
-    given = parser.parse_args()
+    parser.add_argument("--fd", type=int, help="file descriptor of a listening socket to serve")
+    parser.add_argument("--grace", type=int, default=GRACE_SECONDS, help="seconds for open responses after SIGTERM")
+    arguments = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gemweb.settings")
     os.environ.setdefault("STATEMENT_SECONDS", STATEMENT_SECONDS)
     try:
@@ -30,17 +30,17 @@ def main() -> int:
         return 1
     uvicorn.run(
         APPLICATION,
-        fd=given.fd,
+        fd=arguments.fd,
         host=settings.BIND,
         port=settings.PORT,
         loop="uvloop",
         http="httptools",
         ws="websockets-sansio",
-        ws_per_message_deflate=False,  # one text goes to all sockets of a page; packing it for each would cost more
+        ws_per_message_deflate=False,  # the same text goes to many sockets; compressing it for each costs more
         ws_max_size=4096,  # pages send nothing
         access_log=False,
         log_level="warning",
-        timeout_graceful_shutdown=given.grace,
+        timeout_graceful_shutdown=arguments.grace,
         forwarded_allow_ips=proxies,
     )
     return 0

@@ -1,6 +1,6 @@
-"""Every setting, read from the environment; what is missing or contradictory stops the start with one sentence.
+"""All settings, read from the environment. A missing or contradictory setting stops the start with one sentence.
 
-`make up` sets all of it for one machine. `docs/deploy.md` lists the variables for more.
+`make up` sets them for one machine; `docs/deploy.md` lists the variables for other deployments.
 """
 
 import os
@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from gem import __version__
 from gem.errors import InvalidArgument
-from gem.net.addresses import Guard
+from gem.net.addresses import AddressGuard
 from gemweb.variables import Variables
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -25,12 +25,12 @@ BIND = env.text("BIND", default="127.0.0.1")
 PORT = env.whole("PORT", default=8000)
 STATE_DIR = Path(env.text("STATE_DIR", default=str(BASE_DIR / ".state")))
 
-# The engine's own setting. No page and no job waits for a download, and none reads files outside the data folder.
+# A setting of the engine: pages and jobs never wait for a download or read files outside the data folder.
 os.environ["GEM_DATA_FROM"] = env.text("GEM_DATA_FROM", default="folder")
 
 SECRET_KEY = env.secret("SECRET_KEY")
 if not SECRET_KEY or (len(SECRET_KEY) < 50 and not (DEBUG or LOCAL_MODE)):
-    raise ImproperlyConfigured("Set SECRET_KEY to at least 50 random characters; `make up` makes one by itself.")
+    raise ImproperlyConfigured("Set SECRET_KEY to at least 50 random characters; `make up` generates it.")
 if (DEBUG or LOCAL_MODE) and BIND not in {"127.0.0.1", "::1", "localhost"}:
     raise ImproperlyConfigured(f"DEBUG and LOCAL_MODE are for loopback only, but BIND is {BIND}: switch them off.")
 
@@ -69,7 +69,7 @@ MIDDLEWARE = [
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "apps.site.static_files.StaticFilesMiddleware",
-    "django.middleware.gzip.GZipMiddleware",  # pads what it packs, so that its length tells no secret
+    "django.middleware.gzip.GZipMiddleware",  # adds random padding against BREACH
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -108,9 +108,9 @@ DATABASES = {"default": env.database("DATABASE_URL", default="postgres:///gemweb
 # Web and worker threads share a small pool; a persistent connection per thread would exhaust Postgres.
 DATABASE_POOL = env.whole("DATABASE_POOL", default=12)
 if DATABASE_POOL:
-    # Without Postgres a page says so after these seconds. While it is started again, visitors only wait.
+    # Pages wait this many seconds for Postgres, long enough for its restart, before they report an error.
     DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": DATABASE_POOL, "timeout": 8.0}
-STATEMENT_SECONDS = env.whole("STATEMENT_SECONDS", default=0)  # the web process sets it; workers may take long
+STATEMENT_SECONDS = env.whole("STATEMENT_SECONDS", default=0)  # the web process sets it; workers have no limit
 if STATEMENT_SECONDS:
     DATABASES["default"]["OPTIONS"]["options"] = f"-c statement_timeout={STATEMENT_SECONDS}s"
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
@@ -132,18 +132,18 @@ SESSION_ENGINE = "django.contrib.sessions.backends.db"
 # ---------------------------------------------------------------- jobs
 
 LEASE_SECONDS = env.number("LEASE_SECONDS", default=45.0)
-"""How long a worker owns a shard or a live episode without a heartbeat, by the database's clock."""
+"""Seconds that a worker owns a shard or a live episode without a heartbeat, by the clock of the database."""
 HEARTBEAT_SECONDS = env.number("HEARTBEAT_SECONDS", default=LEASE_SECONDS / 4.5)
 REAP_SECONDS = env.number("REAP_SECONDS", default=LEASE_SECONDS / 4.5)
 if HEARTBEAT_SECONDS >= LEASE_SECONDS:
-    raise ImproperlyConfigured("HEARTBEAT_SECONDS must be less than LEASE_SECONDS, or workers lose what they work on.")
+    raise ImproperlyConfigured("HEARTBEAT_SECONDS must be less than LEASE_SECONDS, or workers lose their leases.")
 MAX_ATTEMPTS = 3
 JOBS_RUNNING_PER_USER = env.whole("JOBS_RUNNING_PER_USER", default=2)
 JOBS_QUEUED_PER_USER = env.whole("JOBS_QUEUED_PER_USER", default=20)
 EPISODES_PER_JOB = env.whole("EPISODES_PER_JOB", default=100_000)
 
 RUNS_DIR = Path(env.text("RUNS_DIR", default=str(STATE_DIR / "runs")))
-"""Where trainings write their curves and checkpoints; web and workers need the same one."""
+"""The folder for curves and checkpoints of trainings; web and workers need the same one."""
 TRAININGS_PER_USER = env.whole("TRAININGS_PER_USER", default=30)
 """Trainings of one person that may be waiting or running."""
 
@@ -152,41 +152,41 @@ TRAININGS_PER_USER = env.whole("TRAININGS_PER_USER", default=30)
 SOCKETS_PER_USER = env.whole("SOCKETS_PER_USER", default=40)
 """Open pages of one person in one web process."""
 SOCKETS_PER_ADDRESS = env.whole("SOCKETS_PER_ADDRESS", default=400)
-"""Open pages of people without an account behind one address: a classroom, a lab."""
+"""Open pages of people without an account at one IP address, such as a classroom or a lab."""
 SHOWS_PER_PERSON = env.whole("SHOWS_PER_PERSON", default=8)
-"""Live episodes of agents that one person may have under way."""
+"""Live episodes of agents that one person may run at the same time."""
 TURN_SECONDS = env.number("TURN_SECONDS", default=30.0)
-"""How long an agent may think about one turn of a live episode."""
+"""Seconds that an agent may take for one turn of a live episode."""
 
 # ---------------------------------------------------------------- endpoint agents
 
 PRIVATE_ENDPOINTS = env.texts("PRIVATE_ENDPOINTS", default=["127.0.0.0/8:*", "[::1/128]:*"] if LOCAL_MODE else [])
-"""Networks and ports that endpoint agents may ask although their addresses are not public: `10.1.0.0/16:8000`."""
+"""Private networks and ports that endpoint agents may connect to, such as `10.1.0.0/16:8000`."""
 try:
-    Guard(PRIVATE_ENDPOINTS)
+    AddressGuard(PRIVATE_ENDPOINTS)
 except InvalidArgument as error:
     raise ImproperlyConfigured(f"PRIVATE_ENDPOINTS cannot be read: {error}") from error
 ENDPOINT_KEYS_FILE = Path(env.text("ENDPOINT_KEYS_FILE", default=str(STATE_DIR / "endpoint_keys")))
-"""Holds what the keys of endpoint agents are sealed with, newest first; made on first use. Every process needs it."""
+"""The file with the keys that encrypt the API keys of endpoint agents, newest first; created at the first use."""
 ENDPOINT_CONCURRENCY = env.whole("ENDPOINT_CONCURRENCY", default=64)
-"""Requests that one endpoint agent may have under way from one process."""
+"""Concurrent requests of one endpoint agent from one process."""
 ENDPOINT_PATIENCE = env.number("ENDPOINT_PATIENCE", default=900.0)
-"""Seconds that an endpoint agent may take for one turn, all tries together."""
+"""Seconds that an endpoint agent may take for one turn, including retries."""
 ENDPOINT_TRIALS_PER_MINUTE = env.whole("ENDPOINT_TRIALS_PER_MINUTE", default=10)
-"""How often one person may try an endpoint in a minute."""
+"""How often one person may test an endpoint in a minute."""
 TOOL_SECONDS = env.number("TOOL_SECONDS", default=10.0)
-"""How long the start of an episode waits for its MCP servers to say what they offer."""
+"""Seconds that the start of an episode waits for the tool lists of its MCP servers."""
 ENDPOINTS_PER_USER = env.whole("ENDPOINTS_PER_USER", default=50)
 """Endpoint agents of one person."""
 
 # ---------------------------------------------------------------- uploaded checkpoints
 
 UPLOAD_MEGABYTES = env.whole("UPLOAD_MEGABYTES", default=2048)
-"""The largest checkpoint that somebody may upload, packed or unpacked."""
+"""The maximum size of an uploaded checkpoint, packed or unpacked."""
 UPLOADS_PER_USER = env.whole("UPLOADS_PER_USER", default=20)
 """Uploaded checkpoints of one person."""
 UPLOADS_PER_HOUR = env.whole("UPLOADS_PER_HOUR", default=20)
-"""How often one person may upload in an hour, refused ones counted."""
+"""Uploads of one person in an hour, including refused ones."""
 
 # ---------------------------------------------------------------- starts
 
@@ -196,9 +196,9 @@ STARTS_PER_MINUTE = env.whole("STARTS_PER_MINUTE", default=20)
 # ---------------------------------------------------------------- people
 
 SIGNUPS_PER_HOUR = env.whole("SIGNUPS_PER_HOUR", default=30)
-"""Accounts that one address may make in an hour: a classroom behind one."""
+"""Accounts that can be created from one IP address in an hour; a classroom may share an address."""
 PASSWORD_CHANGES_PER_HOUR = env.whole("PASSWORD_CHANGES_PER_HOUR", default=10)
-"""How often somebody who is logged in may try to change the password, with a right or a wrong old one."""
+"""Attempts of one person to change the password in an hour, with a right or a wrong current one."""
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
@@ -217,7 +217,7 @@ AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
 AXES_VERBOSE = False
-AXES_DISABLE_ACCESS_LOG = True  # who logged in from where is nobody's business, and would be kept for ever
+AXES_DISABLE_ACCESS_LOG = True  # for privacy: it would store every login with its address for ever
 
 # ---------------------------------------------------------------- pages
 
@@ -228,10 +228,10 @@ USE_TZ = True
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]  # ours only: pages use no other
+STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]  # pages use only our files
 STATIC_ROOT = STATE_DIR / "static"
-WHITENOISE_USE_FINDERS = LOCAL_MODE or DEBUG  # a checkout serves its own files; an image collects them
-WHITENOISE_AUTOREFRESH = WHITENOISE_USE_FINDERS  # and may change while it is served
+WHITENOISE_USE_FINDERS = LOCAL_MODE or DEBUG  # a checkout serves its files directly; an image collects them
+WHITENOISE_AUTOREFRESH = WHITENOISE_USE_FINDERS  # the files of a checkout may change while it runs
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": STATE_DIR / "media"}},
     "staticfiles": {
@@ -260,12 +260,15 @@ HTTPS = env.switch("HTTPS", default=not (LOCAL_MODE or DEBUG))
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 90
 SECURE_SSL_REDIRECT = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^health/(live|ready)$", r"^metrics$"]  # machines ask each process, not the proxy
+SECURE_REDIRECT_EXEMPT = [
+    r"^health/(live|ready)$",
+    r"^metrics$",
+]  # monitors check each process directly
 SECURE_HSTS_SECONDS = 60 * 60 * 24 * 365 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.switch("BEHIND_PROXY", default=False) else None
 PROXY_ADDRESSES = env.networks("PROXY_ADDRESSES", default=["127.0.0.1", "::1"])
-"""Where a proxy's requests come from: what it says of the visitor's address is believed, of others it is not."""
+"""The addresses of the proxy. Only from these is the `X-Forwarded-For` header trusted."""
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "apps.site.views.csrf_failure"
@@ -273,7 +276,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes; the longest form is an actio
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
 
 METRICS_TOKEN = env.secret("METRICS_TOKEN")
-"""Lets a Prometheus without a session read /metrics; empty: staff only."""
+"""The token with which Prometheus can read /metrics; if it is empty, only staff can."""
 
 # ---------------------------------------------------------------- logs
 
@@ -316,9 +319,9 @@ LOGGING = {
     "loggers": {
         "django.server": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
-        "axes": {"level": "WARNING"},  # two lines for every login otherwise
-        "gem.datasets": {"level": "ERROR"},  # pages say what plays on a sample
-        "uvicorn": {"handlers": [], "level": "WARNING", "propagate": True},  # it has lines of its own otherwise
+        "axes": {"level": "WARNING"},  # it would write two lines for every login
+        "gem.datasets": {"level": "ERROR"},  # pages show which environments use samples
+        "uvicorn": {"handlers": [], "level": "WARNING", "propagate": True},  # it would format its own lines
         "uvicorn.error": {"handlers": [], "propagate": True},
     },
 }

@@ -1,4 +1,4 @@
-"""Where each app answers. Reading the list from top to bottom is reading the site's map."""
+"""The URL prefixes of all apps."""
 
 from django.urls import include, path
 

@@ -1,10 +1,10 @@
-"""What the scheduler repeats: work that got lost is found and done."""
+"""Periodic tasks of the scheduler, which find and repeat lost work."""
 
 from __future__ import annotations
 
 from celery import current_app
 
-from apps.accounts.operations import forget_ended_sessions
+from apps.accounts.operations import delete_expired_sessions
 from apps.agents import uploads
 from apps.jobs import leases
 from apps.leaderboard.operations import record_missing_scores
@@ -13,7 +13,7 @@ from apps.queue import beat
 
 @current_app.task(name="reap.everything")
 def everything() -> None:
-    """Take back expired leases, send again what nobody picked up, write missing scores, sweep uploads."""
+    """Take back expired leases, resend lost messages, write missing scores and clean up uploads."""
     beat("reap")
     leases.reap()
     record_missing_scores()
@@ -23,4 +23,4 @@ def everything() -> None:
 @current_app.task(name="reap.tidy")
 def tidy() -> None:
     """Delete what has run out; once an hour is often enough."""
-    forget_ended_sessions()
+    delete_expired_sessions()

@@ -1,1 +1,1 @@
-"""People: those with an account, and visitors without one. Begin with `operations`; `visitors` tells them apart."""
+"""Accounts, and visitors without an account. Begin with `operations`, then read `visitors`."""

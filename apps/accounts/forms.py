@@ -1,4 +1,4 @@
-"""What people fill in to make an account, to log in and to change their password."""
+"""The forms to create an account, to log in and to change a password."""
 
 from typing import Any
 
@@ -15,34 +15,34 @@ RESERVED = {"admin", "anonymous", "expert", "gemweb", "human", "random", "root",
 """Names that would be mistaken for an agent or for the people who run the site."""
 
 MAX_PASSWORD = 200
-"""Hashing a longer one would keep a core busy."""
+"""The longest password, in characters: hashing a longer one would keep a CPU core busy."""
 
 
 class LogInForm(AuthenticationForm):
-    """Name and password."""
+    """The form to log in, with name and password."""
 
     error_messages = {
-        "invalid_login": "That name and password do not belong together. Nothing was changed; try again.",
-        "inactive": "This account is switched off. Ask the people who run this site.",
+        "invalid_login": "This name and password do not match. Nothing was changed. Try again.",
+        "inactive": "This account is disabled. Ask an administrator of this site.",
     }
 
     def __init__(self, request: HttpRequest | None = None, **kwargs: Any) -> None:
         super().__init__(request, **kwargs)
         self.fields["username"].label = "Name"
         self.fields["username"].widget.attrs["autofocus"] = True
-        self.fields["username"].error_messages["required"] = "Write your name."
+        self.fields["username"].error_messages["required"] = "Enter your name."
         self.fields["password"] = password_field("Password", "current-password")
 
 
 class SignUpForm(forms.Form):
-    """A name and a password are enough."""
+    """The form to create an account: a name and a password."""
 
     username = forms.CharField(
         label="Name",
         max_length=40,
-        help_text="Letters, digits and @ . + - _ only. Everybody can see it beside your jobs.",
-        validators=[ASCIIUsernameValidator(message="A name has only letters, digits and @ . + - _.")],
-        error_messages={"required": "Choose a name.", "max_length": "A name has at most 40 characters."},
+        help_text="Only letters, digits and @ . + - _. Everybody can see it next to your jobs.",
+        validators=[ASCIIUsernameValidator(message="Use only letters, digits and @ . + - _.")],
+        error_messages={"required": "Choose a name.", "max_length": "Use at most 40 characters."},
         widget=forms.TextInput(attrs={"autocomplete": "username", "autofocus": True, "spellcheck": "false"}),
     )
 
@@ -51,52 +51,52 @@ class SignUpForm(forms.Form):
         self.fields["password"] = password_field("Password", "new-password")
 
     def clean_username(self) -> str:
-        """Refuse the names of agents and offices, and names that somebody has in another case."""
+        """Refuse reserved names, and names that exist already, whatever their case."""
         name: str = self.cleaned_data["username"]
         if name.lower() in RESERVED or User.objects.filter(username__iexact=name).exists():
-            raise ValidationError("Somebody has this name already. Choose another one.")
+            raise ValidationError("This name is taken. Choose another one.")
         return name
 
     def clean(self) -> dict[str, Any]:
-        """The password obeys the rules, one of which is that it differs from the name."""
+        """Check the password against the rules; one of them compares it with the name."""
         cleaned = super().clean() or {}
         check_password(self, "password", User(username=cleaned.get("username", "")))
         return cleaned
 
 
 class PasswordForm(forms.Form):
-    """A new password, after the old one if there is one."""
+    """The form to set a password. It asks for the present password if there is one."""
 
     def __init__(self, user: User, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.user = user
         if user.has_usable_password():
-            self.fields["old"] = password_field("Password now", "current-password")
+            self.fields["old"] = password_field("Current password", "current-password")
         self.fields["new"] = password_field("New password", "new-password")
 
     def clean_old(self) -> str:
-        """The password they have now."""
+        """Check the current password."""
         old: str = self.cleaned_data["old"]
         if not self.user.check_password(old):
-            raise ValidationError("That is not your password. Nothing was changed.")
+            raise ValidationError("This is not your current password. Nothing was changed.")
         return old
 
     def clean(self) -> dict[str, Any]:
-        """The new password obeys the rules."""
+        """Check the new password against the rules."""
         cleaned = super().clean() or {}
         check_password(self, "new", self.user)
         return cleaned
 
 
 def password_field(label: str, autocomplete: str) -> forms.CharField:
-    """A password as it was typed, spaces included."""
+    """A password field that keeps leading and trailing spaces."""
     attributes = {"autocomplete": autocomplete}
     return forms.CharField(
         label=label,
         strip=False,
         max_length=MAX_PASSWORD,
         widget=forms.PasswordInput(attrs=attributes),
-        error_messages={"required": "Write a password." if autocomplete == "new-password" else "Write your password."},
+        error_messages={"required": "Choose a password." if autocomplete == "new-password" else "Enter your password."},
     )
 
 
@@ -112,5 +112,5 @@ def check_password(form: forms.Form, name: str, user: User) -> None:
 
 
 def password_rules() -> list[str]:
-    """The rules that a new password has to obey, to be shown before anybody breaks one."""
+    """The rules for new passwords, to be shown beside the field."""
     return password_validators_help_texts()

@@ -1,6 +1,6 @@
-"""How many accounts one address may make, and how often somebody may try to change a password.
+"""Rate limits for new accounts (by IP address) and for password changes (by account).
 
-The first is for scripts, the second for whoever sits down at a browser that was left logged in.
+The first limit stops scripts. The second stops somebody who guesses the password at a browser left logged in.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ HOUR = 3600
 
 
 class TooOften(Exception):
-    """More was tried than one address or account may try; `str(refusal)` says what to do."""
+    """Raised above a rate limit; its text is the sentence to show."""
 
     def __init__(self, sentence: str, wait: float) -> None:
         super().__init__(sentence)
         self.wait = wait
-        """Seconds until the next try."""
+        """Seconds until the next attempt is allowed."""
 
 
 def check_sign_up(request: HttpRequest) -> None:
@@ -36,14 +36,14 @@ def check_sign_up(request: HttpRequest) -> None:
     if wait > 0:
         accounts = "account" if size == 1 else "accounts"
         raise TooOften(
-            f"{size} {accounts} an hour can be made from one address, and yours has made as many. Nothing was "
-            f"changed. Try again in {in_words(wait)}; playing and watching go on without an account.",
+            f"At most {size} {accounts} an hour can be created from one IP address, and yours has reached this limit. "
+            f"Nothing was changed. Try again in {in_words(wait)}. You can play and watch without an account.",
             wait,
         )
 
 
 def check_password_change(user: User) -> None:
-    """Count one try to change this person's password.
+    """Count one attempt to change this person's password.
 
     Raises:
         TooOften: above `PASSWORD_CHANGES_PER_HOUR`.
@@ -52,13 +52,14 @@ def check_password_change(user: User) -> None:
     wait = take(f"password:of:{user.pk}", size, size / HOUR)
     if wait > 0:
         raise TooOften(
-            f"A password can be tried {size} times an hour here. Yours was not changed. Try again in {in_words(wait)}.",
+            f"You can try to change your password {size} times an hour. It was not changed. "
+            f"Try again in {in_words(wait)}.",
             wait,
         )
 
 
 def in_words(seconds: float) -> str:
-    """A wait as people say it."""
+    """A waiting time in words, such as `12 s` or `3 minutes`."""
     if seconds > 90:
         return f"{math.ceil(seconds / 60)} minutes"
     return f"{max(1, math.ceil(seconds))} s"

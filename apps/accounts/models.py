@@ -1,4 +1,4 @@
-"""People with an account. Playing and watching need none; submitting jobs does."""
+"""Accounts. People can play and watch without one; they need one to submit jobs."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from django.db.models.functions import Lower
 
 
 class PeopleManager(UserManager["User"]):
-    """Finds people whatever the case they write their name in."""
+    """Finds users by name, ignoring case."""
 
     def get_by_natural_key(self, username: str | None) -> User:
-        """The person who logs in as `username`.
+        """The user with this name.
 
         Raises:
             User.DoesNotExist: if there is none.
@@ -22,7 +22,7 @@ class PeopleManager(UserManager["User"]):
 
 
 class User(AbstractUser):
-    """A person. It is our own class from the first migration on, so that it can grow."""
+    """A person with an account. Django recommends a custom user class from the first migration on."""
 
     objects: ClassVar[PeopleManager] = PeopleManager()
 
@@ -37,9 +37,9 @@ class User(AbstractUser):
 
 
 Viewer: TypeAlias = User | AnonymousUser
-"""Whoever looks at a page."""
+"""The person who looks at a page, with or without an account."""
 
 
 def account_of(viewer: Viewer) -> User | None:
-    """The account of whoever looks at a page; None for a visitor."""
+    """The account of the person who looks at a page; None for a visitor."""
     return viewer if isinstance(viewer, User) else None

@@ -1,4 +1,4 @@
-"""The writes of accounts."""
+"""Operations on accounts: sign up, log in, change the password, and login links."""
 
 from datetime import timedelta
 from importlib import import_module
@@ -21,18 +21,18 @@ _BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 class NameTaken(Exception):
-    """Somebody took the name between the check and the write."""
+    """Somebody else took the name after the form was checked."""
 
 
 class LinkRefused(Exception):
-    """The login link is not ours, too old, or used."""
+    """The login link is forged, expired or used."""
 
 
 def sign_up(request: HttpRequest, username: str, password: str) -> User:
-    """Make the account and log its owner in.
+    """Create the account and log its owner in.
 
     Raises:
-        NameTaken: if two people asked for the name at once.
+        NameTaken: if two people chose the same name at the same time.
     """
     try:
         with transaction.atomic():
@@ -44,7 +44,7 @@ def sign_up(request: HttpRequest, username: str, password: str) -> User:
 
 
 def log_in(request: HttpRequest, user: User) -> None:
-    """Begin a session for `user`; what they played in this browser becomes theirs."""
+    """Begin a session for `user`, and move the episodes that they played in this browser to their account."""
     visitor = visitors.known(request)
     with transaction.atomic():
         auth.login(request, user, backend=_BACKEND)
@@ -52,37 +52,37 @@ def log_in(request: HttpRequest, user: User) -> None:
 
 
 def change_password(request: HttpRequest, user: User, password: str) -> None:
-    """Set a new password; other browsers are logged out, this one is not."""
+    """Set a new password and end the sessions of all other browsers."""
     user.set_password(password)
     user.save(update_fields=["password"])
     auth.update_session_auth_hash(request, user)
 
 
-def forget_ended_sessions() -> None:
-    """Delete sessions that have run out; nothing else does, and every visitor who plays has one."""
+def delete_expired_sessions() -> None:
+    """Delete expired sessions. Django does not do this by itself, and every visitor who plays has a session."""
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
 
 
 def make_login_link() -> str:
-    """A token that logs in as `admin` once within 15 minutes. Using it makes all earlier ones worthless."""
+    """A token that logs in as `admin`, once, within 15 minutes. Using it invalidates all earlier tokens."""
     user = User.objects.filter(username=LINK_USER).first()
     return signing.dumps({"after": _last_login(user)}, salt=_SALT)
 
 
 def use_login_link(request: HttpRequest, token: str) -> User:
-    """Log in as `admin`, who is created at the first use.
+    """Log in as `admin`, and create this user at the first use.
 
     Raises:
-        LinkRefused: if the token is not ours, older than 15 minutes, or used.
+        LinkRefused: if the token is forged, older than 15 minutes, or used.
     """
-    after = _bound_to(token)
+    last_login = _read_token(token)
     with transaction.atomic():
         user, created = User.objects.select_for_update().get_or_create(
             username=LINK_USER, defaults={"is_staff": True, "is_superuser": True}
         )
         if created:
             user.set_unusable_password()
-        if _last_login(user) != after:
+        if _last_login(user) != last_login:
             raise LinkRefused(token)
         user.last_login = timezone.now()
         user.save()
@@ -91,16 +91,17 @@ def use_login_link(request: HttpRequest, token: str) -> User:
 
 
 def check_login_link(token: str) -> None:
-    """Say whether the link would work now, without using it up.
+    """Check that the link would work now, without using it.
 
     Raises:
-        LinkRefused: as `use_login_link`.
+        LinkRefused: see `use_login_link`.
     """
-    if _last_login(User.objects.filter(username=LINK_USER).first()) != _bound_to(token):
+    if _last_login(User.objects.filter(username=LINK_USER).first()) != _read_token(token):
         raise LinkRefused(token)
 
 
-def _bound_to(token: str) -> str:
+def _read_token(token: str) -> str:
+    """The time of the last login that the token was made for."""
     try:
         return str(signing.loads(token, salt=_SALT, max_age=LINK_LIFETIME)["after"])
     except signing.BadSignature as error:
@@ -108,5 +109,5 @@ def _bound_to(token: str) -> str:
 
 
 def _last_login(user: User | None) -> str:
-    """What a link is bound to: it changes with every login, so that a used link fits no more."""
+    """The time of the last login. A link is bound to it, so any login invalidates the link."""
     return user.last_login.isoformat() if user and user.last_login else ""

@@ -1,4 +1,4 @@
-"""How much somebody may do in a short time: token buckets in Valkey, one for each name."""
+"""Rate limits: token buckets in Valkey, one for each name."""
 
 from __future__ import annotations
 
@@ -14,27 +14,29 @@ _TAKE = """
 local now = redis.call('TIME')
 now = now[1] + now[2] / 1000000
 local size, rate = tonumber(ARGV[1]), tonumber(ARGV[2])
-local found = redis.call('HMGET', KEYS[1], 'tokens', 'at')
-local tokens = math.min(size, (tonumber(found[1]) or size) + (now - (tonumber(found[2]) or now)) * rate)
+local bucket = redis.call('HMGET', KEYS[1], 'tokens', 'at')
+local tokens = math.min(size, (tonumber(bucket[1]) or size) + (now - (tonumber(bucket[2]) or now)) * rate)
 local wait = 0
 if tokens >= 1 then tokens = tokens - 1 else wait = (1 - tokens) / rate end
 redis.call('HSET', KEYS[1], 'tokens', tostring(tokens), 'at', tostring(now))
 redis.call('EXPIRE', KEYS[1], math.ceil(size / rate) + 1)
 return tostring(wait)
 """
-"""The bucket holds ARGV[1] tokens and gains ARGV[2] a second; the answer is the seconds to wait, 0 if one was taken."""
+"""The bucket holds ARGV[1] tokens and gains ARGV[2] a second. Returns the seconds to wait, or 0 if one was taken."""
 
 
 def take(bucket: str, size: int, per_second: float) -> float:
-    """Take a token from the bucket of this name; the seconds to wait for the next one, 0 if one was taken.
+    """Take a token from a bucket, and return 0; return the seconds to wait if the bucket is empty.
+
+    If Valkey does not answer, nothing is limited.
 
     Args:
-        bucket: such as `start:user:7`.
-        size: tokens that a full bucket holds.
-        per_second: how fast it fills.
+        bucket: the name of the bucket, such as `start:user:7`.
+        size: the number of tokens in a full bucket.
+        per_second: the number of tokens that the bucket gains in a second.
     """
     try:
         return float(client().eval(_TAKE, 1, f"limit:{bucket}", str(size), str(per_second)))
     except redis.RedisError as error:
-        logger.warning("%s is not counted while Valkey is away: %s", bucket, error)
+        logger.warning("%s is not limited, because Valkey does not answer: %s", bucket, error)
         return 0.0

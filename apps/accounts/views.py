@@ -24,7 +24,7 @@ LOOPBACK = {"127.0.0.1", "::1"}
 @never_cache
 @require_http_methods(["GET", "POST"])
 def login(request: HttpRequest) -> HttpResponse:
-    """Log in and go on to where they wanted to go (`next`)."""
+    """Log in and redirect to `next`."""
     if request.user.is_authenticated:
         return redirect(next_url(request))
     form = LogInForm(request, data=request.POST or None)
@@ -40,7 +40,7 @@ def login(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def signup(request: HttpRequest) -> HttpResponse:
-    """Make an account and log in."""
+    """Create an account and log in."""
     if request.user.is_authenticated:
         return redirect(next_url(request))
     form = SignUpForm(data=request.POST or None)
@@ -50,7 +50,7 @@ def signup(request: HttpRequest) -> HttpResponse:
             limits.check_sign_up(request)
             operations.sign_up(request, form.cleaned_data["username"], form.cleaned_data["password"])
         except operations.NameTaken:
-            form.add_error("username", "Somebody has this name already. Choose another one.")
+            form.add_error("username", "This name is taken. Choose another one.")
         except limits.TooOften as refusal:
             form.add_error(None, str(refusal))
             wait = refusal.wait
@@ -62,11 +62,11 @@ def signup(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def logout(request: HttpRequest) -> HttpResponse:
-    """End the session, and with it the sockets that needed it."""
-    ended = request.session.session_key
+    """End the session and close its WebSockets."""
+    session_key = request.session.session_key
     auth.logout(request)
-    end_session(ended)
-    messages.info(request, "You are logged out.")
+    end_session(session_key)
+    messages.info(request, "You have logged out.")
     return redirect(settings.LOGOUT_REDIRECT_URL)
 
 
@@ -75,19 +75,19 @@ def logout(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def account(request: HttpRequest) -> HttpResponse:
-    """A person's own page: who they are here, and their password."""
+    """The account page of the person who is logged in, with the form to change the password."""
     assert isinstance(request.user, User)
     form = PasswordForm(request.user, data=request.POST or None)
     if request.method == "POST":
         try:
-            limits.check_password_change(request.user)  # before the old one is compared: a wrong one counts too
+            limits.check_password_change(request.user)  # before the comparison, so that wrong passwords count
         except limits.TooOften as refusal:
             form = PasswordForm(request.user)
             context = {"form": form, "rules": password_rules(), "refused": str(refusal)}
             return _with_wait(render(request, "accounts/account.html", context), refusal.wait)
         if form.is_valid():
             operations.change_password(request, request.user, form.cleaned_data["new"])
-            messages.info(request, "Your password is changed. Other browsers are logged out.")
+            messages.info(request, "Password changed. All other browsers were logged out.")
             return redirect("accounts:account")
     return render(request, "accounts/account.html", {"form": form, "rules": password_rules()})
 
@@ -95,7 +95,7 @@ def account(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def login_link(request: HttpRequest, token: str) -> HttpResponse:
-    """Log in as the administrator of a stack on one's own machine. Only the button's POST uses the link up."""
+    """Log in as the administrator of a local stack. A GET shows the button; only its POST uses the link up."""
     if not settings.LOCAL_MODE or request.META.get("REMOTE_ADDR") not in LOOPBACK:
         raise Http404
     try:
@@ -109,7 +109,7 @@ def login_link(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _with_wait(page: HttpResponse, wait: float) -> HttpResponse:
-    """The page as an answer to what was tried too often, if it was."""
+    """The page, with status 429 and `Retry-After` if there is a time to wait."""
     if wait > 0:
         page.status_code = 429
         page["Retry-After"] = str(math.ceil(wait))
@@ -117,12 +117,12 @@ def _with_wait(page: HttpResponse, wait: float) -> HttpResponse:
 
 
 def gate(request: HttpRequest, form: LogInForm | SignUpForm) -> dict[str, object]:
-    """What the pages before the door share."""
+    """The template context of the login and sign-up pages."""
     return {"form": form, "next": next_url(request), "has_played": bool(visitors.known(request))}
 
 
 def next_url(request: HttpRequest) -> str:
-    """Where to go after logging in: `next` if it is a page of this site, else home."""
-    wanted = request.POST.get("next", request.GET.get("next", ""))
-    ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
-    return wanted if ours else resolve_url(settings.LOGIN_REDIRECT_URL)
+    """The address to go to after logging in: `next` if it is on this site, else the home page."""
+    address = request.POST.get("next", request.GET.get("next", ""))
+    is_internal = url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure())
+    return address if is_internal else resolve_url(settings.LOGIN_REDIRECT_URL)

@@ -1,4 +1,4 @@
-"""People without an account: a random key in their session says which seats are theirs."""
+"""Visitors, that is people without an account: a random key in their session identifies their seats."""
 
 import secrets
 from collections.abc import Callable
@@ -7,34 +7,35 @@ from django.http import HttpRequest
 
 from apps.accounts.models import User
 
-_NAME = "visitor"
-_FOLLOWERS: list[Callable[[User, str], object]] = []
+_SESSION_KEY = "visitor"
+_HANDLERS: list[Callable[[User, str], object]] = []
 
 
 def key(request: HttpRequest) -> str:
-    """The visitor's key, 32 hexadecimal digits; made, and kept in the session, at the first call."""
-    found = known(request)
-    if not found:
-        found = secrets.token_hex(16)
-        request.session[_NAME] = found
-    return found
+    """The visitor's key, 32 hexadecimal digits. The first call creates it and stores it in the session."""
+    visitor_key = known(request)
+    if not visitor_key:
+        visitor_key = secrets.token_hex(16)
+        request.session[_SESSION_KEY] = visitor_key
+    return visitor_key
 
 
 def known(request: HttpRequest) -> str:
-    """The visitor's key if they have one, else an empty string; writes nothing."""
-    return str(request.session.get(_NAME, ""))
+    """The visitor's key if the session has one, else an empty string. Writes nothing."""
+    return str(request.session.get(_SESSION_KEY, ""))
 
 
-def when_joining(follow: Callable[[User, str], object]) -> None:
-    """Have `follow(user, visitor_key)` called when a visitor logs in; said in an app's `AppConfig.ready`.
+def when_joining(handler: Callable[[User, str], object]) -> None:
+    """Register `handler(user, visitor_key)`, which is called when a visitor logs in.
 
-    So what somebody played without an account goes with them, and this app knows nothing of episodes.
+    Apps call this in `AppConfig.ready`. In this way an account receives what its owner did as a visitor, while this
+    app does not depend on episodes.
     """
-    _FOLLOWERS.append(follow)
+    _HANDLERS.append(handler)
 
 
 def join(user: User, visitor: str) -> None:
-    """Give what the visitor did to the account they have just logged in to."""
+    """Call the registered handlers, which move the visitor's work to the account that they have just logged in to."""
     if visitor:
-        for follow in _FOLLOWERS:
-            follow(user, visitor)
+        for handler in _HANDLERS:
+            handler(user, visitor)

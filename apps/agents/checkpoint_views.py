@@ -22,7 +22,7 @@ from apps.agents.forms import UploadForm
 from apps.agents.models import Agent, Upload
 from apps.agents.operations import TooManyAgents
 from apps.htmx import wants_part
-from gem.training.checkpoints.archive import CHUNK, TAKEN, pack
+from gem.training.checkpoints.archive import CHUNK_BYTES, POLICY_FILES, pack
 from gem.training.checkpoints.folder_check import ARCHITECTURES
 
 HOUR = 3600
@@ -62,7 +62,7 @@ def archive_of(agent: Agent) -> HttpResponseBase:
 
 async def _stream(file: IO[bytes]) -> AsyncIterator[bytes]:
     with file:
-        while chunk := await asyncio.to_thread(file.read, CHUNK):
+        while chunk := await asyncio.to_thread(file.read, CHUNK_BYTES):
             yield chunk
 
 
@@ -110,5 +110,5 @@ def uploaded(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _form_page(request: HttpRequest, form: UploadForm, *, status: int = 200) -> HttpResponse:
-    context = {"form": form, "taken": TAKEN, "architectures": ARCHITECTURES, "most": settings.UPLOAD_MEGABYTES}
+    context = {"form": form, "taken": POLICY_FILES, "architectures": ARCHITECTURES, "most": settings.UPLOAD_MEGABYTES}
     return render(request, "agents/upload.html", context, status=status)

@@ -11,15 +11,17 @@ from pydantic import ValidationError
 
 from apps.agents.models import Agent, Endpoint, Weights
 from apps.agents.seal import CannotUnseal, unseal
-from gem.agents import Player, make_agent
-from gem.agents.apart import ApartAgent
+from gem.agents import AnyAgent, make_agent
 from gem.agents.endpoint import EndpointAgent, EndpointSpec
-from gem.agents.endpoint.server import Hosts
+from gem.agents.endpoint.client import EndpointConnections
+from gem.agents.isolated_agent import IsolatedAgent
 from gem.errors import AgentStopped
-from gem.net.http import Guard
+from gem.net.http import AddressGuard
 
 
-def player(agent: Agent, set_up: Mapping[str, Any] | None = None, *, hosts: Hosts | None = None) -> Player:
+def player(
+    agent: Agent, set_up: Mapping[str, Any] | None = None, *, hosts: EndpointConnections | None = None
+) -> AnyAgent:
     """Create the player of an agent.
 
     Args:
@@ -44,20 +46,20 @@ def player(agent: Agent, set_up: Mapping[str, Any] | None = None, *, hosts: Host
     set_up_values = {name: value for name, value in (set_up or endpoint.asked).items() if name != "version"}
     try:
         spec = within_limits(EndpointSpec.model_validate({**set_up_values, "url": endpoint.spec["url"]}))
-        return EndpointAgent(spec, unseal(endpoint.sealed_key), guard=guard(), hosts=hosts, name=agent.name)
+        return EndpointAgent(spec, unseal(endpoint.sealed_key), guard=guard(), connections=hosts, name=agent.name)
     except CannotUnseal as error:
         raise AgentStopped(f"{agent.name} cannot play. {error}") from error
     except ValidationError as error:
         raise AgentStopped(f"The set-up of {agent.name} is no longer valid. Edit it and save it again.") from error
 
 
-def _policy(agent: Agent, *, apart: bool) -> Player:
+def _policy(agent: Agent, *, apart: bool) -> AnyAgent:
     """A trained policy. With `apart`, or if it was uploaded, it runs in another process: this one loads no torch."""
     weights = Weights.objects.filter(agent=agent).first()
     if weights is None or not weights.path.is_dir():
         raise AgentStopped(f"{agent.name} has no checkpoint yet, or its files are gone.")
     if apart or weights.uploaded:
-        return ApartAgent(str(weights.path), agent.name, guarded=weights.uploaded)
+        return IsolatedAgent(str(weights.path), agent.name, guarded=weights.uploaded)
     return make_agent("policy", path=str(weights.path))
 
 
@@ -71,11 +73,11 @@ def within_limits(spec: EndpointSpec) -> EndpointSpec:
     return spec.model_copy(update=limits)
 
 
-def guard() -> Guard:
+def guard() -> AddressGuard:
     """The guard for the addresses that endpoint agents may contact on this site."""
     return _guard(tuple(settings.PRIVATE_ENDPOINTS))
 
 
 @functools.cache
-def _guard(allow: tuple[str, ...]) -> Guard:
-    return Guard(allow)
+def _guard(allow: tuple[str, ...]) -> AddressGuard:
+    return AddressGuard(allow)

@@ -33,7 +33,7 @@ from apps.leases import Heartbeat
 from apps.queue import enqueue
 from gem.errors import InvalidArgument
 from gem.training.checkpoints.archive import sha256, unpack
-from gem.training.checkpoints.folder_check import WEIGHTS, check_alone, check_folder
+from gem.training.checkpoints.folder_check import WEIGHTS, check_folder, check_self_contained
 from gem.training.checkpoints.trial import Interrupted, try_folder
 
 logger = logging.getLogger(__name__)
@@ -165,12 +165,12 @@ def _inspect(draft: Path, archive: Path, stopping: Callable[[], bool]) -> dict[s
     """
     try:
         with archive.open("rb") as file:
-            unpack(file, draft, most=settings.UPLOAD_MEGABYTES * MEGABYTE)
+            unpack(file, draft, max_bytes=settings.UPLOAD_MEGABYTES * MEGABYTE)
     except FileNotFoundError as error:
         raise InvalidArgument("The uploaded file is gone. Upload it again.") from error
     card = check_folder(draft)
-    check_alone(draft)
-    trial = try_folder(draft, card.env_id, stopping=stopping)
+    check_self_contained(draft)
+    trial = try_folder(draft, card.env_id, should_stop=stopping)
     first_turn = {"env_id": trial.env_id, "action": trial.action.replace("\0", ""), "seconds": round(trial.seconds, 3)}
     return {
         "card": {**card.model_dump(mode="json"), "parameters": trial.parameters, "tried": first_turn},

@@ -13,7 +13,7 @@ from apps.agents.models import Agent
 from apps.jobs.models import Job, JobQuerySet, Shard
 from apps.queue import workers_alive
 from gem.evaluation.scores import Z95
-from gem.evaluation.spec import EvaluationSpec, Part
+from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 
 SHARD_SECONDS = 2.0
 """The time that one worker should need for a shard."""
@@ -87,7 +87,7 @@ def estimate(agent: Agent, spec: EvaluationSpec) -> Estimate:
 def seconds_left(job: Job) -> tuple[float, int] | None:
     """Estimated seconds until a job ends, and the number of episodes behind the estimate; None without an estimate."""
     left = job.shards.exclude(state=Shard.State.DONE).values("env_id").annotate(left=Sum(F("count") - F("done")))
-    parts = [Part(row["env_id"], 0, row["left"]) for row in left]
+    parts = [EvaluationPart(row["env_id"], 0, row["left"]) for row in left]
     paces_by_env = paces(job.agent, [part.env_id for part in parts], job.spec.get("tools", ()))
     evidence = sum(pace.episodes for pace in paces_by_env.values())
     if not evidence or len(paces_by_env) < len(parts):
@@ -156,15 +156,15 @@ def _with_tools(tools: Sequence[str] | None) -> Q:
 _NO_PACE = Pace(0, 0.0, 0.0, 0.0)
 
 
-def _pace_of(paces_by_env: Mapping[str, Pace], part: Part) -> Pace:
+def _pace_of(paces_by_env: Mapping[str, Pace], part: EvaluationPart) -> Pace:
     return paces_by_env.get(part.env_id, _NO_PACE)
 
 
-def _seconds(paces_by_env: Mapping[str, Pace], parts: Iterable[Part], workers: int) -> float:
+def _seconds(paces_by_env: Mapping[str, Pace], parts: Iterable[EvaluationPart], workers: int) -> float:
     return sum(part.episodes * _pace_of(paces_by_env, part).seconds for part in parts) / workers
 
 
-def _half_width(paces_by_env: Mapping[str, Pace], parts: list[Part]) -> float | None:
+def _half_width(paces_by_env: Mapping[str, Pace], parts: list[EvaluationPart]) -> float | None:
     """Half the width of the 95 % interval of the mean return; None if an environment has no pace.
 
     All environments have equal weight, so the variances of their means add up, divided by their number squared.
@@ -184,9 +184,9 @@ def _work_left(jobs: JobQuerySet, workers: int) -> tuple[int, float]:
         .annotate(left=Sum(F("count") - F("done")))
         .order_by()
     )
-    by_agent: dict[int, list[Part]] = {}
+    by_agent: dict[int, list[EvaluationPart]] = {}
     for row in rows:
-        by_agent.setdefault(row["job__agent"], []).append(Part(row["env_id"], 0, row["left"]))
+        by_agent.setdefault(row["job__agent"], []).append(EvaluationPart(row["env_id"], 0, row["left"]))
     seconds = 0.0
     for agent in Agent.objects.filter(pk__in=by_agent):
         parts = by_agent[agent.pk]

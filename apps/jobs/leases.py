@@ -30,7 +30,7 @@ from apps.failpoints import failpoint
 from apps.jobs.changes import MAX_WAKE_UPS, change, drop_open_shards, end, lock_shards, wake
 from apps.jobs.models import Job, JobEvent, Shard
 from apps.leases import LeasedQuerySet, LeaseLost
-from gem.evaluation.spec import EvaluationSpec, Part
+from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest
 
@@ -76,11 +76,11 @@ class Claim:
                 batch=self.batch_id, slot__gte=self.first_slot, slot__lt=self.first_slot + self.count
             ).values_list("slot", flat=True)
         )
-        part = Part(self.env_id, self.first_seed, self.count)
+        part = EvaluationPart(self.env_id, self.first_seed, self.count)
         return [self._slot(part, i) for i in range(self.count) if self.first_slot + i not in recorded_slots]
 
-    def _slot(self, part: Part, index: int) -> EpisodeRequest:
-        seed, seat = part.place(index)
+    def _slot(self, part: EvaluationPart, index: int) -> EpisodeRequest:
+        seed, seat = part.seed_and_seat(index)
         repeat = self.spec.repeat_of(self.first_slot)
         return EpisodeRequest(self.first_slot + index, self.env_id, seed, {}, self.spec.wrappers, seat, repeat)
 

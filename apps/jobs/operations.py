@@ -37,7 +37,7 @@ def submit(
         OldBenchmark: if the benchmark has another version now.
         TooManyEpisodes, TooManyJobs: if it exceeds the limits.
     """
-    if not spec.is_present:
+    if not spec.is_current:
         raise OldBenchmark(
             f"This request is for version {spec.benchmark_version} of the benchmark {spec.benchmark}, which has "
             "changed since. Submit a new job with the current version."
@@ -83,7 +83,7 @@ def check_players(owner: User | None, spec: EvaluationSpec) -> Agent:
     agent = find_agent(owner, spec.agent)
     check_can_play(agent, spec.env_ids)
     if spec.opponent is not None:
-        check_can_play(find_agent(owner, spec.opponent), spec.for_several)
+        check_can_play(find_agent(owner, spec.opponent), spec.multi_seat_env_ids)
     return agent
 
 
@@ -145,7 +145,7 @@ def _plan_shards(job: Job, agent: Agent, spec: EvaluationSpec) -> list[Shard]:
                     number=len(shards) + 1,
                     env_id=part.env_id,
                     first_slot=slot + start,
-                    first_seed=part.place(start)[0],
+                    first_seed=part.seed_and_seat(start)[0],
                     count=min(size, part.episodes - start),
                     sent=Now(),
                 )

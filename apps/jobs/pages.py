@@ -103,7 +103,7 @@ def set_up(job: Job) -> dict[str, Any]:
         }
     return {
         "spec": spec,
-        "seeds": (spec.parts[0].first_seed, spec.parts[0].place(spec.parts[0].episodes - 1)[0]),
+        "seeds": (spec.parts[0].first_seed, spec.parts[0].seed_and_seat(spec.parts[0].episodes - 1)[0]),
         "opponent": Agent.objects.filter(slug=spec.opponent).first() if spec.opponent else None,
         "spec_json": json.dumps(request, indent=2),
         "script": _command(spec, agent_options)
@@ -146,7 +146,7 @@ from gem.evaluation.spec import EvaluationSpec
 
 spec = EvaluationSpec.model_validate_json('''{spec}''')
 slots = [
-    EpisodeRequest(i, part.env_id, part.place(i)[0], {{}}, spec.wrappers, part.place(i)[1], part.repeat)
+    EpisodeRequest(i, part.env_id, part.seed_and_seat(i)[0], {{}}, spec.wrappers, part.seed_and_seat(i)[1], part.repeat)
     for part in spec.parts
     for i in range(part.episodes)
 ]

@@ -12,7 +12,7 @@ from apps.episodes.models import ORDINALS, Episode, Seat
 from apps.jobs.models import Job, Shard
 from gem.evaluation.scores import Z95, Interval, Outcome, wilson
 from gem.evaluation.scores import passes as pass_at_each
-from gem.evaluation.spec import Part
+from gem.evaluation.spec import EvaluationPart
 
 MAX_CELLS = 1_500
 """Episodes in the grid of a job on one page, over all environments. Larger jobs have more pages of the grid."""
@@ -206,8 +206,8 @@ class EnvironmentResults:
 
     def place(self, slot: int) -> tuple[int, int | None]:
         """Seed and seat of the episode in this slot. The seat is None where there is only one."""
-        part = Part(self.env_id, self.first_seed, self.tally.total // self.repeats)
-        seed, seat = part.place((slot - self.first_slot) % part.episodes)
+        part = EvaluationPart(self.env_id, self.first_seed, self.tally.total // self.repeats)
+        seed, seat = part.seed_and_seat((slot - self.first_slot) % part.episodes)
         return seed, seat if part.seats > 1 else None
 
 

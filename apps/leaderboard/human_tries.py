@@ -18,7 +18,7 @@ from apps.leaderboard.models import Score
 from apps.leaderboard.versus import Try, Verdict
 from apps.play.models import Show
 from gem import registry
-from gem.benchmarks import Benchmark, Entry
+from gem.benchmarks import Benchmark, BenchmarkEntry
 
 DEFERRED_FIELDS = ("episode__state", "episode__tape", "episode__first_observation", "episode__first_info")
 """Large columns of an episode that are not needed here."""
@@ -115,17 +115,17 @@ def next_seed(benchmark: Benchmark, user: Viewer, visitor: str, *, env_id: str =
     return entry.env_id, max(free_seeds[entry], key=lambda seed: (counts.get(seed, 0), -seed))
 
 
-def _entries(benchmark: Benchmark, env_id: str) -> list[Entry]:
+def _entries(benchmark: Benchmark, env_id: str) -> list[BenchmarkEntry]:
     return [entry for entry in benchmark.entries if env_id in ("", entry.env_id)]
 
 
 def _is_for_one_person(env_id: str) -> bool:
     """Whether this site can create the environment, and one person alone can play it."""
     spec = registry.spec(env_id)
-    return spec.seats == 1 and not spec.missing() and not spec.hindrance()
+    return spec.seats == 1 and not spec.missing_packages() and not spec.unavailable_reason()
 
 
-def _ranked_seeds(entries: Sequence[Entry]) -> Q:
+def _ranked_seeds(entries: Sequence[BenchmarkEntry]) -> Q:
     """A filter for the ranked seeds of these environments in their present versions."""
     spans = (
         Q(

@@ -13,7 +13,7 @@ from apps.episodes.models import Episode
 from apps.jobs.models import Job
 from apps.leaderboard.models import Score
 from gem import benchmarks
-from gem.benchmarks import Benchmark, Entry
+from gem.benchmarks import Benchmark, BenchmarkEntry
 from gem.evaluation.scores import Interval, interval, pool
 from gem.evaluation.spec import EvaluationSpec
 
@@ -78,7 +78,7 @@ def _results(job: Job, env_id: str) -> Results:
     )
 
 
-def _score(job: Job, benchmark: Benchmark, entry: Entry, results: Results) -> Score:
+def _score(job: Job, benchmark: Benchmark, entry: BenchmarkEntry, results: Results) -> Score:
     n = len(results.returns)
     normalized = interval([entry.normalize(value) for value in results.returns]) if n else Interval(0.0, 0.0, 0.0)
     return Score(

@@ -1,7 +1,7 @@
-"""The one door to browsers: say that something changed, after the transaction has committed.
+"""Live updates: other apps call `publish` when a row has changed, and browsers get events after the commit.
 
-What is sent is a hint (`topic`, `seq`); the record is in Postgres, and every web process reads it from there
-(see `hub.py`). A lost hint is healed by the next one, or by the hub's recheck.
+A message is only a hint (`topic`, `seq`). The data are in Postgres, and every web process reads them from there (see
+`hub.py`). If a hint is lost, the next hint or the regular recheck of the hub makes up for it.
 """
 
 from apps.live.publisher import end_session as end_session

@@ -1,4 +1,4 @@
-"""The one socket: it pushes events and takes nothing. What a person does goes by POST."""
+"""The only WebSocket consumer. It pushes events to pages; actions of people are POST requests."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ TRY_LATER = 1013
 NOT_ACCEPTED = 1008
 TOO_BIG = 1009
 TOO_MANY = 4429
-MESSAGE_CHARACTERS = 256
-MESSAGES_PER_MINUTE = 20
-"""A page sends nothing; whoever sends more than this is no page of ours."""
-LAST_SEQ = 2**31 - 1
+MAX_MESSAGE_CHARACTERS = 256
+MAX_MESSAGES_PER_MINUTE = 20
+"""Our pages send no messages, so a client that sends more than this is not one of our pages."""
+MAX_SEQ = 2**31 - 1
 
 
 class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
-    """`/live/<topic>/<key>/?after=<seq>&audience=<name>`: everything after `after`, then whatever happens.
+    """`/live/<topic>/<key>/?after=<seq>&audience=<name>`: sends all events after `after`, then new ones.
 
-    It is accepted before it is refused, because a browser tells its page only the close code of an open socket:
-    4403 not allowed, 4404 nothing there, 4429 too many sockets, 1008 and 1009 for messages, 1011 and 1013 come again.
+    A socket is accepted before it is refused, because a page can read the close code only of an open socket: 4403 not
+    allowed, 4404 no such row, 4429 too many sockets, 1008 and 1009 for messages of the client, 1011 and 1013 try again.
     """
 
     listener: Listener | None = None
     pump: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
-        """Let the person in if topic and caps allow it, and begin to send."""
+        """Admit the person if the topic and the limits allow it, and begin to send events."""
         await self.accept()
         route = self.scope["url_route"]["kwargs"]
         query = parse_qs(self.scope["query_string"].decode("latin-1"))
@@ -54,23 +54,23 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self.close(code)
             return
         after = query.get("after", ["0"])[-1]
-        seq = min(int(after), LAST_SEQ) if after.isascii() and after.isdecimal() and len(after) < 20 else 0
+        seq = min(int(after), MAX_SEQ) if after.isascii() and after.isdecimal() and len(after) < 20 else 0
         self.listener = hub.join(self.topic, self.key, self.audience, seq, session_key)
         self.pump = asyncio.create_task(self._send_all(self.listener))
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        """Ignore a little, close on more."""
-        if len(text_data or bytes_data or "") > MESSAGE_CHARACTERS:
+        """Ignore a few short messages, and close the socket above the limits."""
+        if len(text_data or bytes_data or "") > MAX_MESSAGE_CHARACTERS:
             await self.close(TOO_BIG)
             return
         minute = int(time.monotonic() / 60)
         self.messages = self.messages + 1 if minute == self.minute else 1
         self.minute = minute
-        if self.messages > MESSAGES_PER_MINUTE:
+        if self.messages > MAX_MESSAGES_PER_MINUTE:
             await self.close(NOT_ACCEPTED)
 
     async def disconnect(self, code: int) -> None:
-        """Leave nothing behind."""
+        """Stop sending, and give back the listener and the place in the socket count."""
         if self.pump is not None:
             self.pump.cancel()
         if self.listener is not None:
@@ -82,20 +82,20 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 del hub.sockets[self.person]
 
     async def _admit(self, session_key: str) -> int | None:
-        """Why the socket is closed at once; None if it may stay."""
+        """The code with which to close the socket at once; None if it may stay open."""
         topic = TOPICS.get(self.topic)
         if topic is None:
             return GONE
-        who = await in_thread(identify, session_key) if session_key else identify("")
-        name, most = _cap(who, self.scope)
-        if hub.sockets[name] >= most:
+        session_user = await in_thread(identify, session_key) if session_key else identify("")
+        name, limit = _socket_limit(session_user, self.scope)
+        if hub.sockets[name] >= limit:
             return TOO_MANY
         hub.sockets[name] += 1
         self.person = name
         if await in_thread(topic.current, self.key) is None:
             return GONE
-        allowed = await in_thread(topic.allows, self.key, self.audience, who.viewer, who.visitor)
-        return None if allowed else FORBIDDEN
+        is_allowed = await in_thread(topic.allows, self.key, self.audience, session_user.viewer, session_user.visitor)
+        return None if is_allowed else FORBIDDEN
 
     async def _send_all(self, listener: Listener) -> None:
         try:
@@ -103,14 +103,14 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 await self.send(await listener.next())
         except Closed as closed:
             await self.close(closed.code)
-        except OSError:  # the other side went; `disconnect` follows
+        except OSError:  # the client has gone; `disconnect` follows
             pass
 
 
-def _cap(who: SessionUser, scope: dict[str, object]) -> tuple[str, int]:
-    """Under which name sockets are counted, and how many there may be in one web process."""
-    if who.viewer.is_authenticated:
-        return f"user {who.viewer.pk}", settings.SOCKETS_PER_USER
+def _socket_limit(session_user: SessionUser, scope: dict[str, object]) -> tuple[str, int]:
+    """The name under which the sockets of a person are counted, and their limit in one web process."""
+    if session_user.viewer.is_authenticated:
+        return f"user {session_user.viewer.pk}", settings.SOCKETS_PER_USER
     client = scope.get("client")
     address = client[0] if isinstance(client, tuple | list) else "unknown"
     return f"address {address}", settings.SOCKETS_PER_ADDRESS

@@ -1,8 +1,8 @@
-"""The hub: one per web process, between Valkey's hints, Postgres' rows and the sockets.
+"""The hub of a web process connects hints from Valkey, rows in Postgres and sockets.
 
-It is fed by one subscription. A hint says how far a row has come; the row's feeds then read what is new and hand
-it to their listeners. Whatever a hint does not say is found by rechecking the watched rows every few seconds, so a
-lost message, a restarted Valkey or Postgres costs time and nothing else.
+The hub has one subscription. A hint contains the seq that a row has reached. The feeds of this row then read the new
+events and pass them to their listeners. The hub also rechecks the watched rows every few seconds, so a lost message or
+a restart of Valkey or Postgres only causes a delay.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ logger = logging.getLogger(__name__)
 RECHECK_SECONDS = 3.0
 PERMISSION_SECONDS = 30.0
 GATHER_SECONDS = 0.2
-"""How long changes of the number of spectators are gathered before they are told."""
+"""Seconds for which changes of the number of spectators are collected before they are published."""
 RESTART_SECONDS = 3.0
-PEOPLE_AT_ONCE = 100
+PERMISSION_BATCH = 100
+"""Permissions that are checked in one call."""
 
 FORBIDDEN = 4403
 GONE = 4404
@@ -42,16 +43,16 @@ Watch = tuple[str, str]
 
 
 class Hub:
-    """Feeds by row and audience, and the four tasks that keep them true."""
+    """Feeds by row and audience, and the four tasks that keep them up to date."""
 
     def __init__(self) -> None:
         self.process = uuid.uuid4().hex
         self.feeds: dict[str, dict[str, Feed]] = {}
-        """By topic key (`episode:7kq2...`) and audience."""
+        """Feeds by topic key (`episode:7kq2...`) and audience."""
         self.sockets: Counter[str] = Counter()
-        """Sockets by person, for the cap that the consumer keeps."""
+        """Numbers of sockets by person; the consumer enforces the limit."""
         self._reading: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        """By topic key: one audience after the other, so that a topic can share what it has read."""
+        """Locks by topic key: audiences are read one after the other, so that a topic can reuse what it has read."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._spectators: dict[str, int] = {}
         self._changed: set[str] = set()
@@ -60,7 +61,7 @@ class Hub:
     # ------------------------------------------------------------------ sockets
 
     def join(self, topic: str, key: str, audience: str, after: int, session_key: str = "") -> Listener:
-        """A listener that gets everything after `after`; the caller has checked that it may listen."""
+        """Add a listener that gets all events after `after`. The caller has checked its permission."""
         if not self._tasks:
             self._start()
         topic_key = f"{topic}:{key}"
@@ -74,7 +75,7 @@ class Hub:
         return listener
 
     def leave(self, listener: Listener) -> None:
-        """Forget a listener; its feed is kept for a moment, because who reloads a page comes back."""
+        """Remove a listener. Its feed is kept until the next recheck, because a reloaded page comes back at once."""
         listener.feed.leave(listener)
         self._presence_changed(listener.feed.row)
 
@@ -87,14 +88,14 @@ class Hub:
     # ------------------------------------------------------------------ hints
 
     def hear(self, message: str) -> None:
-        """Take one hint: `<kind>:<name> <seq>`."""
+        """Handle one hint: `<kind>:<name> <seq>`."""
         topic_key, _, seq = message.rpartition(" ")
         kind, _, name = topic_key.partition(":")
         if kind == PRESENCE:
             if name in self.feeds:
                 self._count_again.set()
         elif kind == SESSION:
-            self._do(self._check_people(name))
+            self._create_task(self._check_people(name))
         elif seq.isdecimal():
             self._reached(topic_key, int(seq))
 
@@ -113,7 +114,7 @@ class Hub:
             await self._recheck()
 
     async def _recheck(self) -> None:
-        """Ask Postgres how far every watched row has come."""
+        """Read the seq of every watched row from Postgres."""
         self._forget_unwatched()
         watched = list(self.feeds)
         try:
@@ -143,22 +144,22 @@ class Hub:
             await self._check_people()
 
     async def _check_people(self, session: str = "") -> None:
-        """Close the sockets of those who may not listen any longer: all, or those of one session."""
+        """Close the sockets of people who are no longer allowed to listen: of all people, or of one session."""
         groups: defaultdict[tuple[str, str, str], list[Listener]] = defaultdict(list)
         for topic_key, audiences in self.feeds.items():
             for audience, feed in audiences.items():
                 for listener in feed.listeners:
                     if not session or session == fingerprint(listener.session_key):
                         groups[topic_key, audience, listener.session_key].append(listener)
-        questions = list(groups)
-        for start in range(0, len(questions), PEOPLE_AT_ONCE):
+        subscriptions = list(groups)
+        for start in range(0, len(groups), PERMISSION_BATCH):
             try:
-                refused = await in_thread(_refused, questions[start : start + PEOPLE_AT_ONCE])
+                refused = await in_thread(_find_refused, subscriptions[start : start + PERMISSION_BATCH])
             except DatabaseError as error:
-                logger.warning("Permissions cannot be checked again, trying later: %s", error)
+                logger.warning("Permissions cannot be rechecked, trying again later: %s", error)
                 return
-            for question in refused:
-                for listener in groups[question]:
+            for subscription in refused:
+                for listener in groups[subscription]:
                     listener.close(FORBIDDEN)
 
     # ------------------------------------------------------------------ spectators
@@ -168,9 +169,9 @@ class Hub:
         self._count_again.set()
 
     def _own_counts(self) -> dict[str, int]:
-        """Listeners by topic key; whoever plays from a seat is no spectator."""
+        """Numbers of spectators by topic key; people who play from a seat do not count."""
         return {
-            topic_key: sum(len(f.listeners) for name, f in audiences.items() if not name.startswith("seat"))
+            topic_key: sum(len(feed.listeners) for name, feed in audiences.items() if not name.startswith("seat"))
             for topic_key, audiences in self.feeds.items()
         }
 
@@ -185,13 +186,13 @@ class Hub:
             changed, self._changed = self._changed, set()
             try:
                 await in_thread(presence.renew, self.process, self._own_counts(), changed)
-            except redis.RedisError:  # said by the subscription already
+            except redis.RedisError:  # the subscriber has logged this already
                 self._changed |= changed
                 await asyncio.sleep(RESTART_SECONDS)
                 continue
-            self._tell(await in_thread(presence.counts, list(self.feeds)))
+            self._notify_counts(await in_thread(presence.counts, list(self.feeds)))
 
-    def _tell(self, totals: dict[str, int]) -> None:
+    def _notify_counts(self, totals: dict[str, int]) -> None:
         for topic_key, total in totals.items():
             if topic_key in self.feeds and self._spectators.get(topic_key) != total:
                 self._spectators[topic_key] = total
@@ -199,21 +200,22 @@ class Hub:
                     feed.notify(presence.badge(total))
 
     def _start(self) -> None:
-        for duty in (self._listen, self._recheck_always, self._check_people_always, self._count_always):
-            self._do(_again_and_again(duty))
+        for loop in (self._listen, self._recheck_always, self._check_people_always, self._count_always):
+            self._create_task(_run_forever(loop))
 
-    def _do(self, duty: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(duty)
+    def _create_task(self, coroutine: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
 
-async def _again_and_again(duty: Callable[[], Coroutine[None, None, None]]) -> None:
+async def _run_forever(loop: Callable[[], Coroutine[None, None, None]]) -> None:
+    """Run one of the loops of the hub, and restart it after any error, because all sockets depend on it."""
     while True:
         try:
-            await duty()
-        except Exception:  # whatever ends a duty, the sockets of this process depend on its going on
-            logger.exception("A duty of the hub failed and begins again: %s", duty.__name__)
+            await loop()
+        except Exception:
+            logger.exception("A loop of the hub failed and is restarted: %s", loop.__name__)
             await asyncio.sleep(RESTART_SECONDS)
 
 
@@ -226,32 +228,32 @@ def _feed(topic: str, key: str, audience: str, reading: asyncio.Lock) -> Feed:
 
 
 def _events(topic: str, key: str, after: int, audience: str) -> list[Event]:
-    """What the topic says, from one snapshot of the database: no event shows more than its `seq` says."""
+    """The events of a topic, read from one snapshot of the database, so that each event matches its `seq`."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         return TOPICS[topic].events(key, after, audience)
 
 
 def _current(topic_keys: list[str]) -> dict[str, int | None]:
-    """How far each row has come, in one thread and on one connection."""
-    reached = {}
+    """The seq of each row, read in one thread with one connection."""
+    seqs = {}
     for topic_key in topic_keys:
         topic, _, key = topic_key.partition(":")
-        reached[topic_key] = TOPICS[topic].current(key)
-    return reached
+        seqs[topic_key] = TOPICS[topic].current(key)
+    return seqs
 
 
-def _refused(questions: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-    """Those of (topic key, audience, session key) that may not listen."""
+def _find_refused(subscriptions: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """Those of the (topic key, audience, session key) that are not allowed to listen."""
     refused = []
-    for question in questions:
-        topic_key, audience, session_key = question
+    for subscription in subscriptions:
+        topic_key, audience, session_key = subscription
         topic, _, key = topic_key.partition(":")
         viewer, visitor = identify(session_key)
         if not TOPICS[topic].allows(key, audience, viewer, visitor):
-            refused.append(question)
+            refused.append(subscription)
     return refused
 
 
 hub = Hub()
-"""This process' hub; its tasks begin with the first socket."""
+"""The hub of this process; its tasks start with the first socket."""

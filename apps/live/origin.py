@@ -1,4 +1,4 @@
-"""Only our own pages open sockets; whoever is refused finds the reason in the log."""
+"""Only pages of this site may open sockets. Refusals are logged with the reason."""
 
 import logging
 from typing import Any
@@ -10,13 +10,13 @@ logger = logging.getLogger(__name__)
 
 
 class OwnPagesOnly(OriginValidator):  # type: ignore[misc]
-    """Refuse a handshake whose Origin header is none of ALLOWED_HOSTS, and say so."""
+    """Refuse a handshake if its Origin header is not in ALLOWED_HOSTS, and log the refusal."""
 
     def __init__(self, application: Any) -> None:
         super().__init__(application, settings.ALLOWED_HOSTS)
 
     def valid_origin(self, parsed_origin: Any) -> bool:
-        """As in Channels, with a line in the log."""
+        """Check the origin with the rules of Channels, and log a refusal."""
         valid = bool(super().valid_origin(parsed_origin))
         if not valid:
             origin = parsed_origin.geturl() if parsed_origin else "none"

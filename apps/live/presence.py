@@ -1,7 +1,7 @@
-"""How many people watch, over all web processes.
+"""The number of spectators over all web processes.
 
-Every process keeps a hash of its own counts that expires unless it is renewed, so the spectators of a killed
-process vanish by themselves. No clock is compared: Valkey lets the hash expire.
+Every process stores its counts in a hash that expires unless it is renewed, so the spectators of a killed process
+disappear by themselves. No clocks are compared, because Valkey expires the hash.
 """
 
 import logging
@@ -20,12 +20,12 @@ _PROCESSES = "presence"
 
 
 def count(topic_key: str) -> int:
-    """Spectators of `topic_key` (such as `episode:7kq2...`) now; 0 while Valkey is away."""
+    """The number of spectators of `topic_key` (such as `episode:7kq2...`); 0 if Valkey does not answer."""
     return counts([topic_key])[topic_key]
 
 
 def counts(topic_keys: Iterable[str]) -> dict[str, int]:
-    """Spectators of each of `topic_keys`."""
+    """The number of spectators of each topic key."""
     keys = list(topic_keys)
     try:
         return _sum(keys)
@@ -35,10 +35,10 @@ def counts(topic_keys: Iterable[str]) -> dict[str, int]:
 
 
 def renew(process: str, own: Mapping[str, int], changed: Iterable[str] = ()) -> None:
-    """Write the counts of `process` and keep them from expiring; tell all about the `changed` topic keys.
+    """Write the counts of `process`, renew their expiry, and publish the `changed` topic keys.
 
     Raises:
-        redis.RedisError: Valkey is away.
+        redis.RedisError: if Valkey does not answer.
     """
     pipe = client().pipeline()
     pipe.sadd(_PROCESSES, process)
@@ -51,7 +51,7 @@ def renew(process: str, own: Mapping[str, int], changed: Iterable[str] = ()) -> 
 
 
 def badge(spectators: int) -> str:
-    """The element that shows the number, as an event for every page that has one."""
+    """The HTML element with the number of spectators, as an event for pages that show it."""
     return f'<output id="spectators" hx-swap-oob="innerHTML">{spectators:,} watching</output>'
 
 

@@ -1,4 +1,4 @@
-"""Sockets by address."""
+"""The addresses of WebSockets."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -10,15 +10,15 @@ from apps.live.consumers import LiveConsumer
 Message = MutableMapping[str, Any]
 
 
-async def nothing_here(
+async def refuse_unknown(
     scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
 ) -> None:
-    """Refuse a socket at an address that has none."""
+    """Refuse a socket at an unknown address."""
     await receive()
     await send({"type": "websocket.close"})
 
 
 websocket_urlpatterns = [
     path("live/<slug:topic>/<str:key>/", LiveConsumer.as_asgi()),
-    re_path(r"", nothing_here),  # type: ignore[arg-type]  # Channels routes to ASGI applications
+    re_path(r"", refuse_unknown),  # type: ignore[arg-type]  # Channels routes to ASGI applications
 ]

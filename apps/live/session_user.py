@@ -1,4 +1,4 @@
-"""Who sits behind a socket, read from the session each time it is asked."""
+"""The person behind a socket, read from the session at each call."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from apps.accounts.models import Viewer
 
 VISITOR = "visitor"
-"""Where the session keeps a visitor's key (see `apps.accounts.visitors`)."""
+"""The key in the session under which a visitor's key is stored (see `apps.accounts.visitors`)."""
 
 
 class SessionUser(NamedTuple):
-    """A user or nobody, and the key of somebody who plays without an account (empty if there is none)."""
+    """The user or an anonymous user, and the key of a visitor without an account (else empty)."""
 
     viewer: Viewer
     visitor: str
 
 
 def identify(session_key: str) -> SessionUser:
-    """The person whose session this is now; nobody if it has ended."""
+    """The person of this session; an anonymous user if it has ended."""
     if not session_key:
         return SessionUser(AnonymousUser(), "")
     request = HttpRequest()

@@ -1,4 +1,4 @@
-"""Listening to hints: one subscription that is kept open whatever happens to Valkey."""
+"""A subscription to hints that reconnects after any failure of Valkey."""
 
 import asyncio
 import logging
@@ -16,13 +16,13 @@ from redis.backoff import NoBackoff
 logger = logging.getLogger(__name__)
 
 SILENCE_SECONDS = 10.0
-"""After so long without a word Valkey is asked whether it is there; after twice that the connection is dropped."""
+"""After this time without a message, Valkey is pinged; after twice this time, the connection is closed."""
 RECONNECT_SECONDS = 0.1
-RECONNECT_SECONDS_AT_MOST = 3.0
+MAX_RECONNECT_SECONDS = 3.0
 
 
 async def listen(channel: str, hear: Callable[[str], None], catch_up: Callable[[], Awaitable[None]]) -> NoReturn:
-    """Call `hear` with every message on `channel`, and `catch_up` whenever some may have been missed."""
+    """Call `hear` with every message on `channel`, and `catch_up` after each (re)connection."""
     delay = RECONNECT_SECONDS
     while True:
         client = redis.asyncio.Redis.from_url(
@@ -33,15 +33,15 @@ async def listen(channel: str, hear: Callable[[str], None], catch_up: Callable[[
                 await subscription.subscribe(channel)
                 delay = RECONNECT_SECONDS
                 await catch_up()
-                await _hear_all(subscription, hear)
+                await _receive_all(subscription, hear)
         except (redis.RedisError, OSError) as error:
-            logger.warning("No hints from Valkey; changes are found by rechecking: %s", error)
+            logger.warning("No hints from Valkey; rechecks find the changes: %s", error)
         await asyncio.sleep(delay * random.uniform(0.5, 1.5))
-        delay = min(delay * 2, RECONNECT_SECONDS_AT_MOST)
+        delay = min(delay * 2, MAX_RECONNECT_SECONDS)
 
 
-async def _hear_all(subscription: PubSub, hear: Callable[[str], None]) -> None:
-    """Take messages until the connection is lost or silent."""
+async def _receive_all(subscription: PubSub, hear: Callable[[str], None]) -> None:
+    """Receive messages until the connection is lost or silent."""
     silent = 0
     while silent < 2:
         message = await subscription.get_message(ignore_subscribe_messages=True, timeout=SILENCE_SECONDS)

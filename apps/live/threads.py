@@ -1,4 +1,4 @@
-"""Reads and writes in threads with a database connection, for code that runs in an event loop."""
+"""Database access in threads, for code that runs in an event loop."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,13 +12,13 @@ T = TypeVar("T")
 
 
 class DatabaseThreads:
-    """A few threads; fewer than the database pool has connections, so that everybody else finds one."""
+    """A few threads, fewer than the connections of the database pool, so that other code gets connections too."""
 
     def __init__(self, number: int, name: str) -> None:
         self._executor = ThreadPoolExecutor(number, thread_name_prefix=name)
 
     async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call in a thread; its connection goes back to the pool afterwards, or is dropped if it broke."""
+        """Call in a thread. Its connection returns to the pool afterwards, or is closed if it is broken."""
 
         def within() -> T:
             try:
@@ -30,4 +30,4 @@ class DatabaseThreads:
 
 
 in_thread = DatabaseThreads(4, "live").run
-"""For the hub and the consumer."""
+"""Runs a function in the threads of the hub and the consumer."""

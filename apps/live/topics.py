@@ -1,7 +1,7 @@
-"""What can be watched: an app registers a topic, the hub asks it for events.
+"""Topics: an app registers a topic, and the hub reads events from it.
 
-A topic names rows that carry a `seq`. An event is what changes on a page that shows them: HTML whose elements are
-swapped by id. It is rendered once per process and audience and sent to everybody, so it holds no viewer's data.
+A topic stands for rows that have a `seq`. An event is a change of a page: HTML whose elements are swapped by id. It is
+rendered once per process and audience and sent to all listeners, so it must not contain data of a single viewer.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """The change that raised the row to `seq`, as HTML for one audience."""
+    """The change that raised the `seq` of the row to this value, as HTML for one audience."""
 
     seq: int
     html: str
 
 
 class Topic(Protocol):
-    """The reads behind one kind of watched row. All of them run in a thread with a database connection."""
+    """The reads for one kind of row. All of them run in a thread with a database connection."""
 
     def current(self, key: str) -> int | None:
-        """The row's `seq` now; None if there is no such row."""
+        """The present `seq` of the row; None if there is no such row."""
         ...
 
     def allows(self, key: str, audience: str, viewer: Viewer, visitor: str) -> bool:
-        """Whether this person may listen; asked at connection and again while it lasts."""
+        """Whether this person may listen; checked at the connection and regularly afterwards."""
         ...
 
     def events(self, key: str, after: int, audience: str) -> list[Event]:
-        """Everything after `after`, oldest first; one event may stand for several changes."""
+        """The events after `after`, oldest first; one event may stand for several changes."""
         ...
 
 
@@ -41,5 +41,5 @@ TOPICS: dict[str, Topic] = {}
 
 
 def register(name: str, topic: Topic) -> None:
-    """Let pages listen at `/live/<name>/<key>/`; called in an app's `AppConfig.ready`."""
+    """Register a topic, so that pages can listen at `/live/<name>/<key>/`. Apps call this in `AppConfig.ready`."""
     TOPICS[name] = topic

@@ -1,1 +1,1 @@
-"""What belongs to no other app: the home page, search, the documents, health and error pages. Begin with `views`."""
+"""The home page, search, the documents, and the health and error pages. Begin with `views`."""

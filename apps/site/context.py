@@ -1,4 +1,4 @@
-"""What every page's template knows."""
+"""The context processor: variables of every page template."""
 
 from typing import Any
 
@@ -14,16 +14,16 @@ SECTIONS = {
     "trainings": "jobs",
     "leaderboard": "leaderboard",
 }
-"""Which entry of the navigation an app's pages belong to."""
+"""The navigation entry of each app's pages."""
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """The version, whether this is a stack on somebody's own machine, and the part of the site we are in."""
+    """The version, whether this is a local stack, and the navigation entry of the page."""
     return {"version": settings.VERSION, "local_mode": settings.LOCAL_MODE, "section": section(request)}
 
 
 def section(request: HttpRequest) -> str:
-    """The navigation entry that `request` belongs to; empty where it belongs to none."""
+    """The navigation entry of the requested page; empty if it has none."""
     match = request.resolver_match
     if match is None or match.url_name is None:
         return ""

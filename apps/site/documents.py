@@ -1,4 +1,4 @@
-"""The repository's Markdown files as pages: raw HTML off, the result cleaned, links between files kept."""
+"""The Markdown files of the repository as pages. Raw HTML is disabled, and the output is sanitized."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FIRST = ("README.md", "docs/map.md", "docs/walks.md", "docs/glossary.md")
 LAST = ("CONTRIBUTING.md", "CHANGELOG.md")
 
 FOLDERS = (("Guides", "docs"), ("Algorithms", "docs/algorithms"), ("Decisions", "docs/decisions"))
-"""The headings of the others, by folder."""
+"""The headings for all other files, and their folders."""
 
 PICTURES = "docs/images"
 
@@ -51,19 +51,19 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
 def _read_formula(state: StateInline, silent: bool) -> bool:
-    """An inline rule: what stands between dollars is mathematics, whose backslashes are no escapes."""
-    found = _FORMULA.match(state.src, state.pos)
-    if found is None:
+    """A rule for markdown-it: read `$...$` and `$$...$$` as formulas, in which backslashes are not escapes."""
+    match = _FORMULA.match(state.src, state.pos)
+    if match is None:
         return False
     if not silent:
         token = state.push("formula", "", 0)
-        token.content, token.markup = found["display"] or found["inline"], "$$" if found["display"] else "$"
-    state.pos = found.end()
+        token.content, token.markup = match["display"] or match["inline"], "$$" if match["display"] else "$"
+    state.pos = match.end()
     return True
 
 
-def _draw_formula(_renderer: object, tokens: Sequence[Token], at: int, _options: object, _env: object) -> str:
-    return mathematics.formula(tokens[at].content, tokens[at].markup == "$$")
+def _draw_formula(_renderer: object, tokens: Sequence[Token], index: int, _options: object, _env: object) -> str:
+    return mathematics.formula(tokens[index].content, tokens[index].markup == "$$")
 
 
 _MARKDOWN.inline.ruler.before("escape", "formula", _read_formula)
@@ -72,7 +72,7 @@ _MARKDOWN.add_render_rule("formula", _draw_formula)
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading of the second level, for the list of contents."""
+    """A second-level heading, for the table of contents."""
 
     anchor: str
     text: str
@@ -80,72 +80,77 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file, rendered."""
+    """A rendered Markdown file."""
 
     slug: str
-    """`map`, `decisions/0001-one-record`, `readme`."""
+    """The address below `/docs/`, such as `map`, `decisions/0001-one-record` or `readme`."""
     file: str
     title: str
     summary: str
     html: SafeString
     headings: tuple[Heading, ...]
     text: str
-    """All that a search looks at, in small letters."""
+    """The source in lower case, for searches."""
 
     def get_absolute_url(self) -> str:
-        """Its page."""
+        """The address of the page."""
         return reverse("site:doc", args=[self.slug])
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentGroup:
-    """Documents that belong together."""
+    """Documents under a common heading."""
 
     title: str
     documents: tuple[Document, ...]
 
 
 def groups() -> list[DocumentGroup]:
-    """Every document, under the headings of the list; a heading without any is left out."""
-    found = documents()
-    between = [document for document in found if document.file not in {*FIRST, *LAST}]
+    """All documents in groups; empty groups are left out."""
+    members = documents()
+    others = [document for document in members if document.file not in {*FIRST, *LAST}]
     sections = [
-        ("Start here", [document for document in found if document.file in FIRST]),
-        *((title, [d for d in between if posixpath.dirname(d.file) == folder]) for title, folder in FOLDERS),
-        ("The project", [document for document in found if document.file in LAST]),
+        ("Start here", [document for document in members if document.file in FIRST]),
+        *(
+            (title, [document for document in others if posixpath.dirname(document.file) == folder])
+            for title, folder in FOLDERS
+        ),
+        ("The project", [document for document in members if document.file in LAST]),
     ]
-    return [DocumentGroup(title, tuple(members)) for title, members in sections if members]
+    return [DocumentGroup(title, tuple(section)) for title, section in sections if section]
 
 
 def documents() -> list[Document]:
-    """Every document: what to read first, the rest by name, what to read last."""
+    """All documents: first those of `FIRST`, then the others by name, last those of `LAST`."""
     return [document for file in _files() if (document := _load(file)) is not None]
 
 
 def find(slug: str) -> Document | None:
-    """The document of that name; names that are none of ours reach no file."""
+    """The document with this slug. Only known slugs are looked up, so no other file can be read."""
     return next((document for document in documents() if document.slug == slug), None)
 
 
 def matching(words: Sequence[str]) -> list[Document]:
-    """The documents that have all these words; those first that have more of them in their title and headings."""
+    """The documents that contain all these words, sorted by how many of them are in the title and the headings."""
 
-    def ahead(document: Document) -> int:
-        said = " ".join([document.title, *(heading.text for heading in document.headings)]).lower()
-        return -sum((word in document.title.lower()) * 2 + (word in said) for word in words)
+    def rank(document: Document) -> int:
+        headings = " ".join([document.title, *(heading.text for heading in document.headings)]).lower()
+        return -sum((word in document.title.lower()) * 2 + (word in headings) for word in words)
 
-    return sorted((found for found in documents() if all(word in found.text for word in words)), key=ahead)
+    return sorted((document for document in documents() if all(word in document.text for word in words)), key=rank)
 
 
 def picture(name: str) -> Path | None:
-    """The file of a picture that documents show; names that are none of ours reach no file."""
+    """The file of a picture. Only pictures in `PICTURES` are looked up, so no other file can be read."""
     folder: Path = settings.BASE_DIR / PICTURES
-    ours = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.suffix in (".png", ".svg")}
-    return ours.get(name)
+    pictures = {
+        path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.suffix in (".png", ".svg")
+    }
+    return pictures.get(name)
 
 
 def slug_of(file: str) -> str:
-    """`docs/decisions/0001-one-record.md` is `decisions/0001-one-record`, `README.md` is `readme`."""
+    """The slug of a file: `decisions/0001-one-record` for that file in `docs/`, `readme` for `README.md`."""
     return file.removesuffix(".md").removeprefix("docs/") if file.startswith("docs/") else file[:-3].lower()
 
 
@@ -158,17 +163,18 @@ def _files() -> Iterator[str]:
 
 
 def _load(file: str) -> Document | None:
-    """The document in `file`, rendered anew when the file changes; None if an installation left it out."""
+    """The document in `file`, rendered again when the file changes; None if the installation has no such file."""
     path: Path = settings.BASE_DIR / file
     try:
-        changed = path.stat().st_mtime_ns
+        modified_ns = path.stat().st_mtime_ns
     except OSError:
         return None
-    return _render(file, changed)
+    return _render(file, modified_ns)
 
 
 @cache
-def _render(file: str, changed: int) -> Document:
+def _render(file: str, modified_ns: int) -> Document:
+    """Render a file. `modified_ns` is only a part of the cache key."""
     text = (settings.BASE_DIR / file).read_text("utf-8")
     tokens = _MARKDOWN.parse(text)
     title, body = _take_title(tokens, file)
@@ -188,7 +194,7 @@ def _render(file: str, changed: int) -> Document:
 
 
 def _take_title(tokens: list[Token], file: str) -> tuple[str, list[Token]]:
-    """The first heading, which becomes the page's, and the rest."""
+    """The first heading, which becomes the title of the page, and the remaining tokens."""
     if len(tokens) > 2 and tokens[0].type == "heading_open" and tokens[0].tag == "h1":
         return _text(tokens[1]), tokens[3:]
     return file, tokens
@@ -206,7 +212,7 @@ def _words(child: Token) -> str:
 
 
 def _letter(command: re.Match[str]) -> str:
-    r"""The Greek letter that a command of a formula names: of `\gamma` it is γ; of others the name."""
+    r"""The Greek letter of a LaTeX command (γ for `\gamma`); for other commands their name."""
     try:
         return unicodedata.lookup(f"GREEK SMALL LETTER {command[1].upper()}")
     except KeyError:
@@ -224,7 +230,7 @@ def _anchor_headings(tokens: list[Token]) -> Iterator[Heading]:
         if before.type != "heading_open":
             continue
         if before.tag == "h1":
-            before.tag = "h2"  # one first heading to a page
+            before.tag = "h2"  # the page has one h1 already
         anchor = re.sub(r"[^\w]+", "-", _text(after).lower()).strip("-")
         seen[anchor] = seen.get(anchor, 0) + 1
         if seen[anchor] > 1:
@@ -235,9 +241,9 @@ def _anchor_headings(tokens: list[Token]) -> Iterator[Heading]:
 
 
 def _prepare(token: Token, file: str) -> None:
-    """Give code our class, alignment a class in place of a style, and links an address on this site."""
+    """Add our class to code blocks, replace alignment styles by a class, and link to addresses of this site."""
     if token.type in {"fence", "code_block"}:
-        token.type = "code_block"  # without a language: its class would name no rule of ours
+        token.type = "code_block"  # drops the language, for which there is no CSS
         token.attrs = {"class": "code", "tabindex": "0"}
     if token.type in {"th_open", "td_open"}:
         align = str(token.attrs.pop("style", ""))
@@ -248,7 +254,7 @@ def _prepare(token: Token, file: str) -> None:
 
 
 def _tables(tokens: list[Token]) -> Iterator[Token]:
-    """Tables in a region that the keyboard can scroll, and a corner of the head that says nothing as a plain cell."""
+    """Wrap tables in a region that the keyboard can scroll, and turn empty header cells into plain cells."""
     for number, token in enumerate(tokens):
         if token.type == "th_open" and not tokens[number + 1].content:
             token.tag = tokens[number + 2].tag = "td"
@@ -266,7 +272,7 @@ def _tables(tokens: list[Token]) -> Iterator[Token]:
 
 
 def _links(children: list[Token], file: str) -> Iterator[Token]:
-    """Links to other documents lead to their pages; links to source files become plain text."""
+    """Point links to other documents to their pages, and turn links to source files into plain text."""
     dropped = 0
     for child in children:
         if child.type == "link_open":

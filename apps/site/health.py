@@ -1,4 +1,4 @@
-"""Whether every part works, and what to do where one does not."""
+"""Health checks: the state of each part of the site, and what to do about a part that does not work."""
 
 from __future__ import annotations
 
@@ -22,44 +22,44 @@ from gem.tools.mcp import config as mcp_config
 State = Literal["ok", "warn", "fail"]
 
 QUEUES = {
-    "play": ("Play workers", "python -m workers.play", "Agents do not move in live episodes."),
+    "play": ("Play workers", "python -m workers.play", "Agents cannot act in live episodes."),
     "evaluate": ("Evaluation workers", "celery -A gemweb worker -Q evaluate,verify", "Jobs stay in the queue."),
     "train": ("Training workers", "celery -A gemweb worker -Q train -c 1 -n train@%h", "Trainings stay in the queue."),
     "reap": (
         "Scheduler",
         "celery -A gemweb worker -Q reap -P solo -n scheduler@%h --beat",
-        "Work of a worker that died is not taken up again.",
+        "The work of a worker that died is not given to another worker.",
     ),
 }
-"""The queues that a whole site serves: title, the command that starts a worker, what happens without one."""
+"""The queues of a complete site: title, command that starts a worker, and what happens without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One part."""
+    """The state of one part of the site."""
 
     name: str
     title: str
     state: State
-    said: str
-    """What was found."""
-    do: str = ""
-    """What to do about it; empty if all is well."""
+    finding: str
+    """The result of the check in words."""
+    remedy: str = ""
+    """What to do about a problem; empty if there is none."""
     word: str = "not known"
-    """The state in words, where it is a warning."""
+    """The label of a warning."""
     details: tuple[str, ...] = ()
-    """For those who run the site: hosts and processes."""
+    """Hosts, processes and other facts, shown to the operators of the site only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All checks."""
+    """The results of all checks."""
 
     checks: tuple[Check, ...]
 
     @property
     def ok(self) -> bool:
-        """Whether nothing failed; a warning is no failure."""
+        """Whether no check failed; a warning is not a failure."""
         return all(check.state != "fail" for check in self.checks)
 
     @property
@@ -69,67 +69,68 @@ class Report:
 
 
 def report() -> Report:
-    """Look at every part now; a part that does not answer takes at most a few seconds."""
-    others = (*check_workers(), check_sandbox(), *check_mcp(), check_versions())
-    return Report((*readiness().checks, *others))
+    """Check every part now. A part that does not answer delays the report by a few seconds at most."""
+    optional = (*check_workers(), check_sandbox(), *check_mcp(), check_versions())
+    return Report((*readiness().checks, *optional))
 
 
 def readiness() -> Report:
-    """What a web process needs to show pages."""
+    """Check the parts that a web process needs to show pages."""
     database = check_database()
     migrations = (check_migrations(),) if database.state == "ok" else ()
     return Report((database, *migrations, check_broker()))
 
 
 def check_database() -> Check:
-    """Postgres answers."""
+    """Check that Postgres answers."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT current_setting('server_version'), pg_database_size(current_database())")
             version, size = cursor.fetchone()
     except DatabaseError as error:
-        do = "Start Postgres, or correct DATABASE_URL. Nothing is lost: pages work again as soon as it answers."
-        return Check("database", "Database", "fail", "Postgres does not answer.", do, details=(str(error).strip(),))
+        remedy = "Start Postgres, or correct DATABASE_URL. Nothing is lost: pages work again once Postgres answers."
+        return Check("database", "Database", "fail", "Postgres does not answer.", remedy, details=(str(error).strip(),))
     return Check("database", "Database", "ok", f"Postgres {version.split()[0]}", details=(f"{size / 1e6:,.0f} MB",))
 
 
 def check_migrations() -> Check:
-    """The tables are those that this version expects."""
+    """Check that the database has the tables of this version."""
     executor = MigrationExecutor(connection)
     pending = executor.migration_plan(executor.loader.graph.leaf_nodes())
     unknown = set(executor.loader.applied_migrations) - set(executor.loader.disk_migrations)
     if unknown:
         names = tuple(sorted(".".join(migration) for migration in unknown))
-        do = "This is an older version than the one that was here: install the newer one, or restore a backup."
-        return Check("migrations", "Tables", "warn", "of a newer version", do, "newer", names)
+        remedy = "A newer version of gemweb has run here. Install it again, or restore a backup."
+        return Check("migrations", "Tables", "warn", "The tables belong to a newer version.", remedy, "newer", names)
     if not pending:
-        return Check("migrations", "Tables", "ok", "as this version expects")
+        return Check("migrations", "Tables", "ok", "All migrations are applied.")
     names = tuple(f"{migration.app_label}.{migration.name}" for migration, _ in pending)
-    do = "Run `python manage.py migrate`, then restart web and workers."
-    return Check("migrations", "Tables", "fail", f"{len(pending)} migrations are not applied.", do, details=names)
+    remedy = "Run `python manage.py migrate`, then restart the web and worker processes."
+    finding = f"Migrations not applied: {len(pending)}."
+    return Check("migrations", "Tables", "fail", finding, remedy, details=names)
 
 
 def check_broker() -> Check:
-    """Valkey answers."""
+    """Check that Valkey answers."""
     try:
         info = _broker().info("server")
-        waiting = {name: _broker().llen(name) for name in QUEUES}
+        lengths = {queue_name: _broker().llen(queue_name) for queue_name in QUEUES}
     except redis.RedisError as error:
-        do = "Start Valkey, or correct VALKEY_URL. Jobs and episodes are safe in Postgres and go on when it answers."
-        return Check("broker", "Broker", "fail", "Valkey does not answer.", do, details=(str(error),))
+        remedy = "Start Valkey, or correct VALKEY_URL. Jobs and episodes are safe in Postgres and continue afterwards."
+        return Check("broker", "Broker", "fail", "Valkey does not answer.", remedy, details=(str(error),))
     name = "Valkey" if "valkey_version" in info else "Redis"
     version = info.get("valkey_version", info.get("redis_version", "of unknown version"))
-    details = tuple(f"{count} messages for {name}" for name, count in waiting.items() if count)
+    details = tuple(f"{count} messages in {queue_name}" for queue_name, count in lengths.items() if count)
     return Check("broker", "Broker", "ok", f"{name} {version}", details=details)
 
 
 def check_workers() -> list[Check]:
-    """Somebody serves every queue."""
+    """Check that every queue has a worker."""
     try:
         alive = queue.workers_alive()
     except redis.RedisError:
         unknown: Callable[[str], Check] = lambda name: Check(  # noqa: E731 (one shape for each queue)
-            name, QUEUES[name][0], "warn", "not known: the broker does not answer"
+            name, QUEUES[name][0], "warn", "Not known, because the broker does not answer."
         )
         return [unknown(name) for name in QUEUES]
     return [_check_queue(name, [worker for worker in alive if worker.queue == name]) for name in QUEUES]
@@ -138,7 +139,7 @@ def check_workers() -> list[Check]:
 def _check_queue(name: str, workers: list[queue.Worker]) -> Check:
     title, command, effect = QUEUES[name]
     if not workers:
-        return Check(name, title, "fail", f"Nobody serves this queue. {effect}", f"Start one: `{command}`")
+        return Check(name, title, "fail", f"This queue has no worker. {effect}", f"Start one: `{command}`")
     youngest = min(worker.age for worker in workers)
     count = "1 process" if len(workers) == 1 else f"{len(workers)} processes"
     details = tuple(f"{worker.host}, process {worker.pid}, {worker.age:.0f} s ago" for worker in workers)
@@ -146,55 +147,55 @@ def _check_queue(name: str, workers: list[queue.Worker]) -> Check:
 
 
 def check_sandbox() -> Check:
-    """Untrusted programs can be run here; asking takes no time, the levels are tried in the background."""
+    """Check whether untrusted programs can run here. The levels are probed in the background, so this never waits."""
     title = "Sandbox"
-    found = levels.choice_if_known()
-    if found is None:
-        return Check("sandbox", title, "warn", "The levels are being tried.", "Look again in a moment.")
-    details = (*(f"{probe.level}: {probe.said}" for probe in found.probes), *_terminals())
-    if found.level == "disabled":
-        do = "Everything else works. docs/sandbox.md says what a machine needs; `gemweb sandbox` what was tried here."
-        return Check("sandbox", title, "warn", "Untrusted programs are not run.", do, "off", details)
-    return Check("sandbox", title, "ok", f"Untrusted programs run at the level {found.level}.", details=details)
+    choice = levels.choice_if_known()
+    if choice is None:
+        return Check("sandbox", title, "warn", "The levels are being tested.", "Check again in a moment.")
+    details = (*(f"{probe.level}: {probe.message}" for probe in choice.probes), *_terminals())
+    if choice.level == "disabled":
+        remedy = "Everything else works. docs/sandbox.md says what is needed, `gemweb sandbox` what was tested."
+        return Check("sandbox", title, "warn", "Untrusted programs are not run.", remedy, "off", details)
+    return Check("sandbox", title, "ok", f"Untrusted programs run at level {choice.level}.", details=details)
 
 
 def _terminals() -> tuple[str, ...]:
-    """How commands of terminals are confined, once that is known; who asks does not wait for it."""
-    said = shell.confinement_if_known()
-    return () if said is None else (f"terminals: {said or shell.obstacle()}",)
+    """How terminal commands are confined; empty until this is known, because the page does not wait for it."""
+    confinement = shell.confinement_if_known()
+    return () if confinement is None else (f"terminals: {confinement or shell.obstacle()}",)
 
 
 def check_mcp() -> list[Check]:
-    """What each registered MCP server may do; nothing where there is none."""
+    """Check that registered MCP servers are confined. The list is empty if no server is registered."""
     title = "MCP servers"
     try:
         servers = mcp_config.registered_servers()
     except InvalidArgument as error:
-        return [
-            Check("mcp", title, "warn", "The file of MCP servers cannot be read.", "Correct it.", "off", (str(error),))
-        ]
+        return [Check("mcp", title, "warn", "The MCP server file cannot be read.", "Correct it.", "off", (str(error),))]
     if not servers:
         return []
     details = tuple(f"{name}: {server.in_words()}" for name, server in servers.items())
-    free = [name for name, server in servers.items() if server.command and server.confinement is None]
-    if free:
-        do = 'They can do what a worker can. Take "confined": false out of the file if they work without it.'
-        return [Check("mcp", title, "warn", f"Not confined: {', '.join(free)}.", do, "open", details)]
+    unconfined = [name for name, server in servers.items() if server.command and server.confinement is None]
+    if unconfined:
+        remedy = 'They can do whatever a worker can. Remove "confined": false from the file if they work without it.'
+        return [Check("mcp", title, "warn", f"Not confined: {', '.join(unconfined)}.", remedy, "open", details)]
     return [Check("mcp", title, "ok", f"{len(servers)} registered; commands are confined.", details=details)]
 
 
 def check_versions() -> Check:
-    """What runs here."""
-    said = f"gemweb {settings.VERSION}, engine {gem.__version__}, Python {platform.python_version()}"
-    return Check("versions", "Versions", "ok", said)
+    """Report the versions in use."""
+    finding = f"gemweb {settings.VERSION}, engine {gem.__version__}, Python {platform.python_version()}"
+    return Check("versions", "Versions", "ok", finding)
 
 
-def as_json(found: Report) -> dict[str, Any]:
-    """For machines; without hosts and processes, because anybody may ask."""
+def as_json(status: Report) -> dict[str, Any]:
+    """The report as JSON, without hosts and processes, because it is public."""
     return {
-        "ok": found.ok,
+        "ok": status.ok,
         "version": settings.VERSION,
-        "checks": {check.name: {"state": check.state, "said": check.said, "do": check.do} for check in found.checks},
+        "checks": {
+            check.name: {"state": check.state, "said": check.finding, "do": check.remedy} for check in status.checks
+        },
     }
 
 

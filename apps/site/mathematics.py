@@ -1,9 +1,9 @@
-r"""Formulas in texts of environments and agents, as MathML that browsers draw without scripts.
+r"""Convert formulas in texts of environments and agents to MathML, which browsers draw without scripts.
 
-What stands between `$`, `$$`, `\(` and `\[`, in environments such as `align`, in a `\boxed{}` that holds more than
-plain text, and a reference answer in LaTeX are converted by math-core; all else, and every formula that it does not
-know, stays as it was written. The text may come from anybody: what goes in is bounded, because the converter is
-recursive, and what comes out is cleaned.
+math-core converts the LaTeX between `$`, `$$`, `\(` or `\[`, in environments such as `align`, in a `\boxed{}` that
+holds more than plain text, and in a reference answer. All other text, and every formula that math-core does not
+support, stays as it is. The text is untrusted: the input is limited in size and depth, because the converter is
+recursive, and the output is sanitized.
 """
 
 from __future__ import annotations
@@ -18,15 +18,18 @@ import nh3
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from gem.envs.problems.problem import CORRECT
+from gem.envs.problems.problem import CORRECT_ANSWER
 from gem.grading.parsing import extract_last_boxed_answer
 
-LONGEST_TEXT = 20_000
-LONGEST_FORMULA = 2_000
-MOST_FORMULAS = 300
-MOST_OPENERS, DEEPEST = 300, 30
-"""Commands, braces and scripts of a formula, and how deep braces are nested: a fifth of what a stack of 512 KiB holds.
-The 7,386 formulas of the mathematics evaluation sets have at most 65."""
+MAX_TEXT_CHARACTERS = 20_000
+MAX_FORMULA_CHARACTERS = 2_000
+MAX_FORMULAS = 300
+MAX_OPENERS, MAX_DEPTH = 300, 30
+"""Limits for the commands, braces and scripts in a formula, and for the nesting of braces.
+
+They are a fifth of what fits on a stack of 512 KiB. The 7,386 formulas of the mathematics evaluation sets have at most
+65 openers.
+"""
 
 ENVIRONMENTS = "align|alignat|aligned|array|cases|equation|gather|gathered|matrix|multline|pmatrix|bmatrix|vmatrix"
 _FORMULA = re.compile(
@@ -37,7 +40,7 @@ _FORMULA = re.compile(
     r"|\\\[(?P<square>(?:(?!\\[\[\]]).)+)\\\]"
     rf"|(?P<environment>\\begin\{{(?P<name>(?:{ENVIRONMENTS})\*?)\}}(?:(?!\\begin\{{(?P=name)\}}).)+?\\end\{{(?P=name)\}})"
     r"|(?P<boxed>\\boxed(?=\{))"
-    rf"|(?<={re.escape(CORRECT)})(?P<reference>[^\n$]*[\\^][^\n$]*)",
+    rf"|(?<={re.escape(CORRECT_ANSWER)})(?P<reference>[^\n$]*[\\^][^\n$]*)",
     re.DOTALL,
 )
 _KINDS = ("display", "inline", "round", "square", "environment", "reference")
@@ -45,14 +48,14 @@ _OPENER = re.compile(r"[\\{^_\[(]")
 _DEFINES = re.compile(r"\\(?:re|provide)?newcommand|\\[gex]?def\b|\\let\b|\\DeclareMathOperator")
 _WORD = re.compile(r"[a-z]{3,}")
 _TAG = re.compile(r"\\tag\*?\{([^{}]*)\}")
-"""The number of an equation, which the converter takes in numbered environments only."""
+"""The number of an equation, which the converter supports in numbered environments only."""
 _BRACE = re.compile(r"[{}]")
 _COMMAND = re.compile(r"\\[a-zA-Z]|\^")
 _MATHEMATICS = re.compile(r"[\\^_]")
 _ALIGNED = re.compile(r'style="text-align: (left|right);[^"]*"')
 
 _MACROS = {"AA": r"\text{Å}", "dotsc": r"\ldots", "dotsm": r"\cdots", "cfrac": r"\dfrac"}
-"""Commands that problems use and the converter does not know."""
+"""Replacements for commands that problems use and the converter does not support."""
 
 _SPACING = {"lspace", "rspace", "stretchy", "form", "fence", "separator", "largeop", "movablelimits", "symmetric"}
 ATTRIBUTES = {
@@ -74,8 +77,8 @@ ATTRIBUTES = {
 TAGS = {*ATTRIBUTES, "mn", "mtext", "ms", "msup", "msub", "msubsup", "msqrt", "mroot", "mtr", "mphantom"}
 
 
-class _Found(NamedTuple):
-    """A formula in a text."""
+class _Candidate(NamedTuple):
+    """A part of a text that may be a formula, with its position."""
 
     start: int
     end: int
@@ -84,62 +87,62 @@ class _Found(NamedTuple):
 
 
 def typeset(text: str) -> SafeString:
-    """The text with its formulas drawn, as HTML; empty if there is none that can be.
+    """The text as HTML with its formulas as MathML; empty if no formula can be converted.
 
-    Line breaks and spaces stay as characters, so it stands where CSS keeps them (`white-space: pre-wrap`).
+    Line breaks and spaces stay as they are, so the result needs `white-space: pre-wrap`.
     """
-    if len(text) > LONGEST_TEXT or not any(sign in text for sign in ("$", "\\", CORRECT)):
+    if len(text) > MAX_TEXT_CHARACTERS or not any(sign in text for sign in ("$", "\\", CORRECT_ANSWER)):
         return SafeString("")
     parts, place = [], 0
-    for found in _formulas(text):
-        mathml = _mathml(found.latex, found.display)
+    for candidate in _formulas(text):
+        mathml = _mathml(candidate.latex, candidate.display)
         if mathml:
-            parts += [_plain(text[place : found.start]), mathml]
-            place = found.end
+            parts += [_plain(text[place : candidate.start]), mathml]
+            place = candidate.end
     return mark_safe("".join([*parts, _plain(text[place:])]) if parts else "")  # noqa: S308 (escaped and cleaned)
 
 
 def formula(latex: str, display: bool) -> SafeString:
-    """One formula, drawn; as it was written, between its dollars, if it cannot be."""
+    """One formula as MathML, or its source between dollar signs if it cannot be converted."""
     sign = "$$" if display else "$"
     return mark_safe(_mathml(latex, display) or _plain(f"{sign}{latex}{sign}"))  # noqa: S308 (escaped and cleaned)
 
 
 def answer(action: str) -> SafeString:
-    r"""What stands in the last `\boxed{}` of an action, drawn; empty if that is no formula."""
+    r"""The content of the last `\boxed{}` of an action as MathML; empty if it is not a formula."""
     boxed = extract_last_boxed_answer(action) or ""
     return mark_safe(_mathml(boxed, False) if _COMMAND.search(boxed) else "")  # noqa: S308 (cleaned)
 
 
-def _formulas(text: str) -> Iterator[_Found]:
-    """What may be a formula, from left to right; the converter knows whether it is one."""
+def _formulas(text: str) -> Iterator[_Candidate]:
+    """The candidates for formulas, from left to right; the converter decides which of them are formulas."""
     place = tries = 0
-    while tries < MOST_FORMULAS and (found := _FORMULA.search(text, place)):
-        start, place = found.span()
-        kind = next(name for name in ("escaped", "boxed", *_KINDS) if found[name] is not None)
+    while tries < MAX_FORMULAS and (match := _FORMULA.search(text, place)):
+        start, place = match.span()
+        kind = next(name for name in ("escaped", "boxed", *_KINDS) if match[name] is not None)
         tries += kind != "escaped"
         if kind == "boxed":
             place = _end_of_group(text, place)
-            if _MATHEMATICS.search(text, found.end(), place):
-                yield _Found(start, place, text[start:place], False)
-        elif kind == "inline" and not _is_formula(found[kind]):
+            if _MATHEMATICS.search(text, match.end(), place):
+                yield _Candidate(start, place, text[start:place], False)
+        elif kind == "inline" and not _is_formula(match[kind]):
             place = start + 1
         elif kind == "reference":
-            yield _Found(start, place, found[kind].replace(" or ", r"\text{ or }"), False)
+            yield _Candidate(start, place, match[kind].replace(" or ", r"\text{ or }"), False)
         elif kind != "escaped":
-            yield _Found(start, place, found[kind], kind in ("display", "square", "environment"))
+            yield _Candidate(start, place, match[kind], kind in ("display", "square", "environment"))
 
 
 def _is_formula(latex: str) -> bool:
-    """Whether what stands between two dollars is one, and not words between two prices."""
+    """Whether the text between two dollar signs is a formula, and not the words between two prices."""
     words = any(letter.isspace() for letter in latex) and _WORD.search(latex)
     return "\n\n" not in latex and (_MATHEMATICS.search(latex) is not None or not words)
 
 
 def _end_of_group(text: str, place: int) -> int:
-    """Where the group in braces that begins at `place` ends; `place` if it does not."""
+    """The end of the group in braces that begins at `place`; `place` itself if the group has no end."""
     depth = 0
-    for brace in _BRACE.finditer(text, place, place + LONGEST_FORMULA):
+    for brace in _BRACE.finditer(text, place, place + MAX_FORMULA_CHARACTERS):
         depth += 1 if brace[0] == "{" else -1
         if depth == 0:
             return brace.end()
@@ -152,36 +155,39 @@ def _plain(text: str) -> str:
 
 @lru_cache(4096)
 def _mathml(latex: str, display: bool) -> str:
-    """The formula as clean MathML; empty if the converter does not know all of it."""
+    """The formula as sanitized MathML; empty if the converter does not support all of it."""
     convert = _converter()
     if convert is None or not _is_bounded(latex):
         return ""
-    made = convert(_TAG.sub(r"\\qquad\\text{(\1)}", latex), display)
-    return nh3.clean(_ALIGNED.sub(r'class="\1"', made), tags=TAGS, attributes=ATTRIBUTES) if made else ""
+    mathml = convert(_TAG.sub(r"\\qquad\\text{(\1)}", latex), display)
+    return nh3.clean(_ALIGNED.sub(r'class="\1"', mathml), tags=TAGS, attributes=ATTRIBUTES) if mathml else ""
 
 
 def _is_bounded(latex: str) -> bool:
     depth = deepest = 0
-    for letter in latex[: LONGEST_FORMULA + 1]:
+    for letter in latex[: MAX_FORMULA_CHARACTERS + 1]:
         depth += (letter == "{") - (letter == "}")
         deepest = max(deepest, depth)
-    bounded = len(latex) <= LONGEST_FORMULA and deepest <= DEEPEST and len(_OPENER.findall(latex)) <= MOST_OPENERS
-    return bounded and _DEFINES.search(latex) is None
+    is_small = len(latex) <= MAX_FORMULA_CHARACTERS and deepest <= MAX_DEPTH
+    return is_small and len(_OPENER.findall(latex)) <= MAX_OPENERS and _DEFINES.search(latex) is None
 
 
 @cache
 def _converter() -> Any:
-    """Formula and whether it is displayed to MathML, empty for what is no formula; None without the package."""
+    """A function from LaTeX and display mode to MathML (empty for invalid LaTeX); None without the package."""
     try:
-        from math_core import LatexError, LatexToMathML  # noqa: PLC0415 (no wheel on some machines: texts stay as written)
+        from math_core import LatexError, LatexToMathML  # noqa: PLC0415 (no wheel on some machines)
     except ImportError:
         return None
-    lock, one = threading.Lock(), LatexToMathML(fancy_error=False, allow_unreliable_rendering=True, macros=_MACROS)
+    lock, converter = (
+        threading.Lock(),
+        LatexToMathML(fancy_error=False, allow_unreliable_rendering=True, macros=_MACROS),
+    )
 
     def convert(latex: str, display: bool) -> str:
         try:
-            with lock:  # it refuses to be used from two threads at once
-                return str(one.convert_with_local_state(latex, displaystyle=display))
+            with lock:  # the converter fails if two threads use it at once
+                return str(converter.convert_with_local_state(latex, displaystyle=display))
         except LatexError:
             return ""
 

@@ -1,4 +1,4 @@
-"""One field for everything: environments, agents, episodes, jobs and documents."""
+"""The search field: environments, agents, episodes, jobs and documents."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ from apps.site import documents
 from apps.site.documents import Document
 
 MAX_QUERY = 200
-LIMIT = 12
-ID_START = 4
-"""Shorter starts of an id would match too much; the pages show this many characters."""
+"""The longest query, in characters."""
+MAX_RESULTS = 12
+"""Results of each kind."""
+MIN_ID_CHARACTERS = 4
+"""Shorter prefixes of an id match too much. Pages show ids shortened to this many characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """What fits a query."""
+    """The results of a query."""
 
     environments: list[Entry]
     agents: list[Agent]
@@ -34,52 +36,54 @@ class SearchResults:
 
     @property
     def total(self) -> int:
-        """How much that is."""
+        """The number of results."""
         lists: list[Sequence[object]] = [self.environments, self.agents, self.episodes, self.jobs, self.documents]
         return sum(map(len, lists))
 
     @property
     def only(self) -> Entry | Episode | Job | Document | None:
-        """The one page that was meant, if the query names exactly one."""
+        """The only result, if there is exactly one and it has a page to open."""
         if self.total != 1 or self.agents:
             return None
-        fits: list[Entry | Episode | Job | Document] = [
+        results: list[Entry | Episode | Job | Document] = [
             *self.environments,
             *self.episodes,
             *self.jobs,
             *self.documents,
         ]
-        return fits[0]
+        return results[0]
 
 
 def search(query: str, viewer: Viewer) -> SearchResults:
-    """Everything that fits `query`, the nearest first."""
+    """Find what matches `query`, the best matches first."""
     query = query.replace("\0", "").strip()[:MAX_QUERY]
     if not query:
         return SearchResults([], [], [], [], [])
     words = tuple(query.lower().split()[:8])
-    fits = Filter(words=words, chosen={}, sort="name").apply(all_entries())
-    environments = sorted(fits, key=lambda entry: query.lower() not in entry.id.lower())
-    told = documents.matching(words)[:LIMIT]
+    matches = Filter(words=words, chosen={}, sort="name").apply(all_entries())
+    environments = sorted(matches, key=lambda entry: query.lower() not in entry.id.lower())
+    pages = documents.matching(words)[:MAX_RESULTS]
     if any(entry.id == query for entry in environments):
-        environments, told = [entry for entry in environments if entry.id == query], []
+        environments, pages = [entry for entry in environments if entry.id == query], []
     agents = Agent.objects.named_to(viewer).filter(Q(name__icontains=query) | Q(slug__icontains=query))
-    return SearchResults(environments[:LIMIT], list(agents[:LIMIT]), _episodes(query, viewer), _jobs(query), told)
+    return SearchResults(
+        environments[:MAX_RESULTS], list(agents[:MAX_RESULTS]), _episodes(query, viewer), _jobs(query), pages
+    )
 
 
 def _episodes(query: str, viewer: Viewer) -> list[Episode]:
-    """By id, or by its start; unlisted ones only by the whole id, which is their address."""
+    """Episodes by id or its prefix. An unlisted episode needs its whole id, which works as its secret address."""
     key = query.lower()
     if len(key) == ID_LENGTH:
         return list(Episode.objects.filter(pk=key).with_seats())
-    if len(key) < ID_START or not key.isalnum():
+    if len(key) < MIN_ID_CHARACTERS or not key.isalnum():
         return []
-    return list(Episode.objects.visible_to(viewer).filter(pk__startswith=key).with_seats()[:LIMIT])
+    return list(Episode.objects.visible_to(viewer).filter(pk__startswith=key).with_seats()[:MAX_RESULTS])
 
 
 def _jobs(query: str) -> list[Job]:
-    """By id or its start, or by words of its name."""
-    wanted = Q(name__icontains=query)
-    if len(query) >= ID_START:
-        wanted |= Q(pk__startswith=query.lower())
-    return list(Job.objects.filter(wanted).select_related("agent", "owner")[:LIMIT])
+    """Jobs by id, by its prefix, or by a part of the name."""
+    condition = Q(name__icontains=query)
+    if len(query) >= MIN_ID_CHARACTERS:
+        condition |= Q(pk__startswith=query.lower())
+    return list(Job.objects.filter(condition).select_related("agent", "owner")[:MAX_RESULTS])

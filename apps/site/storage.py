@@ -1,9 +1,9 @@
-"""How a production image names static files: with a hash of their content, also where scripts import each other."""
+"""Static files in the production image: their names contain a hash of their content."""
 
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
 class HashedStaticFilesStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
-    """Rewrites `import ... from "./x.js"` in ES modules beside `url()` in stylesheets."""
+    """Rewrites the file names in ES module imports, and in `url()` of stylesheets."""
 
     support_js_module_import_aggregation = True

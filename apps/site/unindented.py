@@ -1,6 +1,6 @@
-"""How templates are read: without the indentation, which serves their authors only.
+"""A template loader that removes indentation.
 
-It is a third of a page's bytes, and live events go to every socket as they are, not packed.
+Indentation makes up a third of the bytes of a page, and live events are sent to sockets without compression.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ _INDENTATION = re.compile(r"\n[ \t]+")
 
 
 class Loader(filesystem.Loader):
-    """Reads templates from the folders of `DIRS`. Lines stay lines, so an error names the right one."""
+    """Reads templates from the folders in `DIRS`. Line breaks stay, so errors report the right line numbers."""
 
     def get_contents(self, origin: Origin) -> str:
-        """A template's text without the white space that its lines begin with."""
+        """The template source without indentation."""
         return unindented(super().get_contents(origin))
 
 
 def unindented(text: str) -> str:
-    """A text whose lines begin at the margin, but for those within `pre` and `textarea`."""
+    """The text without the indentation of its lines, except inside `pre` and `textarea`."""
     parts = _VERBATIM.split(text)
     parts[::3] = [_INDENTATION.sub("\n", part) for part in parts[::3]]
-    del parts[2::3]  # the names of the elements that stay as they are
+    del parts[2::3]  # the element names that `_VERBATIM` captures
     return "".join(parts)

@@ -33,10 +33,11 @@ from gem.errors import GemError
 logger = logging.getLogger(__name__)
 
 FIRST_ENVIRONMENTS = ("game:Minesweeper-v0-easy", "game:GuessTheNumber-v0-easy")
-"""What the home page offers to play: the first one that is registered."""
+"""Candidates for the board on the home page; the first one that is registered is used."""
 HOME_SEEDS = 100_000
-FIRST_ACTION_CHARACTERS = 200
-"""The home page's board sends short actions; whoever has more to say plays on the environment's page."""
+"""The home page draws its seed from 0 to this number, exclusive."""
+MAX_FIRST_ACTION_CHARACTERS = 200
+"""The board on the home page sends short actions. Longer ones can be sent from the page of the episode."""
 
 
 # ---------------------------------------------------------------- home
@@ -44,7 +45,7 @@ FIRST_ACTION_CHARACTERS = 200
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """What this is, and something to do at once: a board to play, an expert that plays, jobs and ranks."""
+    """The home page: an introduction, a board to play on, a live show, recent jobs and the leaderboard."""
     registered = [spec.id for spec in registry.specs()]
     env_id = next((env_id for env_id in FIRST_ENVIRONMENTS if env_id in registered), registered[0])
     seed = secrets.randbelow(HOME_SEEDS)
@@ -62,12 +63,11 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def begin(request: HttpRequest) -> HttpResponse:
-    """The first turn on the home page's board: begin the episode it shows, play the action, go there."""
+    """Begin the episode that the home page shows, play its first action if there is one, and redirect to it."""
     visitor = visitors.key(request)
     env_id = request.POST.get("env_id", "")
-    action = request.POST.get("act", "")[:FIRST_ACTION_CHARACTERS]
-    text = request.POST.get("seed", "")
-    seed = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= MAX_SEED else None
+    action = request.POST.get("act", "")[:MAX_FIRST_ACTION_CHARACTERS]
+    seed = _read_seed(request.POST.get("seed", ""))
     try:
         limits.check_start(request)
         with transaction.atomic():
@@ -79,17 +79,23 @@ def begin(request: HttpRequest) -> HttpResponse:
     return redirect(episode)
 
 
+def _read_seed(text: str) -> int | None:
+    """The seed in a form field; None if it is missing or not a valid seed."""
+    is_number = text.isascii() and text.isdecimal() and len(text) < 20
+    return int(text) if is_number and int(text) <= MAX_SEED else None
+
+
 # ---------------------------------------------------------------- search
 
 
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
-    """Environments, agents, episodes, jobs and documents by name, id or words; the only fit opens at once."""
+    """Search results for environments, agents, episodes, jobs and documents. A single result is opened at once."""
     query = request.GET.get("q", "").strip()[:MAX_QUERY]
-    found = find(query, request.user)
-    if (only := found.only) is not None:
+    results = find(query, request.user)
+    if (only := results.only) is not None:
         return redirect(only)
-    return render(request, "site/search.html", {"search_query": query, "found": found})
+    return render(request, "site/search.html", {"search_query": query, "results": results})
 
 
 # ---------------------------------------------------------------- documentation
@@ -103,27 +109,27 @@ def docs(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def picture(request: HttpRequest, name: str) -> FileResponse:
-    """A picture of the documents."""
-    found = library.picture(name)
-    if found is None:
-        raise Http404("There is no picture of this name.")
-    return FileResponse(found.open("rb"))
+    """A picture that documents show."""
+    path = library.picture(name)
+    if path is None:
+        raise Http404("There is no picture with this name.")
+    return FileResponse(path.open("rb"))
 
 
 @require_safe
 def doc(request: HttpRequest, page: str) -> HttpResponse:
     """One document."""
-    found = library.find(page)
-    if found is None:
-        raise Http404("There is no document of this name.")
+    document = library.find(page)
+    if document is None:
+        raise Http404("There is no document with this name.")
     groups = library.groups()
-    ordered = [document for group in groups for document in group.documents]
-    at = ordered.index(found)
+    ordered = [member for group in groups for member in group.documents]
+    position = ordered.index(document)
     context = {
-        "document": found,
+        "document": document,
         "groups": groups,
-        "before": ordered[at - 1] if at else None,
-        "after": ordered[at + 1] if at + 1 < len(ordered) else None,
+        "before": ordered[position - 1] if position else None,
+        "after": ordered[position + 1] if position + 1 < len(ordered) else None,
     }
     return render(request, "site/doc.html", context)
 
@@ -134,11 +140,11 @@ def doc(request: HttpRequest, page: str) -> HttpResponse:
 @never_cache
 @require_safe
 def health(request: HttpRequest) -> HttpResponse:
-    """Whether every part works, and what to do where one does not; needs no database to say so."""
-    found = parts.report()
-    context: dict[str, Any] = {"report": found, "version": settings.VERSION}
-    status = 200 if found.ok else 503
-    if found.has_database:
+    """The health page. It can be rendered without a database: it then needs no session and no context processors."""
+    report = parts.report()
+    context: dict[str, Any] = {"report": report, "version": settings.VERSION}
+    status = 200 if report.ok else 503
+    if report.has_database:
         context["operator"] = request.user.is_staff
         return render(request, "site/health.html", context, status=status)
     return HttpResponse(render_to_string("site/health.html", context), status=status)
@@ -147,71 +153,71 @@ def health(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def health_json(request: HttpRequest) -> HttpResponse:
-    """The same for machines: 200, or 503 if a part failed."""
-    found = parts.report()
-    return JsonResponse(parts.as_json(found), status=200 if found.ok else 503)
+    """The health report as JSON: status 200, or 503 if a part failed."""
+    report = parts.report()
+    return JsonResponse(parts.as_json(report), status=200 if report.ok else 503)
 
 
 @never_cache
 @require_safe
 def live(request: HttpRequest) -> HttpResponse:
-    """200 from a process that answers at all: where it does not, start it again. Asks no other part."""
+    """The liveness probe: 200 from any process that answers at all. It checks no other part."""
     return JsonResponse({"ok": True, "version": settings.VERSION})
 
 
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> HttpResponse:
-    """200 where this process can show pages, 503 where a proxy should ask another one; workers do not matter here."""
-    found = parts.readiness()
-    return JsonResponse(parts.as_json(found), status=200 if found.ok else 503)
+    """The readiness probe: 200 if this process can show pages, else 503. Workers are not checked."""
+    report = parts.readiness()
+    return JsonResponse(parts.as_json(report), status=200 if report.ok else 503)
 
 
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Figures for Prometheus: for staff, and for whoever sends `Authorization: Bearer METRICS_TOKEN`."""
+    """Prometheus metrics, for staff and for requests with `Authorization: Bearer METRICS_TOKEN`."""
     expected = f"Bearer {settings.METRICS_TOKEN}" if settings.METRICS_TOKEN else ""
     sent = request.headers.get("Authorization", "")
     has_token = bool(expected) and secrets.compare_digest(sent.encode(), expected.encode())
     if not (has_token or request.user.is_staff):
         raise Http404
-    answer: HttpResponse = ExportToDjangoView(request)
-    return answer
+    response: HttpResponse = ExportToDjangoView(request)
+    return response
 
 
 # ---------------------------------------------------------------- errors
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """The request could not be understood."""
-    said = str(exception) if isinstance(exception, GemError | Refusal) else ""
+    """The page for a request that could not be read or was refused."""
+    reason = str(exception) if isinstance(exception, GemError | Refusal) else ""
     if isinstance(exception, Refusal):
-        return render(request, "400.html", {"said": said, "title": exception.title}, status=exception.status)
-    return render(request, "400.html", {"said": said}, status=400)
+        return render(request, "400.html", {"reason": reason, "title": exception.title}, status=exception.status)
+    return render(request, "400.html", {"reason": reason}, status=400)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Not for this person; where we know why, the page says so."""
-    return render(request, "403.html", {"said": str(exception)}, status=403)
+    """The page for a request that this person may not make, with the reason if it is known."""
+    return render(request, "403.html", {"reason": str(exception)}, status=403)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """A form that did not come from a page of ours, or from one that is too old."""
+    """The page for a form with a missing or expired CSRF token."""
     logger.info("A form was refused: %s", reason)
-    came_from = request.headers.get("Referer", "")
-    ours = url_has_allowed_host_and_scheme(came_from, {request.get_host()}, require_https=request.is_secure())
-    return render(request, "403_csrf.html", {"back": came_from if ours else ""}, status=403)
+    referer = request.headers.get("Referer", "")
+    is_internal = url_has_allowed_host_and_scheme(referer, {request.get_host()}, require_https=request.is_secure())
+    return render(request, "403_csrf.html", {"back": referer if is_internal else ""}, status=403)
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Nothing at this address; where we know what was meant, the message says so."""
-    said = exception.args[0] if exception.args and isinstance(exception.args[0], str) else ""
+    """The page for an unknown address. It links to environments that the message names."""
+    reason = exception.args[0] if exception.args and isinstance(exception.args[0], str) else ""
     registered = {spec.id for spec in registry.specs()}
-    near = [word for word in re.findall(r"[\w:-]+", said) if word in registered]
-    return render(request, "404.html", {"said": said, "near": near}, status=404)
+    near = [word for word in re.findall(r"[\w:-]+", reason) if word in registered]
+    return render(request, "404.html", {"reason": reason, "near": near}, status=404)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """A fault of ours; drawn without the database, the session and the context processors."""
+    """The page for an error of the site, rendered without the database, the session and the context processors."""
     return HttpResponse(render_to_string("500.html"), status=500)

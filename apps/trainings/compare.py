@@ -12,7 +12,7 @@ from django.urls import reverse
 from apps.jobs.models import Job
 from apps.trainings import pages
 from gem.credit import ALGORITHMS
-from gem.evaluation.scores import Interval, student
+from gem.evaluation.scores import Interval, student_t_interval
 from gem.training.spec import TrainingSpec, read_spec, with_current_names
 
 TAIL = 0.1
@@ -139,7 +139,7 @@ def _interval(values: Sequence[float]) -> Interval | None:
     """The 95 % interval of a share over seeds. A single seed has an interval of width 0."""
     if len(values) < 2:
         return Interval(values[0], values[0], values[0]) if values else None
-    interval = student(values)
+    interval = student_t_interval(values)
     return Interval(interval.mean, max(0.0, interval.low), min(1.0, interval.high))
 
 

@@ -1,4 +1,4 @@
-"""The command behind `make up`: exit code 0 when it was stopped, 1 with one sentence when it could not start."""
+"""The command behind `make up`. Exit code 0 if it was stopped; 1, with one sentence, if it could not start."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from gemweb.local.supervisor import Console
 def main() -> int:
     """Run one stack until it is stopped."""
     if "MAKELEVEL" in os.environ:
-        bind_to_parent(signal.SIGTERM)  # a killed make must not leave the stack running unseen
+        bind_to_parent(signal.SIGTERM)  # if make is killed, the stack must not keep running in the background
     try:
         config = StackConfig.from_env()
         try:

@@ -1,8 +1,8 @@
-"""Everything that is worth keeping, as one file: `make backup FILE=...` writes it, `make restore FILE=...` unpacks it.
+"""All permanent data in one file: `make backup FILE=...` writes it, and `make restore FILE=...` restores it.
 
-The file is a tar archive: `backup.json` (what wrote it), `database.dump` (what `pg_dump` makes of the database),
-`secret_key` and `endpoint_keys`, and `runs/` (checkpoints, curves, uploads). Valkey holds nothing worth keeping. The
-database is read first: what a row names is in the folder by then.
+The file is a tar archive with `backup.json` (version and time), `database.dump` (the output of `pg_dump`),
+`secret_key`, `endpoint_keys`, and `runs/` (checkpoints, curves, uploads). Valkey contains no permanent data. The
+database is dumped first, so the folder contains every file that a row refers to.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from gemweb.local.postgres import find_binaries, home_of
 from gemweb.local.reach import database
 from gemweb.local.state import StateFolder, make_folder
 
-ABOUT, DUMP = "backup.json", "database.dump"
+MANIFEST, DUMP = "backup.json", "database.dump"
 
 
 def write(config: StackConfig, target: Path) -> None:
-    """Write a backup to `target`, while a stack runs on the state folder or not.
+    """Write a backup to `target`. The stack of the state folder may be running.
 
     Raises:
-        StackError: if it cannot be written; nothing is left then.
+        StackError: if it cannot be written; then no file is left.
     """
     if target.exists():
-        raise StackError(f"{target} exists already: name another file, like FILE=/srv/gemweb-monday.tar.")
+        raise StackError(f"{target} exists already: choose another file, for example FILE=/srv/gemweb-monday.tar.")
     if not config.database_url and not (home_of(config.state_dir) / "data").exists():
-        raise StackError(f"There is no database in {config.state_dir} to back up: name its folder with STATE_DIR=...")
-    about = {"gemweb": __version__, "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+        raise StackError(f"There is no database in {config.state_dir} to back up: set STATE_DIR=... to its folder.")
+    manifest = {"gemweb": __version__, "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
     draft = target.with_name(f".{target.name}.new")
     draft.touch(0o600)  # it holds the secret key and password hashes
     try:
@@ -48,39 +48,41 @@ def write(config: StackConfig, target: Path) -> None:
             dump = Path(folder) / DUMP
             with database(config) as url:
                 _run(url, "pg_dump", "--format=custom", "--no-owner", f"--file={dump}")
-            (Path(folder) / ABOUT).write_text(json.dumps(about) + "\n")
+            (Path(folder) / MANIFEST).write_text(json.dumps(manifest) + "\n")
             with tarfile.open(draft, "w") as tar:
-                for path in (Path(folder) / ABOUT, dump):
+                for path in (Path(folder) / MANIFEST, dump):
                     tar.add(path, path.name)
                 for name, path in _files(config).items():
                     if path.exists():
-                        tar.add(path, name, filter=_finished)
+                        tar.add(path, name, filter=_skip_drafts)
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
 
 
 def restore(config: StackConfig, source: Path) -> None:
-    """Make a state folder of a backup; `make up` brings its tables up to date.
+    """Create a state folder from a backup. The next `make up` migrates its database.
 
     Raises:
-        StackError: if the file is no backup, or the state folder is in use.
+        StackError: if the file is not a backup, or if the state folder is in use.
     """
     try:
         with tarfile.open(source) as tar:
-            if not {ABOUT, DUMP} <= set(tar.getnames()):
-                raise StackError(f"{source} is no backup of gemweb: it has no {ABOUT} and {DUMP}.")
+            if not {MANIFEST, DUMP} <= set(tar.getnames()):
+                raise StackError(f"{source} is not a backup of gemweb: it has no {MANIFEST} and {DUMP}.")
     except tarfile.TarError as error:
-        raise StackError(f"{source} is no backup of gemweb: it is not a whole tar file.") from error
-    taken = [path for path in (home_of(config.state_dir) / "data", *_files(config).values()) if path.exists()]
-    if taken:
-        raise StackError(f"{taken[0]} exists already: choose a new folder with STATE_DIR=..., or `make reset` first.")
+        raise StackError(f"{source} is not a backup of gemweb: it is not a whole tar file.") from error
+    existing_paths = [path for path in (home_of(config.state_dir) / "data", *_files(config).values()) if path.exists()]
+    if existing_paths:
+        raise StackError(f"{existing_paths[0]} exists already: choose a new folder with STATE_DIR=... or `make reset`.")
     state = StateFolder(config.state_dir)
     state.open()
     try:
         with tempfile.TemporaryDirectory(prefix=".restore-", dir=config.state_dir) as folder:
             with tarfile.open(source) as tar:
-                tar.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.4 has it, Debian 12's not
+                tar.extraction_filter = getattr(
+                    tarfile, "data_filter", None
+                )  # new in Python 3.11.4; Debian 12 has 3.11.2
                 tar.extractall(folder)  # noqa: S202
             with database(config) as url:
                 options = ["--no-owner", "--exit-on-error", "--single-transaction"]
@@ -94,7 +96,7 @@ def restore(config: StackConfig, source: Path) -> None:
 
 
 def _files(config: StackConfig) -> dict[str, Path]:
-    """What is kept beside the database, by its name in the archive."""
+    """The files and folders outside the database, by their names in the archive."""
     state = config.state_dir
     return {
         "secret_key": state / "secret_key",
@@ -103,22 +105,22 @@ def _files(config: StackConfig) -> dict[str, Path]:
     }
 
 
-def _finished(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """Without what is half written at the moment."""
+def _skip_drafts(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    """Leave out files that are being written."""
     return None if entry.name.endswith(".new") else entry
 
 
 def _run(url: str, program: str, *options: str) -> None:
-    """Run one of Postgres' own programs; the password is in its environment, for others can read a command line."""
+    """Run a program of Postgres. The password is passed in the environment, because others can read a command line."""
     names = {"dbname": "DATABASE"}
     parts = {f"PG{names.get(key, key).upper()}": str(value) for key, value in conninfo_to_dict(url).items()}
     command: list[str | Path] = [find_binaries().folder / program, *options]
-    done = subprocess.run(
+    result = subprocess.run(
         command, env={**os.environ, **parts, "LC_ALL": "C"}, capture_output=True, text=True, check=False
     )
-    if done.returncode:
-        said = [line for line in done.stderr.splitlines() if "error" in line.lower()] or ["it said nothing"]
-        raise StackError(f"The database could not be copied: {said[0]}")
+    if result.returncode:
+        errors = [line for line in result.stderr.splitlines() if "error" in line.lower()] or ["no error message"]
+        raise StackError(f"The database could not be copied: {errors[0]}")
 
 
 def _name(url: str) -> str:
@@ -126,24 +128,24 @@ def _name(url: str) -> str:
 
 
 def main() -> int:
-    """0 when it is done, 1 with one sentence when not."""
+    """Write or restore a backup. Returns 0, or 1 after printing one sentence."""
     parser = argparse.ArgumentParser(prog="python -m gemweb.local.backup", description=__doc__)
-    parser.add_argument("verb", choices=("write", "restore"))
-    parser.add_argument("file")
-    given = parser.parse_args()
+    parser.add_argument("verb", choices=("write", "restore"), help="what to do")
+    parser.add_argument("file", help="the path of the backup")
+    arguments = parser.parse_args()
     try:
-        if not given.file:
-            raise StackError("Name the file of the backup with FILE=..., like FILE=/srv/gemweb-monday.tar.")
-        file = Path(given.file).expanduser().resolve()
+        if not arguments.file:
+            raise StackError("Name the file of the backup, for example FILE=/srv/gemweb-monday.tar.")
+        file = Path(arguments.file).expanduser().resolve()
         config = StackConfig.from_env()
         try:
-            (write if given.verb == "write" else restore)(config, file)
+            (write if arguments.verb == "write" else restore)(config, file)
         except OSError as error:
             raise explain(error, file) from error
     except StackError as error:
         sys.stderr.write(f"gemweb: {error}\n")
         return 1
-    sys.stdout.write(f"gemweb: {'wrote' if given.verb == 'write' else 'restored'} {file}\n")
+    sys.stdout.write(f"gemweb: {'wrote' if arguments.verb == 'write' else 'restored'} {file}\n")
     return 0
 
 

@@ -12,7 +12,7 @@ INTRODUCTIONS = {"login_link": "Log in as the administrator, once, within 15 min
 
 
 def options(name: str) -> dict[str, object]:
-    """How `make up` wants a command to behave."""
+    """The options with which `make up` runs a command."""
     if name in ("migrate", "collectstatic"):
         return {"verbosity": 0, "interactive": False}
     if name == "login_link":
@@ -23,14 +23,14 @@ def options(name: str) -> dict[str, object]:
 def main(names: list[str]) -> None:
     """Run each of `names` in this process."""
     django.setup()
-    known = get_commands()
+    installed = get_commands()
     for name in names:
-        if name not in known:
+        if name not in installed:
             continue
-        said = StringIO()
-        call_command(name, stdout=said, **options(name))
-        if said.getvalue().strip():
-            sys.stdout.write(f"{INTRODUCTIONS.get(name, '')}{said.getvalue().strip()}\n")
+        output = StringIO()
+        call_command(name, stdout=output, **options(name))
+        if output.getvalue().strip():
+            sys.stdout.write(f"{INTRODUCTIONS.get(name, '')}{output.getvalue().strip()}\n")
 
 
 if __name__ == "__main__":

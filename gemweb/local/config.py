@@ -1,4 +1,4 @@
-"""What the user asked for: the environment and make variables, checked."""
+"""The settings of the stack, read from environment and make variables and checked."""
 
 import os
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ WILDCARD = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 
 
 @dataclass(frozen=True)
 class StackConfig:
-    """Where to listen, where to keep data, and which servers are already there."""
+    """The address to listen on, the folder for data, and the external servers, if any."""
 
     bind: str
     port: int
@@ -39,13 +39,13 @@ class StackConfig:
         return self.bind in LOOPBACK
 
     def url(self, host: str = "") -> str:
-        """The site's address, as a browser writes it."""
+        """The address of the site for a browser."""
         host = host or self.bind
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
 
     @property
     def own_url(self) -> str:
-        """The site's address as seen from this machine."""
+        """The address of the site for processes on this machine."""
         return self.url(WILDCARD.get(self.bind, self.bind))
 
 

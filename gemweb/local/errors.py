@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 class StackError(Exception):
-    """Something the user can mend; the message is one sentence that says how."""
+    """A problem that the user can solve; the message is one sentence that says how."""
 
 
 def explain(error: OSError, place: Path) -> StackError:
@@ -16,11 +16,11 @@ def explain(error: OSError, place: Path) -> StackError:
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
         return StackError(f"Cannot write to {where}: make it writable, or choose another folder with STATE_DIR=...")
     if error.errno in {errno.ENOTDIR, errno.EEXIST}:
-        return StackError(f"{where} is in the way, a folder is needed there: move it, or choose STATE_DIR=...")
+        return StackError(f"{where} is in the way of a folder: move it, or choose another folder with STATE_DIR=...")
     reason = error.strerror or str(error)
     return StackError(f"{where} cannot be used ({reason}): choose another folder with STATE_DIR=...")
 
 
 def disk_full(where: Path) -> StackError:
-    """Say that the disk under `where` is full."""
+    """The error for a full disk."""
     return StackError(f"The disk that holds {where} is full: free some space there, or choose another STATE_DIR=...")

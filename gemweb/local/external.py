@@ -1,26 +1,34 @@
-"""Servers that the user named: are they there?"""
+"""Checks of the external servers in DATABASE_URL and VALKEY_URL."""
 
 from gemweb.local.errors import StackError
 
-PATIENCE_SECONDS = 5
+TIMEOUT_SECONDS = 5
 
 
 def require_postgres(url: str) -> None:
-    """Say in one sentence that the server in DATABASE_URL does not let us in."""
-    import psycopg  # noqa: PLC0415 - costs a tenth of a second, only where a server was named
+    """Check that we can connect to the server in DATABASE_URL.
+
+    Raises:
+        StackError: if we cannot.
+    """
+    import psycopg  # noqa: PLC0415 - the import takes a tenth of a second
 
     try:
-        psycopg.connect(url, connect_timeout=PATIENCE_SECONDS).close()
+        psycopg.connect(url, connect_timeout=TIMEOUT_SECONDS).close()
     except psycopg.Error as error:
         raise StackError(f"DATABASE_URL leads to no usable Postgres: {_first_line(error)}.") from error
 
 
 def require_valkey(url: str) -> None:
-    """Say in one sentence that the server in VALKEY_URL does not answer."""
+    """Check that the server in VALKEY_URL answers.
+
+    Raises:
+        StackError: if it does not.
+    """
     import redis  # noqa: PLC0415 - as above
 
     try:
-        with redis.Redis.from_url(url, socket_connect_timeout=PATIENCE_SECONDS) as client:
+        with redis.Redis.from_url(url, socket_connect_timeout=TIMEOUT_SECONDS) as client:
             client.ping()
     except (redis.RedisError, ValueError) as error:
         raise StackError(f"VALKEY_URL leads to no usable Valkey or Redis: {_first_line(error)}.") from error

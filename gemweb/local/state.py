@@ -1,4 +1,4 @@
-"""The state folder: where everything that survives a restart lives, used by one stack at a time."""
+"""The state folder, which contains all permanent data of a stack. Only one stack can use it at a time."""
 
 import fcntl
 import os
@@ -11,17 +11,25 @@ from pathlib import Path
 from gemweb.local.errors import StackError, disk_full, explain
 
 NEEDED_BYTES = 150 * 1024 * 1024
-"""A fresh database with its log takes 80 MB; less free space than this ends in a half-made one."""
+"""The free space that a start needs; a new database with its log takes 80 MB."""
 
 
 def require_space(folder: Path) -> None:
-    """Refuse to start on a disk that is about to be full."""
+    """Check that there is enough free space.
+
+    Raises:
+        StackError: if there is not.
+    """
     if shutil.disk_usage(folder).free < NEEDED_BYTES:
         raise disk_full(folder)
 
 
 def make_folder(folder: Path, mode: int = 0o700) -> Path:
-    """Make `folder`, or say in one sentence why that cannot be done."""
+    """Create `folder` if it does not exist.
+
+    Raises:
+        StackError: if it cannot be created.
+    """
     try:
         folder.mkdir(mode=mode, parents=True, exist_ok=True)
     except OSError as error:
@@ -30,7 +38,7 @@ def make_folder(folder: Path, mode: int = 0o700) -> Path:
 
 
 def secret(path: Path) -> str:
-    """The secret kept in `path`, made on first use, readable by its owner only."""
+    """The secret in the file `path`, which is created at the first use and readable only by its owner."""
     if not path.exists():
         draft = path.with_name(f"{path.name}.new")
         draft.touch(0o600)
@@ -47,7 +55,7 @@ class StateFolder:
         self.lock = -1
 
     def open(self) -> None:
-        """Make the folder, check it, and lock it for this process."""
+        """Create the folder, check it, and lock it for this process."""
         make_folder(self.folder)
         try:
             probe = self.folder / ".probe"
@@ -66,7 +74,7 @@ class StateFolder:
             self.lock = -1
 
     def _take_lock(self) -> None:
-        """Lock the folder; a guard that is still clearing up after a killed supervisor is waited for."""
+        """Lock the folder. Waits for the guard of a killed supervisor, which holds the lock until it has finished."""
         deadline = time.monotonic() + 5
         while True:
             with suppress(BlockingIOError):

@@ -1,8 +1,8 @@
-"""Install what training needs into .venv: `python -m gemweb.local.training`. `make up` does it once the page is served.
+"""Install the packages for training into .venv: `python -m gemweb.local.training`. `make up` runs it too.
 
-torch has a build for CPUs and one that brings gigabytes of CUDA. With an NVIDIA driver the ordinary one is installed.
-Elsewhere on Linux it is the one for CPUs: from wherever this machine's pip finds packages if it is there, else from
-PyTorch's own index. pip is used rather than uv because it reads this machine's configuration.
+torch has a CPU build and a CUDA build with gigabytes of libraries. If there is an NVIDIA driver, the CUDA build is
+installed. On other Linux machines it is the CPU build, from the index that pip is configured to use or else from the
+index of PyTorch. This module uses pip and not uv, because pip reads the configuration of the machine.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ State = Literal["installing", "installed", "failed"]
 
 
 class NotInstalled(Exception):
-    """Why not, in a sentence."""
+    """The packages could not be installed; the message says why."""
 
 
 def pinned() -> dict[str, str]:
-    """Package to version, as the lock file says."""
+    """The versions of the packages in the lock file."""
     return dict(PINNED.findall(LOCK.read_text(encoding="utf-8")))
 
 
 def is_installed() -> bool:
-    """Whether this Python has every package of the lock file in its version, whatever the build."""
+    """Whether every package of the lock file is installed in its version; the build does not matter."""
     for name, version in pinned().items():
         try:
-            found = metadata.version(name)
+            installed = metadata.version(name)
         except metadata.PackageNotFoundError:
             return False
-        if found.partition("+")[0] != version:
+        if installed.partition("+")[0] != version:
             return False
     return True
 
@@ -53,7 +53,7 @@ def install() -> None:
     """Install the packages of the lock file.
 
     Raises:
-        NotInstalled: if one of them cannot be had.
+        NotInstalled: if one of them cannot be installed.
     """
     pip = _pip()
     _run(pip, list(_torch(pip, pinned()["torch"])), "torch could not be installed")
@@ -62,11 +62,11 @@ def install() -> None:
 
 
 def _torch(pip: list[str], version: str) -> Iterator[str]:
-    """What to tell pip, so that it installs the build of torch that suits this machine."""
+    """The arguments with which pip installs the build of torch for this machine."""
     if sys.platform != "linux":
-        yield from ("--no-deps", f"torch=={version}")  # there is one build only
+        yield from ("--no-deps", f"torch=={version}")  # there is only one build
     elif has_driver():
-        yield f"torch=={version}"  # with the libraries of CUDA, which depend on the build
+        yield f"torch=={version}"  # with the CUDA libraries, which depend on the build
     else:
         yield from ("--no-deps", f"torch=={version}+cpu")
         if not _offers(pip, f"torch=={version}+cpu"):
@@ -79,13 +79,13 @@ def has_driver() -> bool:
 
 
 def _offers(pip: list[str], requirement: str) -> bool:
-    """Whether this machine's pip finds a package where it looks by itself; nothing is installed."""
-    question = [*pip, "install", "--dry-run", "--quiet", "--no-deps", "--ignore-installed", requirement]
-    return subprocess.run(question, check=False, capture_output=True).returncode == 0
+    """Whether pip finds a package in its configured index; nothing is installed."""
+    command = [*pip, "install", "--dry-run", "--quiet", "--no-deps", "--ignore-installed", requirement]
+    return subprocess.run(command, check=False, capture_output=True).returncode == 0
 
 
 def _pip() -> list[str]:
-    """A pip that installs into this Python's environment: its own, that of its base, or a new one."""
+    """A pip command that installs into this environment: its own pip, that of the base Python, or a new one."""
     version = f"python{sysconfig.get_python_version()}"
     for python in (sys.executable, str(Path(sys.base_prefix) / "bin" / version)):
         probe = [python, "-m", "pip", "--version"]
@@ -100,18 +100,18 @@ def _pip() -> list[str]:
     return [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
 
 
-def _run(pip: list[str], what: list[str], failure: str) -> None:
+def _run(pip: list[str], arguments: list[str], failure: str) -> None:
     environment = dict(os.environ, PIP_USER="0", PIP_ROOT_USER_ACTION="ignore")
-    command = [*pip, "install", "--quiet", *what]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, cwd=ROOT)
-    if done.returncode:
-        said = [line for line in (done.stderr or done.stdout).strip().splitlines() if line.strip()]
-        telling = [line for line in said if line.startswith("ERROR")] or said or ["pip said nothing"]
-        raise NotInstalled(f"{failure}: {telling[-1].removeprefix('ERROR: ')}")
+    command = [*pip, "install", "--quiet", *arguments]
+    result = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, cwd=ROOT)
+    if result.returncode:
+        lines = [line for line in (result.stderr or result.stdout).strip().splitlines() if line.strip()]
+        errors = [line for line in lines if line.startswith("ERROR")] or lines or ["pip gave no error message"]
+        raise NotInstalled(f"{failure}: {errors[-1].removeprefix('ERROR: ')}")
 
 
 def tell(state: State, reason: str = "", env: Mapping[str, str] = os.environ) -> None:
-    """Write into the stack's folder how it stands, for the training form; without a stack nobody asks."""
+    """Write the state of the installation to the folder of the stack, if there is one, for the training form."""
     folder = env.get("STATE_DIR")
     if folder and Path(folder).is_dir():
         draft = Path(folder) / ".training.json.new"
@@ -120,12 +120,12 @@ def tell(state: State, reason: str = "", env: Mapping[str, str] = os.environ) ->
 
 
 def main() -> int:
-    """Install unless it is there; 1 with a sentence if it cannot be."""
+    """Install the packages unless they are installed. Returns 1 after printing a sentence if this fails."""
     if is_installed():
         tell("installed")
         return 0
     tell("installing")
-    sys.stdout.write("installing torch and what else training needs (a few minutes the first time)\n")
+    sys.stdout.write("installing torch and the other packages for training (a few minutes the first time)\n")
     sys.stdout.flush()
     try:
         install()
@@ -134,7 +134,7 @@ def main() -> int:
         sys.stderr.write(f"Training is not available: {error} Everything else works.\n")
         return 1
     tell("installed")
-    sys.stdout.write("training can begin: torch is installed\n")
+    sys.stdout.write("torch is installed: trainings can begin\n")
     return 0
 
 

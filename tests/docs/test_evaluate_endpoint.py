@@ -16,5 +16,5 @@ def test_the_example_evaluates_a_model() -> None:
         command += ["--tries", "2", "--env", "game:GuessTheNumber-v0-easy"]
         env = {**os.environ, "PYTHONPATH": str(ROOT)}
         done = subprocess.run([sys.executable, *command], cwd=ROOT, env=env, capture_output=True, text=True, check=True)
-    assert "6 episodes, 0 without an answer" in done.stdout
+    assert "6 episodes, 0 unanswered" in done.stdout
     assert "pass@2 100.0%" in done.stdout

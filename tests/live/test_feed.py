@@ -9,7 +9,7 @@ from django.db import OperationalError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps.live.feed import BROKEN, STEPS_KEPT, Closed, Feed, Listener
+from apps.live.feed import BROKEN, MAX_STEPS, Closed, Feed, Listener
 from apps.live.topics import Event
 
 SEQ = re.compile(r"<!--seq (\d+)-->")
@@ -164,11 +164,11 @@ async def test_a_slow_listener_is_brought_up_to_date_and_nothing_is_kept_for_it(
     feed = Feed("row:1", "watch", row.read)
     slow = feed.join(0)
     fast = Page(feed, 0)
-    for number in range(1, STEPS_KEPT * 3):
+    for number in range(1, MAX_STEPS * 3):
         row.seq = number
         feed.hear(number)
         await settle(lambda number=number: fast.seq == number)
-    assert len(feed._steps) == STEPS_KEPT
+    assert len(feed._steps) == MAX_STEPS
     reads = feed.reads
     message = await slow.next()
     assert message.startswith(f"<!--seq {row.seq}-->")
@@ -178,12 +178,12 @@ async def test_a_slow_listener_is_brought_up_to_date_and_nothing_is_kept_for_it(
 
 async def test_a_long_history_reaches_a_late_joiner_whole() -> None:
     row = Row()
-    row.seq = STEPS_KEPT * 4
+    row.seq = MAX_STEPS * 4
     feed = Feed("row:1", "watch", row.read)
     page = Page(feed, 0)
     await settle(lambda: page.seq == row.seq)
     assert page.turns == list(range(1, row.seq + 1))
-    assert len(feed._steps) == STEPS_KEPT
+    assert len(feed._steps) == MAX_STEPS
 
 
 async def test_a_database_that_is_away_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ def sign_up(page: Page, name: str, password: str) -> None:
     page.goto("/account/signup/")
     page.get_by_label("Name").fill(name)
     page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Make account").click()
+    page.get_by_role("button", name="Create account").click()
 
 
 def test_a_name_and_a_password_make_an_account(page: Page) -> None:
@@ -22,7 +22,7 @@ def test_a_name_and_a_password_make_an_account(page: Page) -> None:
     expect(page.get_by_text(f"Logged in as {name}")).to_be_attached()
     page.locator(".menu > summary").click()
     page.get_by_role("button", name="Log out").click()
-    expect(page.get_by_role("status")).to_contain_text("You are logged out.")
+    expect(page.get_by_role("status")).to_contain_text("You have logged out.")
     assert User.objects.get(username=name).check_password(PASSWORD)
 
 
@@ -40,7 +40,7 @@ def test_a_wrong_password_is_said_without_telling_which(page: Page, person: User
     page.get_by_label("Name").fill(person.username)
     page.get_by_label("Password").fill("not the password")
     page.get_by_role("main").get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("alert")).to_contain_text("do not belong together")
+    expect(page.get_by_role("alert")).to_contain_text("do not match")
 
 
 def test_logging_in_goes_on_to_where_they_wanted_to_go(page: Page, person: User) -> None:
@@ -73,10 +73,10 @@ def test_too_many_attempts_are_locked_out(page: Page, person: User, expected: li
 def test_a_password_is_changed(page: Page, person: User) -> None:
     log_in(page, person.username)
     page.goto("/account/")
-    page.get_by_label("Password now").fill(PASSWORD)
+    page.get_by_label("Current password").fill(PASSWORD)
     page.get_by_label("New password").fill("another horse altogether")
     page.get_by_role("button", name="Change password").click()
-    expect(page.get_by_role("status")).to_contain_text("Your password is changed.")
+    expect(page.get_by_role("status")).to_contain_text("Password changed.")
     person.refresh_from_db()
     assert person.check_password("another horse altogether")
 

@@ -1,4 +1,4 @@
-"""Template tags and filters of the interface, available in every template without a load."""
+"""Template tags and filters that every template can use without `{% load %}`."""
 
 import math
 import re
@@ -21,7 +21,7 @@ _NEGATIVE = re.compile(r"(?<![\w.])-(?=\d)")
 
 
 class Stone(Protocol):
-    """What an agent's mark needs to know of it."""
+    """The attributes of an agent that its mark shows."""
 
     name: str
     kind: str
@@ -46,13 +46,13 @@ def piece(name: str) -> SafeString:
 
 @register.simple_tag
 def gem() -> SafeString:
-    """The mark of gemweb."""
+    """The logo of gemweb."""
     return format_html('<svg class="gem" aria-hidden="true"><use href="{}#gem"/></svg>', static("icons.svg"))
 
 
 @register.simple_tag
 def cut(agent: Stone, size: str = "") -> SafeString:
-    """An agent's stone alone: shape says the kind, colour says which one. Its name belongs beside it."""
+    """The stone of an agent: its shape stands for the kind, its colour for the agent. Show the name next to it."""
     return format_html(
         '<svg class="cut" data-c="{}"{} role="img" aria-label="{}"><use href="{}#{}"/></svg>',
         agent.colour,
@@ -76,7 +76,7 @@ def interval(
 ) -> dict[str, Any]:
     """A mean and its interval drawn on a scale from `start` to `end`: `{% interval mean low high 0 1 agent.colour %}`.
 
-    Values beyond the scale are drawn at its ends; the label has the true numbers.
+    Values beyond the scale are drawn at its ends; the label shows the exact numbers.
     """
 
     def at(value: float) -> str:
@@ -113,7 +113,7 @@ def signed(value: float | None, places: int = 3) -> str:
 
 @register.filter
 def sign(value: float | None) -> str:
-    """`+`, `-` or nothing, for the attribute `data-sign` that colours a reward."""
+    """The sign of a reward, `+`, `-` or empty, for the attribute `data-sign` that colours a reward."""
     if not value:
         return ""
     return "+" if value > 0 else "-"
@@ -121,7 +121,7 @@ def sign(value: float | None) -> str:
 
 @register.filter
 def place(share: float) -> str:
-    """Where a share from 0 to 1 lies on a picture's axis: `12.5%`."""
+    """The position of a share (0 to 1) on an axis, as a CSS percentage: `12.5%`."""
     return f"{100 * min(1.0, max(0.0, share)):.1f}%"
 
 
@@ -159,9 +159,9 @@ def seconds(value: float | None) -> str:
 
 @register.filter
 def prose(text: str) -> SafeString:
-    """A docstring's text: what stands in backquotes becomes code, and a hyphen before a digit a real minus sign."""
+    """Prose as HTML: text in backquotes becomes code, and a hyphen before a digit becomes a minus sign."""
     parts = text.split("`")
-    if len(parts) % 2 == 0:  # a backquote without its partner
+    if len(parts) % 2 == 0:  # an unmatched backquote
         parts = [text]
     return format_html_join(
         "",
@@ -175,13 +175,13 @@ def prose(text: str) -> SafeString:
 
 @register.filter
 def typeset(text: str | None) -> SafeString:
-    """A text with its formulas drawn; empty if it has none."""
+    """The text with its formulas as MathML; empty if it has none."""
     return mathematics.typeset(text or "")
 
 
 @register.filter
 def answer(action: str) -> SafeString:
-    """The answer in the box of an action, drawn; empty if it is no formula."""
+    r"""The answer in the last `\boxed{}` of an action as MathML; empty if it is not a formula."""
     return mathematics.answer(action)
 
 
@@ -206,5 +206,5 @@ def field(bound: BoundField, hint: str = "", **attributes: str) -> dict[str, Any
 
 @register.filter
 def get(mapping: Mapping[Any, Any], key: Any) -> Any:
-    """The value under a key that is a variable; None if there is none."""
+    """The value of a mapping for a key in a variable; None if the mapping has no such key."""
     return mapping.get(key)

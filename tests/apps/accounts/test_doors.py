@@ -82,7 +82,7 @@ def test_links_are_for_this_machine_only(client: Client, link: str, settings: Se
 def test_names_that_differ_in_case_are_one(client: Client) -> None:
     User.objects.create_user("Ada", password=PASSWORD)
     answer = client.post("/account/signup/", {"username": "aDa", "password": PASSWORD})
-    assert "Somebody has this name already" in answer.content.decode()
+    assert "This name is taken" in answer.content.decode()
     with pytest.raises(IntegrityError), transaction.atomic():
         User.objects.create_user("ADA")
     assert client.post("/account/login/", {"username": "ada", "password": PASSWORD}).status_code == 302
@@ -164,7 +164,7 @@ def test_an_address_that_makes_many_accounts_is_told_when_to_come_back(settings:
     assert answer.status_code == 429
     assert 1700 < int(answer["Retry-After"]) <= 1800
     page = answer.content.decode()
-    assert "2 accounts an hour can be made from one address" in page
+    assert "At most 2 accounts an hour can be created from one IP address" in page
     assert "Try again in 30 minutes" in page
     assert 'value="eve"' in page, "what was typed is still there"
     assert not User.objects.filter(username="eve").exists()
@@ -179,10 +179,10 @@ def test_the_old_password_cannot_be_tried_for_ever(client: Client, settings: Set
     client.force_login(user)
     for _ in range(3):
         answer = client.post("/account/", {"old": "a wrong guess", "new": "another long password"})
-        assert "That is not your password" in answer.content.decode()
+        assert "This is not your current password" in answer.content.decode()
     answer = client.post("/account/", {"old": PASSWORD, "new": "another long password"})
     assert answer.status_code == 429
     assert int(answer["Retry-After"]) > 0
-    assert "Yours was not changed" in answer.content.decode()
+    assert "It was not changed" in answer.content.decode()
     user.refresh_from_db()
     assert user.check_password(PASSWORD)

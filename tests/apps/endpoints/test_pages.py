@@ -195,7 +195,7 @@ def test_trying_sends_one_message_and_says_what_came_back(client: Client, ada: U
 
 
 @pytest.mark.parametrize(("model", "words"), [
-    ("500", "The server answered 500. It failed: fault 500."), ("garbage", "no chat completion"),
+    ("500", "The server answered 500. It failed: fault 500."), ("garbage", "not a chat completion"),
     ("unheard-of", "There is no such model"), ("says-secret", "The server answered 500. It failed."),
 ])  # fmt: skip
 def test_trying_says_in_words_what_is_wrong(

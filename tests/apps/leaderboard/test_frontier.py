@@ -12,7 +12,7 @@ from django.test import Client
 from apps.agents.models import Agent
 from apps.episodes.models import Batch
 from apps.jobs.models import Job
-from apps.leaderboard.frontier import BOTTOM, MIN_NAME_GAP, LEFT, RIGHT, TOP, frontier, leading, tokens_per_episode
+from apps.leaderboard.frontier import BOTTOM, LEFT, MIN_NAME_GAP, RIGHT, TOP, frontier, leading, tokens_per_episode
 from apps.leaderboard.models import Score
 from gem import benchmarks
 from tests.html import tight

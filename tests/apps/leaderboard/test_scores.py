@@ -59,7 +59,7 @@ def test_ranks_are_ranges_where_intervals_overlap() -> None:
     assert ranked([]) == []
 
 
-def test_a_finished_job_has_a_score_for_each_environment_and_overall(built_in: None) -> None:
+def test_a_finished_job_has_a_score_for_each_environment_and_overall(agents: None) -> None:
     job = finished("random")
     benchmark = benchmarks.load("games")
     parts = {score.env_id: score for score in job.scores.all()}

@@ -14,26 +14,26 @@ pytestmark = pytest.mark.django_db
 def test_an_address_without_a_page(client: Client) -> None:
     answer = client.get("/nothing/here/")
     assert answer.status_code == 404
-    assert "There is nothing at this address" in answer.content.decode()
+    assert "Page not found" in answer.content.decode()
 
 
 def test_a_form_without_its_token_is_refused_with_a_reason() -> None:
     answer = Client(enforce_csrf_checks=True).post("/account/logout/")
     assert answer.status_code == 403
-    assert "The form was too old" in answer.content.decode()
+    assert "This form has expired" in answer.content.decode()
 
 
 def test_a_fault_of_ours_needs_no_database(django_db_blocker: object, rf: RequestFactory) -> None:
     with django_db_blocker.block():  # type: ignore[attr-defined]
         answer = views.server_error(rf.get("/"))
     assert answer.status_code == 500
-    assert "Something broke on our side" in answer.content.decode()
+    assert "Something went wrong on our side" in answer.content.decode()
 
 
 def test_forbidden_and_unreadable_requests_have_pages(rf: RequestFactory, client: Client) -> None:
     request: HttpRequest = client.get("/").wsgi_request
-    assert "This is not for you to open" in views.permission_denied(request, Exception()).content.decode()
-    assert "This could not be understood" in views.bad_request(request, Exception()).content.decode()
+    assert "You cannot open this page" in views.permission_denied(request, Exception()).content.decode()
+    assert "This request could not be read" in views.bad_request(request, Exception()).content.decode()
 
 
 def test_a_refusal_says_why_and_how_to_go_on(rf: RequestFactory, client: Client) -> None:
@@ -41,7 +41,7 @@ def test_a_refusal_says_why_and_how_to_go_on(rf: RequestFactory, client: Client)
     page = views.permission_denied(request, PermissionDenied("This job belongs to somebody else.")).content.decode()
     assert "This job belongs to somebody else." in page
     page = views.bad_request(request, TooFast("Try again in 3 s.", 3.0)).content.decode()
-    assert "That was a lot at once" in page
+    assert "Too many requests" in page
     assert "Try again in 3 s." in page
 
 

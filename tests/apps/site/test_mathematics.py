@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from apps.site.mathematics import LONGEST_FORMULA, LONGEST_TEXT, answer, typeset
+from apps.site.mathematics import MAX_FORMULA_CHARACTERS, MAX_TEXT_CHARACTERS, answer, typeset
 
 pytest.importorskip("math_core")
 
@@ -96,16 +96,16 @@ def test_nothing_but_mathematics_comes_out(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "$" * LONGEST_TEXT,
-        r"\(" * (LONGEST_TEXT // 2),
-        r"\[" * (LONGEST_TEXT // 2),
-        "$x" * (LONGEST_TEXT // 2),
-        r"\boxed{" * (LONGEST_TEXT // 7),
-        r"\begin{align}" * (LONGEST_TEXT // 13),
-        "$$x" * (LONGEST_TEXT // 3),
-        r"\$" * (LONGEST_TEXT // 2),
+        "$" * MAX_TEXT_CHARACTERS,
+        r"\(" * (MAX_TEXT_CHARACTERS // 2),
+        r"\[" * (MAX_TEXT_CHARACTERS // 2),
+        "$x" * (MAX_TEXT_CHARACTERS // 2),
+        r"\boxed{" * (MAX_TEXT_CHARACTERS // 7),
+        r"\begin{align}" * (MAX_TEXT_CHARACTERS // 13),
+        "$$x" * (MAX_TEXT_CHARACTERS // 3),
+        r"\$" * (MAX_TEXT_CHARACTERS // 2),
         "$" + r"\x " * 600 + "$",
-        "$x$" * (LONGEST_TEXT // 3),
+        "$x$" * (MAX_TEXT_CHARACTERS // 3),
     ],
     ids=lambda text: text[:6],
 )
@@ -137,7 +137,7 @@ def test_a_text_made_to_be_slow_takes_a_little_longer_than_an_honest_one(text: s
 )
 def test_deep_formulas_do_not_end_the_process(formula: str) -> None:
     """In a process of its own with a small stack: the converter is recursive, and an overflow could not be caught."""
-    assert len(formula) <= LONGEST_FORMULA
+    assert len(formula) <= MAX_FORMULA_CHARACTERS
     program = (
         "import sys, threading; threading.stack_size(512 * 1024)\n"
         "from apps.site.mathematics import typeset\n"

@@ -46,9 +46,9 @@ def test_old_episodes_of_visitors_and_shows_of_nobody_are_deleted_with_their_tur
     old, young = begun(91, visitor="v"), begun(89, visitor="v")
     show = shows.start(ENV_ID, Agent.objects.get(kind=Agent.Kind.EXPERT, owner=None))
     Episode.objects.filter(pk=show.pk).update(created=timezone.now() - timedelta(days=91))
-    assert prune("--days", "90", "--dry-run") == "2 episodes would be deleted."
+    assert prune("--days", "90", "--dry-run") == "Episodes that would be deleted: 2."
     assert old.pk in left()
-    assert prune("--days", "90") == "2 episodes were deleted."
+    assert prune("--days", "90") == "Episodes deleted: 2."
     assert left() == {young.pk}
     assert set(Turn.objects.values_list("episode", flat=True)) == {young.pk}
 
@@ -63,7 +63,7 @@ def test_what_belongs_to_somebody_or_to_something_stays() -> None:
     parent = begun(400, visitor="v")
     branch = fork(parent, 1, user=anna, visitor="")
     Episode.objects.update(created=timezone.now() - timedelta(days=400))
-    assert prune("--days", "1") == "0 episodes were deleted."
+    assert prune("--days", "1") == "Episodes deleted: 0."
     assert left() == {hers.pk, shown.pk, example.pk, parent.pk, branch.pk}
 
 

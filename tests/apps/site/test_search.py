@@ -45,7 +45,7 @@ def test_a_public_episode_is_found_by_the_start_of_its_id(client: Client, episod
 
 
 def test_an_unlisted_episode_is_found_by_its_whole_id_only(client: Client, unlisted: Episode) -> None:
-    assert "Nothing found" in client.get("/search/", {"q": unlisted.id[:8]}).content.decode()
+    assert "No results" in client.get("/search/", {"q": unlisted.id[:8]}).content.decode()
     assert client.get("/search/", {"q": unlisted.id})["Location"] == unlisted.get_absolute_url()
 
 

@@ -22,7 +22,7 @@ from apps.trainings import compare, operations, records
 from apps.trainings.records import KeptEpisode
 from gem.agents import make_agent
 from gem.rollout import EpisodeRequest, rollout
-from gem.training.run_folder import number
+from gem.training.run_folder import update_name
 from tests.apps.trainings.trainings import ENV_ID, claimed, row, small, trained
 from tests.html import tight
 
@@ -230,7 +230,7 @@ def test_an_update_made_again_is_there_once(ada: User) -> None:
 def test_a_checkpoint_that_is_read_again_is_told_of_once(ada: User) -> None:
     job = operations.submit(ada, small())
     claim = trained(job)
-    records.record_checkpoint(claim, records.folder_of(job.pk) / "checkpoints" / number(4))
+    records.record_checkpoint(claim, records.folder_of(job.pk) / "checkpoints" / update_name(4))
     assert job.checkpoints.count() == 1
     assert job.events.filter(text="checkpoint after update 4").count() == 1
 

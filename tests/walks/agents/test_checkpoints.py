@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from gem.training.checkpoints.archive import pack
-from gem.training.policy.prompts import folder_of
+from gem.training.policy.prompts import policy_location
 from tests.walks.conftest import check_looks
 
 pytest.importorskip("torch", reason="policies need torch, which `make test` installs")
@@ -19,7 +19,7 @@ TRIED_MS = 120_000
 def archive(tmp_path: Path, *more: str) -> Path:
     """The base policy in a file, with files that hold a letter."""
     file = io.BytesIO()
-    pack(Path(folder_of("nano-base")), file, "policy")
+    pack(Path(policy_location("nano-base")), file, "policy")
     with zipfile.ZipFile(file, "a") as bundle:
         for name in more:
             bundle.writestr(f"policy/{name}", "x")

@@ -16,10 +16,10 @@ def test_from_signing_up_to_a_row_on_the_leaderboard(page: Page, expected: list[
     page.get_by_label("Name", exact=True).fill("My first one")
     page.get_by_role("button", name="Submit evaluation").click()
     expect(page).to_have_url(re.compile("/account/login/"))
-    page.get_by_role("link", name="Make an account").click()
+    page.get_by_role("link", name="Create an account").click()
     page.get_by_label("Name", exact=True).fill("walker-of-jobs")
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("main").get_by_role("button", name="Make account").click()
+    page.get_by_role("main").get_by_role("button", name="Create account").click()
     expect(page).to_have_url(re.compile("/jobs/new/"))
     expect(page.get_by_label("Name", exact=True)).to_have_value("My first one")
 

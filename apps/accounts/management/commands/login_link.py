@@ -11,16 +11,16 @@ from apps.accounts.operations import make_login_link
 
 
 class Command(BaseCommand):
-    """`python manage.py login_link --base http://127.0.0.1:8000`"""
+    """Run `python manage.py login_link --base http://127.0.0.1:8000`."""
 
     help = "Print a link that logs in as the administrator, once, within 15 minutes (LOCAL_MODE only)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Where the site answers."""
-        parser.add_argument("--base", default="http://127.0.0.1:8000", help="the site's address")
+        """Add the options."""
+        parser.add_argument("--base", default="http://127.0.0.1:8000", help="the address of the site")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make the link and print it."""
+        """Print the link."""
         if not settings.LOCAL_MODE:
-            raise CommandError("Login links are for a stack on one's own machine: set LOCAL_MODE=1.")
+            raise CommandError("Login links work on a local stack only. Set LOCAL_MODE=1.")
         self.stdout.write(options["base"].rstrip("/") + reverse("accounts:login_link", args=[make_login_link()]))

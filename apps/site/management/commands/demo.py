@@ -1,4 +1,4 @@
-"""Fill a new site with something to see: examples, a show, and the jobs behind the first rows of the leaderboard."""
+"""Fill a new site with content: examples, a show, and the jobs behind the first rows of the leaderboard."""
 
 from typing import Any
 
@@ -15,12 +15,12 @@ AGENTS = ("random", "expert")
 
 
 class Command(BaseCommand):
-    """`python manage.py demo`; doing it again adds only what is missing."""
+    """Run `python manage.py demo`. It adds only what is missing."""
 
-    help = "Add what is missing of the examples, the showcase and the baseline jobs. Safe to repeat."
+    help = "Add the example episodes, the showcase and the baseline jobs, unless they exist. Safe to repeat."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """The jobs and the show are played by the workers, the examples here."""
+        """Play the examples in this process; workers play the show and the jobs."""
         showcase.present()
         for agent in AGENTS:
             submit_baseline(agent)
@@ -32,7 +32,7 @@ class Command(BaseCommand):
 
 
 def submit_baseline(agent: str) -> None:
-    """Queue the evaluation of a built-in agent on the benchmark, once for each version of it."""
+    """Submit the evaluation of a built-in agent, once for each version of the benchmark."""
     version = benchmarks.load(BENCHMARK).version
     jobs.submit(
         None,

@@ -1,4 +1,4 @@
-"""Delete old episodes that nobody with an account has played: the part of the database that grows by itself."""
+"""Delete old episodes of visitors, so that the database does not grow without limit."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from apps.episodes.models import Episode, Seat
 from apps.play.models import Show, Showcase
 
 CHUNK = 500
-"""Episodes deleted in one transaction: nobody waits long for a row that is being deleted."""
+"""Episodes deleted in one transaction. Small transactions hold their locks for a short time only."""
 
 
 def unclaimed(age: timedelta) -> QuerySet[Episode]:
-    """Episodes older than `age` that nobody with an account plays or shows, in no batch, with no branch."""
+    """Episodes older than `age` that no account plays or shows, that are in no batch, and that have no branch."""
     this = OuterRef("pk")
     claims = (
         Seat.objects.filter(episode=this, user__isnull=False),
@@ -31,29 +31,29 @@ def unclaimed(age: timedelta) -> QuerySet[Episode]:
 
 
 class Command(BaseCommand):
-    """`python manage.py prune --days 90 --dry-run`"""
+    """Run `python manage.py prune --days 90 --dry-run`."""
 
     help = (
-        "Delete episodes of visitors and of agents that only played to be watched, if they are older than so many days "
-        "and no other episode branches from them. Those of people with an account, of jobs, duels and examples stay."
+        "Delete old episodes and shows that nobody with an account began, unless another episode branches from them. "
+        "Episodes of people with an account, of jobs, of duels and of the catalog stay."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """How old, and whether only to count."""
-        parser.add_argument("--days", type=int, required=True, help="how many days after their beginning they stay")
-        parser.add_argument("--dry-run", action="store_true", help="only say how many there are")
+        """Add the options."""
+        parser.add_argument("--days", type=int, required=True, help="minimum age of an episode in days")
+        parser.add_argument("--dry-run", action="store_true", help="only print how many episodes would be deleted")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Delete or count them."""
+        """Delete the episodes, or count them."""
         if options["days"] < 1:
-            raise CommandError("Give a whole number of days, 1 or more.")
+            raise CommandError("--days must be 1 or more.")
         old = unclaimed(timedelta(days=options["days"]))
         if options["dry_run"]:
-            self.stdout.write(f"{old.count():,} episodes would be deleted.")
+            self.stdout.write(f"Episodes that would be deleted: {old.count():,}.")
             return
         deleted = 0
         while chunk := list(old.values_list("pk", flat=True)[:CHUNK]):
             with transaction.atomic():
                 Episode.objects.filter(pk__in=chunk).delete()
             deleted += len(chunk)
-        self.stdout.write(f"{deleted:,} episodes were deleted.")
+        self.stdout.write(f"Episodes deleted: {deleted:,}.")
