@@ -7,6 +7,6 @@ _FAIL_AT = os.environ.get("FAIL_AT")
 
 
 def failpoint(name: str) -> None:
-    """Die here, without any clean-up, if the environment variable FAIL_AT says so."""
+    """Kill this process, without any clean-up, if the environment variable FAIL_AT names this place."""
     if name == _FAIL_AT:
         os.kill(os.getpid(), signal.SIGKILL)

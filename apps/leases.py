@@ -1,8 +1,8 @@
-"""Who owns a row for some seconds, by the database's clock: shards, shows, pending turns and uploads.
+"""Leases of rows: one worker owns a shard, show, pending turn or upload for some seconds, by the database's clock.
 
-A worker claims rows under a token of its own, renews the lease by a heartbeat while it works, and releases them. It
-writes only to rows that it still owns, so a worker that was believed dead writes nothing (`LeaseLost`). A lease that
-nobody renews runs out, and the row is free for others.
+A worker claims rows with a token of its own, renews the leases by a heartbeat while it works, and releases the rows at
+the end. It writes only to rows that it still owns, so a worker that lost a lease writes nothing (`LeaseLost`). A lease
+that nobody renews expires, and another worker can claim the row.
 """
 
 from __future__ import annotations
@@ -27,37 +27,37 @@ from django.db.models.functions import Now
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
-"""How often a worker looks whether what it works on was taken from it."""
+"""Seconds between two checks of a worker that it still holds its lease."""
 
 
 class LeaseLost(Exception):
-    """The row belongs to another worker by now, or is no longer wanted: this one writes nothing more."""
+    """The worker no longer owns the row, because another one has it or its work was cancelled. It must not write."""
 
 
 Row = TypeVar("Row", bound="Leased")
 
 
 class LeasedQuerySet(models.QuerySet[Row]):
-    """What workers do with rows that they lease."""
+    """Queries and writes of workers on the rows that they lease."""
 
     def free(self) -> Self:
-        """Those that nobody owns, or no longer."""
+        """Rows without an owner: never claimed, released, or with an expired lease."""
         return self.filter(Q(lease_until=None) | Q(lease_until__lte=Now()))
 
     def claimable(self) -> Self:
-        """Free ones that may be tried once more."""
+        """Free rows that may be tried once more."""
         return self.free().filter(attempt__lt=settings.MAX_ATTEMPTS)
 
     def worn(self) -> Self:
-        """Free ones that were claimed `MAX_ATTEMPTS` times: whatever works on them dies."""
+        """Free rows that were claimed `MAX_ATTEMPTS` times. Every worker that tried them died."""
         return self.free().filter(attempt__gte=settings.MAX_ATTEMPTS)
 
     def owned_by(self, token: UUID) -> Self:
-        """Those that `token` owns now."""
+        """Rows that `token` owns now."""
         return self.filter(lease_token=token, lease_until__gt=Now())
 
     def claim(self, token: UUID, most: int, **changes: Any) -> list[Any]:
-        """Lease up to `most` of these rows, the first ones that nobody else is claiming; their keys."""
+        """Lease up to `most` of these rows and return their keys. Rows that others are claiming are skipped."""
         with transaction.atomic():
             keys = [row.pk for row in self.select_for_update(skip_locked=True, of=("self",))[:most]]
             claimed = type(self)(self.model).filter(pk__in=keys)
@@ -65,32 +65,32 @@ class LeasedQuerySet(models.QuerySet[Row]):
         return keys
 
     def renew(self) -> int:
-        """Prolong the leases of these rows; returns how many."""
+        """Prolong the leases of these rows. Returns the number of rows."""
         return self.update(lease_until=_lease_end())
 
     def release(self, **changes: Any) -> int:
-        """Let go of these rows, with other `changes` in the same write; returns how many."""
+        """End the leases of these rows, with other `changes` in the same write. Returns the number of rows."""
         return self.update(lease_token=None, lease_until=None, **changes)
 
 
 class Leased(models.Model):
-    """A row that one worker owns while its lease lasts; its manager is one of a `LeasedQuerySet`."""
+    """A row that one worker owns while its lease lasts. Its manager is made from a `LeasedQuerySet`."""
 
     lease_token = models.UUIDField(null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
     attempt = models.PositiveSmallIntegerField(default=0)
-    """How often it was claimed; what resets it is the model's own matter."""
+    """How often it was claimed. Each model decides when this is reset."""
 
     class Meta:
         abstract = True
 
     def let_go(self) -> None:
-        """Release this row when it is saved."""
+        """Clear the lease. The caller saves the row."""
         self.lease_token = self.lease_until = None
 
 
 def _lease_end() -> CombinedExpression:
-    """When a lease ends that is taken or renewed now."""
+    """When a lease that is taken or renewed now expires."""
     return Now() + timedelta(seconds=settings.LEASE_SECONDS)
 
 
@@ -98,13 +98,13 @@ class Heartbeat:
     """Renews a lease every `HEARTBEAT_SECONDS`, in a thread while a block lasts or, by `run`, in an event loop.
 
     Args:
-        renew: prolongs the lease; returns whether it still held.
-        holds: looks whether the lease still holds. With it a worker hears within a second that it does not.
+        renew: prolongs the lease and returns whether it still held.
+        holds: reads whether the lease still holds. With it, a worker notices within a second that it does not.
     """
 
     def __init__(self, renew: Callable[[], object], holds: Callable[[], object] | None = None, *, name: str) -> None:
         self.lost = threading.Event()
-        """Set once the lease does not hold, or the database could not be asked."""
+        """Set when the lease is lost, or when the database could not be reached."""
         self._renew = renew
         self._holds = holds
         self._name = name
@@ -113,11 +113,11 @@ class Heartbeat:
         self._thread = threading.Thread(target=self._beat_until_over, name=f"lease-{name}", daemon=True)
 
     def start(self) -> None:
-        """Begin to beat in a thread."""
+        """Start a thread that renews the lease."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Beat no more; the lease is as it was."""
+        """Stop the thread. The lease stays as it is."""
         self._over.set()
         self._thread.join()
 
@@ -131,7 +131,11 @@ class Heartbeat:
         self.stop()
 
     async def run(self, in_thread: Callable[[Callable[[], bool]], Awaitable[bool]]) -> None:
-        """Beat until this is cancelled, in threads with a database connection; without the database, try again."""
+        """Renew the lease until this coroutine is cancelled. After a database error, try again at the next beat.
+
+        Args:
+            in_thread: runs a function in a thread that has a database connection.
+        """
         while True:
             await asyncio.sleep(self._seconds)
             try:
@@ -140,7 +144,7 @@ class Heartbeat:
                 logger.warning("The leases of %s could not be renewed: %s", self._name, error)
 
     def beat(self) -> bool:
-        """Renew the lease if it is time to, otherwise look at it; whether it holds."""
+        """Renew the lease if that is due, otherwise only check it. Returns whether it holds."""
         if self._holds is not None and monotonic() - self._renewed < settings.HEARTBEAT_SECONDS:
             return bool(self._holds())
         held = bool(self._renew())
@@ -149,9 +153,9 @@ class Heartbeat:
 
     @property
     def _seconds(self) -> float:
-        """From one beat to the next."""
-        between: float = settings.HEARTBEAT_SECONDS
-        return between if self._holds is None else min(LOOK_SECONDS, between)
+        """Seconds between two beats."""
+        interval: float = settings.HEARTBEAT_SECONDS
+        return interval if self._holds is None else min(LOOK_SECONDS, interval)
 
     def _beat_until_over(self) -> None:
         try:
@@ -159,7 +163,7 @@ class Heartbeat:
                 if not self.beat():
                     self.lost.set()
                     return
-        except OperationalError as error:  # without the database nobody knows; what is written is fenced anyway
+        except OperationalError as error:  # the lease may still hold, but treat it as lost: writes are fenced anyway
             logger.warning("The lease of %s could not be renewed: %s", self._name, error)
             self.lost.set()
         finally:

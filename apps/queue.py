@@ -1,6 +1,7 @@
-"""The one door to workers: tasks by name, with ids only, after the transaction has committed.
+"""Messages to workers. Nothing else in the apps sends Celery tasks.
 
-A lost message loses nothing. Postgres holds what has to be done, and the reaper sends it again.
+A task is sent by its name, with ids as arguments, after the transaction has committed. A lost message loses no work:
+Postgres holds what has to be done, and the reaper sends the message again.
 """
 
 import functools
@@ -33,19 +34,19 @@ def _send(task: str, ids: tuple[str | int, ...]) -> None:
 
 @functools.cache
 def _celery() -> Celery:
-    """The application, found by its setting: the apps know nothing of the project around them."""
+    """The Celery application, imported by its setting, because apps do not import the project around them."""
     app: Celery = import_string(settings.CELERY_APP)
     return app
 
 
-# ---------------------------------------------------------------- who is there
+# ---------------------------------------------------------------- heartbeats of workers
 
 _HEARTBEAT = "heartbeat"
 
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A worker process that has said lately that it is alive."""
+    """A worker process with a recent heartbeat."""
 
     queue: str
     host: str
@@ -60,15 +61,15 @@ def _valkey() -> redis.Redis:
 
 
 def beat(queue: str) -> None:
-    """Say that this process serves `queue`; to be repeated every `HEARTBEAT_SECONDS`.
+    """Store a heartbeat of this process, which serves `queue`. Call it every `HEARTBEAT_SECONDS`.
 
-    A worker whose heartbeat cannot be stored works on: only the health page misses it.
+    A worker whose heartbeat cannot be stored keeps working; only the health page misses it.
     """
     name = f"{_HEARTBEAT}:{queue}:{platform.node()}:{os.getpid()}"
     try:
         _valkey().set(name, 1, px=_expiry_ms())
     except redis.RedisError as error:
-        logger.warning("No heartbeat of %s could be stored: %s", queue, error)
+        logger.warning("The heartbeat of %s could not be stored: %s", queue, error)
 
 
 def workers_alive() -> list[Worker]:
@@ -78,16 +79,16 @@ def workers_alive() -> list[Worker]:
         redis.RedisError: if Valkey does not answer.
     """
     expiry = _expiry_ms()
-    found = []
-    names = list(set(_valkey().scan_iter(f"{_HEARTBEAT}:*", count=500)))  # a scan may give one twice
-    asked = _valkey().pipeline(transaction=False)
+    workers = []
+    names = list(set(_valkey().scan_iter(f"{_HEARTBEAT}:*", count=500)))  # a scan may return a name twice
+    pipeline = _valkey().pipeline(transaction=False)
     for name in names:
-        asked.pttl(name)
-    for name, left in zip(names, asked.execute(), strict=True):
+        pipeline.pttl(name)
+    for name, remaining_ms in zip(names, pipeline.execute(), strict=True):
         _, queue, host, pid = name.decode().split(":", 3)
-        if left > 0:
-            found.append(Worker(queue, host, int(pid), max(0.0, (expiry - left) / 1000)))
-    return sorted(found, key=lambda worker: (worker.queue, worker.host, worker.pid))
+        if remaining_ms > 0:
+            workers.append(Worker(queue, host, int(pid), max(0.0, (expiry - remaining_ms) / 1000)))
+    return sorted(workers, key=lambda worker: (worker.queue, worker.host, worker.pid))
 
 
 def _expiry_ms() -> int:

@@ -1,7 +1,7 @@
-"""A form whose values become one Pydantic model: a request, or how something is set up.
+"""Forms whose values become one Pydantic model, such as the request for a job or the set-up of an agent.
 
-The form only turns text into values. The model alone decides what is possible, and what it refuses becomes an error of
-the field that asks for it.
+The form only converts text into values. The model alone validates them, and each of its errors is shown at the form
+field that the value came from.
 """
 
 from __future__ import annotations
@@ -13,45 +13,45 @@ from typing import Any, ClassVar, Generic, TypeVar
 from django import forms
 from pydantic import BaseModel, ValidationError
 
-from gem.validation.messages import refusals
+from gem.validation.messages import field_errors
 
 Spec = TypeVar("Spec", bound=BaseModel)
 
 
 class SpecForm(forms.Form, Generic[Spec]):
-    """A form that asks for a model. After validation, `spec` is the model if nothing was refused."""
+    """A form for one Pydantic model. After validation, `spec` is the model, or None if there are errors."""
 
     spec_model: type[Spec]
     sentences: ClassVar[Mapping[str, str]] = {}
-    """What is said of parts of the model, whatever it has against them: for those that people do not type."""
+    """Error sentences by model field. They replace the model's own for values that people choose and do not type."""
 
     spec: Spec | None = None
 
-    def validate_spec(self, wanted: Mapping[str, Any]) -> None:
-        """Make the model of these values. A field that could not be read has said so itself, and says nothing more."""
-        unread = set(self.errors)
+    def validate_spec(self, values: Mapping[str, Any]) -> None:
+        """Build the model from these values. A field whose text could not be read gets no second error."""
+        unreadable_fields = set(self.errors)
         try:
-            spec = self.spec_model.model_validate(wanted)
+            spec = self.spec_model.model_validate(values)
         except ValidationError as error:
-            for place, sentence in refusals(error, self.spec_model, self.labels()):
+            for place, sentence in field_errors(error, self.spec_model, self.labels()):
                 name = self.field_of(place)
-                if name not in unread:
+                if name not in unreadable_fields:
                     self.add_error(name, self.sentences.get(place, sentence))
         else:
-            self.spec = None if unread else spec
+            self.spec = None if unreadable_fields else spec
 
     def field_of(self, place: str) -> str | None:
-        """The field that asks for this part of the model (dots lead inside it); None for the form as a whole."""
+        """The form field for this part of the model (a dotted path); None if an error concerns the whole form."""
         name = place.partition(".")[0]
         return name if name in self.fields else None
 
     def labels(self) -> dict[str, str]:
-        """What sentences call the parts of the model: as the form does."""
+        """The form's labels by model field, for the sentences about errors."""
         return {name: str(self[name].label) for name in self.fields}
 
     @property
     def problems(self) -> int:
-        """How many fields have something to correct."""
+        """The number of fields with errors."""
         return len(self.errors)
 
 
@@ -66,7 +66,7 @@ def number_field(
     invalid: str,
     **attributes: int,
 ) -> forms.Field:
-    """A number that is typed as text, so that the sentence about what is no number is ours and not the browser's."""
+    """A number field with a text input, so that the error sentence is ours and not the browser's."""
     kind = forms.IntegerField if whole else forms.FloatField
     return kind(
         label=label,
@@ -81,7 +81,10 @@ def number_field(
 def plain_field(
     model: type[BaseModel], name: str, label: str, choices: Sequence[tuple[str, str]] = (), **attributes: str
 ) -> forms.Field:
-    """A field of the model as text or as one of `choices`, with what the model says of it; `value_of` reads it."""
+    """A form field for one field of the model, as a text input or a select, with the model's description as its hint.
+
+    `value_of` converts its text.
+    """
     hint = model.model_fields[name].description or ""
     if choices:
         select = forms.Select(attrs={"class": "input"})
@@ -91,7 +94,7 @@ def plain_field(
 
 
 def value_of(text: str) -> Any:
-    """A number where the text is one, else the text: the model says what is wanted."""
+    """The text parsed as JSON, for example a number; the text itself if it is no JSON. The model checks the type."""
     try:
         return json.loads(text)
     except ValueError:
@@ -99,16 +102,16 @@ def value_of(text: str) -> Any:
 
 
 class JsonObjectField(forms.CharField):
-    """Further fields of a model as a JSON object; an empty text is an empty object."""
+    """Further fields of a model as a JSON object. Empty text is an empty object."""
 
     def clean(self, value: Any) -> dict[str, Any]:
-        """The object."""
+        """Parse the text into a dictionary."""
         text = str(super().clean(value)).strip()
         try:
-            found = json.loads(text) if text else {}
+            parsed = json.loads(text) if text else {}
         except (ValueError, RecursionError) as error:
             message = self.error_messages["broken"]
             raise forms.ValidationError(message, params={"error": error}) from error
-        if not isinstance(found, dict):
+        if not isinstance(parsed, dict):
             raise forms.ValidationError(self.error_messages["no_object"])
-        return found
+        return parsed

@@ -18,7 +18,7 @@ from gem.agents import has_expert, make_agent
 from gem.benchmarks import BASELINES
 from gem.datasets import Dataset
 from gem.evaluation.scores import interval
-from gem.evaluation.spec import Part
+from gem.evaluation.spec import EvaluationPart
 from gem.registry import EnvSpec
 from gem.rollout import EpisodeRequest, rollout
 
@@ -35,7 +35,7 @@ def main(word: str = "", seeds: int = SEEDS) -> None:
     specs = gem.registry.specs()
     exactly = any(spec.id == word for spec in specs)
     for spec in specs:
-        if (word != spec.id if exactly else word not in spec.id) or spec.missing():
+        if (word != spec.id if exactly else word not in spec.id) or spec.missing_packages():
             continue
         for agent in AGENTS:
             if agent == "random" or has_expert(spec.id):
@@ -59,8 +59,8 @@ def measure(spec: EnvSpec, agent: str, seeds: int) -> dict[str, Any]:
         RuntimeError: if an episode failed.
     """
     returns, successes, turns = [], 0, 0
-    part = Part(spec.id, 0, seeds)
-    places = [part.place(index) for index in range(seeds)]
+    part = EvaluationPart(spec.id, 0, seeds)
+    places = [part.seed_and_seat(index) for index in range(seeds)]
     slots = [EpisodeRequest(index, spec.id, seed, seat=seat) for index, (seed, seat) in enumerate(places)]
     for record in rollout(make_agent(agent), slots, opponent=make_agent("random")):
         if record.failure:

@@ -28,7 +28,7 @@ def main(word: str = "") -> None:
     rows = {row["env_id"]: row for row in json.loads(FILE.read_text("utf-8"))["checks"]} if FILE.exists() else {}
     specs = gem.registry.specs()
     for spec in specs:
-        if word in spec.id and not spec.missing():
+        if word in spec.id and not spec.missing_packages():
             rows[spec.id] = examine(spec)
             wrong = [key for key, status in rows[spec.id]["findings"].items() if status == "wrong"]
             print(f"{spec.id:40} {'wrong: ' + ', '.join(wrong) if wrong else 'ok'}", flush=True)

@@ -57,9 +57,9 @@ def recipes_spec(recipe: str, **changes: Any) -> TrainingSpec:
 
 
 def _last(folder: Path) -> Path:
-    from gem.training.checkpoints.checkpoint import checkpoints
+    from gem.training.checkpoints.checkpoint import list_checkpoints
 
-    return checkpoints(folder / "checkpoints")[-1]
+    return list_checkpoints(folder / "checkpoints")[-1]
 
 
 def _success(path: str | Path, spec: TrainingSpec, temperature: float = 1.0) -> float:
@@ -226,9 +226,9 @@ def _logits(_folder: Path, _seeds: int) -> Row:
     from transformers import AutoModelForCausalLM
 
     from gem.training.policy.policies import load_policy
-    from gem.training.policy.prompts import folder_of
+    from gem.training.policy.prompts import policy_location
 
-    theirs: Any = AutoModelForCausalLM.from_pretrained(folder_of("nano-base"))
+    theirs: Any = AutoModelForCausalLM.from_pretrained(policy_location("nano-base"))
     ours = load_policy("nano-base")
     ids = torch.randint(3, 2000, (4, 200), generator=torch.Generator().manual_seed(0))
     with torch.inference_mode():

@@ -91,9 +91,9 @@ def _make(folder: Path, sizes: dict[str, Any]) -> int:
     import torch
     from transformers import AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
 
-    from gem.training.policy.prompts import folder_of
+    from gem.training.policy.prompts import policy_location
 
-    tokenizer = AutoTokenizer.from_pretrained(folder_of("nano-base"))
+    tokenizer = AutoTokenizer.from_pretrained(policy_location("nano-base"))
     torch.manual_seed(0)
     config = Qwen3Config(**sizes, tie_word_embeddings=True, max_position_embeddings=8192, eos_token_id=1)
     model = Qwen3ForCausalLM(config)

@@ -23,7 +23,7 @@ import gem
 from gem.cli.output.tables import table
 from gem.envs.games.guess_the_number import GuessTheNumber
 from gem.training.policy.policies import Policy, load_policy
-from gem.training.policy.prompts import reading
+from gem.training.policy.prompts import observation_text
 
 GAMES = ("game:GuessTheNumber-v0-easy", "game:GuessTheNumber-v0-hard")
 
@@ -42,19 +42,19 @@ def answers(policy: Policy, env_id: str, seed: int) -> Iterator[Answer]:
     game = env.unwrapped
     assert isinstance(game, GuessTheNumber)
     observation, info = env.reset(seed=seed)
-    (tokens,) = policy.prompts.first([reading(observation, info)])
+    (tokens,) = policy.prompt_format.encode_first([observation_text(observation, info)])
     places = []
     over = False
     while not over:
         low, high = game.bounds()
         action = env.sample_random_action()
         observation, _, terminated, truncated, info = env.step(action)
-        tokens += policy.prompts.response(action)
+        tokens += policy.prompt_format.encode_response(action)
         guess = game.guesses[-1]
         if low <= guess <= high and guess not in game.guesses[:-1]:
             alike = 1 if guess == game.secret else guess - low if game.secret < guess else high - guess
             places.append((len(tokens), len(game.guesses) - 1, math.log((high - low + 1) / alike)))
-        (read,) = policy.prompts.later([reading(observation, info)])
+        (read,) = policy.prompt_format.encode_later([observation_text(observation, info)])
         tokens += read
         over = terminated or truncated
     with torch.inference_mode():

@@ -31,7 +31,7 @@ from collections.abc import Sequence
 import gem
 from gem.agents import Decision, RandomAgent, Request
 from gem.core import State
-from gem.envs.game import Game, Played
+from gem.envs.game import Game, PlayResult
 from gem.errors import InvalidArgument
 from gem.rng import SplitMix64, randint, sample
 from gem.rollout import EpisodeRequest, rollout
@@ -67,7 +67,7 @@ class RowOfLamps(Game):
             f"off within {self.max_turns} turns.\nWrite the number of a lamp as \\boxed{{N}}, from \\boxed{{1}} on."
         )
 
-    def _play(self, match: str) -> Played:
+    def _play(self, match: str) -> PlayResult:
         lamp = int(match)
         if not 1 <= lamp <= self.num_lamps:
             return f"There is no lamp {lamp}.", self._earned(), "rule"

@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 
 aliases.install()
 
-LATER = {"make_vec": "gem.vector.make", "register_mixture": "gem.vector.mixture"}
-"""What takes longer to import than all the rest, and its module; loaded when it is first used."""
-PARTS = (
+LAZY_FUNCTIONS = {"make_vec": "gem.vector.make", "register_mixture": "gem.vector.mixture"}
+"""Functions whose modules are slow to import, so that they are imported at the first use."""
+LAZY_MODULES = (
     "adapters",
     "agents",
     "check",
@@ -75,20 +75,20 @@ PARTS = (
     "views",
     "wrappers",
 )
-"""Modules that need no import of their own: `gem.wrappers.get_wrapper_fns("concat")`."""
+"""Modules that are imported at the first use, as in `gem.wrappers.get_wrapper_fns("concat")` after `import gem`."""
 __all__ = ["Env", "EnvWrapper", "make", "make_vec", "print_envs", "register", "register_mixture", "spec"]
 
-if not TYPE_CHECKING:  # for whoever checks types, every name that is not above is a mistake
+if not TYPE_CHECKING:  # with a module-level __getattr__, type checkers would accept any name
 
     def __getattr__(name: str) -> Any:
-        """Load `LATER` and `PARTS` when they are first used."""
-        if name in PARTS:
+        """Import a member of `LAZY_FUNCTIONS` or `LAZY_MODULES` at its first use."""
+        if name in LAZY_MODULES:
             return import_module(f"gem.{name}")
-        if name in LATER:
-            return getattr(import_module(LATER[name]), name)
+        if name in LAZY_FUNCTIONS:
+            return getattr(import_module(LAZY_FUNCTIONS[name]), name)
         raise AttributeError(f"module 'gem' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """Also what is loaded later."""
-    return sorted({*globals(), *LATER, *PARTS})
+    """List the names of this module, those included that are imported at the first use."""
+    return sorted({*globals(), *LAZY_FUNCTIONS, *LAZY_MODULES})

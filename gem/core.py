@@ -3,19 +3,21 @@
     obs, info = env.reset(seed=7)
     obs, reward, terminated, truncated, info = env.step(action)
 
-Observations and actions are text. `terminated` is the problem's own end, `truncated` the turn limit, never both.
-At the end of an episode `info["success"]` says whether the problem was solved. `info["suffix"]`, where present,
-is what an agent should read after the observation (the board, the prompt for the next action). `info["images"]`,
-where present, is a list of pictures that belong to the observation, each a `data:` address of a PNG, JPEG, GIF or WebP.
-`info["error"]` names a fault of the agent's in its last action: "format" (not understood) or "rule" (not allowed).
+Observations and actions are strings. `terminated` means that the problem itself ended, `truncated` that the turn limit
+was reached; they are never both true. The info is a dictionary of plain JSON with these optional entries:
 
-An environment with several seats is played with the same calls: `to_act` says whose action `step` takes next. Its
-observations are public, the reward is the acting seat's, and `info["seats"]` has what each seat reads and earns
-(see `gem.seats` and `gem.envs.multiagent`).
+- `success`: whether the problem was solved; only at the end of an episode.
+- `suffix`: what an agent should read after the observation, such as the board or the prompt for the next action.
+- `images`: pictures that belong to the observation, each a `data:` URL of a PNG, JPEG, GIF or WebP file.
+- `error`: the agent's fault in its last action, "format" (not understood) or "rule" (not allowed).
 
-A class needs `step` and either `_start` or, as in GEM, a `reset` of its own, which calls `super().reset(seed)` first.
-The other methods have defaults: the state is all attributes, as long as they are plain data; the picture is empty; a
-random action has to be defined by whoever needs one.
+An environment with several seats is played with the same calls. `to_act` names the seats that have to act, and `step`
+takes the action of the first of them. The observation is public, the reward is that of the seat that acted, and
+`info["seats"]` has what each seat reads and earns (see `gem.seats` and `gem.envs.multiagent`).
+
+A subclass has to define `step` and either `_start` or, as in GEM, a `reset` that calls `super().reset(seed)` first.
+The other methods have defaults: `get_state` returns all attributes, as long as they are plain data, `view` returns an
+empty text, and `sample_random_action` raises `MissingMethod`.
 """
 
 from __future__ import annotations
@@ -44,41 +46,42 @@ State = dict[str, Any]
 Step = tuple[str, float, bool, bool, Info]
 AgentFault = Literal["format", "rule"]
 ObsType = ActType = str
-"""GEM's names for what observations and actions are."""
+"""The types of observations and actions, under the names that GEM has for them."""
 
 MAX_SEED = 2**63 - 1
 
 
-class Remembers:
-    """Keeps the constructor's arguments, so that another one can be made alike whatever its class does with them.
+class RecordConstructorArgs:
+    """A base class that keeps the arguments of the constructor, so that an equal object can be made later.
 
-    A base of its own: the signature of an environment's class is that of its `__init__`.
+    This is not part of `Env` because a `__new__` on a class hides the signature of its `__init__`: with this base,
+    `inspect.signature` of an environment class still shows the arguments of the environment.
     """
 
-    _made_with: tuple[tuple[Any, ...], dict[str, Any]]
+    _constructor_args: tuple[tuple[Any, ...], dict[str, Any]]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        made = super().__new__(cls)
-        made._made_with = (args, kwargs)
-        return made
+        instance = super().__new__(cls)
+        instance._constructor_args = (args, kwargs)
+        return instance
 
 
-class Env(Remembers, ABC):
-    """One environment with one episode at a time.
+class Env(RecordConstructorArgs, ABC):
+    """An environment, which holds one episode at a time.
 
-    Same id, keyword arguments, seed and actions give the same turns, in any process, whatever other environments
-    do in between: an environment draws only from `self.rng`, which it owns.
+    The same id, keyword arguments, seed and actions give the same turns in any process, whatever other environments
+    do in between. For this, an environment draws random numbers only from `self.rng`, which no other object uses.
     """
 
     def __init__(self, seed: int | None = None) -> None:
         self.spec: EnvSpec | None = None
-        """How the environment was made; set by `gem.make`."""
+        """The registered specification that `gem.make` made the environment from; None without `gem.make`."""
         self.env_kwargs: dict[str, Any] = {}
-        """What `gem.make` was given besides the id and the seed; with the spec it says how to make another one."""
+        """The arguments of `gem.make` except the id and the seed. With `spec` they suffice to make an equal one."""
         self.max_turns = 0
-        """Turns after which the episode is truncated; 0 means no limit."""
+        """The number of turns after which the episode is truncated; 0 means no limit."""
         self.data_hash = ""
-        """Names the content of the data that episodes are drawn from; empty without data."""
+        """A hash of the data that episodes are drawn from; empty if there is none."""
         self.seed: int | None = None
         """The seed of the current episode (None before the first `reset`)."""
         self.rng = random.Random()
@@ -92,11 +95,11 @@ class Env(Remembers, ABC):
         """Begin an episode and return its first observation and info.
 
         Args:
-            seed: names the episode, 0 to 2**63 - 1. Without one, the constructor's seed is used the first time,
-                and after that a seed drawn from the generator.
+            seed: identifies the episode, an integer from 0 to 2**63 - 1. If it is None, the first call uses the seed
+                given to the constructor, and later calls draw one from the generator.
 
         Raises:
-            InvalidArgument: if `seed` is no such integer.
+            InvalidArgument: if `seed` is not such an integer.
         """
         self.seed = self._choose_seed(seed)
         self._next_seed = None
@@ -104,7 +107,7 @@ class Env(Remembers, ABC):
         return self._start()
 
     def _choose_seed(self, seed: int | None) -> int:
-        """The seed of the episode that `reset(seed)` begins."""
+        """Return the seed of the episode that `reset(seed)` begins."""
         if seed is not None:
             return check_seed(seed)
         return int(self.rng.random() * 2**53) if self._next_seed is None else self._next_seed
@@ -128,24 +131,27 @@ class Env(Remembers, ABC):
 
         Raises:
             EpisodeOver: before the first `reset` or after the end of the episode.
-            InvalidArgument: if the action is no text.
+            InvalidArgument: if the action is not a string.
         """
 
     def feed_tape(self, recorded: Info, *, repeat: bool = False) -> None:
-        """Let the next `reset` or `step` take what came from outside from the info that was recorded of it.
+        """Make the next `reset` or `step` read outside outputs, such as those of tools, from a recorded info.
 
-        Does nothing where everything follows from the seed and the actions. What is not in the record is not asked
-        for again.
+        Environments in which everything follows from the seed and the actions ignore it. An output that is missing in
+        the record is not requested again.
 
         Args:
-            repeat: ask again for what has to come out the same, so that a difference shows.
+            recorded: the info that the same `reset` or `step` returned when the episode was recorded.
+            repeat: request outputs that must not vary once more, so that a difference from the record shows.
         """
 
     def get_state(self) -> State:
-        """Everything the future depends on, as plain JSON, generator included; unless overridden, all attributes.
+        """Return all that later turns depend on, the generator included, as plain JSON.
+
+        Unless overridden, this is every attribute.
 
         Raises:
-            MissingMethod: if it is not overridden and an attribute is no plain data (see `gem.attributes`).
+            MissingMethod: if it is not overridden and an attribute is not plain data (see `gem.attributes`).
         """
         return pack_attributes(self)
 
@@ -153,13 +159,13 @@ class Env(Remembers, ABC):
         """Continue from a state that `get_state` of an environment with the same arguments returned.
 
         Raises:
-            InvalidArgument: if it is none.
+            InvalidArgument: if it is not such a state.
         """
         with reading_state(self):
             unpack_attributes(self, state)
 
     def sample_random_action(self) -> str:
-        """A valid action; asking does not change what happens next.
+        """Return a valid action. The call has no effect on later turns.
 
         Raises:
             MissingMethod: if it is not overridden.
@@ -170,44 +176,48 @@ class Env(Remembers, ABC):
         )
 
     def spawn(self, *, same_state: bool = False, **overrides: Any) -> Self:
-        """A new environment with the same arguments except `overrides`, at the same state if asked.
+        """Make a new environment with the same arguments except `overrides`.
 
-        The constructor's seed is not passed on: it was for one episode.
+        The constructor's seed is not passed on, because it is that of a single episode.
+
+        Args:
+            same_state: copy the state of this environment as well.
 
         Raises:
-            InvalidArgument: on an unknown override, or if `same_state` is combined with overrides.
+            InvalidArgument: if an override is unknown, or `same_state` is combined with overrides.
         """
         if same_state and overrides:
             raise InvalidArgument("A state belongs to its arguments: give same_state or overrides, not both.")
         check_arguments(type(self), overrides, type(self).__name__)
-        args, kwargs = self._made_with
+        args, kwargs = self._constructor_args
         arguments = dict(zip(inspect.signature(type(self)).parameters, args, strict=False)) | kwargs
         arguments.pop("seed", None)
-        other = type(self)(**{**arguments, **overrides})
-        other.spec = self.spec
-        other.env_kwargs = self.env_kwargs | {name: value for name, value in overrides.items() if name != "seed"}
+        spawned = type(self)(**{**arguments, **overrides})
+        spawned.spec = self.spec
+        spawned.env_kwargs = self.env_kwargs | {name: value for name, value in overrides.items() if name != "seed"}
         if same_state:
-            other.set_state(self.get_state())
-        return other
+            spawned.set_state(self.get_state())
+        return spawned
 
     def view(self, seat: int = 0) -> View:
-        """A picture of the present, as the person or agent in `seat` may see it (see `gem.views`).
+        """Return a picture of the present state as `seat` may see it (see `gem.views`).
 
-        Without a seat one may see what `gem.seats.SPECTATOR` may.
+        Args:
+            seat: a seat, or `gem.seats.SPECTATOR` for somebody who watches without one.
         """
         return TextView(kind="text", name=type(self).__name__, text="")
 
     def close(self) -> None:
-        """Release what the environment holds; safe to call twice."""
+        """Release resources such as processes and files; it may be called twice."""
 
     @property
     def seats(self) -> int:
-        """How many places an episode has that someone acts from."""
+        """The number of seats, which are the places of an episode that someone acts from."""
         return 1
 
     @property
     def to_act(self) -> tuple[int, ...]:
-        """The seats whose actions are awaited; `step` takes that of the first of them."""
+        """The seats that have to act; `step` takes the action of the first of them."""
         return (0,)
 
     @property
@@ -217,10 +227,10 @@ class Env(Remembers, ABC):
 
 
 class EnvWrapper(Env):
-    """An environment around another one. It delegates everything and copies nothing.
+    """An environment around another environment, to which it delegates everything that it does not override.
 
-    Attributes that a wrapper does not define are read from the environment inside. Another one like it is made with
-    the same arguments (`_arguments`); a wrapper that remembers something says what in `_get_own_state`.
+    Attributes that a wrapper does not define are read from the inner environment, never copied. `_arguments` returns
+    the arguments that make an equal wrapper. A wrapper with a state returns it from `_get_own_state`.
     """
 
     def __init__(self, env: Env) -> None:
@@ -232,18 +242,18 @@ class EnvWrapper(Env):
         return f"{type(self).__name__}({self.env!r})"
 
     def __getattr__(self, name: str) -> Any:
-        if name == "env" or name.startswith("__"):  # not there yet: while unpickling or copying
+        if name == "env" or name.startswith("__"):  # `env` is not set yet while an object is unpickled or copied
             raise AttributeError(name)
         return getattr(self.env, name)
 
     @property
     def seats(self) -> int:
-        """As `Env.seats`."""
+        """See `Env.seats`."""
         return self.env.seats
 
     @property
     def to_act(self) -> tuple[int, ...]:
-        """As `Env.to_act`."""
+        """See `Env.to_act`."""
         return self.env.to_act
 
     @property
@@ -252,131 +262,132 @@ class EnvWrapper(Env):
         return self.env.unwrapped
 
     def reset(self, seed: int | None = None) -> tuple[str, Info]:
-        """As `Env.reset`."""
+        """See `Env.reset`."""
         return self.env.reset(seed=seed)
 
     def step(self, action: str) -> Step:
-        """As `Env.step`."""
+        """See `Env.step`."""
         return self.env.step(action)
 
     def feed_tape(self, recorded: Info, *, repeat: bool = False) -> None:
-        """As `Env.feed_tape`."""
+        """See `Env.feed_tape`."""
         self.env.feed_tape(recorded, repeat=repeat)
 
     def get_state(self) -> State:
-        """The state inside and this wrapper's own."""
+        """Return the state of the inner environment and that of this wrapper."""
         return {"env": self.env.get_state(), "wrapper": self._get_own_state()}
 
     def set_state(self, state: State) -> None:
-        """As `Env.set_state`."""
+        """See `Env.set_state`."""
         with reading_state(self):
-            inside, own = state["env"], state["wrapper"]
-        self.env.set_state(inside)
+            env_state, own_state = state["env"], state["wrapper"]
+        self.env.set_state(env_state)
         with reading_state(self):
-            self._set_own_state(own)
+            self._set_own_state(own_state)
 
     def _get_own_state(self) -> State:
-        """What this wrapper itself remembers, as plain JSON."""
+        """Return the state of this wrapper without that of the inner environment, as plain JSON."""
         return {}
 
     def _set_own_state(self, state: State) -> None:
-        """Take back what `_get_own_state` returned."""
+        """Restore a state that `_get_own_state` returned."""
 
     def _arguments(self) -> dict[str, Any]:
-        """The constructor's arguments besides the environment; unless overridden, those that were given."""
-        args, kwargs = self._made_with
-        inside, *names = inspect.signature(type(self)).parameters
-        given = dict(zip(names, args[1:], strict=False)) | kwargs
-        given.pop(inside, None)
-        return given
+        """Return the constructor's arguments except the environment; unless overridden, those of the actual call."""
+        args, kwargs = self._constructor_args
+        env_parameter, *names = inspect.signature(type(self)).parameters
+        arguments = dict(zip(names, args[1:], strict=False)) | kwargs
+        arguments.pop(env_parameter, None)
+        return arguments
 
     def spawn(self, *, same_state: bool = False, **overrides: Any) -> Self:
-        """As `Env.spawn`; the overrides are the environment's, the new one is wrapped alike."""
+        """Spawn the inner environment with `overrides` and put an equal wrapper around it; see `Env.spawn`."""
         if same_state and overrides:
             raise InvalidArgument("A state belongs to its arguments: give same_state or overrides, not both.")
-        other = type(self)(self.env.spawn(**overrides), **self._arguments())
+        spawned = type(self)(self.env.spawn(**overrides), **self._arguments())
         if same_state:
-            other.set_state(self.get_state())
-        return other
+            spawned.set_state(self.get_state())
+        return spawned
 
     def sample_random_action(self) -> str:
-        """As `Env.sample_random_action`."""
+        """See `Env.sample_random_action`."""
         return self.env.sample_random_action()
 
     def view(self, seat: int = 0) -> View:
-        """As `Env.view`."""
+        """See `Env.view`."""
         return self.env.view(seat)
 
     def close(self) -> None:
-        """As `Env.close`."""
+        """See `Env.close`."""
         self.env.close()
 
 
 @contextmanager
 def reading_state(env: Env) -> Iterator[None]:
-    """What goes wrong inside means that what `env.set_state` was given is no state of such an environment.
+    """Report errors inside the block as `InvalidArgument`: a state that was passed to `env.set_state` does not fit.
 
     Raises:
-        InvalidArgument: instead of the error.
+        InvalidArgument: in place of the errors that reading from a malformed state raises.
     """
     try:
         yield
     except GemError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, struct.error) as error:
+        name = type(env.unwrapped).__name__
         raise InvalidArgument(
-            f"That is no state of {type(env.unwrapped).__name__} with these arguments: {type(error).__name__}: {error}."
+            f"This is not a state of {name} with these arguments: {type(error).__name__}: {error}."
         ) from error
 
 
 def check_action(action: object) -> str:
-    """`action`, if it is a text.
+    """Return `action` if it is a string.
 
     Raises:
-        InvalidArgument: if it is something else.
+        InvalidArgument: if it is not.
     """
     if not isinstance(action, str):
-        raise InvalidArgument(f"An action is a text, not {type(action).__name__}: {reprlib.repr(action)}.")
+        raise InvalidArgument(f"An action must be a string, not {type(action).__name__}: {reprlib.repr(action)}.")
     return action
 
 
 def check_step(step: Step) -> Step:
-    """What `Env.step` returned, its reward as a float, before it is written down.
+    """Check what `Env.step` returned before it is recorded, and return it with the reward as a float.
 
     Raises:
-        EnvironmentFailure: if the observation is no text or the reward no finite number.
+        EnvironmentFailure: if the observation is not a string or the reward not a finite number.
     """
     observation, reward, terminated, truncated, info = step
     if not isinstance(observation, str):
-        raise EnvironmentFailure(f"The observation is no text: {reprlib.repr(observation)}.")
-    earned = check_reward(reward)
-    if not math.isfinite(earned):
-        raise EnvironmentFailure(f"The reward is no finite number: {reprlib.repr(reward)}.")
-    return observation, earned, terminated, truncated, info
+        raise EnvironmentFailure(f"The observation is not a string: {reprlib.repr(observation)}.")
+    finite_reward = check_reward(reward)
+    if not math.isfinite(finite_reward):
+        raise EnvironmentFailure(f"The reward is not a finite number: {reprlib.repr(reward)}.")
+    return observation, finite_reward, terminated, truncated, info
 
 
 def check_reward(reward: object) -> float:
-    """`reward` as a float, if it is a number of any kind, also NumPy's or one in an array.
+    """Return `reward` as a float if it is a number of any kind, a NumPy scalar or an array of one element included.
 
     Raises:
-        EnvironmentFailure: if it is something else; a text is no number, whatever stands in it.
+        EnvironmentFailure: if it is something else, such as a string of digits.
     """
     try:
         if isinstance(reward, str | bytes | bytearray):
             raise TypeError
-        return float(reward)  # type: ignore[arg-type]  # that is what is tried
+        return float(reward)  # type: ignore[arg-type]  # the exceptions below catch what float() refuses
     except (TypeError, ValueError, OverflowError):
-        raise EnvironmentFailure(f"The reward is no finite number: {reprlib.repr(reward)}.") from None
+        raise EnvironmentFailure(f"The reward is not a finite number: {reprlib.repr(reward)}.") from None
 
 
 def check_seed(seed: object) -> int:
-    """`seed` as an integer that names an episode.
+    """Return `seed` as an int.
 
     Raises:
-        InvalidArgument: if it is no integer from 0 to 2**63 - 1.
+        InvalidArgument: if it is not an integer from 0 to 2**63 - 1.
     """
-    try:
-        number = -1 if isinstance(seed, bool) else operator.index(seed)  # type: ignore[arg-type]  # NumPy's integers too
+    try:  # operator.index accepts NumPy's integers as well
+        number = -1 if isinstance(seed, bool) else operator.index(seed)  # type: ignore[arg-type]
     except TypeError:
         number = -1
     if not 0 <= number <= MAX_SEED:

@@ -1,62 +1,63 @@
-"""Every error the engine raises on purpose, by whose side it is on.
+"""Every error that the engine raises on purpose.
 
-The agent's errors (a malformed or illegal action) are not here: an environment answers them in text and
-penalises them as its rules say. What is raised is either the environment's failure or a misuse of the engine.
+A fault of an agent (a malformed or illegal action) is not an exception: the environment answers it in its observation
+and penalises it as its rules say. An exception means that the engine was misused (`UsageError`), that an environment,
+a tool or an agent failed, or that this machine lacks something.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 
 class GemError(Exception):
-    """Base of all errors that the engine raises on purpose."""
+    """The base class of all errors that the engine raises on purpose."""
 
 
 class UsageError(GemError):
-    """The caller asked for something that cannot be: the message says what to do instead."""
+    """The caller used the engine wrongly; the message says what to do instead."""
 
 
 class UnknownEnvironment(UsageError, KeyError):
-    """No environment is registered under the id; the message names the nearest ones."""
+    """No environment is registered under the id; the message names the nearest ids."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class MissingDependency(UsageError, ImportError):
-    """An environment needs packages that are not installed; `packages` names them as one writes them to pip."""
+    """An environment needs packages that are not installed; `packages` has their names as pip takes them."""
 
     def __init__(self, env_id: str, packages: Sequence[str]) -> None:
         import shlex  # noqa: PLC0415 (only where something is missing)
 
         self.env_id, self.packages = env_id, list(packages)
-        one = len(self.packages) == 1
+        noun, verb = ("package", "is") if len(self.packages) == 1 else ("packages", "are")
         names = " and ".join(filter(None, [", ".join(self.packages[:-1]), self.packages[-1]]))
         super().__init__(
-            f"{env_id} needs the {'package' if one else 'packages'} {names}, which {'is' if one else 'are'} not "
-            f"installed: pip install {shlex.join(self.packages)}"
+            f"{env_id} needs the {noun} {names}, which {verb} not installed: pip install {shlex.join(self.packages)}"
         )
 
     def __reduce__(self) -> tuple[type[MissingDependency], tuple[str, list[str]]]:
-        """For the way between processes."""
+        """Make the error picklable: the default passes the message to the constructor, which takes other arguments."""
         return type(self), (self.env_id, self.packages)
 
 
 class InvalidArgument(UsageError, ValueError):
-    """A keyword argument, seed or configuration that the environment does not take."""
+    """An argument, seed or configuration is unknown or has an impossible value."""
 
 
 class MissingMethod(UsageError, NotImplementedError):
-    """An environment was asked for something that its class does not define; the message says which method to add."""
+    """The class of an environment does not define a method that is needed; the message says which one to add."""
 
 
 class DataUnavailable(UsageError):
-    """Problems cannot be had: a file, a dataset of the hub or a reader is missing; the message says what to do."""
+    """A file, a dataset of the hub or the package that reads it is missing; the message says what to do."""
 
 
 class InvalidData(UsageError, ValueError):
-    """A file or row is not what it should be; the message says which one and what is wrong with it."""
+    """A file or row is malformed; the message names it and what is wrong with it."""
 
 
 class EpisodeOver(UsageError, RuntimeError):
@@ -64,24 +65,55 @@ class EpisodeOver(UsageError, RuntimeError):
 
 
 class VersionChanged(UsageError):
-    """A recorded episode was played on another version of its environment than the one installed."""
+    """An episode was recorded with another version of its environment than the one that is installed."""
 
 
 class EnvironmentFailure(GemError):
-    """The environment itself broke: the episode is recorded as failed and the batch goes on."""
+    """The environment itself failed; its episode is recorded as failed, and the other episodes go on."""
 
 
 class ToolError(GemError):
-    """A tool could not do what it was asked; the agent reads the message and goes on."""
+    """A tool failed; the agent reads the message and goes on."""
 
 
 class SandboxUnavailable(UsageError, RuntimeError):
-    """This machine cannot confine untrusted code, so it is not run; the message says why and what to do."""
+    """This machine cannot confine untrusted programs, so none is run; the message says why and what to do."""
 
 
 class AgentFailure(GemError):
-    """An agent could not decide, because what it asks did not answer: its episode is not counted."""
+    """An agent could not decide, for example because its server gave no answer; its episode is not counted."""
 
 
 class AgentStopped(GemError):
-    """An agent is of no further use, or its owner wants everything to stop when it fails."""
+    """An agent cannot be used any longer, or is set up to end everything when it fails."""
+
+
+# ------------------------------------------------------------------ whose failure it is
+
+Side = Literal["agent", "environment", "ours"]
+"""Whose failure an exception is; `ours` is that of the engine, the site or whoever called them."""
+
+
+class Failure(NamedTuple):
+    """A failure that ends an episode."""
+
+    side: Side
+    message: str
+    """The sentence for the record."""
+
+
+def failure_of(error: Exception, callee: Literal["agent", "environment"]) -> Failure:
+    """Decide whose failure an exception is. Rollouts, vectors, live episodes and pending turns all decide it here.
+
+    It is the failure of whoever was called, whatever the class of the error: the process of a policy may raise
+    `EnvironmentFailure`, and an opponent inside an environment `AgentFailure`. Only a `UsageError` is ours.
+
+    Args:
+        error: the exception.
+        callee: who was called and raised it.
+    """
+    if isinstance(error, UsageError):
+        return Failure("ours", str(error))
+    if isinstance(error, AgentFailure | AgentStopped | EnvironmentFailure):
+        return Failure(callee, str(error))
+    return Failure(callee, f"{type(error).__name__}: {error}")

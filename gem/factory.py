@@ -1,127 +1,146 @@
-"""`make`: an environment by its id, with the opponents and tools that were asked for around it."""
+"""`make` creates an environment by its id and puts the requested opponents and tools around it."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from gem.core import Env, EnvWrapper, check_seed
 from gem.errors import InvalidArgument, MissingDependency, SandboxUnavailable
-from gem.registry import TOOL_USES, spec
-from gem.validation.arguments import check_arguments, takes
+from gem.registry import DEFAULT_MAX_TOOL_USES, EnvSpec, spec
+from gem.validation.arguments import accepts, check_arguments
 
 if TYPE_CHECKING:
-    from gem.tools.kinds import Described
+    from gem.tools.kinds import ToolSpec
 
-SEATING = ("opponent", "seat")
-"""The arguments of `make` that fill the other seats."""
-TOOLING = ("tools", "tool_format", "max_tool_uses")
+SEAT_ARGUMENTS = ("opponent", "seat")
+"""The arguments of `make` that put an agent into the other seats (see `gem.wrappers.Opponent`)."""
+TOOL_ARGUMENTS = ("tools", "tool_format", "max_tool_uses")
 """The arguments of `make` that put tools around an environment (see `gem.tools`)."""
 
 
 def make(env_id: str, **kwargs: Any) -> Env:
     """Make the environment registered as `env_id`; `kwargs` override its registered arguments.
 
-    Where there are several seats, `opponent="expert"` puts that agent into all but one of them, and `seat` says which
-    one is left (see `gem.wrappers.Opponent`). `tools=["python"]` lets agents use tools between their actions;
-    `tool_format` and `max_tool_uses` are those of `gem.tools.ToolEnvWrapper`.
+    In an environment with several seats, `opponent="expert"` puts that agent into all seats but one, and `seat` is the
+    number of the free one (see `gem.wrappers.Opponent`). `tools=["python"]` lets agents use tools between their
+    actions; `tool_format` and `max_tool_uses` are arguments of `gem.tools.ToolEnvWrapper`.
 
     Raises:
         UnknownEnvironment: if no such id is registered.
-        MissingDependency: if a package that it needs is not installed; the message says how to install it.
-        SandboxUnavailable: if it runs programs and this machine cannot confine them.
-        InvalidArgument: if an argument is unknown (the nearest is named) or has an impossible value.
+        MissingDependency: if a required package is not installed; the message has the command that installs it.
+        SandboxUnavailable: if the environment runs programs and this machine cannot confine them.
+        InvalidArgument: if an argument is unknown (the message names the nearest one) or has an impossible value.
     """
     env_spec = spec(env_id)
-    missing = env_spec.missing()
-    if missing:
-        raise MissingDependency(env_id, missing)
-    hindrance = env_spec.hindrance()
-    if hindrance:
-        raise SandboxUnavailable(f"{env_id} cannot be played here. {hindrance}")
+    _check_available(env_spec)
     factory = env_spec.load()
-    given = {**env_spec.kwargs, **kwargs}
-    several = env_spec.seats > 1 or "opponent" in env_spec.kwargs
-    seating = {name: given.pop(name) for name in SEATING if several and name in given}
-    tooling = {name: given.pop(name) for name in TOOLING if name in given}
-    if not several and any(name in kwargs and not takes(factory, name) for name in SEATING):
+    arguments = {**env_spec.kwargs, **kwargs}
+    has_several_seats = env_spec.seats > 1 or "opponent" in env_spec.kwargs
+    seat_arguments = {name: arguments.pop(name) for name in SEAT_ARGUMENTS if has_several_seats and name in arguments}
+    tool_arguments = {name: arguments.pop(name) for name in TOOL_ARGUMENTS if name in arguments}
+    if not has_several_seats and any(name in kwargs and not accepts(factory, name) for name in SEAT_ARGUMENTS):
         raise InvalidArgument(
             f"{env_id} has one seat, so nobody can sit in another. One with several says so where it is registered: "
             "seats=2."
         )
-    known = (*(SEATING if several else ()), *TOOLING)
-    seed = given.get("seed")
-    if "seed" in given and not takes(factory, "seed"):
-        del given["seed"]
-    check_arguments(factory, [name for name in kwargs if name in given], env_id, known)
-    check_arguments(factory, [name for name in env_spec.kwargs if name in given], f"{env_id}, as it is registered,")
-    try:
-        made = factory(**given)
-    except TypeError as error:
-        if not kwargs or inspect.isabstract(factory):
-            raise
-        shown = ", ".join(f"{name}={value!r:.40}" for name, value in kwargs.items())
-        raise InvalidArgument(f"{env_id} cannot be made with {shown}: {error}.") from error
-    env = _completed(env_id, made)
+    seed = arguments.get("seed")
+    if "seed" in arguments and not accepts(factory, "seed"):
+        del arguments["seed"]
+    other_names = (*(SEAT_ARGUMENTS if has_several_seats else ()), *TOOL_ARGUMENTS)
+    check_arguments(factory, [name for name in kwargs if name in arguments], env_id, other_names)
+    check_arguments(factory, [name for name in env_spec.kwargs if name in arguments], f"{env_id}, as it is registered,")
+    env = _call_factory(env_id, factory, arguments, kwargs)
     if seed is not None:
-        env.unwrapped._next_seed = check_seed(seed)  # noqa: SLF001 (its class may not know of it)
+        env.unwrapped._next_seed = check_seed(seed)  # noqa: SLF001 (the class may not have an argument for it)
     env.unwrapped.spec = env_spec
     env.unwrapped.env_kwargs = {name: value for name, value in kwargs.items() if name != "seed"}
-    env = _opposed(env, **seating) if seating else env
+    env = _add_opponent(env, **seat_arguments) if seat_arguments else env
     if env.seats > env_spec.seats:
         env.close()
         raise InvalidArgument(f"{env_id} has {env.seats} seats: say so where it is registered, seats={env.seats}.")
-    return _equipped(env, **tooling) if tooling else env
+    return _add_tools(env, **tool_arguments) if tool_arguments else env
 
 
 def make_wrapped(env_id: str, env_kwargs: Mapping[str, Any], wrappers: Sequence[Mapping[str, Any]]) -> Env:
-    """The environment registered as `env_id` in wrappers that are described as plain data, innermost first.
+    """Make an environment with wrappers around it that are described as plain data, innermost first.
 
     Raises:
         UnknownEnvironment: if no such id is registered.
         InvalidArgument: if the environment or a wrapper does not take its arguments.
     """
-    from gem.wrappers.wrapper_factory import wrap  # noqa: PLC0415 (wrappers take longer to import than all the rest)
+    from gem.wrappers.wrapper_factory import wrap  # noqa: PLC0415 (wrappers are slow to import)
 
     return wrap(make(env_id, **env_kwargs), wrappers)
 
 
-def _completed(env_id: str, env: object) -> Env:
-    """What was made, with what its class leaves to others if it defines only `reset` and `step`."""
+def _check_available(env_spec: EnvSpec) -> None:
+    """Check that the packages and the sandbox that an environment needs are there.
+
+    Raises:
+        MissingDependency: if a package is not installed.
+        SandboxUnavailable: if it runs programs and this machine cannot confine them.
+    """
+    missing = env_spec.missing_packages()
+    if missing:
+        raise MissingDependency(env_spec.id, missing)
+    reason = env_spec.unavailable_reason()
+    if reason:
+        raise SandboxUnavailable(f"{env_spec.id} cannot be played here. {reason}")
+
+
+def _call_factory(
+    env_id: str, factory: Callable[..., object], arguments: Mapping[str, Any], kwargs: Mapping[str, Any]
+) -> Env:
+    """Call `factory` with `arguments` and return an environment that keeps the contract.
+
+    Args:
+        kwargs: the arguments that the caller of `make` chose, for the message.
+
+    Raises:
+        InvalidArgument: if the values of `kwargs` do not fit, or the factory returns something else.
+    """
+    try:
+        env = factory(**arguments)
+    except TypeError as error:
+        if not kwargs or inspect.isabstract(factory):
+            raise
+        listing = ", ".join(f"{name}={value!r:.40}" for name, value in kwargs.items())
+        raise InvalidArgument(f"{env_id} cannot be made with {listing}: {error}.") from error
     if not isinstance(env, Env):
         raise InvalidArgument(f"{env_id} gave a {type(env).__name__}, which is no gem.Env: derive its class from that.")
     if isinstance(env, EnvWrapper) or type(env).reset is Env.reset:
         return env
-    from gem.compat.adapter import GemEnvAdapter  # noqa: PLC0415 (only for environments written for GEM)
+    from gem.compat.adapter import GemEnvAdapter  # noqa: PLC0415 (only for environments that define reset themselves)
 
     return GemEnvAdapter(env)
 
 
-def _opposed(env: Env, opponent: str | None = None, seat: int | None = None) -> Env:
-    """The environment with an agent in the other seats, if one is named."""
+def _add_opponent(env: Env, opponent: str | None = None, seat: int | None = None) -> Env:
+    """Return the environment with `opponent` in the other seats, if there is one."""
     from gem.wrappers.opponent import Opponent  # noqa: PLC0415 (only where there are several seats)
 
     if opponent is not None:
-        return Opponent(env, opponent, seat, of_make=True)
+        return Opponent(env, opponent, seat, added_by_make=True)
     if seat is not None:
         raise InvalidArgument("A seat is chosen together with an opponent: opponent='expert', seat=0.")
     return env
 
 
-def _equipped(
+def _add_tools(
     env: Env,
-    tools: Sequence[Described] = (),
+    tools: Sequence[ToolSpec] = (),
     tool_format: Literal["tags", "native"] = "tags",
-    max_tool_uses: int | None = TOOL_USES,
+    max_tool_uses: int | None = DEFAULT_MAX_TOOL_USES,
 ) -> Env:
-    """The environment with tools around it, if any are named."""
+    """Return the environment with `tools` around it, if there are any."""
     from gem.tools.tool_env_wrapper import ToolEnvWrapper  # noqa: PLC0415 (only where there are tools)
 
     if not tools:
         return env
-    equipped = ToolEnvWrapper(env, tools, max_tool_uses=max_tool_uses, format=tool_format, of_make=True)
-    inside = env.unwrapped.env_kwargs
-    if "tools" in inside:  # tools that were made before are written down by name
-        inside["tools"] = equipped.described_tools
-    return equipped
+    wrapped = ToolEnvWrapper(env, tools, max_tool_uses=max_tool_uses, format=tool_format, added_by_make=True)
+    env_kwargs = env.unwrapped.env_kwargs
+    if "tools" in env_kwargs:  # a record needs plain data in the place of tool objects
+        env_kwargs["tools"] = wrapped.described_tools
+    return wrapped

@@ -1,7 +1,7 @@
-"""A process that is kept to answer one question after the other, and can be ended when it takes too long.
+"""A helper process that serves one request after the other and is killed when a request takes too long.
 
-It reads one line of JSON for each question and writes one line for each answer (see `serve`). Whoever asks, from any
-thread, waits for the questions before.
+The process reads one line of JSON for each request and writes one line of JSON for each response, in a function `serve`
+of a module that the caller names. Calls from several threads wait for each other.
 """
 
 from __future__ import annotations
@@ -21,79 +21,84 @@ from typing import Any
 
 from gem.errors import EnvironmentFailure
 
-RESTARTS = 2
+MAX_ATTEMPTS = 2
+"""How often a request is sent, each time to a new process, before its failure is final."""
 _START = (
     "import importlib, json, shutil, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "importlib.import_module(sys.argv[2]).serve(); "
-    "[shutil.rmtree(folder, ignore_errors=True) for folder in sys.argv[3:]]"  # whoever asked may have been killed
+    "[shutil.rmtree(folder, ignore_errors=True) for folder in sys.argv[3:]]"  # the parent may have been killed
 )
 
 
-class TooMuchComputing(EnvironmentFailure):
-    """A question took more computing time, or more time by the clock, than is allowed."""
+class ProcessTimeout(EnvironmentFailure):
+    """A request took more CPU time or more wall-clock time than is allowed."""
 
 
-class Helper:
-    """A kept process and the pipes to it; it is started with the first question.
+class HelperProcess:
+    """A process and the pipes to it; the first request starts it.
 
     Args:
-        module: whose function `serve` answers, in the process.
-        name: in messages: "The process that grades answers".
-        patience: seconds by the clock after which the process is ended; the process itself limits its computing.
-        folder: how the name of an empty folder begins that each process starts in; it is gone when the process is.
+        module: the module whose function `serve` runs in the process.
+        name: the name of the process in messages, such as "The process that grades answers".
+        timeout_seconds: wall-clock seconds after which a request fails and the process is killed. A limit on CPU time
+            is up to the process itself.
+        folder: the prefix of the name of a temporary folder; each process starts in an empty one of its own, which is
+            deleted when the process ends.
     """
 
-    def __init__(self, module: str, name: str, patience: float | None = None, folder: str | None = None) -> None:
-        self.module, self.name, self.patience, self.folder = module, name, patience, folder
+    def __init__(self, module: str, name: str, timeout_seconds: float | None = None, folder: str | None = None) -> None:
+        self.module, self.name, self.timeout_seconds, self.folder = module, name, timeout_seconds, folder
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
-        self._own_folder: str | None = None
+        self._folder: str | None = None
         _helpers.add(self)
 
-    def ask(self, **request: Any) -> dict[str, Any]:
-        """The answer to a question.
+    def call(self, **request: Any) -> dict[str, Any]:
+        """Send a request and return the response.
 
         Raises:
-            TooMuchComputing: if it takes too long.
-            EnvironmentFailure: if the process ends again and again.
+            ProcessTimeout: if it takes too long.
+            EnvironmentFailure: if the process ends without a response `MAX_ATTEMPTS` times.
         """
         line = json.dumps(request) + "\n"
         with self._lock:
-            for _ in range(RESTARTS):
-                answer, late = self._exchange(line)
-                if answer:
-                    read: dict[str, Any] = json.loads(answer)
-                    return read
-                if late or self._stop() in (-getattr(signal, "SIGVTALRM", 0), -getattr(signal, "SIGPROF", 0)):
+            for _ in range(MAX_ATTEMPTS):
+                response, is_late = self._exchange(line)
+                if response:
+                    decoded: dict[str, Any] = json.loads(response)
+                    return decoded
+                if is_late or self._stop() in (-getattr(signal, "SIGVTALRM", 0), -getattr(signal, "SIGPROF", 0)):
                     self._stop()
-                    raise TooMuchComputing(f"{self.name} took too much time.")
-        raise EnvironmentFailure(f"{self.name} ends as soon as it is asked.")
+                    raise ProcessTimeout(f"{self.name} took too much time.")
+        raise EnvironmentFailure(f"{self.name} ends before it answers.")
 
     def close(self) -> None:
-        """End the process; the next question starts another one."""
+        """End the process; the next request starts another one."""
         with self._lock:
             self._stop()
 
-    def forget(self) -> None:
-        """In a forked process: two that share one would take each other's answers."""
+    def detach(self) -> None:
+        """Leave the process to the parent after a fork: two processes on one pipe would read each other's responses."""
         self._lock, self._process = threading.Lock(), None
 
     def _exchange(self, line: str) -> tuple[str, bool]:
-        """The answer, empty if the process ended, and whether it was ended because it was late."""
+        """Return the response, empty if the process ended, and whether it was killed because of the timeout."""
         process = self._process or self._start()
         assert process.stdin is not None
         assert process.stdout is not None
-        late = threading.Event()
-        timer = None if self.patience is None else threading.Timer(self.patience, _end, (process, late))
+        is_late = threading.Event()
+        timer = None
+        if self.timeout_seconds is not None:
+            timer = threading.Timer(self.timeout_seconds, _kill_late, (process, is_late))
         try:
             process.stdin.write(line)
             process.stdin.flush()
             if timer is not None:
                 timer.start()
-            return process.stdout.readline(), late.is_set()
+            return process.stdout.readline(), is_late.is_set()
         except OSError:
-            return "", late.is_set()
-        except BaseException:  # interrupted: the answer would be taken for that to the next question
+            return "", is_late.is_set()
+        except BaseException:  # after an interrupt, the next request would read the response to this one
             self._stop()
             raise
         finally:
@@ -103,26 +108,26 @@ class Helper:
     def _start(self) -> subprocess.Popen[str]:
         environment = {**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "PYTHONUTF8": "1"}
         path = [os.getcwd() if entry == "" else entry for entry in sys.path]
-        self._own_folder = tempfile.mkdtemp(prefix=self.folder) if self.folder else None
-        own = [self._own_folder] if self._own_folder else []
+        self._folder = tempfile.mkdtemp(prefix=self.folder) if self.folder else None
+        folder_arguments = [self._folder] if self._folder else []
         self._process = subprocess.Popen(  # noqa: S603 (our own program)
-            [sys.executable, "-W", "ignore", "-c", _START, json.dumps(path), self.module, *own],
+            [sys.executable, "-W", "ignore", "-c", _START, json.dumps(path), self.module, *folder_arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             encoding="utf-8",
             env=environment,
-            cwd=self._own_folder,
+            cwd=self._folder,
         )
         return self._process
 
     def _stop(self) -> int | None:
-        """End the process and return its exit code."""
+        """End the process, if there is one, and return its exit code."""
         process, self._process = self._process, None
         if process is None:
             return None
         for pipe in (process.stdin, process.stdout):
-            with contextlib.suppress(OSError):  # what was not read is for nobody
+            with contextlib.suppress(OSError):  # closing flushes, which fails if the process has ended
                 pipe.close()  # type: ignore[union-attr]
         try:
             return process.wait(timeout=0.5)
@@ -130,21 +135,21 @@ class Helper:
             process.kill()
             return process.wait()
         finally:
-            if self._own_folder:
-                shutil.rmtree(self._own_folder, ignore_errors=True)
+            if self._folder:
+                shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _end(process: subprocess.Popen[str], late: threading.Event) -> None:
-    late.set()
+def _kill_late(process: subprocess.Popen[str], is_late: threading.Event) -> None:
+    is_late.set()
     process.kill()
 
 
-_helpers: weakref.WeakSet[Helper] = weakref.WeakSet()
+_helpers: weakref.WeakSet[HelperProcess] = weakref.WeakSet()
 
 
-def _forget_all() -> None:
+def _detach_all() -> None:
     for helper in list(_helpers):
-        helper.forget()
+        helper.detach()
 
 
 def _close_all() -> None:
@@ -153,5 +158,5 @@ def _close_all() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)
+    os.register_at_fork(after_in_child=_detach_all)
 atexit.register(_close_all)

@@ -1,4 +1,4 @@
-"""Environments by id: `register` says how one is made, `spec` looks it up (`gem.factory.make` makes it)."""
+"""The registry of environments: `register` adds one, `spec` looks one up by its id (`gem.factory.make` makes it)."""
 
 from __future__ import annotations
 
@@ -15,63 +15,64 @@ from gem.errors import EnvironmentFailure, InvalidArgument, UnknownEnvironment
 from gem.validation.near import did_you_mean
 
 if TYPE_CHECKING:
-    from gem.tools.kinds import Described
+    from gem.tools.kinds import ToolSpec
 
 Replay = Literal["exact", "taped", "none"]
 Cost = Literal["fast", "slow"]
 Turns = Literal["single", "multi"]
 
 ID = re.compile(r"[\w.:+-]+")
-"""What an id is made of: it stands in addresses and on command lines."""
-ALLOWED = {"replay": get_args(Replay), "cost": get_args(Cost), "turns": get_args(Turns)}
-"""What these arguments of `register` may be."""
+"""The characters of an id; ids appear in URLs and on command lines."""
+ALLOWED_VALUES = {"replay": get_args(Replay), "cost": get_args(Cost), "turns": get_args(Turns)}
+"""The values that these arguments of `register` may have."""
 NOT_REGISTERED = "No environment is registered as"
-"""How the message of `UnknownEnvironment` begins, also where it is quoted."""
-TOOL_USES = 10
-"""How often tools may be used in an episode if nothing else is said, as in GEM."""
+"""The beginning of the message of `UnknownEnvironment`, by which the command line recognizes it in other messages."""
+DEFAULT_MAX_TOOL_USES = 10
+"""How often an agent may use tools in an episode by default, as in GEM."""
 
 
 @dataclass(frozen=True, slots=True)
 class EnvSpec:
-    """What the registry knows of an environment without making it."""
+    """A registered environment: what is known of it before one is made."""
 
     id: str
-    """Such as `game:Sokoban-v0-easy`."""
+    """The id, such as `game:Sokoban-v0-easy`."""
     entry_point: str | Callable[..., Env]
-    """`module:Class`, loaded on `make`, or the class itself."""
+    """`module:Class`, which `make` imports, or the class itself."""
     kwargs: Mapping[str, Any] = field(default_factory=dict)
+    """The arguments that `make` passes to the class unless the caller overrides them."""
     version: int = 1
-    """Raised whenever the same seed and actions would give other turns."""
+    """The version; it is raised whenever the same seed and actions would give other turns."""
     replay: Replay = "exact"
-    """`exact`: follows from seed and actions. `taped`: outside outputs are stored. `none`: only shown."""
+    """How an episode is replayed. `exact`: from seed and actions. `taped`: also from recorded outputs of tools and
+    other outside sources. `none`: it cannot be executed again, only shown."""
     cost: Cost = "fast"
-    """`fast` environments may be stepped in the web process. `slow` ones take seconds for a step (a process, a
-    network), so only workers step them; making one, `reset`, `set_state` and `view` are quick all the same."""
+    """`fast`: the web process may step it. `slow`: a step may take seconds (another process, a network), so only
+    workers step it; its constructor, `reset`, `set_state` and `view` still have to be quick."""
     winnable: bool = True
     """Whether an episode can be solved within its turn limit."""
     turns: Turns = "multi"
-    """`single`: every episode is one question and one answer, besides the use of tools."""
+    """`single`: every episode is one question and one answer, apart from the use of tools."""
     tools: tuple[str, ...] = ()
-    """Names of the tools that an agent may use: python, search."""
+    """The names of the tools that an agent may use: python, search."""
     seats: int = 1
-    """How many places an episode has that someone acts from; where there are several, the arguments `opponent` and
-    `seat` leave one."""
+    """The number of seats. Where it is above 1, the arguments `opponent` and `seat` of `make` leave one of them."""
     requires: tuple[str, ...] = ()
-    """Packages beyond the engine's own, as one writes them to pip: reasoning-gym."""
+    """Packages that it needs beyond those of the engine, as pip takes them: reasoning-gym."""
     obstacle: str = ""
-    """`module:function` that says why it cannot be played on this machine, with nothing if it can: a sandbox that the
-    kernel does not offer."""
+    """`module:function` of a function that returns why it cannot be played on this machine, such as a sandbox that the
+    kernel does not support; the function returns "" if it can."""
     board: str = ""
-    """The kind of its view where it is known beforehand; empty: make one and look."""
+    """The kind of its view, if it is known without making one; otherwise empty."""
     summary: str = ""
-    """A sentence on this environment, where its module's docstring speaks of several."""
+    """A sentence about this environment, where the docstring of its module describes several."""
 
-    def missing(self) -> list[str]:
-        """Those of `requires` that are not installed now; nothing is imported to find out."""
+    def missing_packages(self) -> list[str]:
+        """Return those of `requires` that are not installed, without importing them."""
         return [name for name in self.requires if not _is_installed(name)]
 
-    def hindrance(self) -> str:
-        """Why it cannot be played on this machine though every package is there; empty if it can."""
+    def unavailable_reason(self) -> str:
+        """Return why it cannot be played on this machine with all packages installed; empty if it can."""
         if not self.obstacle:
             return ""
         module, _, name = self.obstacle.partition(":")
@@ -79,24 +80,24 @@ class EnvSpec:
 
     @property
     def category(self) -> str:
-        """The part before the colon: game, math, code ...; `custom` where there is none."""
+        """The part of the id before the colon, such as game, math or code; `custom` if there is no colon."""
         return self.id.partition(":")[0] if ":" in self.id else "custom"
 
     @property
     def family(self) -> str:
-        """The name that all difficulties share: `Sokoban`."""
+        """The part of the id that all difficulties share, such as `Sokoban`."""
         return self.id.rpartition(":")[2].partition("-v")[0]
 
     @property
     def difficulty(self) -> str:
-        """The part after the version, empty for the default and without one: `easy`, `hard`, `random`, `vs-expert`."""
+        """The part of the id after the version: `easy`, `hard`, `random`, `vs-expert`; empty if there is none."""
         return self.id.partition("-v")[2].partition("-")[2]
 
     def load(self) -> Callable[..., Env]:
-        """The class (or factory) that makes the environment; imports its module.
+        """Import the module of the entry point and return the class or function that makes the environment.
 
         Raises:
-            EnvironmentFailure: if there is no such module, or no such class in it.
+            EnvironmentFailure: if the module or the class does not exist.
         """
         if not isinstance(self.entry_point, str):
             return self.entry_point
@@ -112,8 +113,8 @@ class EnvSpec:
 
 
 def _is_installed(distribution: str) -> bool:
-    """Whether a package of this name is there, under its own name or as a module that can be imported."""
-    if importlib.util.find_spec(distribution.replace("-", "_")) is not None:  # quick, and right for most
+    """Whether a package is installed, either as a distribution or as a module of that name."""
+    if importlib.util.find_spec(distribution.replace("-", "_")) is not None:  # fast, and enough for most packages
         return True
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 (slow to import, see gem.plugins)
 
@@ -127,7 +128,7 @@ def _is_installed(distribution: str) -> bool:
 class Registry(MutableMapping[str, EnvSpec]):
     """Specifications by id, in the order of registration.
 
-    Our own environments register themselves when it is first read or written: importing them takes twice the time of
+    The engine's own environments are imported at the first access, because importing them takes twice as long as
     `import gem` without them.
     """
 
@@ -167,7 +168,7 @@ def register(
     cost: Cost = "fast",
     winnable: bool = True,
     turns: Turns = "multi",
-    tools: Sequence[Described] = (),
+    tools: Sequence[ToolSpec] = (),
     seats: int = 1,
     requires: Sequence[str] = (),
     obstacle: str = "",
@@ -177,22 +178,23 @@ def register(
 ) -> None:
     """Make `gem.make(env_id)` call `entry_point(**kwargs)`; the other arguments are described in `EnvSpec`.
 
-    With `tools`, `make` puts them around the environment, with `tool_format` and `max_tool_uses` if those are among
-    `kwargs`. What tools give comes from outside, so the environment is then `taped`, and `slow`.
+    With `tools`, `make` puts these tools around the environment, with `tool_format` and `max_tool_uses` if those are
+    among `kwargs`. The environment is then registered as `taped` and `slow`, because the outputs of tools come from
+    outside.
 
-    What is registered twice in the same way stays; a class that is defined again, as in a cell of a notebook that runs
-    twice, takes the place of the one before.
+    Registering the same specification twice has no effect. A class that is defined again, for example by a notebook
+    cell that runs twice, replaces the earlier one.
 
     Raises:
-        InvalidArgument: if the id is taken or cannot be one, if `entry_point` is no class, function or
-            "module:Class", or if another argument is none of its values.
+        InvalidArgument: if the id is malformed or belongs to another environment, if `entry_point` is not a class, a
+            function or "module:Class", or if another argument has an unknown value.
     """
     _check_registration(env_id, entry_point, replay=replay, cost=cost, turns=turns)
     names: tuple[str, ...] = ()
     if tools:
         names, kwargs = tuple(map(_tool_name, tools)), {"tools": list(tools), **kwargs}
         replay, cost = ("taped" if replay == "exact" else replay), "slow"
-    registered = EnvSpec(
+    new_spec = EnvSpec(
         env_id,
         entry_point,
         dict(kwargs),
@@ -208,23 +210,25 @@ def register(
         board,
         summary,
     )
-    taken = ENV_REGISTRY.get(env_id)
-    if taken is not None and taken != registered and not _is_defined_again(entry_point, taken.entry_point):
+    existing = ENV_REGISTRY.get(env_id)
+    if existing is not None and existing != new_spec and not _is_redefinition(entry_point, existing.entry_point):
         raise InvalidArgument(f"{env_id!r} is already registered; choose another id or raise its version.")
-    ENV_REGISTRY[env_id] = registered
+    ENV_REGISTRY[env_id] = new_spec
 
 
-def _tool_name(tool: Described) -> str:
-    """The name under which a tool is shown, without making it."""
+def _tool_name(tool: ToolSpec) -> str:
+    """Return the name under which a tool is shown, without making the tool."""
     if isinstance(tool, str):
         return tool
     return str(tool.get("name", "")) if isinstance(tool, Mapping) else tool.label
 
 
-def _is_defined_again(new: object, old: object) -> bool:
-    """Whether two classes are two states of one: of another object, and from the same place of the same module."""
-    places = [(getattr(one, "__module__", None), getattr(one, "__qualname__", None)) for one in (new, old)]
-    return new is not old and places[0] == places[1] and None not in places[0]
+def _is_redefinition(new_entry: object, old_entry: object) -> bool:
+    """Whether `new_entry` is another class or function than `old_entry` and defined under the same name and module."""
+    places = [
+        (getattr(item, "__module__", None), getattr(item, "__qualname__", None)) for item in (new_entry, old_entry)
+    ]
+    return new_entry is not old_entry and places[0] == places[1] and None not in places[0]
 
 
 def _check_registration(env_id: object, entry_point: object, **values: object) -> None:
@@ -238,26 +242,26 @@ def _check_registration(env_id: object, entry_point: object, **values: object) -
             '"module:Class".'
         )
     for name, value in values.items():
-        if value not in ALLOWED[name]:
-            raise InvalidArgument(f"{name} is one of {', '.join(map(repr, ALLOWED[name]))}, not {value!r:.40}.")
+        if value not in ALLOWED_VALUES[name]:
+            raise InvalidArgument(f"{name} is one of {', '.join(map(repr, ALLOWED_VALUES[name]))}, not {value!r:.40}.")
 
 
 def spec(env_id: str) -> EnvSpec:
-    """The specification registered under `env_id`.
+    """Return the specification that is registered under `env_id`.
 
     Raises:
-        UnknownEnvironment: with the nearest registered ids.
+        UnknownEnvironment: if there is none; the message names the nearest registered ids.
     """
     plugins.load_installed()
-    found = ENV_REGISTRY.get(env_id)
-    if found is None:
-        hint = did_you_mean(str(env_id), ENV_REGISTRY, "gem.print_envs() lists all.", most=3, cutoff=0.5)
+    env_spec = ENV_REGISTRY.get(env_id)
+    if env_spec is None:
+        hint = did_you_mean(str(env_id), ENV_REGISTRY, "gem.print_envs() lists all.", max_matches=3, cutoff=0.5)
         raise UnknownEnvironment(f"{NOT_REGISTERED} {env_id!r}. {hint}")
-    return found
+    return env_spec
 
 
 def specs() -> list[EnvSpec]:
-    """All registered specifications, in the order of registration."""
+    """Return all registered specifications, in the order of registration."""
     plugins.load_installed()
     return list(ENV_REGISTRY.values())
 
@@ -268,6 +272,6 @@ def print_envs() -> None:
     for env_spec in specs():
         by_category.setdefault(env_spec.category, []).append(env_spec.id)
     for category, ids in by_category.items():
-        print(f"{category} ({len(ids)})")  # noqa: T201 (printing is what it is for)
+        print(f"{category} ({len(ids)})")  # noqa: T201 (printing is the purpose of this function)
         for env_id in ids:
             print(f"  {env_id}")  # noqa: T201

@@ -1,11 +1,11 @@
 """Re-execution of recorded episodes: the same identity and actions give the same turns.
 
-env = restore(identity, actions)            # go on after the last action
-for frame in frames(identity, actions): ... # look at every turn
-verify(identity, turns) is None             # the record holds
+env = restore(identity, actions)            # the environment after the last action
+for frame in frames(identity, actions): ... # every turn with its view
+verify(identity, turns) is None             # whether the record can be reproduced
 
-What came from outside (the outputs of tools) is in the recorded infos and is taken from there: nothing outside is asked
-again, except that `verify` asks those tools again that always give the same.
+Outputs that came from outside, such as those of tools, are read from the recorded infos and not requested again. Only
+`verify` calls tools again whose outputs never vary.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ from gem.seats import success
 from gem.views import View
 from gem.wrappers.wrapper_factory import TOOL_WRAPPERS
 
-OF_THE_MACHINE = frozenset({"sandbox", "test_results"})
-"""Entries of infos that may differ from machine to machine: how a program was confined, and the texts of its errors."""
+MACHINE_DEPENDENT_KEYS = frozenset({"sandbox", "test_results"})
+"""Entries of infos that depend on the machine: how a program was confined, and the texts of its errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What there was to see after a turn; turn 0 is the reset."""
+    """What a seat could read and see after a turn."""
 
     turn: int
+    """The number of the turn; 0 is the reset."""
     observation: str
     reward: float
     info: Info
@@ -44,17 +45,18 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first place where a record and its re-execution part."""
+    """The first difference between a record and its re-execution."""
 
     turn: int
-    """0 for the reset."""
+    """The number of the turn; 0 is the reset."""
     field: str
+    """What differs, such as `reward` or `info['error']`."""
     recorded: Any
     replayed: Any
 
     @property
     def sentence(self) -> str:
-        """The difference in words."""
+        """The difference as a sentence."""
         return (
             f"Turn {self.turn} differs in {self.field}: the record has {self.recorded!r}, "
             f"the re-execution gives {self.replayed!r}."
@@ -62,10 +64,10 @@ class Difference:
 
 
 def make_env(identity: Identity) -> Env:
-    """The environment of an episode in its wrappers, not yet reset.
+    """Make the environment of an episode with its wrappers, without a reset.
 
     Raises:
-        VersionChanged: if the installed environment has another version or other data than the episode's.
+        VersionChanged: if the installed environment has another version, or other data, than that of the episode.
         UnknownEnvironment: if the environment is no longer registered.
     """
     installed = registry.spec(identity.env_id).version
@@ -81,13 +83,13 @@ def make_env(identity: Identity) -> Env:
 
 
 def restore(identity: Identity, actions: Iterable[str], infos: Sequence[Info] = ()) -> Env:
-    """The environment after `actions`, ready for the next one.
+    """Make the environment of an episode and take `actions` in it; it is then ready for the next action.
 
     Args:
-        infos: as they were recorded, that of the reset first; needed where something came from outside.
+        infos: the recorded infos, that of the reset first; only taped episodes need them (see `is_taped`).
 
     Raises:
-        VersionChanged: as `make_env`.
+        VersionChanged: see `make_env`.
         EpisodeOver: if there are actions after the end.
     """
     env = make_env(identity)
@@ -101,13 +103,13 @@ def restore(identity: Identity, actions: Iterable[str], infos: Sequence[Info] = 
 
 
 def frames(identity: Identity, actions: Iterable[str], infos: Sequence[Info] = (), *, seat: int = 0) -> Iterator[Frame]:
-    """Every turn as it looked from `seat` (or `gem.seats.SPECTATOR`), the reset first.
+    """Yield every turn as `seat` (or `gem.seats.SPECTATOR`) saw it, the reset first.
 
     Args:
-        infos: as in `restore`.
+        infos: see `restore`.
 
     Raises:
-        VersionChanged: as `make_env`.
+        VersionChanged: see `make_env`.
         EpisodeOver: if there are actions after the end.
     """
     env = make_env(identity)
@@ -130,15 +132,15 @@ def verify(
     terminated: bool | None = None,
     truncated: bool | None = None,
 ) -> Difference | None:
-    """Re-execute a recorded episode; the first difference, or None if every turn is as recorded.
+    """Re-execute a recorded episode; return the first difference, or None if every turn is as recorded.
 
-    Infos may have been given more entries when they were recorded; those that the environment gives must agree.
+    A recorded info may have more entries than the environment returns; those that it returns must be equal.
 
     Args:
-        first_observation: compared with the observation of the reset, if given.
-        first_info: that of the reset; needed where the instructions came from outside.
-        terminated: whether the last turn ended the episode, if that is to be compared.
-        truncated: whether the turn limit ended it, if that is to be compared.
+        first_observation: the recorded observation of the reset; None to leave it unchecked.
+        first_info: the recorded info of the reset; only taped episodes need it.
+        terminated: whether the last turn was recorded as the end of the episode; None to leave it unchecked.
+        truncated: whether the turn limit was recorded as the end; None to leave it unchecked.
     """
     installed = registry.spec(identity.env_id).version
     if installed != identity.env_version:
@@ -148,34 +150,34 @@ def verify(
     observation, _ = env.reset(seed=identity.seed)
     if first_observation is not None and observation != first_observation:
         return Difference(0, "observation", first_observation, observation)
-    ended = (False, False)
+    end = (False, False)
     for number, turn in enumerate(turns, start=1):
         if turn.seat is not None and env.to_act and turn.seat != env.to_act[0]:
             return Difference(number, "seat", turn.seat, env.to_act[0])
         env.feed_tape(turn.info, repeat=True)
         try:
-            observation, reward, *over, info = env.step(turn.action)
+            observation, reward, *flags, info = env.step(turn.action)
         except EpisodeOver:
             return Difference(number, "end", "another turn", "over before it")
-        ended = (over[0], over[1])
+        end = (flags[0], flags[1])
         difference = _compare(number, turn, observation, reward, info)
         if difference is not None:
             return difference
-    for name, recorded, replayed in (("terminated", terminated, ended[0]), ("truncated", truncated, ended[1])):
+    for name, recorded, replayed in (("terminated", terminated, end[0]), ("truncated", truncated, end[1])):
         if recorded is not None and recorded != replayed:
             return Difference(len(turns), name, recorded, replayed)
     return None
 
 
 def verify_stored(stored: StoredEpisode) -> Difference | None:
-    """Re-execute a stored episode; the first difference, None if everything is as it stands in the file.
+    """Re-execute a stored episode; return the first difference, or None if everything is as in the file.
 
     Raises:
-        UsageError: if it cannot be re-executed here: another version, an unknown environment, other data.
+        UsageError: if it cannot be re-executed here, because the environment is unknown or has another version or data.
     """
     record = stored.record
     if record.failure and not record.turns:
-        return None  # the environment broke before there was anything to compare
+        return None  # the environment failed before there was anything to compare
     difference = verify(
         record.identity,
         record.turns,
@@ -186,14 +188,14 @@ def verify_stored(stored: StoredEpisode) -> Difference | None:
     )
     if difference is None and record.turns and not record.failure:
         info = record.turns[-1].info
-        reached = success(record.seat, info) if "success" in info else None
-        if record.success != reached:
-            return Difference(record.turn_count, "success", record.success, reached)
+        is_success = success(record.seat, info) if "success" in info else None
+        if record.success != is_success:
+            return Difference(record.turn_count, "success", record.success, is_success)
     return difference
 
 
 def is_taped(identity: Identity) -> bool:
-    """Whether turns may also follow from what came from outside, which their recorded infos have."""
+    """Whether turns may depend on outputs from outside, such as those of tools, which the recorded infos have."""
     has_tools = any(wrapper.get("name") in TOOL_WRAPPERS for wrapper in identity.wrappers)
     return has_tools or "tools" in identity.env_kwargs or registry.spec(identity.env_id).replay != "exact"
 
@@ -203,7 +205,7 @@ def _compare(number: int, turn: TurnRecord, observation: str, reward: float, inf
         return Difference(number, "observation", turn.observation, observation)
     if turn.reward != reward:
         return Difference(number, "reward", turn.reward, reward)
-    for key, value in json.loads(json.dumps(info)).items():  # as the record's went through JSON
-        if key not in OF_THE_MACHINE and turn.info.get(key) != value:
+    for key, value in json.loads(json.dumps(info)).items():  # the recorded info went through JSON as well
+        if key not in MACHINE_DEPENDENT_KEYS and turn.info.get(key) != value:
             return Difference(number, f"info[{key!r}]", turn.info.get(key), value)
     return None

@@ -1,7 +1,8 @@
-"""Draws that give the same values on every Python version.
+"""Random draws that give the same values on every Python version.
 
-Python promises that `random.Random(seed).random()` stays the same across versions and promises it for no other
-method, so every draw in the engine goes through these helpers. `rng` is anything with a `random()` in [0, 1).
+Python guarantees the values of `random.Random(seed).random()` across versions, but those of no other method, so every
+draw in the engine goes through these functions. `rng` is any object with a method `random()` that returns a float in
+[0, 1).
 """
 
 import base64
@@ -13,38 +14,38 @@ from typing import Protocol, TypeVar
 T = TypeVar("T")
 
 
-class Source(Protocol):
-    """Where draws come from."""
+class RandomSource(Protocol):
+    """A generator of random numbers, such as `random.Random`."""
 
     def random(self) -> float:
-        """A float in [0, 1)."""
+        """Draw a float in [0, 1)."""
         ...
 
 
-def randbelow(rng: Source, n: int) -> int:
-    """An integer in [0, n), n up to 2**53."""
+def randbelow(rng: RandomSource, n: int) -> int:
+    """Draw an integer in [0, n), for n up to 2**53."""
     return int(rng.random() * n)
 
 
-def randint(rng: Source, low: int, high: int) -> int:
-    """An integer in [low, high], both ends included."""
+def randint(rng: RandomSource, low: int, high: int) -> int:
+    """Draw an integer from `low` to `high`, both included."""
     return low + int(rng.random() * (high - low + 1))
 
 
-def choice(rng: Source, items: Sequence[T]) -> T:
-    """One of `items`, each as likely as the others."""
+def choice(rng: RandomSource, items: Sequence[T]) -> T:
+    """Draw one of `items` with equal probability."""
     return items[int(rng.random() * len(items))]
 
 
-def shuffle(rng: Source, items: MutableSequence[T]) -> None:
+def shuffle(rng: RandomSource, items: MutableSequence[T]) -> None:
     """Put `items` into a uniformly random order, in place."""
     for i in range(len(items) - 1, 0, -1):
         j = int(rng.random() * (i + 1))
         items[i], items[j] = items[j], items[i]
 
 
-def sample(rng: Source, items: Sequence[T], k: int) -> list[T]:
-    """`k` distinct positions of `items`, in random order."""
+def sample(rng: RandomSource, items: Sequence[T], k: int) -> list[T]:
+    """Draw `k` of `items` without replacement, in random order."""
     pool = list(items)
     for i in range(k):
         j = i + int(rng.random() * (len(pool) - i))
@@ -53,10 +54,10 @@ def sample(rng: Source, items: Sequence[T], k: int) -> list[T]:
 
 
 class SplitMix64:
-    """A tiny counter-based source: the same `keys` give the same draws, and making one costs next to nothing.
+    """A small counter-based generator: equal `keys` give equal draws, and making one costs next to nothing.
 
-    It answers "what would a random agent do here?" without touching the generator that decides the episode.
-    The mixing function is SplitMix64 (Steele, Lea and Flood, 2014).
+    Environments draw random actions from it, so that the generator of the episode stays as it is. The mixing function
+    is SplitMix64 (Steele, Lea and Flood, 2014).
     """
 
     __slots__ = ("_state",)
@@ -67,7 +68,7 @@ class SplitMix64:
             self._state = self._mix((self._state + key) & _MASK)
 
     def random(self) -> float:
-        """A float in [0, 1)."""
+        """Draw a float in [0, 1)."""
         self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
         return (self._mix(self._state) >> 11) / (1 << 53)
 
@@ -84,12 +85,12 @@ _WORDS = struct.Struct("<625I")  # the 624 words of the Mersenne Twister and its
 
 
 def pack_generator(rng: random.Random) -> str:
-    """The state of `rng` as text that fits into JSON."""
+    """Return the state of `rng` as a string that fits into JSON."""
     return base64.b85encode(_WORDS.pack(*rng.getstate()[1])).decode()
 
 
 def unpack_generator(text: str) -> random.Random:
-    """The generator that `pack_generator` wrote down."""
+    """Return a generator with a state that `pack_generator` returned."""
     rng = random.Random()
     rng.setstate((3, _WORDS.unpack(base64.b85decode(text)), None))
     return rng

@@ -1,4 +1,4 @@
-"""Agents meet environments: the only loop that plays episodes in bulk.
+"""The rollout loop: agents play episodes in many environments at the same time, and every episode becomes a record.
 
 requests = [EpisodeRequest(i, "game:Sokoban-v0-easy", seed=i) for i in range(100)]
 for record in rollout(make_agent("random"), requests):
@@ -14,10 +14,10 @@ from operator import itemgetter
 from typing import Any
 
 from gem import registry
-from gem.agents.agent import Decision, Exchange, Player, Request
-from gem.agents.asking import Asking
+from gem.agents.agent import AnyAgent, Decision, Exchange, Request
+from gem.agents.decision_queue import DecisionQueue
 from gem.core import Env, Info, Step, check_step
-from gem.errors import AgentFailure, EnvironmentFailure, InvalidArgument
+from gem.errors import EnvironmentFailure, Failure, InvalidArgument, failure_of
 from gem.factory import make_wrapped
 from gem.records import EpisodeRecord, Identity, TurnRecord
 from gem.seats import observation_for_seat, success
@@ -30,139 +30,150 @@ class EpisodeRequest:
     """One episode to play."""
 
     index: int
-    """Its place in the batch; the record carries it."""
+    """The place of the episode in its batch; the record has it as well."""
     env_id: str
     seed: int
     env_kwargs: Mapping[str, Any] = field(default_factory=dict)
     wrappers: Sequence[Mapping[str, Any]] = ()
-    """Plain data, innermost first (see `gem.wrappers.wrap`)."""
+    """The wrappers as plain data, innermost first (see `gem.wrappers.wrap`)."""
     seat: int = 0
-    """Where the agent sits if there are several seats: the record's return and success are those of this one."""
+    """The seat of the agent, if there are several; the return and the success of the record are those of this seat."""
     repeat: int = 0
-    """Which try at the seed this is, from 0: agents that draw by chance draw anew in each."""
+    """The number of this try at the seed, from 0. Agents that sample at random do so anew in every try."""
 
 
 def rollout(
-    agent: Player, requests: Iterable[EpisodeRequest], *, num_envs: int = 16, opponent: Player | None = None
+    agent: AnyAgent, requests: Iterable[EpisodeRequest], *, num_envs: int = 16, opponent: AnyAgent | None = None
 ) -> Generator[EpisodeRecord, None, None]:
     """Play every request with `agent`, `num_envs` at a time, and yield each record when its episode ends.
 
-    Where there are several seats, `agent` acts from `EpisodeRequest.seat` and `opponent` from the others; without an
-    opponent the agent acts from all of them, and reads in each what that seat may read.
+    In an environment with several seats, `agent` acts from `EpisodeRequest.seat` and `opponent` from the others.
+    Without an opponent the agent acts from all of them, and reads for each seat what that seat may read.
 
-    An environment that raises gives a record with `failure`; the others go on. So does an agent that raises
-    `AgentFailure`. An agent with `decide` (see `AsyncAgent`) is asked for all episodes at the same time, and none of
-    them waits for another. `requests` is read as places become free, so it may be endless. A request's record does not
-    depend on `num_envs`. Closing the generator cancels what agents are still asked. An agent's note on a
-    decision, and what else it reports, is in the turn's `extra`.
+    An environment that raises an error gives a record with `failure`, and so does an agent that raises `AgentFailure`;
+    the other episodes go on. An `AsyncAgent` decides for all episodes at the same time, and no episode waits for
+    another. `requests` is read as environments become free, so it may be endless. The record of a request does not
+    depend on `num_envs`. Closing the generator cancels decisions that are still pending. The note of a decision and
+    everything else that the agent reports about it is in `TurnRecord.extra`.
 
     Raises:
-        InvalidArgument: if `num_envs` is below 1, a request has arguments that its environment does not take or a seat
-            that it does not have, or an agent returns something else than decisions.
+        InvalidArgument: if `num_envs` is below 1, if a request has arguments that its environment does not take or a
+            seat that it does not have, or if an agent returns something other than decisions.
         UnknownEnvironment: if a request names an environment that is not registered.
-        AgentStopped: if an agent is of no further use.
+        AgentStopped: if an agent cannot be used any longer.
     """
     if num_envs < 1:
         raise InvalidArgument(f"num_envs must be at least 1, not {num_envs}.")
-    waiting = iter(requests)
     vector = SyncVectorEnv([], AutoresetMode.DISABLED)
     try:
-        with Asking() as asking:
-            yield from _play(asking, vector, waiting, [_Lane(vector) for _ in range(num_envs)], agent, opponent)
+        with DecisionQueue() as queue:
+            slots = [_EnvSlot(vector) for _ in range(num_envs)]
+            yield from _play(queue, vector, iter(requests), slots, agent, opponent)
     finally:
         vector.close()
 
 
 def _play(
-    asking: Asking,
+    queue: DecisionQueue,
     vector: SyncVectorEnv,
-    waiting: Iterator[EpisodeRequest],
-    free: list[_Lane],
-    agent: Player,
-    opponent: Player | None,
+    requests: Iterator[EpisodeRequest],
+    free_slots: list[_EnvSlot],
+    agent: AnyAgent,
+    opponent: AnyAgent | None,
 ) -> Iterator[EpisodeRecord]:
-    """Ask for the lanes that wait, step those that were answered, and give free ones their next request."""
-    lanes: dict[int, _Lane] = {}
-    begun, failed = _begin(free, waiting)
-    yield from failed
-    lanes |= {lane.place: lane for lane in begun}
-    asked = begun
-    while lanes:
-        for lane in asked:
-            away = opponent is not None and lane.request.seat != lane.record.seat
-            asking.ask(lane.place, opponent if away and opponent is not None else agent, lane.request)
-        answers = sorted(asking.answers(), key=itemgetter(0))
+    """Collect decisions, step their environments, and give slots whose episode has ended the next request."""
+    new_slots, failed_records = _begin_episodes(free_slots, requests)
+    yield from failed_records
+    slots = {slot.index: slot for slot in new_slots}
+    undecided_slots = new_slots
+    while slots:
+        for slot in undecided_slots:
+            is_opponents_turn = slot.request.seat != slot.record.seat
+            queue.submit(slot.index, opponent if opponent is not None and is_opponents_turn else agent, slot.request)
+        outcomes = sorted(queue.collect(), key=itemgetter(0))
         actions: list[str | None] = [None] * vector.num_envs
-        for place, answer in answers:
-            if isinstance(answer, Decision):
-                actions[place] = answer.action
+        for index, outcome in outcomes:
+            if isinstance(outcome, Decision):
+                actions[index] = outcome.action
         steps = vector.step_each(actions)
-        asked, free = [], []
-        for place, answer in answers:
-            lane = lanes[place]
-            over = lane.take(answer, steps[place]) if isinstance(answer, Decision) else lane.break_off(answer)
-            (free if over else asked).append(lane)
-            if over:
-                yield lane.record
-        if free:
-            begun, failed = _begin(free, waiting)
-            yield from failed
-            lanes = {place: lane for place, lane in lanes.items() if lane.busy}
-            asked = sorted(asked + begun, key=lambda lane: lane.place)
+        undecided_slots, free_slots = [], []
+        for index, outcome in outcomes:
+            slot = slots[index]
+            if isinstance(outcome, Decision):
+                is_over = slot.record_turn(outcome, steps[index])
+            else:
+                is_over = slot.break_off(failure_of(outcome, "agent"))
+            (free_slots if is_over else undecided_slots).append(slot)
+            if is_over:
+                yield slot.record
+        if free_slots:
+            new_slots, failed_records = _begin_episodes(free_slots, requests)
+            yield from failed_records
+            slots = {index: slot for index, slot in slots.items() if slot.is_busy}
+            undecided_slots = sorted(undecided_slots + new_slots, key=lambda slot: slot.index)
 
 
-def _begin(lanes: Sequence[_Lane], waiting: Iterator[EpisodeRequest]) -> tuple[list[_Lane], list[EpisodeRecord]]:
-    """Give each lane its next request; the lanes that got one, and the records of requests that failed at once."""
-    failed = []
-    for lane in lanes:
-        lane.busy = False
-        for request in waiting:
+def _begin_episodes(
+    free_slots: Sequence[_EnvSlot], requests: Iterator[EpisodeRequest]
+) -> tuple[list[_EnvSlot], list[EpisodeRecord]]:
+    """Give each slot its next request.
+
+    Returns the slots in which an episode has begun, and the records of requests whose environment could not be reset.
+    """
+    failed_records = []
+    for slot in free_slots:
+        slot.is_busy = False
+        for request in requests:
             if not isinstance(request, EpisodeRequest):
                 raise InvalidArgument(
                     f"An episode to play is an EpisodeRequest(0, 'game:...', seed=0), not {request!r:.80}."
                 )
-            if lane.begin(request):
+            if slot.begin(request):
                 break
-            failed.append(lane.record)
-    return [lane for lane in lanes if lane.busy], failed
+            failed_records.append(slot.record)
+    return [slot for slot in free_slots if slot.is_busy], failed_records
 
 
-_Setting = tuple[str, Mapping[str, Any], Sequence[Mapping[str, Any]]]
+_EnvSettings = tuple[str, Mapping[str, Any], Sequence[Mapping[str, Any]]]
+"""The arguments of `make_wrapped`."""
 
 
 @dataclass(slots=True)
-class _Lane:
-    """One place of the vector and the episode in it."""
+class _EnvSlot:
+    """A slot of the vector and the episode that is played in it."""
 
     vector: SyncVectorEnv
-    place: int = -1
-    busy: bool = False
-    setting: _Setting | None = None
+    index: int = -1
+    """The index of the slot in the vector; -1 before the first episode."""
+    is_busy: bool = False
+    env_settings: _EnvSettings | None = None
+    """What the environment in the slot was made from."""
     repeat: int = 0
     env: Env = field(init=False)
     record: EpisodeRecord = field(init=False)
     request: Request = field(init=False)
+    """The turn that waits for a decision."""
     past: dict[int, list[Exchange]] = field(default_factory=dict)
-    """What each seat read and did so far."""
+    """The earlier turns of each seat."""
 
     def begin(self, request: EpisodeRequest) -> bool:
-        """Reset for `request`, making another environment if it needs one; False if that failed."""
-        setting = request.env_id, request.env_kwargs, request.wrappers
-        if setting != self.setting:
-            self._prepare(setting)
-        observation, info = self.vector.reset_one(self.place, request.seed)
+        """Reset the environment, making another one if the request needs it; return False if the reset failed."""
+        env_settings = request.env_id, request.env_kwargs, request.wrappers
+        if env_settings != self.env_settings:
+            self._make_env(env_settings)
+        observation, info = self.vector.reset_one(self.index, request.seed)
         failure = info.get("failure", "")
         if not isinstance(observation, str):
-            failure = "The first observation is no text."
-        self.busy = not failure
+            failure = "The first observation is not a string."
+        self.is_busy = not failure
         version = registry.spec(request.env_id).version
-        if not self.busy:
+        if not self.is_busy:
             identity = Identity(request.env_id, version, request.seed, request.env_kwargs, "", request.wrappers)
             self.record = EpisodeRecord(
                 request.index, identity, "", {}, failure=failure, failed_by="environment", seat=request.seat
             )
             return False
-        self.env = self.vector.env(self.place)
+        self.env = self.vector.env(self.index)
         identity = Identity(
             request.env_id, version, request.seed, request.env_kwargs, self.env.data_hash, request.wrappers
         )
@@ -174,55 +185,58 @@ class _Lane:
                 f"{request.env_id} has the seats 0 to {self.env.seats - 1}; there is no {request.seat}."
             )
         self.past, self.repeat = {}, request.repeat
-        self._ask(observation, info)
+        self._prepare_request(observation, info)
         return True
 
-    def take(self, decision: Decision, step: Step) -> bool:
-        """Record a turn; whether the episode is over."""
+    def record_turn(self, decision: Decision, step: Step) -> bool:
+        """Record a turn; return whether the episode is over."""
         record = self.record
         if "failure" in step[-1]:
-            return self._fail(step[-1]["failure"])
+            return self.break_off(Failure("environment", step[-1]["failure"]))
         try:
             observation, reward, terminated, truncated, info = check_step(step)
-        except EnvironmentFailure as failure:
-            return self._fail(str(failure))
+        except EnvironmentFailure as error:
+            return self.break_off(failure_of(error, "environment"))
         request = self.request
         action = decision.action
-        kept = decision.kept if decision.note or decision.extra else {}
-        record.turns.append(TurnRecord(action, observation, reward, info, request.seat, kept))
+        extra = decision.recorded_extra if decision.note or decision.extra else {}
+        record.turns.append(TurnRecord(action, observation, reward, info, request.seat, extra))
         self.past[request.seat].append(Exchange(request.observation, request.info, action))
         if terminated or truncated:
             record.terminated, record.truncated = terminated, truncated
             record.success = success(record.seat, info)
             return True
-        self._ask(observation, info)
+        self._prepare_request(observation, info)
         return False
 
-    def _fail(self, failure: str) -> bool:
-        self.record.failure, self.record.failed_by = failure, "environment"
+    def break_off(self, failure: Failure) -> bool:
+        """Record why the episode cannot go on, and return True: it is over."""
+        assert failure.side != "ours", "a failure of ours ends the rollout"
+        self.record.failure, self.record.failed_by = failure.message, failure.side
         return True
 
-    def break_off(self, failure: AgentFailure) -> bool:
-        """Record that the agent could not decide; the episode is over."""
-        self.record.failure, self.record.failed_by = str(failure), "agent"
-        return True
-
-    def _ask(self, observation: str, info: Info) -> None:
-        """Let the seat that is to act decide next, from what it may read."""
+    def _prepare_request(self, observation: str, info: Info) -> None:
+        """Set `request` to the next turn, with what the seat that has to act may read."""
         seat = self.env.to_act[0]
-        reading, own = observation_for_seat(seat, observation, info)
+        seat_observation, seat_info = observation_for_seat(seat, observation, info)
         past = self.past.get(seat)
         if past is None:
             past = self.past[seat] = []
-        number = len(self.record.turns) + 1
         self.request = Request(
-            self.env, reading, own, number, seat, past=past, episode=self.record.index, repeat=self.repeat
+            self.env,
+            seat_observation,
+            seat_info,
+            len(self.record.turns) + 1,
+            seat,
+            past=past,
+            episode=self.record.index,
+            repeat=self.repeat,
         )
 
-    def _prepare(self, setting: _Setting) -> None:
-        make = partial(make_wrapped, *setting)
-        if self.place < 0:
-            self.place = self.vector.add(make)
+    def _make_env(self, env_settings: _EnvSettings) -> None:
+        env_fn = partial(make_wrapped, *env_settings)
+        if self.index < 0:
+            self.index = self.vector.add(env_fn)
         else:
-            self.vector.replace(self.place, make)
-        self.setting = setting
+            self.vector.replace(self.index, env_fn)
+        self.env_settings = env_settings

@@ -1,8 +1,9 @@
-"""Episodes with several seats: what each seat reads, earns and reached, from the answer of `step`.
+"""Episodes with several seats: the observation, reward and success of each seat, read from what `step` returns.
 
-The observation of an environment with several seats is public: everybody may read it. What a seat alone reads is in
-`info["seats"][seat]`: its `observation` (all it has to read since it last acted), `suffix`, `reward`, where present
-`error`, and at the end `success`. These functions also take the answers of environments with one seat.
+The observation of an environment with several seats is public. What a single seat may read is in
+`info["seats"][seat]`, a dictionary with its `observation` (everything since the seat last acted), `suffix`, `reward`,
+possibly `error`, and at the end of the episode `success`. The functions here also take what environments with one seat
+return.
 """
 
 from __future__ import annotations
@@ -11,34 +12,34 @@ from collections.abc import Sequence
 from typing import Any
 
 SPECTATOR = -1
-"""The seat of whoever watches, for `Env.view`: nothing that is hidden from any seat is shown."""
+"""The value of `seat` in `Env.view` for somebody who only watches: what is hidden from any seat is not shown."""
 
 Info = dict[str, Any]
 
 
 def observation_for_seat(seat: int, observation: str, info: Info) -> tuple[str, Info]:
-    """What `seat` reads of an answer: its observation, and its info without what the other seats read."""
+    """Return the observation and info of `seat`, without what only other seats may read."""
     if "seats" not in info:
         return observation, info
-    own = dict(info["seats"][seat])
-    return own.pop("observation"), own
+    seat_info = dict(info["seats"][seat])
+    return seat_info.pop("observation"), seat_info
 
 
 def rewards(reward: float, info: Info) -> list[float]:
-    """What the turn earned each seat."""
-    return [one["reward"] for one in info["seats"]] if "seats" in info else [reward]
+    """Return the reward of each seat for the turn."""
+    return [seat_info["reward"] for seat_info in info["seats"]] if "seats" in info else [reward]
 
 
 def success(seat: int, info: Info) -> bool:
     """Whether the episode that ended with `info` is a success for `seat`."""
-    own = info["seats"][seat] if "seats" in info else info
-    return bool(own.get("success", False))
+    seat_info = info["seats"][seat] if "seats" in info else info
+    return bool(seat_info.get("success", False))
 
 
 def with_success(info: Info, successes: Sequence[bool]) -> Info:
-    """`info` at an end that was a success for those seats; for the episode counts what the first seat reached."""
-    ended = {**info, "success": successes[0]}
+    """Return the last info of an episode with the success of each seat; that of the episode is the first seat's."""
+    final_info = {**info, "success": successes[0]}
     if "seats" in info:
         pairs = zip(info["seats"], successes, strict=True)
-        ended["seats"] = [{**one, "success": reached} for one, reached in pairs]
-    return ended
+        final_info["seats"] = [{**seat_info, "success": is_success} for seat_info, is_success in pairs]
+    return final_info

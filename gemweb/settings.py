@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from gem import __version__
 from gem.errors import InvalidArgument
-from gem.net.addresses import Guard
+from gem.net.addresses import AddressGuard
 from gemweb.variables import Variables
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -163,7 +163,7 @@ TURN_SECONDS = env.number("TURN_SECONDS", default=30.0)
 PRIVATE_ENDPOINTS = env.texts("PRIVATE_ENDPOINTS", default=["127.0.0.0/8:*", "[::1/128]:*"] if LOCAL_MODE else [])
 """Private networks and ports that endpoint agents may connect to, such as `10.1.0.0/16:8000`."""
 try:
-    Guard(PRIVATE_ENDPOINTS)
+    AddressGuard(PRIVATE_ENDPOINTS)
 except InvalidArgument as error:
     raise ImproperlyConfigured(f"PRIVATE_ENDPOINTS cannot be read: {error}") from error
 ENDPOINT_KEYS_FILE = Path(env.text("ENDPOINT_KEYS_FILE", default=str(STATE_DIR / "endpoint_keys")))

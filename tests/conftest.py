@@ -2,21 +2,25 @@
 
 1. `pytest_configure`: this process gets a Postgres and a Valkey of its own before Django reads its settings. Tests of
    the engine and of the examples know no web and start neither.
-2. `pytest_collection_modifyitems`: a test with a browser is a walk, and walks come last.
+2. `pytest_collection_modifyitems`: the tests are shuffled. A test with a browser is a walk, and walks come last.
 3. The fixtures: the test database, one whole stack as `make up` runs it, and a browser.
 
 With `-n 2` the tests are shared by two processes, pytest-xdist's workers; a third one, its controller, only hands them
-out. Each worker goes through all three steps, because the channels of a Valkey are common to all of its databases: what
-one process published would reach the other's. The controller goes through none.
+out, a file at a time. Each worker goes through all three steps, because the channels of a Valkey are common to all of
+its databases: what one process published would reach the other's. The controller goes through none.
 """
 
 import os
+import random
 import tempfile
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.fixtures import reorder_items
+from xdist.scheduler import LoadFileScheduling
 
 from tests import services
 from tests.browser import FLAGS, MISSING, find_browser
@@ -33,6 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     pytest-django sets Django up after this hook, because the settings module is named here and not in pyproject.toml.
     What the controller named here its workers would inherit, and they would have no services of their own.
     """
+    os.environ.setdefault(SHUFFLE, str(random.randrange(2**32)))  # workers inherit it, and have to agree
     raised_in_thread = "error::pytest.PytestUnhandledThreadExceptionWarning"
     config.addinivalue_line("filterwarnings", raised_in_thread)  # it fails the test, instead of being said in passing
     if config.option.help or is_controller(config):
@@ -68,10 +73,17 @@ def _take_databases_of_its_own() -> None:
 
 # ------------------------------------------------------------------ 2. order
 
+SHUFFLE = "SHUFFLE"
+"""The environment variable with the number that the order of the tests follows from; drawn if there is none."""
+STACKS = {f"tests/platform/test_{name}.py" for name in ("backup", "dying", "refusals", "starting")}
+"""Files whose tests look at running stacks: they go to one process, which starts two."""
+LONG = ("tests/platform", "tests/workers", "tests/live", "tests/examples", "tests/engine/training", "tests/engine")
+"""Folders whose files take longest come first, so that no process has one left when the others have finished."""
+
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
-    """Call every test with a browser a walk, and put them last.
+    """Call every test with a browser a walk, and put them last; shuffle the others, files and tests of a file.
 
     A browser's event loop stays in its thread, where no other one can run then. Processes take whole files in this
     order, so a file with a browser has no other tests.
@@ -80,15 +92,55 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
         if has_browser(item):
             item.add_marker("walk")  # before tests are chosen by their marks
     yield
-    items.sort(key=has_browser)
-    mixed = {item.path for item in items if has_browser(item)} & {item.path for item in items if not has_browser(item)}
+    walks, others = [item for item in items if has_browser(item)], [item for item in items if not has_browser(item)]
+    mixed = {item.path for item in walks} & {item.path for item in others}
     if mixed:
         raise pytest.UsageError(f"Tests with a browser need a file of their own: {', '.join(map(str, sorted(mixed)))}.")
+    items[:] = [*shuffled(others), *walks]
 
 
 def has_browser(item: pytest.Item) -> bool:
     """Whether this test drives a browser."""
     return "browser" in getattr(item, "fixturenames", ())
+
+
+def shuffled(items: list[pytest.Item]) -> list[pytest.Item]:
+    """The tests file by file in another order each time, those first that take long; fixtures are still shared."""
+    draw = random.Random(os.environ[SHUFFLE])
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in sorted(items, key=lambda item: item.nodeid):  # whatever order they were found in
+        files.setdefault(item.path, []).append(item)
+    order = list(files)
+    draw.shuffle(order)
+    for tests in files.values():
+        draw.shuffle(tests)
+    found = [item for path in sorted(order, key=turn) for item in files[path]]
+    again: list[pytest.Item] = reorder_items(found)  # tests that share a costly parameter stay together
+    return again
+
+
+def turn(path: Path) -> int:
+    """When the tests of a file are handed out."""
+    name = path.relative_to(services.ROOT).as_posix() if path.is_relative_to(services.ROOT) else ""
+    return next((number for number, folder in enumerate(LONG) if name.startswith(folder)), len(LONG))
+
+
+def pytest_report_header() -> str:
+    """How to have the same order again."""
+    return f"the order is shuffled by {SHUFFLE}={os.environ[SHUFFLE]}"
+
+
+class Scheduling(LoadFileScheduling):
+    """Hands out file by file, and the files that look at stacks together."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = super()._split_scope(nodeid)
+        return "stacks" if path in STACKS else path
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
+    """Decide which process gets which tests."""
+    return Scheduling(config, log)
 
 
 # ------------------------------------------------------------------ 3. fixtures
@@ -119,6 +171,7 @@ def stack() -> Iterator[services.Stack]:
     """One whole running stack for the session, with demo data; `stack.url` is its address."""
     with services.running_stack() as running:
         assert running.url
+        running.cancel_jobs()
         yield running
 
 

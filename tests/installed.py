@@ -1,36 +1,67 @@
-"""Programs that nobody here wrote, each in a virtual environment of its own that stays for the next run."""
+"""Programs that nobody here wrote, each in a virtual environment of its own that stays for the next run.
+
+`python -m tests.installed` makes them all beforehand, as `make test` does.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+PROGRAMS = {
+    "mcp-time": ["mcp-server-time==2026.10.19"],
+    "mcp-calculator": ["mcp-server-calculator==0.2.0", "mcp<2"],  # a server of the protocol's older generation
+    "llama": ["xllamacpp==2026.10.11549", "gguf==0.19.0", "safetensors", "numpy"],
+}
+"""What is installed into each environment."""
 INSTALL_SECONDS = 240
 
 
 @functools.cache
-def environment(name: str, *packages: str) -> Path:
-    """The folder with the commands of an environment that has these packages; it is made if it is not there.
+def environment(name: str) -> Path:
+    """The folder with the commands of an environment; it is made if it is not there.
 
     Skips the test with the reason where that cannot be done.
     """
+    try:
+        return _made(name)
+    except (OSError, subprocess.SubprocessError) as error:
+        said = getattr(error, "stderr", "") or str(error)
+        pytest.skip(f"{PROGRAMS[name][0]} cannot be installed here: {said.strip()[-300:]}")
+
+
+def _made(name: str) -> Path:
+    """The folder with the commands, after whoever else makes it has finished."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gemweb-tests" / name
-    whole = home / "whole"
-    if not whole.exists():
-        try:
+    home.mkdir(parents=True, exist_ok=True)
+    with home.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        whole = home / "whole"
+        if not whole.exists():
             _run([sys.executable, "-m", "venv", "--clear", str(home)])
-            _run([str(home / "bin" / "pip"), "install", "--quiet", *packages])
-        except (OSError, subprocess.SubprocessError) as error:
-            said = getattr(error, "stderr", "") or str(error)
-            pytest.skip(f"{packages[0]} cannot be installed here: {said.strip()[-300:]}")
-        whole.touch()
+            _run([str(home / "bin" / "pip"), "install", "--quiet", *PROGRAMS[name]])
+            whole.touch()
     return home / "bin"
 
 
 def _run(command: list[str]) -> None:
     subprocess.run(command, check=True, capture_output=True, text=True, timeout=INSTALL_SECONDS)
+
+
+def main() -> None:
+    """Make them all; the tests of one that cannot be had are skipped, and say why."""
+    with ThreadPoolExecutor() as threads:
+        for name, made in [(name, threads.submit(_made, name)) for name in PROGRAMS]:
+            if made.exception():
+                sys.stderr.write(f"{name} could not be installed: its tests will be skipped.\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -31,7 +31,7 @@ from gem.core import Env
 from gem.rng import SplitMix64, randbelow, randint, sample
 from gem.training.policy.nano import Nano, nano_config
 from gem.training.policy.policies import WEIGHTS, write_weights
-from gem.training.policy.prompts import NanoPrompts, board, reading
+from gem.training.policy.prompts import NanoPromptFormat, board_text, observation_text
 from gem.training.policy.sampler import microbatches
 from gem.version import __version__
 from tools.nano_tokenizer import train_tokenizer
@@ -110,14 +110,14 @@ def _episode(env: Env, source: Source, seed: int, draw: SplitMix64) -> list[Piec
     boards: list[Piece] = []
     over = False
     while not over:
-        shown = board(spec.family, observation, info, env.view())
+        shown = board_text(spec.family, observation, info, env.view())
         action = f"\\boxed{{{randint(draw, *source.answers)}}}" if source.answers else env.sample_random_action()
-        tale += [reading(observation, info), action]
+        tale += [observation_text(observation, info), action]
         observation, _, terminated, truncated, info = env.step(action)
         over = terminated or truncated
-        boards.append([shown, action, reading(observation, info)])
+        boards.append([shown, action, observation_text(observation, info)])
     return (
-        [[*tale, reading(observation, info)]]
+        [[*tale, observation_text(observation, info)]]
         if source.transcripts
         else sample(draw, boards, min(len(boards), BOARDS_OF_AN_EPISODE))
     )
@@ -126,21 +126,22 @@ def _episode(env: Env, source: Source, seed: int, draw: SplitMix64) -> list[Piec
 def _everything(seed: int) -> Iterator[Piece]:
     """A few random episodes of every environment that can be played here."""
     for spec in registry.specs():
-        if spec.category in SPOKEN and spec.cost == "fast" and not spec.missing():
+        if spec.category in SPOKEN and spec.cost == "fast" and not spec.missing_packages():
             opponent = (("opponent", "random"),) if spec.seats > 1 else ()
             source = Source(spec.id, EPISODES_TO_READ, transcripts=True, kwargs=opponent)
             yield from pieces(source, 1000, seed)
 
 
-def encode(prompts: NanoPrompts, found: Sequence[Piece]) -> list[list[int]]:
+def encode(prompt_format: NanoPromptFormat, found: Sequence[Piece]) -> list[list[int]]:
     """Pieces as tokens, as a policy would read and write them."""
-    texts = iter(prompts.tokenizer.encode_batch_fast([text for piece in found for text in piece]))
+    texts = iter(prompt_format.tokenizer.encode_batch_fast([text for piece in found for text in piece]))
     sequences = []
     for piece in found:
         tokens: list[int] = []
         for place in range(len(piece)):
-            ends = [] if place == len(piece) - 1 else [prompts.end if place % 2 else prompts.act]
-            tokens += [*next(texts).ids, *ends]
+            tokens += next(texts).ids
+            if place < len(piece) - 1:
+                tokens.append(prompt_format.end_token if place % 2 else prompt_format.act_token)
         sequences.append(tokens[:LONGEST])
     return sequences
 
@@ -193,9 +194,9 @@ def make(out: Path, *, count: int, steps: int, seed: int) -> None:
     found = [piece for number, source in enumerate(SOURCES) for piece in pieces(source, count, seed + number)]
     logger.info("%d pieces of random play after %.0f CPU s", len(found), time.process_time() - began)
     some = random.Random(seed).sample(found, min(len(found), PIECES_TO_READ)) + list(_everything(seed))
-    prompts = NanoPrompts(train_tokenizer("".join(piece) for piece in some))
-    sequences = encode(prompts, found)
-    net = Nano(nano_config(prompts.tokenizer.get_vocab_size()))
+    prompt_format = NanoPromptFormat(train_tokenizer("".join(piece) for piece in some))
+    sequences = encode(prompt_format, found)
+    net = Nano(nano_config(prompt_format.tokenizer.get_vocab_size()))
     net.initialize(torch.Generator().manual_seed(seed))
     logger.info("%d tokens after %.0f CPU s", sum(map(len, sequences)), time.process_time() - began)
     out.mkdir(parents=True, exist_ok=True)
@@ -206,7 +207,7 @@ def make(out: Path, *, count: int, steps: int, seed: int) -> None:
             mean = sum(losses[-200:]) / 200
             logger.info("step %d, loss %.3f, %.0f CPU s", len(losses), mean, time.process_time() - began)
     write_weights(net, out)
-    for name, content in prompts.folder_files.items():
+    for name, content in prompt_format.tokenizer_files.items():
         (out / name).write_text(content, encoding="utf-8")
     (out / "card.json").write_text(json.dumps(_card(count, steps, seed), indent=2) + "\n", encoding="utf-8")
     logger.info("%s: %d bytes of weights", out, (out / WEIGHTS).stat().st_size)

@@ -1,1 +1,1 @@
-"""The processes that work. Celery runs `evaluate`, `train`, `uploads` and `reap`; `play` runs by itself."""
+"""The worker processes. Celery runs `evaluate`, `train`, `uploads` and `reap`; `play` is a process of its own."""

@@ -1,4 +1,4 @@
-"""Evaluations: claim a shard, play it, write it down, until there is nothing left to claim."""
+"""Evaluations: claim a shard, play it and record it, until there is no shard left to claim."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from gem.rollout import rollout
 from workers.lease import Lease, WatchedAsync, watched
 
 CHUNK_SECONDS = 0.5
-"""A job's page shows episodes about that soon after they end."""
+"""Finished episodes are recorded, and shown on the job's page, about this often."""
 CHUNK_EPISODES = 500
 
-TURN_SECONDS = 15.0
-"""After so long a worker asks the broker again, so that the reaper's messages get their turn on a busy site."""
+MAX_RUN_SECONDS = 15.0
+"""After this time a worker returns to the broker, so that on a busy site the reaper's messages are handled too."""
 
-_stop = RawValue(ctypes.c_bool, False)  # made before the pool forks, so that its processes see the parent set it
+_stop = RawValue(ctypes.c_bool, False)  # created before the pool forks, so that all processes share it
 
 
 @current_app.task(name="evaluate.shards")
 def shards(job_id: str) -> None:
-    """Play shards until none is left or others may want this worker; `job_id` only says what woke it."""
-    until = monotonic() + TURN_SECONDS
+    """Play shards until none is left or the time is up. `job_id` is only the job that woke this worker."""
+    until = monotonic() + MAX_RUN_SECONDS
     while not stopping() and (claim := leases.claim()) is not None:
         failpoint("claimed")
-        ended = False
+        job_ended = False
         with Lease(claim, stopping) as lease:
-            ended = play(claim, lease)
-        if ended and claim.spec.benchmark:
+            job_ended = play(claim, lease)
+        if job_ended and claim.spec.benchmark:
             failpoint("ended")
             record_scores(claim.job_id)
         if monotonic() >= until:
@@ -51,32 +51,32 @@ def shards(job_id: str) -> None:
 
 
 def play(claim: Claim, lease: Lease) -> bool:
-    """Play what is left of a shard and record it as it finishes; whether the job ended with it.
+    """Play the remaining episodes of a shard and record them as they finish. Returns whether the job has ended.
 
     Raises:
-        LeaseLost, Stopping: as `Lease.check`; what was recorded stays.
+        LeaseLost, Stopping: see `Lease.check`. Recorded episodes stay.
     """
     agent = watched(player(claim.agent, claim.set_up), lease)
     opponent = watched(player(claim.opponent), lease) if claim.opponent else None
-    slow = isinstance(agent, WatchedAsync) or isinstance(opponent, WatchedAsync)
-    ended = False
+    is_async = isinstance(agent, WatchedAsync) or isinstance(opponent, WatchedAsync)
+    job_ended = False
     started = monotonic()
     episodes = rollout(agent, claim.slots(), num_envs=claim.spec.num_envs, opponent=opponent)
-    for records in _chunks(episodes, 0.0 if slow else CHUNK_SECONDS):
+    for records in _chunks(episodes, 0.0 if is_async else CHUNK_SECONDS):
         lease.check()
         failpoint("played")
-        of_agent = agent.take_seconds()
-        ended = leases.record_episodes(claim, records, WorkerSeconds(monotonic() - started, of_agent))
+        agent_seconds = agent.take_seconds()
+        job_ended = leases.record_episodes(claim, records, WorkerSeconds(monotonic() - started, agent_seconds))
         failpoint("recorded")
-        if not ended and leases.stop_over_budget(claim):
+        if not job_ended and leases.stop_over_budget(claim):
             return False
         started = monotonic()
-        agent.take_seconds()  # it may be awaited while episodes are stored, and that time counts as storing
-    return ended
+        agent.take_seconds()  # discards the time while episodes were stored, which counts as storing
+    return job_ended
 
 
 def _chunks(records: Iterator[EpisodeRecord], seconds: float) -> Iterator[list[EpisodeRecord]]:
-    """Records in lists of about so many seconds each; those of slow agents one by one, as they end."""
+    """Group records into lists of about `seconds` each. With 0 seconds, every record is a list of its own."""
     chunk: list[EpisodeRecord] = []
     due = monotonic() + seconds
     for record in records:
@@ -89,24 +89,24 @@ def _chunks(records: Iterator[EpisodeRecord], seconds: float) -> Iterator[list[E
 
 
 def stopping() -> bool:
-    """Whether this worker was told to end."""
+    """Whether this worker is shutting down."""
     return bool(_stop.value)
 
 
 @worker_shutting_down.connect
-def _begin_to_stop(**_: Any) -> None:
+def _set_stopping(**_: Any) -> None:
     _stop.value = True
 
 
 @worker_process_init.connect
-def _show_life(**_: Any) -> None:
-    """Let the health page know of every process that can play; the scheduler, which cannot, begins here too."""
+def _start_heartbeats(**_: Any) -> None:
+    """Send heartbeats for the health page from every process that can play. The scheduler, which cannot, sends none."""
     for queue in ("evaluate", "train"):
         if queue in current_app.amqp.queues.consume_from:
-            threading.Thread(target=_beat, args=(queue,), name="beat", daemon=True).start()
+            threading.Thread(target=_send_heartbeats, args=(queue,), name="beat", daemon=True).start()
 
 
-def _beat(queue: str) -> None:
+def _send_heartbeats(queue: str) -> None:
     while not stopping():
         beat(queue)
         threading.Event().wait(settings.HEARTBEAT_SECONDS)

@@ -1,4 +1,4 @@
-"""How a worker holds a shard: a thread renews the lease, and the agent stops when it is lost."""
+"""How a worker holds a shard: a thread renews the lease, and the agent stops when the lease is lost."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import Self
 from apps.jobs import leases
 from apps.jobs.leases import Claim
 from apps.leases import LOOK_SECONDS, Heartbeat, LeaseLost
-from gem.agents import Agent, AsyncAgent, Decision, Player, Request
+from gem.agents import Agent, AnyAgent, AsyncAgent, Decision, Request
 from gem.errors import AgentStopped
 
 
 class Stopping(Exception):
-    """This process was told to end: what it holds is given back."""
+    """This process is shutting down. It releases the shard that it holds."""
 
 
 class Lease:
-    """Holds a claimed shard while the block lasts; says by `check` whether to go on.
+    """A context manager that holds a claimed shard; `check` raises if the work must stop.
 
-    An error that leaves the block, other than `LeaseLost` and `Stopping`, is a failed attempt at the shard.
+    An error that leaves the block, except `LeaseLost` and `Stopping`, is recorded as a failed attempt at the shard.
     """
 
     def __init__(self, claim: Claim, stopping: Callable[[], bool]) -> None:
@@ -53,11 +53,11 @@ class Lease:
         return False
 
     def check(self) -> None:
-        """Return if the work goes on.
+        """Return if the work may continue.
 
         Raises:
-            LeaseLost: if the shard was cancelled or taken back.
-            Stopping: if this process is to end.
+            LeaseLost: the shard was cancelled or taken back.
+            Stopping: this process is shutting down.
         """
         if self._heartbeat.lost.is_set():
             raise LeaseLost(f"shard {self.claim.number} of job {self.claim.job_id} is no longer ours")
@@ -65,13 +65,13 @@ class Lease:
             raise Stopping
 
 
-def watched(agent: Player, lease: Lease) -> Watched | WatchedAsync:
-    """The agent, stopping as soon as its lease is lost; `seconds` counts how long it took to decide."""
+def watched(agent: AnyAgent, lease: Lease) -> Watched | WatchedAsync:
+    """Wrap an agent so that it stops when the lease is lost and counts the seconds that it takes to decide."""
     return WatchedAsync(agent, lease) if isinstance(agent, AsyncAgent) else Watched(agent, lease)
 
 
 class Watched:
-    """An agent that stops as soon as its lease is lost, and counts the seconds it takes to decide."""
+    """An agent that stops when the lease is lost, and counts the seconds that it takes to decide."""
 
     def __init__(self, agent: Agent, lease: Lease) -> None:
         self.name = agent.name
@@ -80,10 +80,10 @@ class Watched:
         self._lease = lease
 
     def act(self, requests: Sequence[Request]) -> list[Decision]:
-        """As `Agent.act`.
+        """See `Agent.act`.
 
         Raises:
-            LeaseLost, Stopping: as `Lease.check`.
+            LeaseLost, Stopping: see `Lease.check`.
         """
         self._lease.check()
         started = monotonic()
@@ -92,15 +92,16 @@ class Watched:
         return decisions
 
     def take_seconds(self) -> float:
-        """The seconds since this was asked the last time."""
-        taken, self.seconds = self.seconds, 0.0
-        return taken
+        """The seconds since the last call of this method."""
+        seconds, self.seconds = self.seconds, 0.0
+        return seconds
 
 
 class WatchedAsync:
-    """The same for an agent that is asked for many episodes at a time: what counts is the time when any was awaited.
+    """Like `Watched`, for an agent that decides in many episodes at a time.
 
-    It is asked in an event loop of another thread than the one that takes the seconds.
+    It counts the time during which at least one decision was awaited. The agent runs in an event loop of another thread
+    than the one that reads the seconds, so a lock protects the counter.
     """
 
     def __init__(self, agent: AsyncAgent, lease: Lease) -> None:
@@ -110,13 +111,13 @@ class WatchedAsync:
         self._lease = lease
         self._awaited = 0
         self._since = 0.0
-        self._counting = threading.Lock()
+        self._lock = threading.Lock()
 
     async def decide(self, request: Request) -> Decision:
-        """As `AsyncAgent.decide`.
+        """See `AsyncAgent.decide`.
 
         Raises:
-            LeaseLost, Stopping: as `Lease.check`.
+            LeaseLost, Stopping: see `Lease.check`.
         """
         self._lease.check()
         decision = asyncio.ensure_future(self._agent.decide(request))
@@ -131,28 +132,28 @@ class WatchedAsync:
             decision.cancel()
 
     async def close(self) -> None:
-        """As `AsyncAgent.close`."""
+        """See `AsyncAgent.close`."""
         await self._agent.close()
 
     def take_seconds(self) -> float:
-        """As `Watched.take_seconds`; what is awaited now counts up to now."""
-        with self._counting:
-            self._count()
-            taken, self.seconds = self.seconds, 0.0
-            return taken
+        """See `Watched.take_seconds`. Decisions that are still awaited count up to now."""
+        with self._lock:
+            self._update_seconds()
+            seconds, self.seconds = self.seconds, 0.0
+            return seconds
 
     def _begin(self) -> None:
-        with self._counting:
-            self._count()
+        with self._lock:
+            self._update_seconds()
             self._awaited += 1
 
     def _end(self) -> None:
-        with self._counting:
-            self._count()
+        with self._lock:
+            self._update_seconds()
             self._awaited -= 1
 
-    def _count(self) -> None:
-        """Bring `seconds` up to now."""
+    def _update_seconds(self) -> None:
+        """Add the time since the last update to `seconds` if a decision is awaited."""
         now = monotonic()
         if self._awaited:
             self.seconds += now - self._since

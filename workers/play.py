@@ -28,7 +28,6 @@ from django.db import Error as DatabaseError
 from apps.agents import players
 from apps.agents.models import Agent
 from apps.episodes.errors import EpisodeEnded, Refusal
-from apps.episodes.models import Episode
 from apps.episodes.operations import step
 from apps.leases import Heartbeat, LeaseLost
 from apps.live.publisher import channel_of
@@ -39,13 +38,12 @@ from apps.play.shows import operations as shows
 from apps.play.shows import show_leases, showcase
 from apps.play.shows.operations import HOSTS
 from apps.queue import beat
-from gem.agents import AsyncAgent, Decision, Exchange, Request
-from gem.agents import Player as AnyAgent
-from gem.agents.apart import ApartAgent
-from gem.agents.endpoint.server import Hosts
+from gem.agents import AnyAgent, AsyncAgent, Decision, Exchange, Request
+from gem.agents.endpoint.client import EndpointConnections
+from gem.agents.isolated_agent import IsolatedAgent
 from gem.core import Step
-from gem.errors import AgentFailure, AgentStopped, EnvironmentFailure, GemError
-from gem.net.http import Client
+from gem.errors import AgentFailure, AgentStopped, EnvironmentFailure, Failure, GemError, failure_of
+from gem.net.http import GuardedClient
 from gem.seats import observation_for_seat
 from workers.agent_threads import AgentThreads
 
@@ -61,11 +59,16 @@ RETRY_SECONDS = 1.0
 LOADING_SECONDS = 180.0
 """How long a trained policy may take to be loaded, its libraries included."""
 STOP_SECONDS = 1.5
+TURNS_STAY = "The episode ends here; its turns stay."
 GENTLE_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-class ShowBroken(Exception):
-    """The agent or the environment of one show broke; the message is the sentence for its page."""
+class ShowFailed(Exception):
+    """A failure that ends one show."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
 
 
 class ShowRunner:
@@ -100,7 +103,8 @@ class ShowRunner:
                 if await self._end(show_leases.rest, f"{error} The turn was not played, and nothing is lost."):
                     return
             except Exception as error:  # noqa: BLE001 (whatever breaks ends this show and no other)
-                if await self._end(*self._ending(error)):
+                failure = self._failure(error)
+                if await self._end(partial(show_leases.fail, side=failure.side), failure.message):
                     return
 
     async def _play_on(self) -> None:
@@ -125,12 +129,15 @@ class ShowRunner:
 
     async def _load(self, agent: AnyAgent) -> None:
         """A policy is loaded before its first turn: that is no thinking."""
-        if not isinstance(agent, ApartAgent):
+        if not isinstance(agent, IsolatedAgent):
             return
         try:
             await self._host.agent_threads.run(agent.load, LOADING_SECONDS)
         except TimeoutError as error:
-            raise ShowBroken(f"The agent {agent.name} was not loaded within {LOADING_SECONDS:g} s.") from error
+            sentence = f"The agent {agent.name} was not loaded within {LOADING_SECONDS:g} s."
+            raise ShowFailed(Failure("agent", sentence)) from error
+        except GemError as error:
+            raise ShowFailed(failure_of(error, "agent")) from error
 
     async def _decide(self, agent: AnyAgent, request: Request) -> Decision:
         limit = settings.TURN_SECONDS
@@ -139,18 +146,17 @@ class ShowRunner:
                 return await agent.decide(request)
             return await self._host.agent_threads.run(lambda: agent.act([request])[0], limit)
         except TimeoutError as error:
-            raise ShowBroken(
-                f"The agent {agent.name} thought about turn {request.turn} for more than {limit:g} s. "
-                "The episode ends here; its turns stay."
-            ) from error
-        except GemError:
-            raise
-        except Exception as error:  # an agent may break in any way; its page says so
-            logger.exception("The agent %s broke in show %s", agent.name, self.episode_id)
-            raise ShowBroken(
-                f"The agent {agent.name} broke at turn {request.turn}: {type(error).__name__}: {error}. "
-                "The episode ends here; its turns stay."
-            ) from error
+            sentence = f"The agent {agent.name} took more than {limit:g} s for turn {request.turn}. {TURNS_STAY}"
+            raise ShowFailed(Failure("agent", sentence)) from error
+        except AgentFailure:
+            raise  # the show pauses, and the agent may be asked again
+        except GemError as error:
+            raise ShowFailed(failure_of(error, "agent")) from error
+        except Exception as error:  # an agent may raise anything; its page says so
+            logger.exception("The agent %s failed in show %s", agent.name, self.episode_id)
+            side, message = failure_of(error, "agent")
+            sentence = f"The agent {agent.name} failed at turn {request.turn}: {message}. {TURNS_STAY}"
+            raise ShowFailed(Failure(side, sentence)) from error
 
     async def _take(self, start: show_leases.ResumedShow, number: int, decision: Decision) -> show_leases.Taken | None:
         """Record the turn when it is due; None if no turn is wanted any longer."""
@@ -179,10 +185,8 @@ class ShowRunner:
         try:
             return await self._host.agent_threads.run(lambda: step(start.episode, start.env, decision.action), limit)
         except TimeoutError as error:
-            raise ShowBroken(
-                f"{start.episode.env_id} took more than {limit:g} s for turn {number}. The episode ends here; its "
-                "turns stay."
-            ) from error
+            sentence = f"{start.episode.env_id} took more than {limit:g} s for turn {number}. {TURNS_STAY}"
+            raise ShowFailed(Failure("environment", sentence)) from error
 
     async def _until_due(self) -> None:
         while (left := self._due - asyncio.get_running_loop().time()) > 0:
@@ -192,14 +196,18 @@ class ShowRunner:
             except TimeoutError:
                 return
 
-    def _ending(self, error: Exception) -> tuple[Callable[[str, uuid.UUID, str], None], str]:
-        """How the episode ends after this error, and the sentence for its page."""
+    def _failure(self, error: Exception) -> Failure:
+        """Whose failure the error is, and the sentence for the episode's page."""
+        if isinstance(error, ShowFailed):
+            return error.failure
         if isinstance(error, AgentStopped):
-            return partial(show_leases.fail, by=Episode.FailedBy.AGENT), str(error)
-        if isinstance(error, ShowBroken | EnvironmentFailure | Refusal):
-            return show_leases.fail, str(error)
+            return failure_of(error, "agent")  # while the agent was made
+        if isinstance(error, EnvironmentFailure):
+            return failure_of(error, "environment")
+        if isinstance(error, Refusal):
+            return Failure("ours", str(error))
         logger.error("Show %s cannot go on", self.episode_id, exc_info=error)
-        return show_leases.fail, f"This episode cannot go on: {type(error).__name__}: {error}"
+        return Failure("ours", f"This episode cannot go on: {type(error).__name__}: {error}")
 
     async def _end(self, how: Callable[[str, uuid.UUID, str], None], sentence: str) -> bool:
         """End or pause the episode with `sentence`; False if Postgres is away."""
@@ -246,12 +254,13 @@ class PendingTurnRunner:
         except (LeaseLost, EpisodeEnded, DatabaseError):
             raise
         except TimeoutError:
-            await self._refuse(f"The environment did not answer for {limit:g} s.")
-        except (EnvironmentFailure, Refusal) as error:
+            await self._refuse(f"The environment did not answer within {limit:g} s.")
+        except Refusal as error:
             await self._refuse(str(error))
-        except Exception as error:  # whatever breaks must be said on the page, and must not end other turns
-            logger.exception("A turn of %s cannot be played", self._episode_id)
-            await self._refuse(f"{type(error).__name__}: {error}.")
+        except Exception as error:  # an environment may raise anything; the page says so, and other turns go on
+            if not isinstance(error, EnvironmentFailure):
+                logger.exception("A turn of %s cannot be played", self._episode_id)
+            await self._refuse(failure_of(error, "environment").message)
 
     async def _refuse(self, sentence: str) -> None:
         await self._host.in_thread(pending.refuse, self._episode_id, self._host.token, sentence)
@@ -264,7 +273,7 @@ class Host:
         self.token = uuid.uuid4()
         self.agent_threads = AgentThreads()
         self.in_thread = DatabaseThreads(6, "play").run
-        self._hosts = Hosts(Client(players.guard()))
+        self._hosts = EndpointConnections(GuardedClient(players.guard()))
         self._shows: dict[str, ShowRunner] = {}
         self._turns: dict[str, PendingTurnRunner] = {}
         self._woken = asyncio.Event()

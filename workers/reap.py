@@ -1,4 +1,4 @@
-"""What the scheduler repeats: work that got lost is found and done."""
+"""Periodic tasks of the scheduler, which find and repeat lost work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from apps.queue import beat
 
 @current_app.task(name="reap.everything")
 def everything() -> None:
-    """Take back expired leases, send again what nobody picked up, write missing scores, sweep uploads."""
+    """Take back expired leases, resend lost messages, write missing scores and clean up uploads."""
     beat("reap")
     leases.reap()
     record_missing_scores()
@@ -22,5 +22,5 @@ def everything() -> None:
 
 @current_app.task(name="reap.tidy")
 def tidy() -> None:
-    """Delete what has run out; once an hour is often enough."""
+    """Delete expired sessions. Runs once an hour."""
     delete_expired_sessions()

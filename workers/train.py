@@ -1,8 +1,8 @@
-"""Trainings: claim one, run it in a process of its own, and write down what it leaves in its folder.
+"""Trainings: claim one, run it in a process of its own, and record what it writes to its folder.
 
-The process is `python -m gem.training`, the same command as in a terminal. It knows no database: this worker reads
-its folder, renews the lease, and tells it to stop when the training was paused, cancelled or taken back. When the
-worker dies, so does the process, with a checkpoint; whoever claims the training next goes on from there.
+The process is `python -m gem.training`, the same command as in a terminal. It does not use the database: this worker
+reads its folder, renews the lease, and stops it when the training was paused, cancelled or taken back. When the worker
+dies, the process saves a checkpoint and ends, and the worker that claims the training next continues from there.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from apps.trainings import operations, permissions, records
 from apps.trainings.records import KeptEpisode, folder_of
 from gem.errors import UsageError
 from gem.records import episode_files
-from gem.training.run_folder import FAILED_BATCH, RunFolder, number, write_whole
+from gem.training.run_folder import FAILED_BATCH, RunFolder, update_name, write_atomically
 from workers.evaluate import stopping
 from workers.lease import Lease, Stopping
 
@@ -39,14 +39,14 @@ logger = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.5
 SAVE_SECONDS = 60.0
-"""How long a training may take to write its last checkpoint before it is killed."""
+"""How long a training may take to save its last checkpoint before it is killed."""
 FINISHED, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 75
 """Exit codes of `python -m gem.training`."""
 
 
 @current_app.task(name="train.run")
 def run(job_id: str) -> None:  # noqa: ARG001 (the claim decides, not the message)
-    """Train until nothing is left to claim; `job_id` only says what woke this worker."""
+    """Run trainings until none is left to claim. `job_id` is only the job that woke this worker."""
     while not stopping() and (claim := leases.claim(Job.Kind.TRAINING)) is not None:
         failpoint("claimed")
         with Lease(claim, stopping) as lease:
@@ -54,17 +54,17 @@ def run(job_id: str) -> None:  # noqa: ARG001 (the claim decides, not the messag
 
 
 def train(claim: Claim, lease: Lease) -> None:
-    """Run one training to its end, or until it is to stop.
+    """Run one training until it ends or must stop.
 
     Raises:
-        LeaseLost, Stopping: as `Lease.check`; the training wrote a checkpoint.
+        LeaseLost, Stopping: see `Lease.check`. The training has saved a checkpoint.
     """
     folder = folder_of(claim.job_id)
     (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
-    wait_alone(folder, lease)
+    wait_for_folder(folder, lease)
     try:
         prepare(claim, folder)
-    except operations.Unfit as refusal:  # its first weights were deleted meanwhile
+    except operations.Unfit as refusal:  # its initial weights were deleted in the meantime
         records.fail(claim, str(refusal))
         return
     process = start(folder)
@@ -76,26 +76,26 @@ def train(claim: Claim, lease: Lease) -> None:
             threading.Event().wait(TICK_SECONDS)
     except Stopping:
         end(process)
-        reader.read()  # what it wrote while it ended is still ours
+        reader.read()  # what it wrote while it ended still belongs to this worker
         raise
     finally:
         end(process)
     reader.read()
-    _ended(claim, process.returncode, folder)
+    _handle_exit(claim, process.returncode, folder)
 
 
-def wait_alone(folder: Path, lease: Lease) -> None:
-    """Wait until the process of an earlier attempt, which has lost its worker, has written its checkpoint.
+def wait_for_folder(folder: Path, lease: Lease) -> None:
+    """Wait until the process of an earlier attempt, whose worker died, has saved its checkpoint.
 
     Raises:
-        LeaseLost, Stopping: as `Lease.check`.
-        UsageError: if it does not end.
+        LeaseLost, Stopping: see `Lease.check`.
+        UsageError: the process does not end.
     """
     until = monotonic() + SAVE_SECONDS
     while True:
         lease.check()
         try:
-            with RunFolder(folder).alone():
+            with RunFolder(folder).lock():
                 return
         except UsageError:
             if monotonic() > until:
@@ -104,37 +104,41 @@ def wait_alone(folder: Path, lease: Lease) -> None:
 
 
 def prepare(claim: Claim, folder: Path) -> None:
-    """Make the folder: the request as it is now, and for a fork the checkpoint that it goes on from."""
+    """Prepare the folder: write the current request and, for a fork, copy the checkpoint that it continues from."""
     for name in ("pause", "cancel"):
         (folder / name).unlink(missing_ok=True)
     job = Job.objects.select_related("owner").get(pk=claim.job_id)
     request = dict(claim.request)
     if request["model"].startswith(permissions.AGENT):
         request["model"] = str(operations.weights_of(job.owner, request["model"]).path)
-    write_whole(folder / "spec.json", json.dumps(request, indent=2) + "\n")
+    write_atomically(folder / "spec.json", json.dumps(request, indent=2) + "\n")
     if job.parent_id and not any((folder / "checkpoints").iterdir()):
-        name = number(job.parent_update)
+        name = update_name(job.parent_update)
         shutil.copytree(folder_of(job.parent_id) / "checkpoints" / name, folder / "checkpoints" / f".{name}.new")
         (folder / "checkpoints" / f".{name}.new").rename(folder / "checkpoints" / name)
 
 
 def start(folder: Path) -> subprocess.Popen[bytes]:
-    """Begin or go on; what it says is kept in `log.txt`."""
+    """Start or continue the training. Its output goes to `log.txt`."""
     command = [sys.executable, "-m", "gem.training", "--folder", str(folder), "--log", "--with-parent"]
-    kept = {name: value for name, value in os.environ.items() if name in PASSED_ON or name.startswith(PREFIXES)}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name in PASSED_VARIABLES or name.startswith(PASSED_PREFIXES)
+    }
     with (folder / "log.txt").open("ab") as log:
         return subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=kept, cwd=settings.BASE_DIR
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, cwd=settings.BASE_DIR
         )
 
 
-PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
-PREFIXES = ("GEM_", "HF_", "CUDA_", "OMP_", "NVIDIA_")
-"""What a training sees of the worker's environment: no addresses and no secrets of the site."""
+PASSED_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
+PASSED_PREFIXES = ("GEM_", "HF_", "CUDA_", "OMP_", "NVIDIA_")
+"""The environment variables that a training gets: no addresses and no secrets of the site."""
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Have it write a checkpoint and end."""
+    """Let the process save a checkpoint and end; kill it if it takes too long."""
     if process.poll() is not None:
         return
     process.send_signal(signal.SIGTERM)
@@ -146,22 +150,22 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 class Reader:
-    """Reads what a training writes, each thing once."""
+    """Reads the files that a training writes, each record once."""
 
     def __init__(self, claim: Claim, folder: Path) -> None:
         self._claim, self._folder = claim, folder
         self._began = monotonic()
         self._points: dict[int, float] = {}
-        """Updates that were written by this worker, and their seconds: one made again has others."""
+        """Update number to its seconds, for updates that were recorded. A repeated update has other seconds."""
         self._samples: set[str] = set()
         self._exams: set[str] = set()
         self._checkpoints: set[str] = set()
 
     def read(self) -> None:
-        """Write down what is new.
+        """Record everything new.
 
         Raises:
-            LeaseLost: if the training is no longer this worker's.
+            LeaseLost: the training no longer belongs to this worker.
         """
         rows = list(self._new_points())
         if rows:
@@ -174,7 +178,7 @@ class Reader:
             records.record_samples(self._claim, samples(path, exam=True))
         for path in self._new(self._folder / "checkpoints", "", self._checkpoints):
             if int(path.name) <= self._claim.begins_after:
-                continue  # a fork's first one is its parent's
+                continue  # the first checkpoint of a fork belongs to its parent
             records.record_checkpoint(self._claim, path)
             failpoint("checkpoint")
 
@@ -186,32 +190,33 @@ class Reader:
         for line in lines:
             try:
                 row = json.loads(line)
-            except ValueError:  # it is being written
+            except ValueError:  # the line is still being written
                 return
             if self._points.get(row["update"]) != row["seconds"]:
                 yield row
 
     def _new(self, folder: Path, suffix: str, seen: set[str]) -> list[Path]:
-        found = [path for path in sorted(folder.glob(f"*{suffix}")) if path.stem.isdecimal() and path.name not in seen]
-        seen.update(path.name for path in found)
-        return found
+        paths = [path for path in sorted(folder.glob(f"*{suffix}")) if path.stem.isdecimal() and path.name not in seen]
+        seen.update(path.name for path in paths)
+        return paths
 
 
 def samples(path: Path, *, exam: bool = False) -> list[KeptEpisode]:
-    """The episodes of a file that a training wrote, with the groups that stand beside them."""
-    beside = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    """The episodes of a file that a training wrote, with their updates and groups."""
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     stored = episode_files.read(path)
     return [
-        KeptEpisode(data["update"], data["group"], one.record, exam) for data, one in zip(beside, stored, strict=True)
+        KeptEpisode(data["update"], data["group"], episode.record, exam)
+        for data, episode in zip(rows, stored, strict=True)
     ]
 
 
-def _ended(claim: Claim, code: int, folder: Path) -> None:
-    """What the exit code says.
+def _handle_exit(claim: Claim, code: int, folder: Path) -> None:
+    """Finish or fail the training according to the exit code of its process.
 
     Raises:
-        RuntimeError: if something killed the process: the training will be tried again.
-        Stopping: if somebody stopped it from outside; it goes on elsewhere.
+        RuntimeError: the process was killed; the training will be tried again.
+        Stopping: the process was stopped from outside; the training continues elsewhere.
     """
     if code == FINISHED:
         records.finish(claim)
@@ -227,7 +232,7 @@ def _ended(claim: Claim, code: int, folder: Path) -> None:
 
 
 def reason(folder: Path) -> str:
-    """Why a training says it cannot go on."""
+    """The reason that a failed training has written."""
     try:
         state = json.loads((folder / "state.json").read_text("utf-8"))
     except (OSError, ValueError):
@@ -238,9 +243,9 @@ def reason(folder: Path) -> str:
 
 
 def last_line(path: Path) -> str:
-    """The last thing said in a log."""
+    """The last line of a log."""
     try:
         lines = path.read_text("utf-8", errors="replace").strip().splitlines()
     except OSError:
         lines = []
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "it wrote nothing"

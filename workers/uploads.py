@@ -1,4 +1,4 @@
-"""Uploaded checkpoints: try one after the other, until none waits."""
+"""Uploaded checkpoints: try one after another until none is waiting."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from workers.evaluate import stopping
 
 @current_app.task(name=uploads.TASK)
 def check(slug: str) -> None:  # noqa: ARG001 (the claim decides, not the message)
-    """Try what waits; `slug` only says what woke this worker."""
+    """Try waiting uploads. `slug` is only the upload that woke this worker."""
     while not stopping() and uploads.try_next(stopping):
         pass

@@ -1,1 +1,1 @@
-"""Whatever acts in a seat: built-in agents, endpoints, policies. Begin with `models`; `players` makes one act."""
+"""Agents: built-in ones, endpoints and trained policies. Begin with `models`; `players` makes agents play."""

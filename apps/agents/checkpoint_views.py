@@ -1,4 +1,4 @@
-"""Pages of trained policies: what one is, its weights to download, and the form that takes one from elsewhere."""
+"""Pages of trained policies: the page of one, the download of its weights, and the upload of a checkpoint."""
 
 from __future__ import annotations
 
@@ -22,54 +22,54 @@ from apps.agents.forms import UploadForm
 from apps.agents.models import Agent, Upload
 from apps.agents.operations import TooManyAgents
 from apps.htmx import wants_part
-from gem.training.checkpoints.archive import CHUNK, TAKEN, pack
+from gem.training.checkpoints.archive import CHUNK_BYTES, POLICY_FILES, pack
 from gem.training.checkpoints.folder_check import ARCHITECTURES
 
 HOUR = 3600
 
 
 def page(request: HttpRequest, agent: Agent) -> HttpResponse:
-    """What a trained policy is: where it comes from, how it is played, and what can be done with it."""
+    """The page of a trained policy: its origin, its settings, and what can be done with it."""
     return render(request, "agents/checkpoint.html", {"agent": agent, "is_mine": agent.owner == request.user})
 
 
 @require_safe
 def weights(request: HttpRequest, slug: str) -> HttpResponseBase:
-    """Weights, configuration, tokenizer and card in one archive, as `upload` takes it."""
-    found = Agent.objects.checkpoints_seen_by(request.user).filter(slug=slug).first()
-    if found is None:
-        raise Http404("There is no such checkpoint, or it is somebody's own.")
-    return archive_of(found)
+    """Download weights, configuration, tokenizer and card in one archive, which `upload` accepts."""
+    agent = Agent.objects.checkpoints_seen_by(request.user).filter(slug=slug).first()
+    if agent is None:
+        raise Http404("There is no such checkpoint, or it is private.")
+    return archive_of(agent)
 
 
 def archive_of(agent: Agent) -> HttpResponseBase:
-    """The answer that downloads a checkpoint.
+    """A response that downloads a checkpoint.
 
     Raises:
         Http404: if its folder is gone.
     """
     if not agent.weights.path.is_dir():
-        raise Http404("The folder of this checkpoint is gone.")
-    file = tempfile.TemporaryFile()  # noqa: SIM115 (closed when it was sent)
+        raise Http404("The files of this checkpoint are gone.")
+    file = tempfile.TemporaryFile()  # noqa: SIM115 (closed after it was sent)
     pack(agent.weights.path, file, agent.slug)
     length = file.tell()
     file.seek(0)
-    answer = StreamingHttpResponse(_pieces(file), content_type="application/zip")
-    answer["Content-Length"] = str(length)
-    answer["Content-Disposition"] = f'attachment; filename="{agent.slug}.zip"'
-    return answer
+    response = StreamingHttpResponse(_stream(file), content_type="application/zip")
+    response["Content-Length"] = str(length)
+    response["Content-Disposition"] = f'attachment; filename="{agent.slug}.zip"'
+    return response
 
 
-async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
+async def _stream(file: IO[bytes]) -> AsyncIterator[bytes]:
     with file:
-        while piece := await asyncio.to_thread(file.read, CHUNK):
-            yield piece
+        while chunk := await asyncio.to_thread(file.read, CHUNK_BYTES):
+            yield chunk
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: HttpRequest) -> HttpResponse:
-    """The form for a checkpoint from elsewhere; a worker tries it before it becomes an agent."""
+    """The form that uploads a checkpoint. A worker checks it before it becomes an agent."""
     if not isinstance(request.user, User):
         return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': resolve_url('agents:upload')})}")
     if request.method != "POST":
@@ -77,17 +77,16 @@ def upload(request: HttpRequest) -> HttpResponse:
     form = UploadForm(request.POST, request.FILES)
     wait = take(f"upload:user:{request.user.pk}", settings.UPLOADS_PER_HOUR, settings.UPLOADS_PER_HOUR / HOUR)
     if wait > 0:
-        form.add_error(
-            None, f"You have uploaded {settings.UPLOADS_PER_HOUR} times. Try again in {max(1, round(wait / 60))} min."
-        )
+        limit, minutes = settings.UPLOADS_PER_HOUR, max(1, round(wait / 60))
+        form.add_error(None, f"You have uploaded {limit} times within an hour. Try again in {minutes} min.")
         return _form_page(request, form, status=429)
     if not form.is_valid():
         return _form_page(request, form, status=422)
     values = form.cleaned_data
     try:
         accepted = uploads.accept(request.user, values["name"], values["file"], shared=values["shared"])
-    except TooManyAgents as refused:
-        form.add_error(None, str(refused))
+    except TooManyAgents as refusal:
+        form.add_error(None, str(refusal))
         return _form_page(request, form, status=422)
     return redirect(accepted)
 
@@ -95,7 +94,7 @@ def upload(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def uploaded(request: HttpRequest, slug: str) -> HttpResponse:
-    """How it stands with an upload: it waits, it was refused, or it is an agent by now, whose page follows."""
+    """The state of an upload: waiting or refused. Redirects to the agent once it has become one."""
     mine = {"slug": slug, "owner_id": request.user.pk or 0}
     found = Upload.objects.filter(**mine).first()
     if found is not None:
@@ -104,12 +103,12 @@ def uploaded(request: HttpRequest, slug: str) -> HttpResponse:
     agent = Agent.objects.uploads().filter(**mine).first()
     if agent is None:
         raise Http404("There is no such upload, or it is somebody else's.")
-    messages.success(request, f"{agent.name} has played its first turn. It can be chosen wherever an agent plays.")
+    messages.success(request, f"{agent.name} has played its first turn. You can choose it wherever an agent plays.")
     if wants_part(request):
         return HttpResponse(headers={"HX-Redirect": agent.get_absolute_url()})
     return redirect(agent)
 
 
 def _form_page(request: HttpRequest, form: UploadForm, *, status: int = 200) -> HttpResponse:
-    shown = {"form": form, "taken": TAKEN, "architectures": ARCHITECTURES, "most": settings.UPLOAD_MEGABYTES}
-    return render(request, "agents/upload.html", shown, status=status)
+    context = {"form": form, "taken": POLICY_FILES, "architectures": ARCHITECTURES, "most": settings.UPLOAD_MEGABYTES}
+    return render(request, "agents/upload.html", context, status=status)

@@ -1,4 +1,4 @@
-"""The form of an endpoint agent: it only turns text into values, the specification decides."""
+"""The forms of endpoint agents and of uploads."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _FIELDS = EndpointSpec.model_fields
 
 
 def _number(label: str, help_text: str = "", *, whole: bool = True, required: bool = False) -> forms.Field:
-    invalid = "This is a whole number, for example 20." if whole else "This is a number, for example 0.6."
+    invalid = "Enter a whole number, for example 20." if whole else "Enter a number, for example 0.6."
     return number_field(
         label, whole=whole, required=required, help_text=help_text, inputmode="decimal", invalid=invalid, maxlength=20
     )
 
 
 class EndpointForm(SpecForm[EndpointSpec]):
-    """An endpoint agent. After validation, `spec` is how it is set up and `key` what was entered."""
+    """The form of an endpoint agent. After validation, `spec` is its set-up and `key_entered` the entered key."""
 
     spec_model = EndpointSpec
 
     name = forms.CharField(
         max_length=80,
-        help_text="What pages call it.",
+        help_text="Shown on all pages.",
         error_messages={"required": "Give it a name, for example qwen3-4b."},
     )
     url = forms.CharField(
@@ -39,13 +39,13 @@ class EndpointForm(SpecForm[EndpointSpec]):
         max_length=500,
         help_text="The part before /chat/completions, such as http://127.0.0.1:8001/v1.",
         widget=forms.TextInput(attrs={"inputmode": "url", "autocomplete": "off", "spellcheck": "false"}),
-        error_messages={"required": "Write the address of the server, for example http://127.0.0.1:8001/v1."},
+        error_messages={"required": "Enter the address of the server, for example http://127.0.0.1:8001/v1."},
     )
     model = forms.CharField(
         max_length=200,
-        help_text="Its name on that server.",
+        help_text="The name of the model on that server.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
-        error_messages={"required": "Write the model's name as the server knows it."},
+        error_messages={"required": "Enter the model's name as the server knows it."},
     )
     key = forms.CharField(
         label="Key",
@@ -57,42 +57,42 @@ class EndpointForm(SpecForm[EndpointSpec]):
     shared = forms.BooleanField(
         label="Shared",
         required=False,
-        help_text="Everybody with an account may let it play, on your key. Only you can change it.",
+        help_text="Everybody with an account can let it play, with your key. Only you can edit it.",
     )
 
     system = forms.CharField(label="System message", max_length=20_000, required=False, widget=AREA)
     template = forms.CharField(
-        label="Each turn",
+        label="Message of each turn",
         max_length=20_000,
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
-        help_text="{observation} is what the environment shows; {turn}, {max_turns} and {env_id} are filled in too.",
-        error_messages={"required": "Write at least {observation}."},
+        help_text="{observation} is what the environment shows. {turn}, {max_turns} and {env_id} are also replaced.",
+        error_messages={"required": "Enter at least {observation}."},
     )
-    history = _number("Earlier turns", "How many it reads again. Empty: all. The rules are always there.")
+    history = _number("Earlier turns", "How many are sent again. Leave empty for all. The rules are always included.")
     style = forms.ChoiceField(
-        label="Answers",
+        label="Answer format",
         choices=[("text", "text: the answer is the action"), ("tools", "native tool calls")],
-        help_text="With text, tools are called by their tags.",
+        help_text="As text, tools are called with their tags.",
     )
     images = forms.BooleanField(
-        label="Send pictures", required=False, help_text="Where the environment offers them, and the model can see."
+        label="Send images", required=False, help_text="For environments that have them and models that read them."
     )
 
     temperature = _number("Temperature", "0 to 2", whole=False)
     top_p = _number("Top p", "Above 0, up to 1", whole=False)
-    max_tokens = _number("Most tokens in a turn", "Reasoning included.")
+    max_tokens = _number("Token limit per turn", "Including reasoning.")
     max_tokens_field = forms.ChoiceField(
-        label="The server calls that",
+        label="Request field of this limit",
         choices=[("max_tokens", "max_tokens"), ("max_completion_tokens", "max_completion_tokens")],
         required=False,
     )
-    seed = _number("Sampling seed", "Passed on to the server.")
+    seed = _number("Sampling seed", "Sent to the server.")
     stop = forms.CharField(
-        label="Stop at",
+        label="Stop sequences",
         max_length=500,
         required=False,
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
-        help_text="Up to four texts, one on each line.",
+        help_text="Up to four, one per line.",
     )
     more = JsonObjectField(
         label="Further fields",
@@ -102,67 +102,67 @@ class EndpointForm(SpecForm[EndpointSpec]):
         help_text='JSON that is added to each request, such as {"reasoning_effort": "low"}.',
         error_messages={
             "broken": "This is not JSON: %(error)s.",
-            "no_object": 'This has to be an object, such as {"top_k": 20}.',
+            "no_object": 'This must be an object, such as {"top_k": 20}.',
         },
     )
 
-    timeout = _number("Seconds for a request", whole=False, required=True)
+    timeout = _number("Request timeout in seconds", whole=False, required=True)
     on_failure = forms.ChoiceField(
         label="If no answer comes",
         choices=[
-            ("retry", "ask again until the time is over, then set it aside"),
-            ("forfeit", "after so many tries, send an empty action"),
-            ("stop", "after so many tries, stop everything"),
+            ("retry", "try again until the turn timeout; then the episode is not counted"),
+            ("forfeit", "send an empty action after the last try"),
+            ("stop", "stop the episode or job after the last try"),
         ],
     )
-    tries = _number("Tries", "Requests for a turn; not where it asks again until the time is over.", required=True)
-    patience = _number("Seconds for a turn", "All tries and the pauses between them.", whole=False, required=True)
-    concurrency = _number("Requests at a time", "From each worker.", required=True)
-    stream = forms.BooleanField(label="Have answers sent token by token", required=False)
-    price_in = _number("Price of a million tokens in", "Optional, in your currency.", whole=False)
-    price_out = _number("Price of a million tokens out", whole=False)
+    tries = _number("Tries", "Requests per turn. Unused if it tries again until the turn timeout.", required=True)
+    patience = _number("Turn timeout in seconds", "For all tries and the pauses.", whole=False, required=True)
+    concurrency = _number("Concurrency", "Requests at a time, per worker.", required=True)
+    stream = forms.BooleanField(label="Stream answers token by token", required=False)
+    price_in = _number("Price per million input tokens", "Optional, in your currency.", whole=False)
+    price_out = _number("Price per million output tokens", whole=False)
 
     def __init__(self, *args: Any, stored: Endpoint | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.stored = stored
         has_key = stored is not None and bool(stored.sealed_key)
         self.fields["key"].help_text = (
-            f"A key for {stored.host} is stored. Empty keeps it; it is never shown, and gone when the server changes."
+            f"A key for {stored.host} is stored and never shown. Leave empty to keep it. Another server deletes it."
             if has_key and stored is not None
-            else "Empty if the server wants none. It is stored encrypted and never shown again."
+            else "Leave empty if the server needs none. The key is stored encrypted and never shown again."
         )
         if not has_key:
             del self.fields["forget_key"]
 
     @property
     def key_entered(self) -> SecretStr:
-        """What was entered as the key, maybe nothing."""
+        """The key that was entered; may be empty."""
         return SecretStr(str(self.cleaned_data.get("key", "")).strip())
 
     def clean(self) -> dict[str, Any]:
-        """The specification, even where a field is wrong: so all that is wrong is said at once."""
+        """Validate the specification even if a field has an error, so that all errors are shown at once."""
         values = super().clean() or {}
-        self.validate_spec(_wanted(values))
+        self.validate_spec(_spec_values(values))
         return values
 
     def field_of(self, place: str) -> str | None:
-        """Each price has a field of its own."""
+        """See `SpecForm.field_of`. Each of the two prices has a form field of its own."""
         if place.startswith("prices"):
             return "price_out" if place == "prices.tokens_out" else "price_in"
         return super().field_of(place)
 
     def labels(self) -> dict[str, str]:
-        """The prices stand together in the specification."""
+        """See `SpecForm.labels`. The specification holds both prices in one field."""
         labels = super().labels()
         return {**labels, "prices.tokens_in": labels["price_in"], "prices.tokens_out": labels["price_out"]}
 
     def ask_for_key_again(self) -> None:
-        """Say that a key which was entered is not in the page that comes back."""
+        """Show a hint that the key must be entered again, because the page never contains it."""
         self["key"].help_text = "The key that you entered is not shown again. Enter it once more."
 
 
 class UploadForm(forms.Form):
-    """A checkpoint to upload; what is in the file is for the operation to judge."""
+    """The form of an upload. A worker checks the contents of the file later."""
 
     file = forms.FileField(
         label="Archive",
@@ -170,29 +170,31 @@ class UploadForm(forms.Form):
         widget=forms.FileInput(attrs={"accept": ".zip,.tar,.gz,.tgz,.bz2,.xz"}),
         error_messages={"required": "Choose a zip or tar file, such as a checkpoint's download."},
     )
-    name = forms.CharField(max_length=80, required=False, help_text="What pages call it. Empty: as its card says.")
+    name = forms.CharField(
+        max_length=80, required=False, help_text="Shown on all pages. Leave empty to use the name of its recipe."
+    )
     shared = forms.BooleanField(
         label="Shared",
         required=False,
-        help_text="Everybody may look at it and download it; whoever has an account may let it play.",
+        help_text="Everybody can see and download it. Everybody with an account can let it play.",
     )
 
 
 def initial(stored: Endpoint | None = None) -> dict[str, Any]:
-    """The form's first values: the defaults, or how an agent is set up."""
+    """The initial form values: the defaults, or the set-up of a stored agent."""
     if stored is None:
         defaults = {name: field.get_default(call_default_factory=True) for name, field in _FIELDS.items()}
-        return {**_shown(defaults), "url": "", "model": ""}
-    values = _shown(EndpointSpec.model_validate(stored.spec).model_dump(mode="json"))
+        return {**_form_values(defaults), "url": "", "model": ""}
+    values = _form_values(EndpointSpec.model_validate(stored.spec).model_dump(mode="json"))
     return {**values, "name": stored.agent.name, "shared": stored.agent.shared}
 
 
-def _shown(values: dict[str, Any]) -> dict[str, Any]:
+def _form_values(values: dict[str, Any]) -> dict[str, Any]:
     prices = values.pop("prices", None) or {}
-    whole = {name: int(value) for name, value in values.items() if isinstance(value, float) and value.is_integer()}
+    integers = {name: int(value) for name, value in values.items() if isinstance(value, float) and value.is_integer()}
     return {
         **values,
-        **whole,
+        **integers,
         "stop": "\n".join(values["stop"]),
         "more": json.dumps(values["more"]) if values["more"] else "",
         "price_in": prices.get("tokens_in"),
@@ -200,13 +202,13 @@ def _shown(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _wanted(values: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a specification from those of the form; an empty one is left to the server."""
-    wanted = {name: values[name] for name in _FIELDS if name in values and values[name] is not None}
-    wanted["stop"] = [line.replace("\\n", "\n") for line in values.get("stop", "").splitlines() if line]
-    wanted["max_tokens_field"] = values.get("max_tokens_field") or "max_tokens"
-    wanted |= {name: values.get(name, "").replace("\r\n", "\n") for name in ("system", "template")}
+def _spec_values(values: dict[str, Any]) -> dict[str, Any]:
+    """The values of the specification from those of the form. Empty fields are left out: the server has defaults."""
+    spec_values = {name: values[name] for name in _FIELDS if name in values and values[name] is not None}
+    spec_values["stop"] = [line.replace("\\n", "\n") for line in values.get("stop", "").splitlines() if line]
+    spec_values["max_tokens_field"] = values.get("max_tokens_field") or "max_tokens"
+    spec_values |= {name: values.get(name, "").replace("\r\n", "\n") for name in ("system", "template")}
     price_in, price_out = (values.get(name) for name in PRICES)
     if price_in is not None or price_out is not None:
-        wanted["prices"] = {"tokens_in": price_in or 0.0, "tokens_out": price_out or 0.0}
-    return wanted
+        spec_values["prices"] = {"tokens_in": price_in or 0.0, "tokens_out": price_out or 0.0}
+    return spec_values

@@ -1,4 +1,4 @@
-"""Whatever acts in a seat of an episode."""
+"""Agents, which act in the seats of episodes, and what each kind plays with."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class AgentQuerySet(models.QuerySet["Agent"]):
     """Reads of agents."""
 
     def selectable_by(self, user: Viewer) -> AgentQuerySet:
-        """The agents that `user` may put into a seat: the built-in ones, their own, and those that others share.
+        """Agents that `user` may put into a seat: the built-in ones, their own, and those that others share.
 
-        A shared agent costs its owner something, so it takes an account.
+        Shared agents may cost their owners money, so they need an account.
         """
-        theirs = models.Q(owner=user) | models.Q(shared=True) if user.is_authenticated else models.Q(pk__in=[])
+        owned_or_shared = models.Q(owner=user) | models.Q(shared=True) if user.is_authenticated else models.Q(pk__in=[])
         present = self.exclude(kind=Agent.Kind.HUMAN).filter(retired=False)
-        return present.filter(models.Q(owner=None) | theirs)
+        return present.filter(models.Q(owner=None) | owned_or_shared)
 
     def offered_to(self, user: Viewer, *chosen: str) -> AgentQuerySet:
-        """Those that a form shows `user`: of trained policies the newest of each training of their own.
+        """Agents that a form offers to `user`. Of trained policies, only the newest of each of their own trainings.
 
-        Others that `user` may select, such as single checkpoints, are there if their slugs are `chosen` already.
+        Other selectable agents, such as single checkpoints, are offered only if their slugs are already `chosen`.
         """
         mine = models.Q(owner=user) if user.is_authenticated else models.Q(pk__in=[])
         untrained = ~models.Q(kind=Agent.Kind.CHECKPOINT)
@@ -37,43 +37,43 @@ class AgentQuerySet(models.QuerySet["Agent"]):
         return self.selectable_by(user).filter(shown | models.Q(slug__in=chosen))
 
     def withheld_from(self, user: Viewer, *chosen: str) -> AgentQuerySet:
-        """Those of the `chosen` that would play for `user` if `user` had an account."""
+        """The `chosen` agents that would play for `user` if they logged in."""
         shared = self.filter(slug__in=chosen, shared=True, retired=False).exclude(owner=None)
         return shared.none() if user.is_authenticated else shared
 
     def named_to(self, user: Viewer) -> AgentQuerySet:
-        """Those whose names lists and searches may offer: not the private ones of others."""
+        """Agents whose names `user` may see in lists and searches: all but the private ones of others."""
         mine = models.Q(owner=user) if user.is_authenticated else models.Q(pk__in=[])
         return self.filter(models.Q(owner=None) | models.Q(shared=True) | mine, retired=False)
 
     def endpoints(self) -> AgentQuerySet:
-        """Endpoint agents that are there, with how they are set up."""
+        """Endpoint agents that are not deleted, with their set-up."""
         return self.filter(kind=Agent.Kind.ENDPOINT, retired=False).select_related("endpoint", "owner")
 
     def endpoints_seen_by(self, user: Viewer) -> AgentQuerySet:
-        """The endpoint agents whose page `user` may open: their own and shared ones; for the others it is not there."""
+        """Endpoint agents whose pages `user` may open: their own and shared ones."""
         mine = models.Q(owner=user) if user.is_authenticated else models.Q(pk__in=[])
         return self.endpoints().filter(models.Q(shared=True) | mine)
 
     def checkpoints_seen_by(self, user: Viewer) -> AgentQuerySet:
-        """The trained policies whose page `user` may open: those trained here and shared ones, and their own."""
+        """Trained policies whose pages `user` may open: shared ones, which include all trained here, and their own."""
         mine = models.Q(owner=user) if user.is_authenticated else models.Q(pk__in=[])
         present = self.filter(kind=Agent.Kind.CHECKPOINT, retired=False, weights__isnull=False)
         return present.filter(models.Q(shared=True) | mine).select_related("weights", "owner")
 
     def trained_by(self, user: Viewer) -> AgentQuerySet:
-        """What the trainings of `user` have made: of each the agent that plays with its newest weights."""
-        made = self.filter(kind=Agent.Kind.CHECKPOINT, listed=True, retired=False, weights__uploaded=False)
-        return (made.filter(owner=user) if user.is_authenticated else made.none()).select_related("weights")
+        """The agents of the trainings of `user`, each with the newest weights of its training."""
+        policies = self.filter(kind=Agent.Kind.CHECKPOINT, listed=True, retired=False, weights__uploaded=False)
+        return (policies.filter(owner=user) if user.is_authenticated else policies.none()).select_related("weights")
 
     def uploads(self) -> AgentQuerySet:
-        """Checkpoints that somebody uploaded."""
+        """Agents from uploaded checkpoints."""
         uploaded = self.filter(kind=Agent.Kind.CHECKPOINT, retired=False, weights__uploaded=True)
         return uploaded.select_related("weights", "owner")
 
 
 class Agent(models.Model):
-    """One agent; built-in ones have no owner."""
+    """An agent. Built-in agents have no owner."""
 
     class Kind(models.TextChoices):
         HUMAN = "human"
@@ -90,11 +90,11 @@ class Agent(models.Model):
     colour = models.PositiveSmallIntegerField()
     """1 to 8: the agent's colour on every page and chart (`data-c`)."""
     shared = models.BooleanField(default=False, db_default=False)
-    """Everybody with an account may let it play; otherwise its owner alone."""
+    """Whether everybody with an account may let it play. Otherwise only its owner may."""
     retired = models.BooleanField(default=False, db_default=False)
-    """Deleted by its owner: its name stays on what it has played."""
+    """Whether its owner has deleted it. The row stays, because its episodes show its name."""
     listed = models.BooleanField(default=True, db_default=True)
-    """Offered in forms. The single checkpoints of a training are not: they are found through it."""
+    """Whether forms offer it. Single checkpoints of a training are not offered; the page of the training lists them."""
     created = models.DateTimeField(auto_now_add=True)
 
     objects = AgentQuerySet.as_manager()
@@ -111,28 +111,28 @@ class Agent(models.Model):
 
     @property
     def set_up(self) -> dict[str, Any] | None:
-        """How it is set up now, for the record of what it plays: without address and key. None for other kinds."""
+        """The present set-up of an endpoint agent without address and key, for its episodes; None for other kinds."""
         if self.kind != self.Kind.ENDPOINT:
             return None
-        found = Endpoint.objects.filter(agent=self).first()
-        return None if found is None else {"version": found.version, **found.asked}
+        endpoint = Endpoint.objects.filter(agent=self).first()
+        return None if endpoint is None else {"version": endpoint.version, **endpoint.asked}
 
     @property
     def cut(self) -> str:
-        """The icon of its kind: the cut of the stone."""
+        """The name of the icon of its kind, which is the cut of a gem."""
         return f"cut-{self.kind}"
 
 
 class Endpoint(models.Model):
-    """How an endpoint agent is set up. The key is written and sent, and never shown."""
+    """The set-up of an endpoint agent. The key is sent to its server and never shown."""
 
     agent = models.OneToOneField(Agent, models.CASCADE, primary_key=True, related_name="endpoint")
     spec = models.JSONField()
     """A `gem.agents.endpoint.EndpointSpec` as JSON."""
     version = models.PositiveIntegerField(default=1)
-    """Raised with every change of what the model is asked."""
+    """Raised with every change of the set-up that affects requests."""
     sealed_key = models.TextField(blank=True)
-    """The key as `apps.agents.seal` wrote it; it belongs to the address's scheme, host and port."""
+    """The key, encrypted by `apps.agents.seal`. It belongs to the scheme, host and port of the address."""
     changed = models.DateTimeField(auto_now=True)
 
     def __str__(self) -> str:
@@ -145,31 +145,31 @@ class Endpoint(models.Model):
 
     @property
     def host(self) -> str:
-        """The server's name, without scheme and path."""
+        """The host and port of the server."""
         return urlsplit(str(self.spec["url"])).netloc
 
 
 class Weights(models.Model):
-    """What a checkpoint agent plays with: a folder that was looked at before it was taken."""
+    """The weights of a checkpoint agent: a folder that was checked before it was accepted."""
 
     agent = models.OneToOneField(Agent, models.CASCADE, primary_key=True, related_name="weights")
     folder = models.CharField(max_length=200)
-    """Below `settings.RUNS_DIR`."""
+    """The path below `settings.RUNS_DIR`."""
     card = models.JSONField(default=dict)
-    """Its `card.json`: what it was trained on, how, how far, and how it is to be played."""
+    """Its `card.json`: environment, recipe, number of updates, and the settings to play with."""
     size = models.PositiveBigIntegerField(default=0)
-    """Bytes of the weights."""
+    """The size of the weights in bytes."""
     sha256 = models.CharField(max_length=64, blank=True)
-    """Of the weights."""
+    """The SHA-256 digest of the weights."""
     uploaded = models.BooleanField(default=False, db_default=False)
-    """They come from somebody's own machine; what plays with them is kept apart from what others play with."""
+    """Whether they were uploaded. Such a policy runs in a guarded process of its own."""
 
     def __str__(self) -> str:
         return f"weights of {self.agent}"
 
     @property
     def path(self) -> Path:
-        """The folder, which `make_agent("policy", path=...)` loads."""
+        """The absolute path, for `make_agent("policy", path=...)`."""
         return Path(settings.RUNS_DIR) / self.folder
 
 
@@ -177,19 +177,19 @@ class UploadQuerySet(LeasedQuerySet["Upload"]):
     """Reads of uploads."""
 
     def waiting(self) -> UploadQuerySet:
-        """Those that a worker has yet to try, or is trying."""
+        """Uploads that wait for a worker or are being checked."""
         return self.filter(problem="")
 
 
 class Upload(Leased):
-    """A checkpoint that was sent and is not an agent: a worker has yet to try it, or has refused it.
+    """An uploaded checkpoint that is not an agent: a worker has yet to check it, or has refused it.
 
-    The worker owns it while its lease lasts; after that another one tries it anew. Once it has played it is an agent
-    with the same slug, and this row is gone. With a `problem` it was refused and is not tried again.
+    A worker owns it while its lease lasts; after that another one checks it anew. An accepted checkpoint becomes an
+    agent with the same slug, and this row is deleted. A refused one has a `problem` and is not checked again.
     """
 
     slug = models.SlugField(primary_key=True)
-    """The agent's, later."""
+    """The slug of the later agent."""
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="uploads")
     name = models.CharField(max_length=80, blank=True)
     shared = models.BooleanField(default=False)
@@ -206,5 +206,5 @@ class Upload(Leased):
         return f"upload {self.slug}"
 
     def get_absolute_url(self) -> str:
-        """The page that says how it stands with it."""
+        """The page that shows its state."""
         return reverse("agents:uploaded", args=[self.slug])

@@ -1,4 +1,4 @@
-"""Every write to somebody's agent: make an endpoint, change one, delete one. `uploads` has those to checkpoints."""
+"""The operations of people on their agents: create, change and delete. `uploads` has the uploads of checkpoints."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from gem.agents.endpoint import EndpointSpec
 from gem.net.http import origin
 
 COLOURS = (1, 4, 5, 6, 7)
-"""In turn; the others belong to the agents that everybody has."""
+"""The colours of new agents, in turn. The others belong to built-in agents."""
 SLUG_LENGTH = 40
 
 
 class TooManyAgents(Exception):
-    """The person has as many agents of a kind as one person may have; the message says so."""
+    """The person has as many agents of this kind as one person may have. The message is a sentence for them."""
 
 
 @transaction.atomic
 def create(owner: User, name: str, spec: EndpointSpec, key: SecretStr | None = None, *, shared: bool = False) -> Agent:
-    """Store an endpoint agent of `owner`.
+    """Create an endpoint agent of `owner`.
 
     Raises:
-        TooManyAgents: above `ENDPOINTS_PER_USER`.
+        TooManyAgents: if they have `ENDPOINTS_PER_USER` already.
     """
-    User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # two at once count each other
+    User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # so that concurrent calls count each other
     number = Agent.objects.endpoints().filter(owner=owner).count()
     if number >= settings.ENDPOINTS_PER_USER:
-        raise TooManyAgents(f"You have {number} agents, as many as one person may have. Delete one first.")
+        raise TooManyAgents(f"You have {number} endpoint agents, the most that one person may have. Delete one first.")
     colour = COLOURS[Agent.objects.count() % len(COLOURS)]
     kind = Agent.Kind.ENDPOINT
     agent = Agent.objects.create(slug=new_slug(name), name=name, kind=kind, owner=owner, colour=colour, shared=shared)
@@ -46,9 +46,9 @@ def create(owner: User, name: str, spec: EndpointSpec, key: SecretStr | None = N
 
 @transaction.atomic
 def change(agent: Agent, name: str, spec: EndpointSpec, key: SecretStr | None = None, *, shared: bool = False) -> Agent:
-    """Store how the agent is from now on; what it plays already goes on as it began.
+    """Change the set-up of an endpoint agent. Running episodes and jobs keep the set-up that they started with.
 
-    Without a `key` the stored one stays, unless the address leads to another server: a key belongs to one.
+    Without a `key` the stored one is kept, unless the address names another server, because a key belongs to one.
     """
     endpoint = Endpoint.objects.select_for_update().get(agent=agent)
     before = EndpointSpec.model_validate(endpoint.spec)
@@ -70,9 +70,9 @@ def forget_key(agent: Agent) -> None:
 
 
 def delete(agent: Agent) -> None:
-    """Delete the agent and what it played with: key and set-up, or uploaded weights.
+    """Delete an agent with its key and set-up, or with its uploaded weights.
 
-    Where it has played, its name stays. The weights of trainings are not for this: they belong to their job.
+    Its name stays if it has played. Do not use this for agents of trainings, whose weights belong to the job.
     """
     weights = Weights.objects.filter(agent=agent, uploaded=True).first()
     try:
@@ -88,6 +88,6 @@ def delete(agent: Agent) -> None:
 
 
 def new_slug(name: str) -> str:
-    """A short name that nobody has: no other's is told by asking for it."""
+    """A slug with a random suffix, so that it is free and does not reveal whether others have this name."""
     base = slugify(name)[:SLUG_LENGTH].strip("-") or "endpoint"
     return f"{base}-{secrets.token_hex(3)}"

@@ -1,4 +1,4 @@
-"""From an agent's row to somebody who can be asked."""
+"""Creates a player, which chooses actions, from the row of an agent."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ from pydantic import ValidationError
 
 from apps.agents.models import Agent, Endpoint, Weights
 from apps.agents.seal import CannotUnseal, unseal
-from gem.agents import Player, make_agent
-from gem.agents.apart import ApartAgent
+from gem.agents import AnyAgent, make_agent
 from gem.agents.endpoint import EndpointAgent, EndpointSpec
-from gem.agents.endpoint.server import Hosts
+from gem.agents.endpoint.client import EndpointConnections
+from gem.agents.isolated_agent import IsolatedAgent
 from gem.errors import AgentStopped
-from gem.net.http import Guard
+from gem.net.http import AddressGuard
 
 
-def player(agent: Agent, set_up: Mapping[str, Any] | None = None, *, hosts: Hosts | None = None) -> Player:
-    """Somebody who decides as `agent` does.
+def player(
+    agent: Agent, set_up: Mapping[str, Any] | None = None, *, hosts: EndpointConnections | None = None
+) -> AnyAgent:
+    """Create the player of an agent.
 
     Args:
         agent: a row of any kind but `human`.
-        set_up: how an endpoint agent was set up when it began to play (`Agent.set_up`); as it is now, without one.
-        hosts: connections and limits to share with others in the same event loop, where a trained policy thinks in a
-            process of its own.
+        set_up: the set-up of an endpoint agent when its episode or job began (`Agent.set_up`); None for the current
+            one.
+        hosts: connections and limits to share with other players in the same event loop. With them, a trained policy
+            runs in a process of its own.
 
     Raises:
         AgentStopped: if it is an endpoint agent that was deleted, or whose key cannot be read, or a checkpoint whose
@@ -40,28 +43,28 @@ def player(agent: Agent, set_up: Mapping[str, Any] | None = None, *, hosts: Host
     endpoint = Endpoint.objects.filter(agent=agent, agent__retired=False).first()
     if endpoint is None:
         raise AgentStopped(f"{agent.name} was deleted by its owner.")
-    asked = {name: value for name, value in (set_up or endpoint.asked).items() if name != "version"}
+    set_up_values = {name: value for name, value in (set_up or endpoint.asked).items() if name != "version"}
     try:
-        spec = within_limits(EndpointSpec.model_validate({**asked, "url": endpoint.spec["url"]}))
-        return EndpointAgent(spec, unseal(endpoint.sealed_key), guard=guard(), hosts=hosts, name=agent.name)
+        spec = within_limits(EndpointSpec.model_validate({**set_up_values, "url": endpoint.spec["url"]}))
+        return EndpointAgent(spec, unseal(endpoint.sealed_key), guard=guard(), connections=hosts, name=agent.name)
     except CannotUnseal as error:
         raise AgentStopped(f"{agent.name} cannot play. {error}") from error
     except ValidationError as error:
-        raise AgentStopped(f"{agent.name} is set up in a way that is no longer possible. Save it again.") from error
+        raise AgentStopped(f"The set-up of {agent.name} is no longer valid. Edit it and save it again.") from error
 
 
-def _policy(agent: Agent, *, apart: bool) -> Player:
-    """A trained policy; `apart` in another process, for whoever must not load torch. Uploaded ones always are."""
+def _policy(agent: Agent, *, apart: bool) -> AnyAgent:
+    """A trained policy. With `apart`, or if it was uploaded, it runs in another process: this one loads no torch."""
     weights = Weights.objects.filter(agent=agent).first()
     if weights is None or not weights.path.is_dir():
-        raise AgentStopped(f"{agent.name} has no checkpoint here yet, or its folder is gone.")
+        raise AgentStopped(f"{agent.name} has no checkpoint yet, or its files are gone.")
     if apart or weights.uploaded:
-        return ApartAgent(str(weights.path), agent.name, guarded=weights.uploaded)
+        return IsolatedAgent(str(weights.path), agent.name, guarded=weights.uploaded)
     return make_agent("policy", path=str(weights.path))
 
 
 def within_limits(spec: EndpointSpec) -> EndpointSpec:
-    """The specification as far as this site goes along with it."""
+    """The specification with concurrency and timeouts cut to the limits of this site."""
     limits = {
         "concurrency": min(spec.concurrency, settings.ENDPOINT_CONCURRENCY),
         "patience": min(spec.patience, settings.ENDPOINT_PATIENCE),
@@ -70,11 +73,11 @@ def within_limits(spec: EndpointSpec) -> EndpointSpec:
     return spec.model_copy(update=limits)
 
 
-def guard() -> Guard:
-    """Which addresses endpoint agents may ask on this site."""
+def guard() -> AddressGuard:
+    """The guard for the addresses that endpoint agents may contact on this site."""
     return _guard(tuple(settings.PRIVATE_ENDPOINTS))
 
 
 @functools.cache
-def _guard(allow: tuple[str, ...]) -> Guard:
-    return Guard(allow)
+def _guard(allow: tuple[str, ...]) -> AddressGuard:
+    return AddressGuard(allow)

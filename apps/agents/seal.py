@@ -1,7 +1,7 @@
-"""Sealing endpoint keys: encrypted with keys from a file of their own, so that the database alone tells none.
+"""Encryption of endpoint keys with keys from a separate file, so that the database alone reveals none.
 
-The file has one Fernet key on each line, the newest first; it is made on first use, readable by its owner only.
-`manage.py rotate_endpoint_keys` puts a new one at its top.
+The file has one Fernet key per line, the newest first. It is created on first use and readable only by its owner.
+`manage.py rotate_endpoint_keys` adds a new key at the top.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from pydantic import SecretStr
 
 
 class CannotUnseal(Exception):
-    """The key was sealed with a key that the file does not have; it has to be entered again."""
+    """The endpoint key was encrypted with a key that the file does not have. It must be entered again."""
 
 
 def seal(key: SecretStr) -> str:
-    """The key, encrypted with the newest key of the file; an empty one stays empty."""
+    """Encrypt an endpoint key with the newest key of the file. An empty one stays empty."""
     secret = key.get_secret_value()
     return _fernet().encrypt(secret.encode()).decode() if secret else ""
 
 
 def unseal(sealed: str) -> SecretStr | None:
-    """What was sealed; None if nothing was.
+    """Decrypt a sealed endpoint key; None if it is empty.
 
     Raises:
         CannotUnseal: if the file does not have the key for it.
@@ -36,14 +36,14 @@ def unseal(sealed: str) -> SecretStr | None:
     try:
         return SecretStr(_fernet().decrypt(sealed.encode()).decode())
     except InvalidToken as error:
-        raise CannotUnseal("The stored key cannot be read here any longer. Enter it again.") from error
+        raise CannotUnseal("The stored key can no longer be read. Enter it again.") from error
 
 
 def reseal(sealed: str) -> str:
-    """The same key, sealed with the newest key of the file.
+    """Encrypt a sealed endpoint key again, with the newest key of the file.
 
     Raises:
-        CannotUnseal: as `unseal`.
+        CannotUnseal: if the file does not have the key for it.
     """
     try:
         return _fernet().rotate(sealed.encode()).decode()
@@ -52,31 +52,31 @@ def reseal(sealed: str) -> str:
 
 
 def add_key() -> None:
-    """Put a new key at the top of the file; the others still open what they sealed."""
+    """Add a new key at the top of the file. The older keys still decrypt what they encrypted."""
     _write([Fernet.generate_key().decode(), *_keys()])
 
 
 def forget_old_keys() -> int:
-    """Keep the newest key of the file only; the number of keys that are gone."""
+    """Keep only the newest key of the file. Returns the number of removed keys."""
     keys = _keys()
     _write(keys[:1])
     return len(keys) - 1
 
 
 def _fernet() -> MultiFernet:
-    """Read anew each time: the file may have been rotated by another process."""
+    """The keys, read anew on every call, because another process may have rotated the file."""
     return MultiFernet([Fernet(key) for key in _keys()])
 
 
 def _keys() -> list[str]:
     path: Path = settings.ENDPOINT_KEYS_FILE
     if not path.exists():
-        _make(path)
+        _create_file(path)
     return path.read_text().split()
 
 
-def _make(path: Path) -> None:
-    """Make the file, once, however many processes want to at the same time."""
+def _create_file(path: Path) -> None:
+    """Create the file once, even if several processes try at the same time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.with_name(f"{path.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

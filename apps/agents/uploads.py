@@ -1,7 +1,7 @@
-"""Checkpoints from elsewhere: accepted here, tried by a worker, and then an agent or refused with a reason.
+"""Uploaded checkpoints: accepted here, checked by a worker, and then an agent or refused with a reason.
 
-A worker owns an upload while its lease lasts, by the database's clock, and writes what came of it only if it still
-does. One that dies has written nothing, so another one tries the same file again; after a few times that is a refusal.
+A worker owns an upload while its lease lasts, by the database's clock, and stores the result only if it still owns it.
+If a worker dies, another one checks the same file again. After a few attempts the upload is refused.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from apps.leases import Heartbeat
 from apps.queue import enqueue
 from gem.errors import InvalidArgument
 from gem.training.checkpoints.archive import sha256, unpack
-from gem.training.checkpoints.folder_check import WEIGHTS, check_alone, check_folder
+from gem.training.checkpoints.folder_check import WEIGHTS, check_folder, check_self_contained
 from gem.training.checkpoints.trial import Interrupted, try_folder
 
 logger = logging.getLogger(__name__)
@@ -42,41 +42,41 @@ TASK = "verify.uploads"
 MEGABYTE = 10**6
 PROBLEM_CHARS = 1000
 DRAFT_SECONDS = 3600.0
-"""After so long nobody works on what is being unpacked, and a file that no row names was never accepted."""
+"""Unpacked folders and files without a row are deleted when they are this old: nobody uses them any more."""
 REFUSED_DAYS = 7
-"""How long a refusal can be read."""
+"""How long refusals are kept."""
 
 
 # ------------------------------------------------------------------ people
 
 
 def accept(owner: User, name: str, file: IO[bytes] | UploadedFile[bytes], *, shared: bool = False) -> Upload:
-    """Keep an archive until a worker has unpacked it, looked at it and tried it; nothing is judged here.
+    """Store an archive until a worker has checked it. Nothing is checked here.
 
     Args:
-        name: what pages will call the agent; what its card says it was trained with, if empty.
-        file: a zip or tar archive; one that Django keeps in a file of its own is moved away.
+        name: the name of the later agent; if empty, the recipe on its card.
+        file: a zip or tar archive. A temporary file of Django is moved, not copied.
 
     Raises:
-        TooManyAgents: above `UPLOADS_PER_USER`; nothing is kept.
+        TooManyAgents: if they have `UPLOADS_PER_USER` already. Nothing is stored then.
     """
     _check_room(owner)
     slug = new_slug(name or "checkpoint")
     _uploads().mkdir(parents=True, exist_ok=True)
-    _keep(file, _sent(slug))
+    _save_archive(file, _sent(slug))
     try:
         with transaction.atomic():
-            User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # two at once count each other
+            User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # so that concurrent calls count each other
             _check_room(owner)
             upload = Upload.objects.create(slug=slug, owner=owner, name=name, shared=shared)
             enqueue(TASK, slug)
-    except BaseException:  # even if this process is told to end: no row names the file
+    except BaseException:  # even if this process is ending: the file has no row
         _sent(slug).unlink(missing_ok=True)
         raise
     return upload
 
 
-def _keep(file: IO[bytes] | UploadedFile[bytes], place: Path) -> None:
+def _save_archive(file: IO[bytes] | UploadedFile[bytes], place: Path) -> None:
     if isinstance(file, TemporaryUploadedFile):
         file_move_safe(file.temporary_file_path(), str(place))
         return
@@ -88,7 +88,9 @@ def _keep(file: IO[bytes] | UploadedFile[bytes], place: Path) -> None:
 def _check_room(owner: User) -> None:
     number = Agent.objects.uploads().filter(owner=owner).count() + Upload.objects.waiting().filter(owner=owner).count()
     if number >= settings.UPLOADS_PER_USER:
-        raise TooManyAgents(f"You have uploaded {number} checkpoints, as many as one person may. Delete one first.")
+        raise TooManyAgents(
+            f"You have uploaded {number} checkpoints, the most that one person may have. Delete one first."
+        )
 
 
 # ------------------------------------------------------------------ workers
@@ -96,30 +98,30 @@ def _check_room(owner: User) -> None:
 
 @dataclass(frozen=True, slots=True)
 class UploadClaim:
-    """An upload that this process may try while its lease lasts."""
+    """An upload that this process may check while its lease lasts."""
 
     upload: Upload
     token: UUID
 
     def owned(self) -> UploadQuerySet:
-        """The row while the claim holds: every write of a worker goes through it."""
+        """The row, or nothing if the lease is lost. Every write of a worker starts from this query."""
         return Upload.objects.waiting().filter(pk=self.upload.pk).owned_by(self.token)
 
 
 def try_next(stopping: Callable[[], bool] = lambda: False) -> bool:
-    """Try the upload that has waited longest; whether there was one.
+    """Check the upload that has waited longest. Returns whether there was one.
 
-    On one machine they are tried one after the other: each takes a core and the memory of a whole policy. A process
-    that finds another one at it does nothing, for the other one goes on until nothing waits.
+    A machine checks one upload at a time, because each needs a core and the memory of a whole policy. If another
+    process is checking, this one does nothing: the other one continues until no upload waits.
     """
-    with _alone() as alone:
-        claim = _claim() if alone else None
+    with _exclusive_lock() as is_locked:
+        claim = _claim() if is_locked else None
         if claim is None:
             return False
         try:
             with Heartbeat(lambda: claim.owned().renew(), name=str(claim.upload)):
-                _try(claim, stopping)
-        finally:  # an error leaves the upload to another attempt, which may come at once
+                _check(claim, stopping)
+        finally:  # after an error, another attempt may start at once
             claim.owned().release()
         return True
 
@@ -127,64 +129,65 @@ def try_next(stopping: Callable[[], bool] = lambda: False) -> bool:
 def _claim() -> UploadClaim | None:
     free = Upload.objects.waiting().free()
     for worn in free.worn():
-        _refuse(free.filter(pk=worn.pk), f"What tried it ended {worn.attempt} times: it may need too much memory.")
+        problem = f"The check was killed {worn.attempt} times. The checkpoint may need too much memory."
+        _refuse(free.filter(pk=worn.pk), problem)
         _sent(worn.slug).unlink(missing_ok=True)
     token = uuid4()
     claimed = free.order_by("created").claim(token, 1)
     return UploadClaim(Upload.objects.select_related("owner").get(pk=claimed[0]), token) if claimed else None
 
 
-def _try(claim: UploadClaim, stopping: Callable[[], bool]) -> None:
-    """Make an agent of the file, or say why not."""
+def _check(claim: UploadClaim, stopping: Callable[[], bool]) -> None:
+    """Create an agent from the file, or refuse it with a reason."""
     upload = claim.upload
     draft = _uploads() / f".{upload.slug}.{secrets.token_hex(4)}.new"
     draft.mkdir()
     try:
-        told = _inspected(draft, _sent(upload.slug), stopping)
-        settled = _store(claim, draft, told)
-    except InvalidArgument as refused:
-        settled = _refuse(claim.owned(), str(refused))
-    except Interrupted:  # it costs no attempt
+        weights = _inspect(draft, _sent(upload.slug), stopping)
+        is_settled = _store(claim, draft, weights)
+    except InvalidArgument as error:
+        is_settled = _refuse(claim.owned(), str(error))
+    except Interrupted:  # this does not count as an attempt
         claim.owned().update(attempt=F("attempt") - 1)
-        settled = False
+        is_settled = False
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    if settled:
+    if is_settled:
         _sent(upload.slug).unlink(missing_ok=True)
 
 
-def _inspected(draft: Path, sent: Path, stopping: Callable[[], bool]) -> dict[str, Any]:
-    """What is stored of the policy in an archive, once it has been unpacked into `draft` and has played.
+def _inspect(draft: Path, archive: Path, stopping: Callable[[], bool]) -> dict[str, Any]:
+    """Unpack an archive into `draft`, let its policy play one turn, and return the values for its `Weights`.
 
     Raises:
         InvalidArgument: if it is refused.
-        Interrupted: if this process is to end.
+        Interrupted: if this process should end.
     """
     try:
-        with sent.open("rb") as file:
-            unpack(file, draft, most=settings.UPLOAD_MEGABYTES * MEGABYTE)
+        with archive.open("rb") as file:
+            unpack(file, draft, max_bytes=settings.UPLOAD_MEGABYTES * MEGABYTE)
     except FileNotFoundError as error:
-        raise InvalidArgument("The file that was sent is not there any more. Upload it again.") from error
+        raise InvalidArgument("The uploaded file is gone. Upload it again.") from error
     card = check_folder(draft)
-    check_alone(draft)
-    tried = try_folder(draft, card.env_id, stopping=stopping)
-    first = {"env_id": tried.env_id, "action": tried.action.replace("\0", ""), "seconds": round(tried.seconds, 3)}
+    check_self_contained(draft)
+    trial = try_folder(draft, card.env_id, should_stop=stopping)
+    first_turn = {"env_id": trial.env_id, "action": trial.action.replace("\0", ""), "seconds": round(trial.seconds, 3)}
     return {
-        "card": {**card.model_dump(mode="json"), "parameters": tried.parameters, "tried": first},
+        "card": {**card.model_dump(mode="json"), "parameters": trial.parameters, "tried": first_turn},
         "size": (draft / WEIGHTS).stat().st_size,
         "sha256": sha256(draft / WEIGHTS),
     }
 
 
 @transaction.atomic
-def _store(claim: UploadClaim, draft: Path, told: dict[str, Any]) -> bool:
-    """Whether the agent was made: not where the claim is lost."""
+def _store(claim: UploadClaim, draft: Path, weights: dict[str, Any]) -> bool:
+    """Create the agent. Returns False, and creates nothing, if the lease is lost."""
     upload = claim.upload
     if claim.owned().select_for_update().first() is None:
         return False
     agent = Agent.objects.create(
         slug=upload.slug,
-        name=(upload.name or told["card"]["recipe"] or "checkpoint")[:80],
+        name=(upload.name or weights["card"]["recipe"] or "checkpoint")[:80],
         kind=Agent.Kind.CHECKPOINT,
         about="Uploaded.",
         owner=upload.owner,
@@ -192,9 +195,9 @@ def _store(claim: UploadClaim, draft: Path, told: dict[str, Any]) -> bool:
         shared=upload.shared,
     )
     place = _uploads() / upload.slug
-    Weights.objects.create(agent=agent, folder=str(place.relative_to(settings.RUNS_DIR)), uploaded=True, **told)
+    Weights.objects.create(agent=agent, folder=str(place.relative_to(settings.RUNS_DIR)), uploaded=True, **weights)
     claim.owned().delete()
-    draft.rename(place)  # last: only a lost commit leaves a folder without its row
+    draft.rename(place)  # last: only a failed commit leaves a folder without a row
     return True
 
 
@@ -203,30 +206,30 @@ def _refuse(uploads: UploadQuerySet, sentence: str) -> bool:
     return uploads.release(problem=problem) > 0
 
 
-# ------------------------------------------------------------------ what the reaper does
+# ------------------------------------------------------------------ the reaper
 
 
 def reap() -> None:
-    """Wake a worker for what nobody tries, and delete what is left of refusals and of processes that were killed."""
+    """Wake a worker for waiting uploads, and delete old refusals and the files of processes that were killed."""
     waiting = Upload.objects.waiting().free().first()
     if waiting is not None:
         enqueue(TASK, waiting.slug)
     Upload.objects.exclude(problem="").filter(created__lt=Now() - timedelta(days=REFUSED_DAYS)).delete()
-    named = set(Upload.objects.waiting().values_list("slug", flat=True))
-    for left in (*_uploads().glob(".*.new"), *_uploads().glob(".*.sent")):
-        if left.name[1:].removesuffix(".sent") in named or _age(left) < DRAFT_SECONDS:
+    waiting_slugs = set(Upload.objects.waiting().values_list("slug", flat=True))
+    for leftover in (*_uploads().glob(".*.new"), *_uploads().glob(".*.sent")):
+        if leftover.name[1:].removesuffix(".sent") in waiting_slugs or _age(leftover) < DRAFT_SECONDS:
             continue
-        if left.is_dir():
-            shutil.rmtree(left, ignore_errors=True)
+        if leftover.is_dir():
+            shutil.rmtree(leftover, ignore_errors=True)
         else:
-            left.unlink(missing_ok=True)
+            leftover.unlink(missing_ok=True)
 
 
 # ------------------------------------------------------------------ the disk
 
 
 def _age(path: Path) -> float:
-    """Seconds since it was written; 0 if it is gone by now, because whoever works on it has finished."""
+    """Seconds since the file was written; 0 if it is gone, because another process has finished with it."""
     try:
         return time() - path.stat().st_mtime
     except FileNotFoundError:
@@ -238,13 +241,13 @@ def _uploads() -> Path:
 
 
 def _sent(slug: str) -> Path:
-    """Where the archive lies as it was sent."""
+    """The path of the uploaded archive."""
     return _uploads() / f".{slug}.sent"
 
 
 @contextmanager
-def _alone() -> Iterator[bool]:
-    """Whether nobody else on this machine tries an upload, and nobody else will while the block lasts."""
+def _exclusive_lock() -> Iterator[bool]:
+    """Try to lock the checks of this machine for the block. Yields False if another process holds the lock."""
     _uploads().mkdir(parents=True, exist_ok=True)
     with (_uploads() / "lock").open("w") as lock:
         try:

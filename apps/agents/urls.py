@@ -1,4 +1,4 @@
-"""Addresses of endpoint agents."""
+"""Addresses of agents."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Pages of agents: the list, one agent, the form of an endpoint, the button that tries it, and deleting."""
+"""Pages of agents: the list, one agent, the form of an endpoint, its test message, and deleting."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from gem.agents.endpoint import EndpointSpec, Trial, try_out
 from gem.net.http import origin
 
 TRIAL_SECONDS = 30.0
-TRAINED = 50
-"""Policies in the list of those that somebody trained, the newest; the list of jobs has all."""
+MAX_TRAINED = 50
+"""The number of trained policies in the list, the newest. The list of jobs has all."""
 
 
 @never_cache
 @require_safe
 def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
-    """One's own agents, those that others share, and the built-in ones."""
-    seen = Agent.objects.endpoints_seen_by(request.user)
+    """The user's own agents, those that others share, and the built-in ones."""
+    endpoints = Agent.objects.endpoints_seen_by(request.user)
     uploads = Agent.objects.uploads().filter(pk__in=Agent.objects.checkpoints_seen_by(request.user))
     context = {
-        "trained": Agent.objects.trained_by(request.user).order_by("-created")[:TRAINED],
+        "trained": Agent.objects.trained_by(request.user).order_by("-created")[:MAX_TRAINED],
         "uploads": uploads,
         "sent": Upload.objects.filter(owner=request.user)[:10] if request.user.is_authenticated else [],
-        "own": seen.filter(owner=request.user) if request.user.is_authenticated else [],
-        "shared": seen.exclude(owner=request.user) if request.user.is_authenticated else seen,
+        "own": endpoints.filter(owner=request.user) if request.user.is_authenticated else [],
+        "shared": endpoints.exclude(owner=request.user) if request.user.is_authenticated else endpoints,
         "built_in": Agent.objects.filter(owner=None),
     }
     return render(request, "agents/list.html", context)
@@ -51,22 +51,26 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
 @never_cache
 @require_safe
 def agent(request: HttpRequest, slug: str) -> HttpResponse:
-    """How an agent is set up. Its address and key are nobody's business but its owner's, and the key not even that."""
+    """The set-up of an agent. Only the owner sees its address, and nobody sees its key."""
     policy = Agent.objects.checkpoints_seen_by(request.user).filter(slug=slug).first()
     if policy is not None:
         return checkpoint_views.page(request, policy)
-    found = Agent.objects.endpoints_seen_by(request.user).filter(slug=slug).first()
-    if found is None:
-        raise Http404("There is no such agent, or it is somebody's own.")
-    spec = EndpointSpec.model_validate(found.endpoint.spec)
-    return render(request, "agents/agent.html", {"agent": found, "spec": spec, "is_mine": found.owner == request.user})
+    row = Agent.objects.endpoints_seen_by(request.user).filter(slug=slug).first()
+    if row is None:
+        raise Http404("There is no such agent, or it is private.")
+    spec = EndpointSpec.model_validate(row.endpoint.spec)
+    return render(
+        request,
+        "agents/agent.html",
+        {"agent": row, "spec": spec, "is_mine": row.owner == request.user},
+    )
 
 
 @sensitive_post_parameters("key")
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """The form for another agent."""
+    """The form for a new endpoint agent."""
     if not isinstance(request.user, User):
         return _log_in_first(resolve_url("agents:new"))
     if request.method != "POST":
@@ -76,55 +80,55 @@ def new(request: HttpRequest) -> HttpResponse:
         return _form_page(request, form, status=422)
     values = form.cleaned_data
     try:
-        made = operations.create(request.user, values["name"], form.spec, form.key_entered, shared=values["shared"])
+        agent = operations.create(request.user, values["name"], form.spec, form.key_entered, shared=values["shared"])
     except TooManyAgents as refusal:
         form.add_error(None, str(refusal))
         return _form_page(request, form, status=422)
-    messages.success(request, f"{made.name} is stored. It can be chosen wherever an agent plays.")
-    return redirect(made)
+    messages.success(request, f"{agent.name} is saved. You can choose it wherever an agent plays.")
+    return redirect(agent)
 
 
 @sensitive_post_parameters("key")
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, slug: str) -> HttpResponse:
-    """The form with the agent as it is; for everybody but its owner it is not there."""
-    found = _own(request, slug)
+    """The form that edits an endpoint agent. Everybody but its owner gets a 404."""
+    agent = _own_endpoint(request, slug)
     if request.method != "POST":
-        return _form_page(request, EndpointForm(initial=initial(found.endpoint), stored=found.endpoint), found)
-    form = EndpointForm(request.POST, stored=found.endpoint)
+        return _form_page(request, EndpointForm(initial=initial(agent.endpoint), stored=agent.endpoint), agent)
+    form = EndpointForm(request.POST, stored=agent.endpoint)
     if not form.is_valid() or form.spec is None:
-        return _form_page(request, form, found, status=422)
-    had_key = bool(found.endpoint.sealed_key)
+        return _form_page(request, form, agent, status=422)
+    had_key = bool(agent.endpoint.sealed_key)
     values = form.cleaned_data
-    operations.change(found, values["name"], form.spec, form.key_entered, shared=values["shared"])
+    operations.change(agent, values["name"], form.spec, form.key_entered, shared=values["shared"])
     if values.get("forget_key"):
-        operations.forget_key(found)
-    found.endpoint.refresh_from_db()
-    if had_key and not found.endpoint.sealed_key:
+        operations.forget_key(agent)
+    agent.endpoint.refresh_from_db()
+    if had_key and not agent.endpoint.sealed_key:
         messages.info(request, "The stored key was deleted.")
-    messages.success(request, f"{found.name} is stored.")
-    return redirect(found)
+    messages.success(request, f"{agent.name} is saved.")
+    return redirect(agent)
 
 
 @require_POST
 def delete(request: HttpRequest, slug: str) -> HttpResponse:
-    """Delete an endpoint or an uploaded checkpoint; its name stays on what it has played."""
-    uploaded = Agent.objects.uploads().filter(slug=slug, owner_id=request.user.pk).first() if request.user.pk else None
-    found = uploaded or _own(request, slug)
-    operations.delete(found)
-    messages.success(request, f"{found.name} was deleted, and its {'weights' if uploaded else 'key'} with it.")
+    """Delete an endpoint agent or an uploaded checkpoint. Its episodes keep its name."""
+    upload = Agent.objects.uploads().filter(slug=slug, owner_id=request.user.pk).first() if request.user.pk else None
+    agent = upload or _own_endpoint(request, slug)
+    operations.delete(agent)
+    messages.success(request, f"{agent.name} and its {'weights' if upload else 'key'} were deleted.")
     return redirect("agents:list")
 
 
 @sensitive_post_parameters("key")
 @require_POST
 def trial(request: HttpRequest) -> HttpResponse:
-    """Send one message to the server as the form stands, and say what came back; nothing is stored."""
+    """Send one message to the server with the values of the form, and show the response. Nothing is saved."""
     if not isinstance(request.user, User):
         return _log_in_first(resolve_url("agents:new"))
     slug = request.POST.get("agent", "")
-    stored = _own(request, slug).endpoint if slug else None
+    stored = _own_endpoint(request, slug).endpoint if slug else None
     form = EndpointForm(request.POST.dict() | {"name": "trial"}, stored=stored)
     if not form.is_valid() or form.spec is None:
         sentences = [f"{form[name].label}: {error}" if name in form.fields else error
@@ -133,7 +137,7 @@ def trial(request: HttpRequest) -> HttpResponse:
     size = settings.ENDPOINT_TRIALS_PER_MINUTE
     wait = take(f"trial:user:{request.user.pk}", size, size / 60)
     if wait > 0:
-        sentence = f"You have tried {size} times within a minute. Try again in {max(1, round(wait))} s."
+        sentence = f"You have sent {size} test messages within a minute. Try again in {max(1, round(wait))} s."
         return render(request, "agents/edit.html#trial", {"wrong": [sentence]}, status=429)
     try:
         key = _key(form)
@@ -144,34 +148,34 @@ def trial(request: HttpRequest) -> HttpResponse:
 
 def _try(spec: EndpointSpec, key: SecretStr | None) -> Trial:
     if not connection.in_atomic_block:
-        connection.close()  # a slow server must not keep a connection of the pool
+        connection.close()  # do not hold a connection of the pool while a slow server answers
     spec = players.within_limits(spec)
-    # In a loop of this thread: the web process's own has better things to do than to read a stranger's megabytes.
+    # In an event loop of this thread, so that a large response does not block the loop of the web process.
     return asyncio.run(try_out(spec, key, guard=players.guard(), seconds=TRIAL_SECONDS))
 
 
 def _key(form: EndpointForm) -> SecretStr | None:
-    """The key that was entered, or else the stored one if the form still names its server."""
-    entered = form.key_entered
-    if entered.get_secret_value() or form.stored is None or form.spec is None:
-        return entered
-    same = origin(str(form.stored.spec["url"])) == origin(form.spec.url)
-    return unseal(form.stored.sealed_key) if same and not form.cleaned_data.get("forget_key") else None
+    """The key that was entered; otherwise the stored one, if the form still names its server."""
+    entered_key = form.key_entered
+    if entered_key.get_secret_value() or form.stored is None or form.spec is None:
+        return entered_key
+    is_same_server = origin(str(form.stored.spec["url"])) == origin(form.spec.url)
+    return unseal(form.stored.sealed_key) if is_same_server and not form.cleaned_data.get("forget_key") else None
 
 
-def _own(request: HttpRequest, slug: str) -> Agent:
-    found = Agent.objects.endpoints().filter(slug=slug, owner_id=request.user.pk).first() if request.user.pk else None
-    if found is None:
-        raise Http404("There is no such agent, or it is somebody's own.")
-    return found
+def _own_endpoint(request: HttpRequest, slug: str) -> Agent:
+    agent = Agent.objects.endpoints().filter(slug=slug, owner_id=request.user.pk).first() if request.user.pk else None
+    if agent is None:
+        raise Http404("There is no such agent, or it is private.")
+    return agent
 
 
 def _form_page(
-    request: HttpRequest, form: EndpointForm, found: Agent | None = None, *, status: int = 200
+    request: HttpRequest, form: EndpointForm, agent: Agent | None = None, *, status: int = 200
 ) -> HttpResponse:
     if form.is_bound and form["key"].data:
         form.ask_for_key_again()
-    context: dict[str, Any] = {"form": form, "agent": found}
+    context: dict[str, Any] = {"form": form, "agent": agent}
     return render(request, "agents/edit.html", context, status=status)
 
 

@@ -25,23 +25,23 @@ Kind = Literal["text", "list", "code"]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph, a list or a sample."""
+    """A paragraph, a list or a code sample."""
 
     kind: Kind
     lines: tuple[str, ...]
-    """One paragraph, the items of the list, or the sample as it is written."""
+    """The paragraph as one line, the items of the list, or the lines of the sample."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What stands under one heading."""
+    """A heading and the blocks under it."""
 
     heading: str
     blocks: tuple[Block, ...]
 
     @property
     def anchor(self) -> str:
-        """Its name in an address."""
+        """The fragment of an address that leads to the section."""
         return self.heading.lower().replace(" ", "-")
 
 
@@ -61,7 +61,7 @@ class DocstringPage:
 
 
 def parse(docstring: str | None) -> DocstringPage:
-    """Read a docstring; one without any text gives an empty page."""
+    """Parse a docstring. An empty one gives an empty page."""
     lines = inspect.cleandoc(docstring or "").splitlines()
     headings = [i for i, line in enumerate(lines) if HEADING.fullmatch(line) and _is_indented(lines, i + 1)]
     starts = [*headings, len(lines)]
@@ -75,7 +75,7 @@ def parse(docstring: str | None) -> DocstringPage:
 
 
 def _is_indented(lines: list[str], after: int) -> bool:
-    """Whether the next line with text is indented: then the line before is a heading, not a sentence."""
+    """Whether the next non-empty line is indented, which makes the line before it a heading."""
     following = next((line for line in lines[after:] if line.strip()), "")
     return following.startswith(" ")
 
@@ -86,7 +86,7 @@ def _blocks(lines: list[str]) -> tuple[Block, ...]:
 
 
 def _chunk(chunk: str) -> list[Block]:
-    """Blocks that follow each other without an empty line: a list or a sample may come right after its sentence."""
+    """Split text without empty lines into blocks: a list or a sample may directly follow a sentence."""
     groups: list[tuple[Kind, list[str]]] = []
     for line in chunk.splitlines():
         kind: Kind = "list" if line.startswith(BULLET) else "code" if line.startswith("    ") else "text"

@@ -1,4 +1,4 @@
-"""What the catalog says about every registered environment, read from the engine once per process."""
+"""The catalog entry of every registered environment, read from the engine once per process."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from apps.catalog.badges import Badge, badges
 from apps.catalog.previews import Preview, missing, preview
 from gem import registry
 from gem.agents import has_expert
-from gem.benchmarks import Baseline, Checked, baseline, checked
+from gem.benchmarks import Baseline, CheckResult, baseline, check_result
 from gem.evaluation.scores import Interval, wilson
-from gem.registry import TOOL_USES, EnvSpec
+from gem.registry import DEFAULT_MAX_TOOL_USES, EnvSpec
 
 logger = logging.getLogger(__name__)
 
@@ -37,24 +37,24 @@ CATEGORIES = {
     "eval": "Evaluation sets",
     "mix": "Mixtures",
 }
-"""The first part of an id in words, in the order in which the catalog shows them; others come last."""
+"""Category to its heading, in the order of the catalog. Unknown categories come last."""
 REPLAYS = {
     "exact": "Exact",
     "taped": "With recorded outputs",
     "none": "Shown only",
 }
 REPLAY_MEANING = {
-    "exact": "Seed and actions say everything: any episode can be executed again and compared.",
-    "taped": "Outputs from outside are recorded and fed back when an episode is replayed.",
-    "none": "Episodes are kept and shown, but cannot be executed again.",
+    "exact": "An episode can be run again from its seed and actions, and compared turn by turn.",
+    "taped": "External outputs are recorded, and a replay uses the recorded outputs.",
+    "none": "Episodes are stored and shown, but cannot be run again.",
 }
-ONE_BY_ONE = 6
-"""More families of one difficulty than that are listed, not shown one by one."""
+MAX_FULL_FAMILIES = 6
+"""A group with more families than this, all of one difficulty, is shown as a compact list."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltInAgent:
-    """The mark of a built-in agent, which the engine knows by its kind only."""
+    """How a built-in agent is drawn. The engine knows only its kind."""
 
     name: str
     kind: str
@@ -67,17 +67,17 @@ RANDOM = BuiltInAgent("random", "random", 8, "cut-random")
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
-    """A line of the table of baselines."""
+class BaselineRow:
+    """A row of the baselines table."""
 
-    stone: BuiltInAgent
-    reached: Baseline
+    agent: BuiltInAgent
+    baseline: Baseline
     solved: Interval
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """A keyword argument of an environment and its value here."""
+    """A keyword argument of the environment and its value."""
 
     name: str
     value: str
@@ -91,23 +91,23 @@ class Entry:
     page: docs.DocstringPage
     arguments: tuple[Argument, ...]
     turn_limit: int | None
-    """None where an episode draws it, 0 where there is none."""
+    """The maximal number of turns; None if every episode draws it, 0 if there is no limit."""
     has_expert: bool
     text: str
-    """All that a search looks at, in small letters."""
+    """The lower-case text that a search looks at."""
 
     @property
     def id(self) -> str:
-        """Such as `game:Sokoban-v0-easy`."""
+        """The registered id, such as `game:Sokoban-v0-easy`."""
         return self.spec.id
 
     def get_absolute_url(self) -> str:
-        """Its page."""
+        """The address of its page."""
         return reverse("catalog:environment", args=[self.id])
 
     @property
     def difficulty(self) -> str:
-        """`easy`, `hard`, `random`, of a duel `against expert`; `default` for the one without a suffix."""
+        """The suffix of the id: `easy`, `hard`, `random`, or `against expert`; `default` if there is none."""
         return self.spec.difficulty.replace("vs-", "against ") or "default"
 
     @property
@@ -117,20 +117,20 @@ class Entry:
 
     @property
     def place(self) -> int:
-        """Where its category stands."""
-        known = list(CATEGORIES)
-        return known.index(self.spec.category) if self.spec.category in known else len(known)
+        """The position of its category in the catalog."""
+        categories = list(CATEGORIES)
+        return categories.index(self.spec.category) if self.spec.category in categories else len(categories)
 
     @property
     def turns(self) -> str:
         """The turn limit in words."""
-        return f"{self._own_turns}, and {self.tool_uses} of tools" if self.spec.tools else self._own_turns
+        return f"{self._own_turns}, {self.tool_uses} tool uses" if self.spec.tools else self._own_turns
 
     @property
     def tool_uses(self) -> str:
-        """How often tools may be used in an episode, in words."""
-        uses = self.spec.kwargs.get("max_tool_uses", TOOL_USES)
-        return "any number" if uses in (None, -1) else str(uses)
+        """How often tools may be used in an episode, as words before "tool uses"."""
+        uses = self.spec.kwargs.get("max_tool_uses", DEFAULT_MAX_TOOL_USES)
+        return "any number of" if uses in (None, -1) else str(uses)
 
     @property
     def _own_turns(self) -> str:
@@ -142,60 +142,60 @@ class Entry:
 
     @property
     def replay(self) -> str:
-        """What a replay of it can show."""
+        """The kind of its replays, in words."""
         return REPLAYS[self.spec.replay]
 
     @property
     def replay_meaning(self) -> str:
-        """The same in a sentence."""
+        """A sentence that explains the kind of its replays."""
         return REPLAY_MEANING[self.spec.replay]
 
     @property
     def summary(self) -> str:
-        """What it is, in a sentence."""
+        """A sentence about the environment."""
         return self.spec.summary or self.page.summary
 
     @property
     def look(self) -> Preview:
-        """A look into an episode, if there is one by now; asking for it has it taken."""
+        """The preview if it is ready. Reading this starts one if there is none."""
         return preview(self.id)
 
     @property
     def missing(self) -> list[str]:
-        """Packages that it needs and that are not installed now."""
+        """The packages and other requirements that are missing on this machine."""
         return missing(self.spec)
 
     @property
-    def checked(self) -> Checked | None:
-        """What was found when this very version was checked."""
-        return checked(self.id, self.spec.version)
+    def checked(self) -> CheckResult | None:
+        """The results of the last check of this version; None if it was not checked."""
+        return check_result(self.id, self.spec.version)
 
     @property
     def badges(self) -> list[Badge]:
-        """What can be said of it because it was tried."""
+        """The badges that its checks have given it."""
         return badges(self.spec, self.checked)
 
     @property
     def board(self) -> str:
-        """The kind of its board, as far as it is known."""
-        seen = self.look.sample
-        return self.spec.board or (seen.view["kind"] if seen else "")
+        """The kind of its board; empty if unknown."""
+        sample = self.look.sample
+        return self.spec.board or (sample.view["kind"] if sample else "")
 
     @property
     def random(self) -> Baseline | None:
-        """What the random agent reaches."""
+        """The baseline of the random agent."""
         return baseline(self.id, "random")
 
     @property
     def expert(self) -> Baseline | None:
-        """What the expert reaches."""
+        """The baseline of the expert."""
         return baseline(self.id, "expert")
 
     @property
-    def baselines(self) -> list[Reached]:
-        """What is measured, best first."""
+    def baselines(self) -> list[BaselineRow]:
+        """The measured baselines, best first."""
         measured = ((EXPERT, self.expert, self.expert_solved), (RANDOM, self.random, self.random_solved))
-        return [Reached(stone, row, solved) for stone, row, solved in measured if row and solved]
+        return [BaselineRow(agent, row, solved) for agent, row, solved in measured if row and solved]
 
     @property
     def random_solved(self) -> Interval | None:
@@ -217,35 +217,35 @@ class Group:
 
     @property
     def compact(self) -> bool:
-        """Whether a line each says enough: they are many, alike, and have one difficulty."""
-        return len(self.families) > ONE_BY_ONE and all(len(family.entries) == 1 for family in self.families)
+        """Whether one line for each family is enough: there are many, and each has a single difficulty."""
+        return len(self.families) > MAX_FULL_FAMILIES and all(len(family.entries) == 1 for family in self.families)
 
     @property
     def count(self) -> int:
-        """How many environments that is."""
+        """The number of environments in the group."""
         return sum(len(family.entries) for family in self.families)
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """An environment in all its difficulties."""
+    """All difficulties of one environment."""
 
     name: str
     entries: tuple[Entry, ...]
 
     @property
     def key(self) -> str:
-        """What its elements' ids end with."""
+        """The suffix of the DOM ids of its elements."""
         return f"{self.first.spec.category}-{self.name}"
 
     @property
     def first(self) -> Entry:
-        """The one whose page stands for the family."""
+        """The environment whose page the family links to."""
         return self.entries[0]
 
     @property
     def pictured(self) -> Entry:
-        """The one whose picture stands for the family: the richest board."""
+        """The environment whose picture represents the family: the hard one, whose board is the richest."""
         return next((entry for entry in self.entries if entry.difficulty == "hard"), self.entries[0])
 
 
@@ -255,7 +255,7 @@ def all_entries() -> list[Entry]:
 
 
 def families(entries: Iterable[Entry]) -> list[Family]:
-    """Entries by family, in the order in which they come."""
+    """Group entries by family, keeping their order."""
     grouped: dict[tuple[str, str], list[Entry]] = {}
     for entry in entries:
         grouped.setdefault((entry.spec.category, entry.spec.family), []).append(entry)
@@ -263,7 +263,7 @@ def families(entries: Iterable[Entry]) -> list[Family]:
 
 
 def groups(families: Iterable[Family]) -> list[Group]:
-    """Families by category, in the order in which they come."""
+    """Group families by category, keeping their order."""
     grouped: dict[str, list[Family]] = {}
     for family in families:
         grouped.setdefault(family.first.category, []).append(family)
@@ -272,7 +272,7 @@ def groups(families: Iterable[Family]) -> list[Group]:
 
 @cache
 def entry_of(env_id: str) -> Entry:
-    """The entry of an environment; one that cannot be loaded has no description.
+    """The entry of an environment. If its module cannot be loaded, the entry has no description.
 
     Raises:
         UnknownEnvironment: if no such id is registered.
@@ -304,12 +304,12 @@ def _load(spec: EnvSpec) -> Callable[..., gem.Env] | None:
 
 
 def argument_text(value: Any) -> str:
-    """A value as the environment page shows it; None means that every episode draws its own."""
+    """An argument's value as the environment page shows it; None means that every episode draws its own."""
     if value is None:
         return "drawn at reset"
     return str(value) if value != "" else "not set"
 
 
-def _solved(reached: Baseline | None) -> Interval | None:
-    """The share of solved episodes with its interval."""
-    return wilson(round(reached.success_rate * reached.n), reached.n) if reached else None
+def _solved(measured: Baseline | None) -> Interval | None:
+    """The share of solved episodes with its 95 % interval."""
+    return wilson(round(measured.success_rate * measured.n), measured.n) if measured else None

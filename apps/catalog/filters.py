@@ -1,4 +1,4 @@
-"""Searching the catalog: every choice is in the address."""
+"""Search and filters of the catalog. The address holds every choice."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ MAX_WORDS = 8
 
 @dataclass(frozen=True, slots=True)
 class FilterChoice:
-    """One box to tick."""
+    """A check box of a facet."""
 
     key: str
-    """What its elements' ids end with."""
+    """The suffix of the DOM ids of its elements."""
     value: str
     label: str
     count: int
-    """How many environments have it, of those that fit everything else that is asked for."""
+    """The number of environments with this value among those that match all other filters."""
     chosen: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """One property to choose by."""
+    """A property of environments with the values to choose from."""
 
     name: str
     label: str
@@ -38,7 +38,7 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class Relief:
-    """What there would be with one condition fewer."""
+    """The search with one condition removed, and the number of environments it would find."""
 
     label: str
     query: str
@@ -50,7 +50,7 @@ class _Property:
     name: str
     label: str
     read: Callable[[Entry], tuple[str, ...]]
-    """What an entry has of it; nothing here imports or makes the environment."""
+    """Returns the entry's values without importing or creating the environment."""
 
 
 PROPERTIES = (
@@ -63,15 +63,15 @@ PROPERTIES = (
 )
 
 SORTS: dict[str, str] = {
-    "name": "By name",
-    "random": "Hardest for random",
+    "name": "Sort by name",
+    "random": "Hardest for the random agent",
     "expert": "Hardest for the expert",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What somebody is looking for."""
+    """A search: words, chosen values and a sort order."""
 
     words: tuple[str, ...]
     chosen: dict[str, frozenset[str]]
@@ -79,7 +79,7 @@ class Filter:
 
     @classmethod
     def read(cls, query: QueryDict) -> Filter:
-        """From an address; what cannot be understood is left out."""
+        """Read a search from an address, ignoring what is invalid."""
         chosen = {p.name: frozenset(query.getlist(p.name)) for p in PROPERTIES if query.getlist(p.name)}
         sort = query.get("sort", "name")
         words = tuple(query.get("q", "").replace("\0", "").lower().split()[:MAX_WORDS])
@@ -87,49 +87,49 @@ class Filter:
 
     @property
     def active(self) -> bool:
-        """Whether it leaves anything out."""
+        """Whether it filters at all."""
         return bool(self.words or self.chosen)
 
     @property
     def query(self) -> str:
-        """The address that it was read from, without what could not be understood."""
+        """The query string of this search, without invalid parts."""
         pairs = [("q", " ".join(self.words))] if self.words else []
         pairs += [(p.name, value) for p in PROPERTIES for value in sorted(self.chosen.get(p.name, ()))]
         return urlencode([*pairs, ("sort", self.sort)] if self.sort != "name" else pairs)
 
     def apply(self, entries: Iterable[Entry]) -> list[Entry]:
-        """The entries that are asked for, sorted."""
-        found = [entry for entry in entries if self._has_words(entry) and self._has_choices(entry)]
+        """The entries that match, sorted."""
+        matches = [entry for entry in entries if self._has_words(entry) and self._has_choices(entry)]
         if self.sort == "name":
-            return sorted(found, key=lambda entry: (entry.place, entry.category, entry.spec.family.lower()))
-        return sorted(found, key=lambda entry: _solved(entry, self.sort))
+            return sorted(matches, key=lambda entry: (entry.place, entry.category, entry.spec.family.lower()))
+        return sorted(matches, key=lambda entry: _solved(entry, self.sort))
 
     def facets(self, entries: Sequence[Entry]) -> list[Facet]:
-        """What can be chosen; a property that all environments share is none."""
-        found = (self._facet(prop, entries) for prop in PROPERTIES)
-        return [facet for facet in found if len(facet.choices) > 1]
+        """The facets that have more than one value to choose from."""
+        all_facets = (self._facet(prop, entries) for prop in PROPERTIES)
+        return [facet for facet in all_facets if len(facet.choices) > 1]
 
     def reliefs(self, entries: Sequence[Entry]) -> list[Relief]:
-        """Each condition that could be dropped so that something fits, the one that lets in least first."""
-        without = [(f"the words \u201c{' '.join(self.words)}\u201d", replace(self, words=()))] if self.words else []
+        """Every condition whose removal gives results, the one with the fewest results first."""
+        relaxed = [(f"the words \u201c{' '.join(self.words)}\u201d", replace(self, words=()))] if self.words else []
         for prop in PROPERTIES:
             if values := self.chosen.get(prop.name):
                 label = f"{prop.label.lower()}: {' or '.join(sorted(values)).lower()}"
-                without.append((label, self._without(prop)))
-        counted = [Relief(label, fewer.query, len(fewer.apply(entries))) for label, fewer in without]
-        return sorted((relief for relief in counted if relief.count), key=lambda relief: relief.count)
+                relaxed.append((label, self._without(prop)))
+        reliefs = [Relief(label, fewer.query, len(fewer.apply(entries))) for label, fewer in relaxed]
+        return sorted((relief for relief in reliefs if relief.count), key=lambda relief: relief.count)
 
     def _without(self, prop: _Property) -> Filter:
         return replace(self, chosen={name: values for name, values in self.chosen.items() if name != prop.name})
 
     def _facet(self, prop: _Property, entries: Sequence[Entry]) -> Facet:
         chosen = self.chosen.get(prop.name, frozenset())
-        # In an order that no choice changes, so that a box stays where it is.
-        everything = Counter(value for entry in entries for value in prop.read(entry))
-        now = Counter(value for entry in self._without(prop).apply(entries) for value in prop.read(entry))
+        # The order does not depend on the choices, so that the boxes keep their places.
+        totals = Counter(value for entry in entries for value in prop.read(entry))
+        counts = Counter(value for entry in self._without(prop).apply(entries) for value in prop.read(entry))
         choices = tuple(
-            FilterChoice(f"{prop.name}-{place}", value, value.capitalize(), now[value], value in chosen)
-            for place, (value, _) in enumerate(everything.most_common())
+            FilterChoice(f"{prop.name}-{place}", value, value.capitalize(), counts[value], value in chosen)
+            for place, (value, _) in enumerate(totals.most_common())
         )
         return Facet(prop.name, prop.label, choices)
 
@@ -141,5 +141,5 @@ class Filter:
 
 
 def _solved(entry: Entry, agent: str) -> float:
-    reached = entry.random if agent == "random" else entry.expert
-    return reached.success_rate if reached else 2.0  # not measured: last
+    measured = entry.random if agent == "random" else entry.expert
+    return measured.success_rate if measured else 2.0  # environments that are not measured come last

@@ -1,4 +1,4 @@
-"""The catalog: every registered environment, and a page for each."""
+"""The catalog of all registered environments, and a page for each."""
 
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
@@ -11,63 +11,68 @@ from apps.catalog.previews import preview
 from apps.htmx import wants_part
 from gem.errors import UnknownEnvironment
 
-FAMILIES_ON_A_PAGE = 60
-PATIENCE_SECONDS = 0.3
-"""How long a page waits for a look into an environment; after that it asks again by itself."""
-PICTURE_SECONDS = 600
-"""How long a browser keeps a picture."""
+FAMILIES_PER_PAGE = 60
+PREVIEW_TIMEOUT_SECONDS = 0.3
+"""How long a page waits for a preview. After that the browser requests it again."""
+PICTURE_CACHE_SECONDS = 600
+"""How long a browser caches a picture."""
 
 
 @require_safe
 def list_environments(request: HttpRequest) -> HttpResponse:
-    """Every environment, or those that are asked for; htmx gets the results only."""
-    asked = Filter.read(request.GET)
+    """All environments, or those that match the search; htmx gets only the results."""
+    search = Filter.read(request.GET)
     entries = all_entries()
-    found = asked.apply(entries)
-    page = Paginator(families(found), FAMILIES_ON_A_PAGE).get_page(request.GET.get("page"))
+    matches = search.apply(entries)
+    page = Paginator(families(matches), FAMILIES_PER_PAGE).get_page(request.GET.get("page"))
     is_part = wants_part(request)
     context = {
-        "asked": asked,
+        "search": search,
         "query": request.GET.get("q", ""),
         "sorts": SORTS,
         "page": page,
         "groups": groups(page),
-        "found": len(found),
+        "match_count": len(matches),
         "total": len(entries),
-        "facets": asked.facets(entries),
-        "reliefs": [] if found else asked.reliefs(entries),
+        "facets": search.facets(entries),
+        "reliefs": [] if matches else search.reliefs(entries),
         "is_part": is_part,
     }
-    answer = render(request, "catalog/list.html#results" if is_part else "catalog/list.html", context)
-    answer["Vary"] = "HX-Request"  # or a browser's back button shows the part as if it were the page
-    return answer
+    response = render(request, "catalog/list.html#results" if is_part else "catalog/list.html", context)
+    response["Vary"] = "HX-Request"  # otherwise the browser's back button would show the part as the page
+    return response
 
 
 @require_safe
 def environment(request: HttpRequest, env_id: str) -> HttpResponse:
-    """One environment: its rules, what agents reach, and what to do with it."""
+    """The page of an environment: its rules, its baselines, and what to do with it."""
     entry = _entry(env_id)
     variants = [other for other in all_entries() if _is_variant(other.spec.id, entry.spec.id)]
-    context = {"entry": entry, "spec": entry.spec, "variants": variants, "look": preview(env_id, PATIENCE_SECONDS)}
+    context = {
+        "entry": entry,
+        "spec": entry.spec,
+        "variants": variants,
+        "look": preview(env_id, PREVIEW_TIMEOUT_SECONDS),
+    }
     return render(request, "catalog/environment.html", context)
 
 
 @require_safe
 def picture(request: HttpRequest, env_id: str) -> HttpResponse:
-    """The small picture of an environment, as a fragment that is asked for when it scrolls into view."""
+    """The small picture of an environment, a fragment that the browser requests when it scrolls into view."""
     entry = _entry(env_id)
-    found = preview(env_id, PATIENCE_SECONDS)
-    answer = render(request, "catalog/list.html#picture", {"entry": entry, "look": found})
-    if found.state == "ready":
-        answer["Cache-Control"] = f"max-age={PICTURE_SECONDS}"
-    return answer
+    look = preview(env_id, PREVIEW_TIMEOUT_SECONDS)
+    response = render(request, "catalog/list.html#picture", {"entry": entry, "look": look})
+    if look.state == "ready":
+        response["Cache-Control"] = f"max-age={PICTURE_CACHE_SECONDS}"
+    return response
 
 
 @require_safe
 def first_turn(request: HttpRequest, env_id: str) -> HttpResponse:
-    """How an episode begins and whether the environment works, as a fragment for a page that could not wait."""
+    """The first turn and the state of an environment, a fragment for pages that did not wait for the preview."""
     entry = _entry(env_id)
-    context = {"entry": entry, "spec": entry.spec, "look": preview(env_id, PATIENCE_SECONDS), "late": True}
+    context = {"entry": entry, "spec": entry.spec, "look": preview(env_id, PREVIEW_TIMEOUT_SECONDS), "late": True}
     return render(request, "catalog/environment.html#look", context)
 
 
@@ -78,5 +83,5 @@ def _entry(env_id: str) -> Entry:
         raise Http404(str(error)) from error
 
 
-def _is_variant(one: str, other: str) -> bool:
-    return one.partition("-v")[0] == other.partition("-v")[0]
+def _is_variant(env_id: str, other_id: str) -> bool:
+    return env_id.partition("-v")[0] == other_id.partition("-v")[0]

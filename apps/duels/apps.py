@@ -1,15 +1,15 @@
-"""What the pages of this app listen to, and where else duels are shown."""
+"""The app's live topic and its section of the lobby."""
 
 from django.apps import AppConfig
 
 
 class DuelsConfig(AppConfig):
-    """Registers the topic and the duels in the lobby."""
+    """Registers the topic of duels and their section of the lobby."""
 
     name = "apps.duels"
 
     def ready(self) -> None:
-        """Let pages listen to duels, and list those under way in the lobby."""
+        """Register the topic that pages subscribe to, and list running duels in the lobby."""
         from apps.duels.side_by_side import under_way  # noqa: PLC0415 (models are not ready before)
         from apps.duels.topics import DuelTopic  # noqa: PLC0415
         from apps.live.topics import register  # noqa: PLC0415

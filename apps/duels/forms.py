@@ -1,4 +1,4 @@
-"""What is asked for before a duel begins."""
+"""The form that starts a duel."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from apps.play.forms import PACES, EnvironmentField, SeedField, environments
 from gem import registry
 
 MYSELF = "you"
-"""The choice of the person who fills in the form instead of an agent; no agent is called so."""
+"""The choice that stands for the person who fills in the form. No agent has this slug."""
 
 
 class DuelForm(forms.Form):
-    """Two agents, or oneself and an agent, on one environment and one seed."""
+    """Two agents, or a person and an agent, on one environment and one seed."""
 
     env_id = EnvironmentField()
     first = forms.ChoiceField(
-        label="Left", error_messages={"invalid_choice": "There is no such agent. Choose one of those listed."}
+        label="Left", error_messages={"invalid_choice": "This agent is not available. Choose one from the list."}
     )
     second = forms.ChoiceField(
-        label="Right", error_messages={"invalid_choice": "There is no such agent. Choose one of those listed."}
+        label="Right", error_messages={"invalid_choice": "This agent is not available. Choose one from the list."}
     )
     seed = SeedField()
-    pace = forms.ChoiceField(choices=PACES, required=False, initial="1", help_text="It can be changed while they play.")
+    pace = forms.ChoiceField(choices=PACES, required=False, initial="1", help_text="You can change it while they play.")
     free = forms.BooleanField(
         required=False,
         label="Each at its own pace",
-        help_text="Otherwise nobody takes a turn before the other has taken as many.",
+        help_text="Otherwise nobody takes a turn until the other has taken as many.",
     )
     unlisted = forms.BooleanField(
-        required=False, label="Unlisted", help_text="In no list; whoever has the address can still open it."
+        required=False, label="Unlisted", help_text="Not shown in any list. Anyone with the link can still open it."
     )
     like = forms.CharField(required=False, max_length=12, widget=forms.HiddenInput())
-    """An episode whose arguments and wrappers are taken over, with environment and seed."""
+    """The id of an episode whose environment, seed, arguments and wrappers the duel copies."""
 
     def __init__(self, user: Viewer, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -46,27 +46,29 @@ class DuelForm(forms.Form):
         assert isinstance(first, forms.ChoiceField)
         assert isinstance(second, forms.ChoiceField)
         env_id.widget.choices = [
-            (group, alone) for group, ids in environments() if (alone := [one for one in ids if _has_one_seat(one[0])])
+            (group, choices)
+            for group, ids in environments()
+            if (choices := [choice for choice in ids if _has_one_seat(choice[0])])
         ]
         first.choices = [(MYSELF, "you"), *self._agents("first")]
         second.choices = self._agents("second")
 
     def _agents(self, name: str) -> list[tuple[str, str]]:
-        offered = Agent.objects.offered_to(self.user, str(self[name].value() or ""))
-        return [(agent.slug, agent.name) for agent in offered]
+        agents = Agent.objects.offered_to(self.user, str(self[name].value() or ""))
+        return [(agent.slug, agent.name) for agent in agents]
 
     def clean_pace(self) -> float:
-        """Seconds for a turn; one if nothing was chosen."""
+        """The pace in seconds per turn; 1 if nothing was chosen."""
         return float(self.cleaned_data["pace"] or 1)
 
     @property
     def agents(self) -> list[Agent]:
-        """Those that play, from left to right, without the person."""
+        """The agents that play, from left to right, without the person."""
         slugs = [self.cleaned_data[name] for name in ("first", "second")]
-        found = Agent.objects.selectable_by(self.user).in_bulk(
+        by_slug = Agent.objects.selectable_by(self.user).in_bulk(
             [slug for slug in slugs if slug != MYSELF], field_name="slug"
         )
-        return [found[slug] for slug in slugs if slug in found]
+        return [by_slug[slug] for slug in slugs if slug in by_slug]
 
     @property
     def plays(self) -> bool:

@@ -1,4 +1,4 @@
-"""Two agents on the seeds that both have played: what came of them, over all episodes of an environment."""
+"""Two agents compared on all seeds of an environment that both have played."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from apps.duels.side_by_side import Side, Sides
 from apps.episodes.models import Episode, Seat
 from gem.evaluation.scores import Interval, paired_difference
 
-SEEDS_AT_MOST = 20_000
+MAX_SEEDS = 20_000
+"""Only the newest episodes of so many seeds are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """How often each of two solved the same seeds."""
+    """How many seeds both agents solved, only one of them, or neither."""
 
     first: str
     second: str
@@ -27,27 +28,41 @@ class Record:
 
     @property
     def seeds(self) -> int:
-        """The seeds that both have played to an end."""
+        """The number of seeds that both have played to the end."""
         return self.both + self.only_first + self.only_second + self.neither
 
     @property
     def difference(self) -> Interval:
-        """By how much the first solves more of them."""
+        """The share of seeds solved by the first agent minus the share solved by the second."""
         return paired_difference(self.only_first, self.only_second, self.seeds)
 
     @property
+    def difference_in_words(self) -> str:
+        """The difference as a sentence without its interval: "ann solves 25.0 percentage points more"."""
+        points = 100 * self.difference.mean
+        return f"{self.first} solves {abs(points):.1f} percentage points {'fewer' if points < 0 else 'more'}"
+
+    @property
+    def interval_in_words(self) -> str:
+        """The 95 % interval of the difference in percentage points: "−50.0 to 12.5"."""
+        return f"{_points(self.difference.low)} to {_points(self.difference.high)}"
+
+    @property
     def claim(self) -> str:
-        """What the difference says, no more."""
+        """What the interval of the difference allows to claim, as a sentence."""
         if self.difference.low > 0:
-            return f"{self.first} is the better one here; that is unlikely to be luck."
+            return f"{self.first} is better here; this is unlikely to be luck."
         if self.difference.high < 0:
-            return f"{self.second} is the better one here; that is unlikely to be luck."
+            return f"{self.second} is better here; this is unlikely to be luck."
         return f"Too close to call with {self.seeds:,} seed{'' if self.seeds == 1 else 's'}."
 
 
 def record(first: Side, second: Side) -> Record | None:
-    """Of each seed that both have played in this environment the newest episode; None for an agent beside itself."""
-    if _who(first) == _who(second):
+    """Compare two agents by their newest episode of each seed that both have played.
+
+    Returns None if both sides are the same agent.
+    """
+    if _player(first) == _player(second):
         return None
     solved = _solved(first), _solved(second)
     shared = solved[0].keys() & solved[1].keys()
@@ -64,13 +79,13 @@ def record(first: Side, second: Side) -> Record | None:
     )
 
 
-def record_of(found: Sides) -> Record | None:
-    """The same of a duel; None where there are more than two."""
-    return record(*found.all) if len(found.all) == 2 else None
+def record_of(sides: Sides) -> Record | None:
+    """Compare the two agents of a duel; None if it has more than two."""
+    return record(*sides.all) if len(sides.all) == 2 else None
 
 
-def _who(side: Side) -> tuple[int, int | None, str]:
-    """The agent, and the person behind it where people play."""
+def _player(side: Side) -> tuple[int, int | None, str]:
+    """The agent and, if a person plays, the account or visitor key of the person."""
     seat = side.shot.seat
     if side.agent.kind != Agent.Kind.HUMAN:
         return seat.agent_id, None, ""
@@ -78,8 +93,8 @@ def _who(side: Side) -> tuple[int, int | None, str]:
 
 
 def _solved(side: Side) -> dict[int, bool]:
-    """Whether each seed was solved, by the newest episode of it."""
-    episode, (agent, user, visitor) = side.episode, _who(side)
+    """Whether each seed was solved in its newest episode."""
+    episode, (agent, user, visitor) = side.episode, _player(side)
     person = Q(user=user) if user is not None else Q(user=None, visitor=visitor)
     seats = Seat.objects.filter(
         person if side.agent.kind == Agent.Kind.HUMAN else Q(),
@@ -91,5 +106,9 @@ def _solved(side: Side) -> dict[int, bool]:
         episode__status=Episode.Status.ENDED,
         episode__parent=None,
     )
-    newest = seats.order_by("-episode__created").values_list("episode__seed", "episode__success")[:SEEDS_AT_MOST]
+    newest = seats.order_by("-episode__created").values_list("episode__seed", "episode__success")[:MAX_SEEDS]
     return {seed: bool(success) for seed, success in reversed(newest)}
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.1f}".replace("-", "−")

@@ -1,7 +1,7 @@
-"""Every write to a duel: start it, add an agent, and steer the agents of all its episodes together.
+"""All writes to a duel: start it, add an agent, and control the agents of all its episodes together.
 
-A duel is a batch of episodes with the same environment and seed, each with a slot, shown side by side. Each is an
-episode like any other; an agent's is a show, a person's is played by its board.
+A duel is a batch of episodes with the same environment and seed, shown side by side, each in its own slot. Each is an
+ordinary episode: an agent's episode is a show, and a person plays theirs on a board.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from apps.play.models import Show
 from apps.play.shows import operations as shows
 from gem.core import check_seed
 
-EPISODES_AT_MOST = 4
+MAX_EPISODES = 4
 
 
 class NoDuel(Refusal):
-    """These episodes cannot stand side by side."""
+    """These episodes cannot be shown side by side."""
 
     title = "This cannot be a duel"
 
 
 @dataclass(frozen=True, slots=True)
 class DuelStart:
-    """Where all episodes of a duel begin; `seed` None has one drawn."""
+    """What all episodes of a duel start from. Without a `seed`, one is drawn."""
 
     env_id: str
     seed: int | None = None
@@ -54,22 +54,22 @@ def start(
     user: Viewer,
     visitor: str,
 ) -> Batch:
-    """Begin an episode for each of `agents`, and one for the person first if she `plays` herself.
+    """Start an episode for each of `agents` and, if the person `plays`, one for the person in the first slot.
 
     Raises:
-        NoDuel, CannotPlay, PaceRefused, TooManyShows: nothing was started, with a sentence for the person.
+        NoDuel, CannotPlay, PaceRefused, TooManyShows: nothing was started; the message is for the person.
         gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: likewise.
     """
     if gem.spec(begin.env_id).seats > 1:
         raise NoDuel(
-            f"In {begin.env_id} several seats meet in one episode already. Choose an environment with one seat, or "
-            "watch two agents play against each other."
+            f"{begin.env_id} has several seats, so agents already meet in one episode. Choose an environment with one "
+            "seat, or watch two agents play against each other."
         )
-    if not 2 <= len(agents) + plays <= EPISODES_AT_MOST:
-        raise NoDuel(f"Two to {EPISODES_AT_MOST} episodes can stand side by side, not {len(agents) + plays}.")
+    if not 2 <= len(agents) + plays <= MAX_EPISODES:
+        raise NoDuel(f"A duel has 2 to {MAX_EPISODES} episodes, not {len(agents) + plays}.")
     duel = Batch.objects.create(kind=Batch.Kind.DUEL)
     if plays:
-        begin = _with_seed(begin, _seat_down(duel, begin, listed, user, visitor))
+        begin = _with_seed(begin, _begin_for_person(duel, begin, listed, user, visitor))
     for number, agent in enumerate(agents, int(plays)):
         episode = shows.start(
             begin.env_id,
@@ -91,16 +91,16 @@ def start(
 
 @transaction.atomic
 def add(duel: Batch, agent: Agent, *, user: Viewer, visitor: str) -> Episode:
-    """Let another agent play the same seed from its beginning; in lock step the others wait until it has caught up.
+    """Let another agent play the same seed from the start. In lock step the others wait until it has caught up.
 
     Raises:
         NoDuel, CannotPlay, TooManyShows: nothing was started.
     """
-    present = _locked(duel)
-    if len(present) >= EPISODES_AT_MOST:
-        raise NoDuel(f"At most {EPISODES_AT_MOST} episodes stand side by side. Start another duel on the same seed.")
-    first = present[0]
-    show = Show.objects.filter(episode__in=present).order_by("episode__slot").first()
+    episodes = _lock_episodes(duel)
+    if len(episodes) >= MAX_EPISODES:
+        raise NoDuel(f"A duel has at most {MAX_EPISODES} episodes. Start another duel on the same seed.")
+    first = episodes[0]
+    show = Show.objects.filter(episode__in=episodes).order_by("episode__slot").first()
     episode = shows.start(
         first.env_id,
         agent,
@@ -112,7 +112,7 @@ def add(duel: Batch, agent: Agent, *, user: Viewer, visitor: str) -> Episode:
         wrappers=first.wrappers,
         listed=first.listed,
         batch=duel,
-        slot=len(present),
+        slot=len(episodes),
         lock_step=show.lock_step if show else False,
     )
     operations.tell(episode)
@@ -120,33 +120,33 @@ def add(duel: Batch, agent: Agent, *, user: Viewer, visitor: str) -> Episode:
 
 
 def may_control(duel: Batch, user: Viewer, visitor: str) -> bool:
-    """Whether this person may steer the agents: who started the duel, or staff."""
-    found = duel.episodes.filter(show__isnull=False).order_by("slot").first()
-    return found is not None and shows.may_control(found, user, visitor)
+    """Whether this person may control the agents: the person who started the duel, or staff."""
+    episode = duel.episodes.filter(show__isnull=False).order_by("slot").first()
+    return episode is not None and shows.may_control(episode, user, visitor)
 
 
 @transaction.atomic
 def steer(duel: Batch, verb: Callable[[str], None]) -> None:
-    """Do something to every agent that still plays: `shows.pause`, `shows.resume`, `shows.one_turn`, `shows.stop`.
+    """Apply `verb` to every agent that still plays: `shows.pause`, `resume`, `one_turn` or `stop`.
 
     Raises:
-        EpisodeEnded: none plays any longer.
-        PaceRefused: as `shows.set_pace`.
+        EpisodeEnded: no agent plays any more.
+        PaceRefused: see `shows.set_pace`.
     """
-    for episode in _played(duel):
+    for episode in _running_shows(duel):
         verb(episode.id)
 
 
 @transaction.atomic
 def keep_step(duel: Batch, lock_step: bool) -> None:
-    """From now on let the agents wait for one another at every turn, or not. Raises as `steer`."""
-    for episode in _played(duel):
+    """Turn lock step on or off for all agents. Raises the same errors as `steer`."""
+    for episode in _running_shows(duel):
         Show.objects.filter(pk=episode.pk).update(lock_step=lock_step)
         operations.touch(episode)
         wake(shows.HOSTS, episode.id)
 
 
-def _seat_down(duel: Batch, begin: DuelStart, listed: bool, user: Viewer, visitor: str) -> Episode:
+def _begin_for_person(duel: Batch, begin: DuelStart, listed: bool, user: Viewer, visitor: str) -> Episode:
     human = Agent.objects.get(kind=Agent.Kind.HUMAN, owner=None)
     signed_in = account_of(user)
     person = operations.Occupant(human, signed_in, "" if signed_in else visitor)
@@ -166,26 +166,26 @@ def _with_seed(begin: DuelStart, episode: Episode) -> DuelStart:
     return DuelStart(begin.env_id, check_seed(episode.seed), begin.env_kwargs, begin.wrappers)
 
 
-def _locked(duel: Batch) -> list[Episode]:
-    """All episodes of the duel, locked: before its own row, so that two writers never wait for each other."""
+def _lock_episodes(duel: Batch) -> list[Episode]:
+    """All episodes of the duel, locked. They are locked before the duel's own row, so that writers cannot deadlock."""
     return list(duel.episodes.select_for_update().order_by("slot"))
 
 
-def _played(duel: Batch) -> list[Episode]:
-    shown = set(Show.objects.filter(episode__batch=duel).values_list("pk", flat=True))
-    running = [episode for episode in _locked(duel) if not episode.over and episode.pk in shown]
+def _running_shows(duel: Batch) -> list[Episode]:
+    show_ids = set(Show.objects.filter(episode__batch=duel).values_list("pk", flat=True))
+    running = [episode for episode in _lock_episodes(duel) if not episode.over and episode.pk in show_ids]
     if not running:
-        raise EpisodeEnded("No agent takes a further turn. The replay has every turn of them.")
+        raise EpisodeEnded("All agents have finished. The replay shows every turn.")
     return running
 
 
 def find(duel_id: str) -> Batch:
-    """The duel.
+    """The duel with this id.
 
     Raises:
-        NotFound: there is none with this id.
+        NotFound: there is no such duel.
     """
-    found = Batch.objects.filter(pk=duel_id, kind=Batch.Kind.DUEL).first()
-    if found is None:
-        raise NotFound("The address may have a slip in it, or the duel was deleted.")
-    return found
+    duel = Batch.objects.filter(pk=duel_id, kind=Batch.Kind.DUEL).first()
+    if duel is None:
+        raise NotFound("The address may be mistyped, or the duel was deleted.")
+    return duel

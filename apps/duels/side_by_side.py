@@ -1,6 +1,6 @@
-"""A duel as a page shows it: the episodes side by side, where they part, and who did better.
+"""A duel as a page shows it: the episodes side by side, where they diverge, and who did better.
 
-Nothing here is stored; all of it follows from the episodes.
+Nothing here is stored; everything is computed from the episodes.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from apps.episodes.snapshot import Snapshot, public_snapshot
 from apps.episodes.templatetags.episodes import bare
 from apps.play.shows import show_leases
 
-MARKS = 400
-"""Turns of each episode that the lines of actions show."""
-FRESH = timedelta(days=1)
-"""An older duel that still runs has been left by its player, most likely."""
-IN_THE_LOBBY = 6
-"""Duels that the lobby lists."""
+MAX_MARKS = 400
+"""The number of turns per episode that the lines of actions show."""
+LOBBY_AGE = timedelta(days=1)
+"""A duel that is older and still runs was most likely abandoned by its player."""
+MAX_LOBBY_DUELS = 6
+"""The number of duels that the lobby lists."""
 ARROWS = {"up": "↑", "down": "↓", "left": "←", "right": "→"}
 
 
@@ -36,11 +36,11 @@ class ActionMark:
     number: int
     action: str
     kind: str = ""
-    """`same` before the episodes part, `diff` where they do."""
+    """`same` before the turn at which the episodes diverge, `diff` at that turn, empty after it."""
 
     @property
     def glyph(self) -> str:
-        """The action as short as it is understood."""
+        """A short form of the action: an arrow for a direction, otherwise the action."""
         return ARROWS.get(self.action, self.action)
 
 
@@ -50,14 +50,14 @@ class Side:
 
     shot: Snapshot
     name: str
-    """Its agent's, told apart where one plays twice."""
+    """The agent's name, numbered if the same agent plays twice."""
     marks: list[ActionMark]
     waits_for: str = ""
-    """Whose turn it waits for in lock step."""
+    """The agents it waits for in lock step, in words; empty if it waits for nobody."""
     best: bool = False
-    """It did better than all others, and all are over."""
+    """Whether it did better than all others and all episodes are over."""
     moment: ReplayFrame | None = None
-    """An earlier turn, where the address asks for one."""
+    """An earlier turn, if the address requests one."""
 
     @property
     def episode(self) -> Episode:
@@ -66,24 +66,24 @@ class Side:
 
     @property
     def agent(self) -> Agent:
-        """Who plays it."""
+        """The agent that plays it."""
         return self.shot.seat.agent
 
     @property
     def total(self) -> float:
-        """What it has earned."""
+        """The total reward so far."""
         return self.shot.seat.total_reward
 
     @property
     def result(self) -> str:
-        """How it ended, or how far it is, in words that follow its name."""
+        """How it ended, or how far it has come, in words that follow the agent's name."""
         episode, turns = self.episode, _turns(self.episode.turn_count)
         if not episode.over:
-            return f"under way, {turns} taken"
+            return f"running, {turns} so far"
         if episode.status == Episode.Status.ABANDONED:
             return f"given up after {turns}"
         if episode.status == Episode.Status.FAILED:
-            return f"broke off after {turns}, not counted"
+            return f"ended by an error after {turns}, not counted"
         if episode.success:
             return f"solved in {turns}, return {_number(self.total)}"
         return f"not solved in {turns}, return {_number(self.total)}"
@@ -91,27 +91,27 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """All episodes of a duel, and what follows from them together."""
+    """All episodes of a duel, and what they show when all_sides."""
 
     all: list[Side]
     parting: int | None
-    """The first turn at which the actions differ; None if they do not."""
+    """The first turn at which the actions differ; None if they never do."""
     duel: Batch | None = None
-    """The batch that they belong to; None for episodes that were put side by side."""
+    """The batch they belong to; None for two recorded episodes that were put side by side."""
 
     @property
     def last(self) -> int:
-        """The last turn that any of them has."""
+        """The number of turns of the longest episode."""
         return max(side.episode.turn_count for side in self.all)
 
     @property
     def first(self) -> Episode:
-        """The episode in the first slot, for what all have in common."""
+        """The episode in the first slot. Its environment and seed are those of all."""
         return self.all[0].episode
 
     @property
     def over(self) -> bool:
-        """Whether no turn can follow in any."""
+        """Whether all episodes are over."""
         return all(side.episode.over for side in self.all)
 
     @property
@@ -127,7 +127,7 @@ class Sides:
 
     @property
     def pace(self) -> float | None:
-        """Seconds from one turn of an agent to its next."""
+        """Seconds per turn of the agents; None if no agent plays live."""
         return next((side.shot.pace for side in self.all if side.shot.pace is not None), None)
 
     @property
@@ -137,17 +137,17 @@ class Sides:
 
     @property
     def verdict(self) -> tuple[str, str]:
-        """Who did better: a headline, and how each did."""
+        """Who did better: a headline and the result of each."""
         return verdict(self.all)
 
     @property
     def parting_sentence(self) -> tuple[str, str]:
-        """Where they part: a headline and the rest."""
+        """Where they diverge: a headline and the details."""
         return parting_sentence(self)
 
 
 def sides_of(duel: Batch, shots: Sequence[Snapshot] | None = None) -> Sides:
-    """The episodes of a duel as those see them who only watch; `shots` if they have been read already."""
+    """The episodes of a duel as spectators see them. Pass `shots` if the snapshots exist already."""
     if shots is None:
         episodes = duel.episodes.select_related("show").order_by("slot")
         shots = [public_snapshot(episode) for episode in episodes]
@@ -155,90 +155,95 @@ def sides_of(duel: Batch, shots: Sequence[Snapshot] | None = None) -> Sides:
 
 
 def sides(shots: Sequence[Snapshot]) -> Sides:
-    """These episodes side by side."""
+    """Compare these episodes."""
     names = _names([shot.seat.agent for shot in shots])
     actions = _actions([shot.episode for shot in shots])
     parting = part_at(actions)
-    by_id = {shot.episode.pk: name for shot, name in zip(shots, names, strict=True)}
-    found = [
-        Side(shot, name, _marks(own, parting), _waits_for(shot, by_id))
+    waited_names = {
+        shot.episode.pk: "a person" if shot.seat.agent.kind == Agent.Kind.HUMAN else name
+        for shot, name in zip(shots, names, strict=True)
+    }
+    all_sides = [
+        Side(shot, name, _marks(own, parting), _waits_for(shot, waited_names))
         for shot, name, own in zip(shots, names, actions, strict=True)
     ]
-    best = leader(found)
-    return Sides([replace(side, best=side is best) for side in found], parting)
+    best = leader(all_sides)
+    return Sides([replace(side, best=side is best) for side in all_sides], parting)
 
 
 def under_way() -> list[Sides]:
-    """The newest duels in which an episode is played, of those that a list may show."""
-    running = Episode.objects.running().filter(batch=OuterRef("pk"), listed=True, created__gt=timezone.now() - FRESH)
-    found = Batch.objects.filter(Exists(running), kind=Batch.Kind.DUEL)
-    return [sides_of(duel) for duel in found.order_by("-created")[:IN_THE_LOBBY]]
+    """The newest listed duels in which an episode is still running."""
+    running = Episode.objects.running().filter(
+        batch=OuterRef("pk"), listed=True, created__gt=timezone.now() - LOBBY_AGE
+    )
+    duels = Batch.objects.filter(Exists(running), kind=Batch.Kind.DUEL)
+    return [sides_of(duel) for duel in duels.order_by("-created")[:MAX_LOBBY_DUELS]]
 
 
 def at_turn(all_sides: Sides, number: int) -> Sides:
-    """The same with the pictures of an earlier turn; an episode that ended before it shows its last."""
-    found = []
+    """The sides with the boards of an earlier turn. An episode that ended before that turn shows its last one."""
+    sides_at_turn = []
     for side in all_sides.all:
         turn = min(number, side.episode.turn_count)
-        found.append(replace(side, moment=replay_frames(side.episode, turn, turn, 0)[0]))
-    return replace(all_sides, all=found)
+        sides_at_turn.append(replace(side, moment=replay_frames(side.episode, turn, turn, 0)[0]))
+    return replace(all_sides, all=sides_at_turn)
 
 
-# ---------------------------------------------------------------- where they part
+# ---------------------------------------------------------------- where they diverge
 
 
 def part_at(actions: Sequence[Sequence[str]]) -> int | None:
-    """The first turn, from 1, at which those that have it did not act the same; None if there is none."""
-    for number in range(max((len(own) for own in actions), default=0)):
-        taken = {own[number] for own in actions if len(own) > number}
-        if len(taken) > 1:
+    """The first turn (from 1) at which the episodes that have it differ in their actions; None if there is none."""
+    for number in range(max((len(played) for played in actions), default=0)):
+        different = {played[number] for played in actions if len(played) > number}
+        if len(different) > 1:
             return number + 1
     return None
 
 
-def parting_sentence(found: Sides) -> tuple[str, str]:
-    """Where the episodes part, in words: a headline and the rest."""
-    if found.last == 0:
-        return "No turn yet.", "All episodes begin with the same board."
-    if found.parting is None:
-        shared = sorted(side.episode.turn_count for side in found.all)[-2]
+def parting_sentence(all_sides: Sides) -> tuple[str, str]:
+    """Where the episodes diverge, in words: a headline and the details."""
+    if all_sides.last == 0:
+        return "No turns yet.", "All episodes start with the same board."
+    if all_sides.parting is None:
+        shared = sorted(side.episode.turn_count for side in all_sides.all)[-2]
         if shared == 0:
             return "Nothing to compare yet.", "Only one of them has taken a turn."
-        return "The same so far." if not found.over else "They never part.", f"{_turns(shared)} alike."
-    place = found.parting - 1
-    plays = [f"{side.name} plays {side.marks[place].action}" for side in found.all if len(side.marks) > place]
-    before = "" if place == 0 else " Before that the episodes are the same, turn for turn."
-    return f"They part at turn {found.parting}.", f"{', '.join(plays)}.{before}"
+        return "Identical so far." if not all_sides.over else "They never diverge.", f"{_turns(shared)} in common."
+    index = all_sides.parting - 1
+    moves = [f"{side.name} plays {side.marks[index].action}" for side in all_sides.all if len(side.marks) > index]
+    before = "" if index == 0 else " Before that, the episodes are identical."
+    return f"They diverge at turn {all_sides.parting}.", f"{', '.join(moves)}.{before}"
 
 
 # ---------------------------------------------------------------- who did better
 
 
-def verdict(found: Sequence[Side]) -> tuple[str, str]:
-    """Who did better, as a headline, and how each did.
+def verdict(all_sides: Sequence[Side]) -> tuple[str, str]:
+    """Who did better: a headline and the result of each.
 
-    Solved beats not solved; among those that solved it fewer turns, among the others the higher return.
+    Solved beats not solved. If both are solved, fewer turns win; if neither is, the higher return wins.
     """
-    results = " ".join(f"{side.name}: {side.result}." for side in found)
-    running = [side for side in found if not side.episode.over]
-    if len(running) == len(found):
-        return "Under way.", results
+    results = " ".join(f"{side.name}: {side.result}." for side in all_sides)
+    running = [side for side in all_sides if not side.episode.over]
+    if len(running) == len(all_sides):
+        return "Still running.", results
     if running:
-        return f"{_listed(side.name for side in running)} still to end.", results
-    if any(side.episode.status != Episode.Status.ENDED for side in found):
-        return "No verdict: not all of them reached an end.", results
-    best = leader(found)
-    solved = any(side.episode.success for side in found)
+        return f"Waiting for {_listed(side.name for side in running)} to finish.", results
+    if any(side.episode.status != Episode.Status.ENDED for side in all_sides):
+        return "No verdict: not every episode was played to its end.", results
+    best = leader(all_sides)
+    solved = any(side.episode.success for side in all_sides)
     if best is None:
         return "A draw." if solved else "A draw: none of them solved it.", results
-    return (f"{best.name} wins." if solved else f"None of them solved it; {best.name} came furthest."), results
+    return (f"{best.name} wins." if solved else f"None of them solved it; {best.name} has the highest return."), results
 
 
-def leader(found: Sequence[Side]) -> Side | None:
-    """The side that did better than every other; None while that is open, and of equals."""
-    if any(side.episode.status != Episode.Status.ENDED for side in found):
+def leader(all_sides: Sequence[Side]) -> Side | None:
+    """The side that did better than every other; None for a draw, or while episodes are running."""
+    if any(side.episode.status != Episode.Status.ENDED for side in all_sides):
         return None
-    ranked = sorted(found, key=_standing, reverse=True)
+    ranked = sorted(all_sides, key=_standing, reverse=True)
     return ranked[0] if _standing(ranked[0]) > _standing(ranked[1]) else None
 
 
@@ -251,12 +256,12 @@ def _standing(side: Side) -> tuple[bool, float]:
 
 
 def _actions(episodes: Sequence[Episode]) -> list[list[str]]:
-    """What each of them did, turn by turn, without the box."""
-    turns = Turn.objects.filter(episode__in=episodes, number__lte=MARKS).order_by("number")
-    taken: dict[str, list[str]] = {episode.pk: [] for episode in episodes}
+    """The actions of each episode, turn by turn, without their boxes."""
+    turns = Turn.objects.filter(episode__in=episodes, number__lte=MAX_MARKS).order_by("number")
+    actions: dict[str, list[str]] = {episode.pk: [] for episode in episodes}
     for episode_id, action in turns.values_list("episode_id", "action"):
-        taken[episode_id].append(_plain(action))
-    return [taken[episode.pk] for episode in episodes]
+        actions[episode_id].append(_plain(action))
+    return [actions[episode.pk] for episode in episodes]
 
 
 def _plain(action: str) -> str:
@@ -274,17 +279,18 @@ def _marks(actions: Sequence[str], parting: int | None) -> list[ActionMark]:
 
 
 def _names(agents: Sequence[Agent]) -> list[str]:
-    """The agents' names, numbered where one is there more than once."""
+    """The names of the agents, numbered if a name occurs more than once."""
     names = [agent.name for agent in agents]
     numbered = [f"{name} {names[: place + 1].count(name)}" for place, name in enumerate(names)]
-    return [many if names.count(one) > 1 else one for one, many in zip(names, numbered, strict=True)]
+    return [long if names.count(name) > 1 else name for name, long in zip(names, numbered, strict=True)]
 
 
 def _waits_for(shot: Snapshot, names: dict[str, str]) -> str:
     show = getattr(shot.episode, "show", None)
     if show is None or shot.episode.over or shot.paused:
         return ""
-    return _listed(names[other.pk] for other in show_leases.awaited(shot.episode, show) if other.pk in names)
+    awaited = show_leases.awaited(shot.episode, show)
+    return _listed(names[episode.pk] for episode in awaited if episode.pk in names)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""What changes on a page that shows episodes side by side: the topic "duel"."""
+"""The topic "duel": what changes on a page that shows episodes side by side."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from apps.episodes.models import Batch, Episode
 from apps.episodes.snapshot import Snapshot, snapshot
 from apps.episodes.visibility import own_seat
 from apps.live.topics import Event
-from apps.play.topics import ANNOUNCED_PACE, ANNOUNCED_TURNS, SHOTS_KEPT, WATCH
+from apps.play.topics import ANNOUNCED_PACE, ANNOUNCED_TURNS, MAX_CACHED_SHOTS, WATCH
 
 SLOT = "slot-"
 
 
 class DuelTopic:
-    """Audiences: `watch` for everybody, `slot-0` for who plays in that slot: their own board comes by "episode"."""
+    """Audiences: `watch` for everybody, `slot-0` for the person in that slot, whose own board comes by "episode"."""
 
     def __init__(self) -> None:
         self._shots: dict[tuple[str, int], Snapshot] = {}
-        """Episodes that have ended do not change, and the other's turns need not play them again."""
+        """Snapshots of ended episodes, which do not change and need not be drawn again at every turn of the others."""
 
     def current(self, key: str) -> int | None:
-        """How often any of its episodes has changed."""
+        """The number of changes to the duel's episodes so far."""
         return Batch.objects.filter(pk=key, kind=Batch.Kind.DUEL).values_list("seq", flat=True).first()
 
     def allows(self, key: str, audience: str, viewer: Viewer, visitor: str) -> bool:
-        """Whoever has the address may watch; a slot is for who plays there."""
+        """Anyone with the address may watch; a slot is only for the person who plays there."""
         if audience == WATCH:
             return True
         number = audience.removeprefix(SLOT)
@@ -38,30 +38,30 @@ class DuelTopic:
         return episode is not None and own_seat(episode, viewer, visitor) is not None
 
     def events(self, key: str, after: int, audience: str) -> list[Event]:
-        """One event that stands for everything after `after`: all boards but one's own, and what follows from them."""
+        """One event for all changes after `after`: every board except the player's own, and the comparison."""
         duel = Batch.objects.filter(pk=key, kind=Batch.Kind.DUEL, seq__gt=after).first()
         if duel is None:
             return []
         episodes = duel.episodes.select_related("show").order_by("slot")
-        found = sides_of(duel, [self._snapshot(episode) for episode in episodes])
+        all_sides = sides_of(duel, [self._snapshot(episode) for episode in episodes])
         own = int(audience.removeprefix(SLOT)) if audience.startswith(SLOT) else None
-        context = {"duel": duel, "sides": found, "own": own, "swap": True, "announce": _told(found)}
-        if found.over:
-            context["pair"] = record_of(found)
+        context = {"duel": duel, "sides": all_sides, "own": own, "swap": True, "announce": _is_announced(all_sides)}
+        if all_sides.over:
+            context["pair"] = record_of(all_sides)
         return [Event(duel.seq, render_to_string("duels/event.html", context))]
 
     def _snapshot(self, episode: Episode) -> Snapshot:
         if not episode.over:
             return snapshot(episode, 0)
-        place = (episode.id, episode.seq)
-        if place not in self._shots:
-            self._shots[place] = snapshot(episode, 0)
-            for oldest in list(self._shots)[:-SHOTS_KEPT]:
+        key = (episode.id, episode.seq)
+        if key not in self._shots:
+            self._shots[key] = snapshot(episode, 0)
+            for oldest in list(self._shots)[:-MAX_CACHED_SHOTS]:
                 self._shots.pop(oldest, None)
-        return self._shots[place]
+        return self._shots[key]
 
 
-def _told(found: Sides) -> bool:
-    """Whether this event is read out: fast agents are heard at every fifth turn, and at the end."""
-    slow = found.pace is None or found.pace >= ANNOUNCED_PACE
-    return slow or found.over or found.last % ANNOUNCED_TURNS == 0
+def _is_announced(all_sides: Sides) -> bool:
+    """Whether screen readers announce this event: of fast agents only every fifth turn, and the end."""
+    slow = all_sides.pace is None or all_sides.pace >= ANNOUNCED_PACE
+    return slow or all_sides.over or all_sides.last % ANNOUNCED_TURNS == 0

@@ -1,4 +1,4 @@
-"""Pages of duels: the form, episodes side by side, and what steers the agents of all of them."""
+"""Pages of duels: the form, episodes side by side, and the controls of their agents."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from apps.play.shows.views import steering
 from apps.play.tooling import ask_tools
 from gem.agents import has_expert
 
-OPENING = "game:Sokoban-v0-easy"
-"""What the form offers first: two boards of it tell at a glance who is ahead."""
+DEFAULT_ENV = "game:Sokoban-v0-easy"
+"""The environment that the form offers first: its boards show at a glance who is ahead."""
 STEPS = {"lock-step": True, "free": False}
-"""Whether the agents wait for one another at every turn, by the name of the button."""
+"""Button name to whether the agents wait for one another at every turn."""
 STEP_LABELS = [("lock-step", "Lock step"), ("free", "Free")]
-ASKED = ("env_id", "first", "second", "seed", "pace", "like")
+PREFILLED_FIELDS = ("env_id", "first", "second", "seed", "pace", "like")
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """Choose an environment, a seed and who plays; the agents begin at once."""
+    """The form: choose an environment, a seed and the players. The agents start at once."""
     if request.method != "POST":
         initial = _initial(request)
         form = DuelForm(request.user, initial=initial)
@@ -74,64 +74,64 @@ def new(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def duel(request: HttpRequest, duel_id: str) -> HttpResponse:
-    """The permalink: live while an episode runs, a replay of all of them afterwards; `?turn=5` opens it there."""
+    """The permalink: live while an episode runs, a replay afterwards. `?turn=5` opens it at turn 5."""
     return _page(request, _find(duel_id))
 
 
 @never_cache
 @require_safe
 def side_by_side(request: HttpRequest, first_id: str, second_id: str) -> HttpResponse:
-    """Two recorded episodes of the same start, replayed together as a duel is."""
+    """Two recorded episodes with the same start, replayed together like a duel."""
     episodes = [find_episode(first_id), find_episode(second_id)]
-    one, other = episodes
-    if one.pk == other.pk or not _begin_alike(one, other):
-        raise Http404("Only two episodes of the same environment and the same seed can stand side by side.")
+    first, second = episodes
+    if first.pk == second.pk or not _begin_alike(first, second):
+        raise Http404("Only two episodes with the same environment and the same seed can be shown side by side.")
     if any(episode.seat_count > 1 for episode in episodes):
-        raise Http404("Episodes of several seats are replayed on their own pages.")
+        raise Http404("An episode with several seats is replayed on its own page.")
     context = _context(request, sides([public_snapshot(episode) for episode in episodes]))
     return render(request, "duels/duel.html", context)
 
 
 @require_POST
 def add(request: HttpRequest, duel_id: str) -> HttpResponse:
-    """Let another agent play the same seed."""
-    found = _find(duel_id)
+    """Add an agent that plays the same seed."""
+    batch = _find(duel_id)
     visitor = visitors.known(request)
-    if not operations.may_control(found, request.user, visitor):
-        return HttpResponse("Only who started this duel can add an agent.", status=403)
+    if not operations.may_control(batch, request.user, visitor):
+        return HttpResponse("Only the person who started this duel can add an agent.", status=403)
     agent = Agent.objects.selectable_by(request.user).filter(slug=request.POST.get("agent", "")).first()
     try:
         if agent is None:
-            raise shows.CannotPlay("There is no such agent to choose. Nothing was started.")
+            raise shows.CannotPlay("This agent is not available. Nothing was started.")
         limits.check_start(request)
-        first = found.episodes.order_by("slot").first()
+        first = batch.episodes.order_by("slot").first()
         if first is not None:
             ask_tools(first.env_id, first.wrappers)
-        operations.add(found, agent, user=request.user, visitor=visitor)
+        operations.add(batch, agent, user=request.user, visitor=visitor)
     except Refusal as refusal:
-        return _refused(request, found, refusal)
-    return redirect("duels:duel", found.id)
+        return _refused(request, batch, refusal)
+    return redirect("duels:duel", batch.id)
 
 
 @require_POST
 def control(request: HttpRequest, duel_id: str, verb: str) -> HttpResponse:
-    """Pause, resume, one turn, stop, another pace, lock step or free; every page hears of it by its socket."""
-    found = _find(duel_id)
+    """Pause, resume, one turn, stop, pace, lock step or free. Every open page gets the change by its socket."""
+    batch = _find(duel_id)
     if verb not in {*SHOW_VERBS, *STEPS}:
-        raise Http404(f"There is nothing called {verb} to do with a duel.")
-    if not operations.may_control(found, request.user, visitors.known(request)):
-        return HttpResponse("Only who started this duel can steer it.", status=403)
+        raise Http404(f"A duel has no control named {verb}.")
+    if not operations.may_control(batch, request.user, visitors.known(request)):
+        return HttpResponse("Only the person who started this duel can control it.", status=403)
     try:
         if verb in STEPS:
-            operations.keep_step(found, STEPS[verb])
+            operations.keep_step(batch, STEPS[verb])
         else:
-            operations.steer(found, SHOW_VERBS[verb](request))
+            operations.steer(batch, SHOW_VERBS[verb](request))
     except Refusal as refusal:
-        return _refused(request, found, refusal)
-    return HttpResponse(status=204) if wants_part(request) else redirect("duels:duel", found.id)
+        return _refused(request, batch, refusal)
+    return HttpResponse(status=204) if wants_part(request) else redirect("duels:duel", batch.id)
 
 
-# ---------------------------------------------------------------- what they show
+# ---------------------------------------------------------------- helpers
 
 
 def _find(duel_id: str) -> Batch:
@@ -141,79 +141,79 @@ def _find(duel_id: str) -> Batch:
         raise Http404(f"There is no duel {duel_id}. {error}") from error
 
 
-def _page(request: HttpRequest, found: Batch, *, status: int = 200, **more: Any) -> HttpResponse:
-    """The page of a duel; who plays in it has their own board to act on, first."""
-    context = {**_context(request, sides_of(found)), "duel": found, **more}
-    shown: Sides = context["sides"]
+def _page(request: HttpRequest, duel: Batch, *, status: int = 200, **more: Any) -> HttpResponse:
+    """The page of a duel. For a person who plays in it, their own board comes first."""
+    context = {**_context(request, sides_of(duel)), "duel": duel, **more}
+    all_sides: Sides = context["sides"]
     visitor = visitors.known(request)
-    for number, side in enumerate(shown.all):
+    for number, side in enumerate(all_sides.all):
         if not side.episode.over and own_seat(side.episode, request.user, visitor) is not None:
             context |= {"own": number, "own_side": side, "shot": snapshot(side.episode, 0)}
             context |= {"episode": side.episode, "acting": True, "racing": True}
-    if operations.may_control(found, request.user, visitor):
-        address = steering("duels:control", found.id)
+    if operations.may_control(duel, request.user, visitor):
+        address = steering("duels:control", duel.id)
         context |= {
             "may_control": True,
             "steer": address,
             "steps": STEP_LABELS,
             "paces": PACES,
-            "addable": _addable(request, shown),
+            "addable": _addable(request, all_sides),
         }
     return render(request, "duels/duel.html", context, status=status)
 
 
-def _context(request: HttpRequest, shown: Sides) -> dict[str, Any]:
-    turn = _asked_turn(request, shown.last)
+def _context(request: HttpRequest, all_sides: Sides) -> dict[str, Any]:
+    turn = _requested_turn(request, all_sides.last)
     return {
-        "sides": shown if turn is None else at_turn(shown, turn),
+        "sides": all_sides if turn is None else at_turn(all_sides, turn),
         "turn": turn,
-        "at": shown.last if turn is None else turn,
+        "at": all_sides.last if turn is None else turn,
         "chunk_size": CHUNK,
-        "pair": record_of(shown),
+        "pair": record_of(all_sides),
         "page_url": request.build_absolute_uri(request.path),
     }
 
 
-def _asked_turn(request: HttpRequest, last: int) -> int | None:
-    """The turn that the address asks for; None for the last, or while it is live."""
+def _requested_turn(request: HttpRequest, last: int) -> int | None:
+    """The turn that the address requests; None for the latest."""
     text = request.GET.get("turn", "")
     if not (text.isascii() and text.isdecimal() and len(text) < 7):
         return None
     return min(int(text), last)
 
 
-def _addable(request: HttpRequest, shown: Sides) -> list[Agent]:
-    """The agents that may be added; none where there is no room."""
-    if len(shown.all) >= operations.EPISODES_AT_MOST:
+def _addable(request: HttpRequest, all_sides: Sides) -> list[Agent]:
+    """The agents that may be added; none if the duel is full."""
+    if len(all_sides.all) >= operations.MAX_EPISODES:
         return []
-    offered = Agent.objects.offered_to(request.user)
-    return [one for one in offered if one.kind != Agent.Kind.EXPERT or has_expert(shown.first.env_id)]
+    agents = Agent.objects.offered_to(request.user)
+    return [agent for agent in agents if agent.kind != Agent.Kind.EXPERT or has_expert(all_sides.first.env_id)]
 
 
 def _initial(request: HttpRequest) -> dict[str, Any]:
-    initial = prefilled(request.GET, ASKED)
-    like = Episode.objects.filter(pk=initial.get("like", ""), seat_count=1).first()
-    if like is not None:
-        initial |= {"env_id": like.env_id, "seed": str(like.seed)}
-    env_id = initial.get("env_id", OPENING)
+    initial = prefilled(request.GET, PREFILLED_FIELDS)
+    episode = Episode.objects.filter(pk=initial.get("like", ""), seat_count=1).first()
+    if episode is not None:
+        initial |= {"env_id": episode.env_id, "seed": str(episode.seed)}
+    env_id = initial.get("env_id", DEFAULT_ENV)
     return {"env_id": env_id, "first": "expert" if has_expert(env_id) else MYSELF, "second": "random", **initial}
 
 
 def _start(form: DuelForm) -> operations.DuelStart:
-    """Where the episodes begin: as the episode that the form is like, while environment and seed are still its own."""
+    """What the episodes start from: a copy of the episode that the form names, if the environment is still the same."""
     chosen = form.cleaned_data
-    like = Episode.objects.filter(pk=chosen["like"], env_id=chosen["env_id"], seat_count=1).first()
-    if like is None:
+    episode = Episode.objects.filter(pk=chosen["like"], env_id=chosen["env_id"], seat_count=1).first()
+    if episode is None:
         return operations.DuelStart(chosen["env_id"], chosen["seed"])
-    return operations.DuelStart(chosen["env_id"], chosen["seed"], like.env_kwargs, like.wrappers)
+    return operations.DuelStart(chosen["env_id"], chosen["seed"], episode.env_kwargs, episode.wrappers)
 
 
-def _begin_alike(one: Episode, other: Episode) -> bool:
-    return one.identity() == other.identity()
+def _begin_alike(first: Episode, second: Episode) -> bool:
+    return first.identity() == second.identity()
 
 
-def _refused(request: HttpRequest, found: Batch, refusal: Refusal) -> HttpResponse:
+def _refused(request: HttpRequest, duel: Batch, refusal: Refusal) -> HttpResponse:
     if wants_part(request):
         context = {"notice": refusal, "swap": True}
         return render(request, "episodes/notice.html", context, status=refusal.status)
-    return _page(request, found, status=refusal.status, notice=refusal)
+    return _page(request, duel, status=refusal.status, notice=refusal)

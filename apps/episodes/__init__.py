@@ -1,1 +1,1 @@
-"""The one record that everything else is made of: episodes and their turns. Begin with `models` and `operations`."""
+"""Episodes and their turns, the record on which everything else is based. Begin with `models` and `operations`."""

@@ -1,4 +1,4 @@
-"""Writing many finished episodes at once, with COPY: what an evaluation's workers do thousands of times a second."""
+"""Insert many finished episodes at once with COPY. Evaluation workers insert thousands of episodes per second."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TURNS = "COPY episodes_turn (episode_id, number, seat, action, observation, rew
 
 
 def make_ids(count: int) -> list[str]:
-    """As many ids as `make_id` would give one by one, in one draw."""
+    """`count` random ids like those of `make_id`, from one call to the random source."""
     letters = secrets.token_bytes(count * ID_LENGTH).translate(_LETTERS).decode()
     return [letters[i : i + ID_LENGTH] for i in range(0, len(letters), ID_LENGTH)]
 
@@ -44,37 +44,39 @@ def copy_episodes(
     of_job: bool,
     opponent_id: int | None = None,
 ) -> None:
-    """Insert episodes of one batch and agent with their seats and turns, all of them finished at `at`.
+    """Insert finished episodes of one batch and agent with their seats and turns. `at` is their end time.
 
-    Where there are several seats, the agent sits in `EpisodeRecord.seat` and the opponent in the others; without an
-    opponent, the agent sits in all of them.
+    If there are several seats, the agent has `EpisodeRecord.seat` and the opponent the others. Without an opponent, the
+    agent has all of them.
 
-    To be called in a transaction: either everything is written or nothing.
+    Call it in a transaction, so that everything or nothing is written.
 
     Raises:
-        django.db.IntegrityError: if the batch has one of their slots already.
+        django.db.IntegrityError: the batch already has one of the slots.
     """
-    keyed = list(zip(make_ids(len(records)), records, strict=True))
-    stamp = at.isoformat()
+    records_by_id = list(zip(make_ids(len(records)), records, strict=True))
+    timestamp = at.isoformat()
     with connection.cursor() as cursor:
         with cursor.copy(_EPISODES) as copy:
-            copy.write("".join(_episode(key, batch_id, of_job, record, stamp) for key, record in keyed))
+            copy.write("".join(_episode(key, batch_id, of_job, record, timestamp) for key, record in records_by_id))
         with cursor.copy(_SEATS) as copy:
-            copy.write("".join(line for key, record in keyed for line in _seats(key, record, agent_id, opponent_id)))
+            copy.write(
+                "".join(line for key, record in records_by_id for line in _seats(key, record, agent_id, opponent_id))
+            )
         with cursor.copy(_TURNS) as copy:
-            copy.write("".join(line for key, record in keyed for line in _turns(key, record, stamp)))
+            copy.write("".join(line for key, record in records_by_id for line in _turns(key, record, timestamp)))
 
 
-def _episode(key: str, batch_id: str, of_job: bool, record: EpisodeRecord, stamp: str) -> str:
+def _episode(episode_id: str, batch_id: str, of_job: bool, record: EpisodeRecord, timestamp: str) -> str:
     identity = record.identity
     status = Episode.Status.FAILED if record.failure else Episode.Status.ENDED
     success = r"\N" if record.success is None else str(record.success)
     return (
-        f"{key}\t{batch_id}\t{record.index}\t{of_job}\t{_text(identity.env_id)}\t{identity.env_version}"
+        f"{episode_id}\t{batch_id}\t{record.index}\t{of_job}\t{_text(identity.env_id)}\t{identity.env_version}"
         f"\t{_json(identity.env_kwargs)}\t{identity.data_hash}\t{_json(identity.wrappers)}\t{identity.seed}"
         f"\t{gem.__version__}\t{_PYTHON}\t{status.value}\t{record.terminated}\t{record.truncated}\t{success}"
         f"\t{_text(record.failure)}\t{record.failed_by}\t{_text(record.first_observation)}\t{_json(record.first_info)}"
-        f"\t{record.turn_count}\t{record.max_turns}\t0\tt\t{_seat_count(record)}\t{record.seat}\t{stamp}\t{stamp}\n"
+        f"\t{record.turn_count}\t{record.max_turns}\t0\tt\t{_seat_count(record)}\t{record.seat}\t{timestamp}\t{timestamp}\n"
     )
 
 
@@ -82,28 +84,28 @@ def _seat_count(record: EpisodeRecord) -> int:
     return len(record.first_info.get("seats", ())) or 1
 
 
-def _seats(key: str, record: EpisodeRecord, agent_id: int, opponent_id: int | None) -> Iterator[str]:
+def _seats(episode_id: str, record: EpisodeRecord, agent_id: int, opponent_id: int | None) -> Iterator[str]:
     count = _seat_count(record)
     totals = record.total_rewards or [0.0] * count
-    last = record.turns[-1].info if record.turns else {}
-    ended = record.success is not None
+    last_info = record.turns[-1].info if record.turns else {}
+    has_result = record.success is not None
     for number in range(count):
-        who = agent_id if number == record.seat or opponent_id is None else opponent_id
-        reached = str(gem.seats.success(number, last)) if ended else r"\N"
-        yield f"{key}\t{number}\t{who}\t\t{totals[number]!r}\t{reached}\n"
+        occupant_id = agent_id if number == record.seat or opponent_id is None else opponent_id
+        success = str(gem.seats.success(number, last_info)) if has_result else r"\N"
+        yield f"{episode_id}\t{number}\t{occupant_id}\t\t{totals[number]!r}\t{success}\n"
 
 
-def _turns(key: str, record: EpisodeRecord, stamp: str) -> Iterator[str]:
+def _turns(episode_id: str, record: EpisodeRecord, timestamp: str) -> Iterator[str]:
     for number, turn in enumerate(record.turns, start=1):
         extra = _json(turn.extra) if turn.extra else r"\N"
         yield (
-            f"{key}\t{number}\t{turn.seat or 0}\t{_text(turn.action)}\t{_text(turn.observation)}\t{turn.reward!r}"
-            f"\t{_json(turn.info)}\t{extra}\t{stamp}\n"
+            f"{episode_id}\t{number}\t{turn.seat or 0}\t{_text(turn.action)}\t{_text(turn.observation)}"
+            f"\t{turn.reward!r}\t{_json(turn.info)}\t{extra}\t{timestamp}\n"
         )
 
 
 def _text(value: str) -> str:
-    """`value` as COPY's text format writes it; the replacements that find nothing cost almost nothing."""
+    """Escape `value` for the text format of COPY."""
     if len(value) > MAX_OBSERVATION_CHARS:
         value = shortened(value)
     value = storable(value).replace("\\", "\\\\")
@@ -115,9 +117,9 @@ def _json(value: Any) -> str:
         return "[]" if isinstance(value, list | tuple) else "{}"
     try:
         text = _dumps(value)
-    except (TypeError, ValueError):  # what JSON does not have
+    except (TypeError, ValueError):  # a value that JSON cannot hold
         text = _dumps(storable_json(value))
-    if "\\u" in text:  # not ASCII: maybe what Postgres cannot store
+    if "\\u" in text:  # not ASCII, so it may hold characters that Postgres cannot store
         text = _dumps(storable_json(value))
     return text.replace("\\", "\\\\")
 

@@ -1,10 +1,10 @@
-"""What an episode refuses, each with the sentence that its user reads and the HTTP status that a page answers with."""
+"""Refusals of requests to episodes, each with a sentence for the user and an HTTP status."""
 
 from __future__ import annotations
 
 
 class Refusal(Exception):
-    """Something was asked for that cannot be. `str(refusal)` says what happened and what to do next."""
+    """A request that cannot be fulfilled. `str(refusal)` says what happened and what to do next."""
 
     status = 400
     title = "This cannot be done"
@@ -15,17 +15,17 @@ class Refusal(Exception):
 
 
 class NotFound(Refusal):
-    """There is no such episode, or no such turn of it."""
+    """There is no such episode or turn."""
 
     status = 404
     title = "There is no such episode"
 
 
 class TurnTaken(Refusal):
-    """The episode went on after the page that sent this turn was drawn; the turn was not played."""
+    """The episode has advanced since the page was drawn, so the turn was not played."""
 
     status = 409
-    title = "Somebody moved first"
+    title = "The episode has moved on"
 
 
 class EpisodeEnded(Refusal):
@@ -43,42 +43,42 @@ class NotYourTurn(Refusal):
 
 
 class OtherSeatActs(Refusal):
-    """The person has a seat, but another one acts now."""
+    """The person has a seat, but it is another seat's turn."""
 
     status = 409
     title = "It is not your turn"
 
 
 class SeatTaken(Refusal):
-    """Somebody sits there already, or the link is not one that was given out."""
+    """Somebody else has this seat already."""
 
     status = 409
     title = "This seat is taken"
 
 
 class Sealed(Refusal):
-    """It would show what one seat may not know of another while they play."""
+    """The request would reveal a secret of one seat to another while the episode runs."""
 
     status = 409
-    title = "Not while it is played"
+    title = "Not available until the episode ends"
 
 
 class ActionTooLong(Refusal):
-    """The action's text is longer than an episode keeps."""
+    """The action is longer than an episode stores."""
 
     status = 413
     title = "The action is too long"
 
 
 class Outdated(Refusal):
-    """The environment has another version now, so the past of this episode cannot be continued."""
+    """The environment's version has changed, so this episode cannot be continued."""
 
     status = 409
     title = "The environment has changed"
 
 
 class Unreadable(Refusal):
-    """The environment would not understand the text, and a person most likely did not mean that."""
+    """The environment cannot parse the text, which a person most likely did not intend."""
 
     status = 422
     title = "The environment cannot read this"
@@ -86,16 +86,16 @@ class Unreadable(Refusal):
     def __init__(self, sentence: str, suggestion: str = "") -> None:
         super().__init__(sentence)
         self.suggestion = suggestion
-        """The same text as an action that it can read; empty if there is none."""
+        """The text rewritten as an action that can be parsed; empty if there is none."""
 
 
 class TooFast(Refusal):
-    """More was asked for in a short time than one visitor gets."""
+    """The person has exceeded a rate limit."""
 
     status = 429
-    title = "That was a lot at once"
+    title = "Too many requests"
 
     def __init__(self, sentence: str, wait: float) -> None:
         super().__init__(sentence)
         self.wait = wait
-        """Seconds until the next one is let through."""
+        """Seconds until the next request is allowed."""

@@ -23,11 +23,11 @@ OUTCOMES = {
 
 
 SEALED = Q(seat_count__gt=1) & (Q(status=Episode.Status.RUNNING) | Q(goes_on_in__isnull=False))
-"""Where the seed tells what is hidden, it must not be found by asking for it."""
+"""Sealed episodes: a search by seed must not reveal their seeds, because a seed reveals what is hidden."""
 
 
 class FilterForm(forms.Form):
-    """What the list shows; a value that makes no sense filters nothing and says so."""
+    """The filters of the list. An invalid value filters nothing and shows an error."""
 
     env_id = forms.ChoiceField(label="Environment", required=False)
     agent = forms.ModelChoiceField(
@@ -46,7 +46,7 @@ class FilterForm(forms.Form):
         error_messages={"invalid": "A seed is a whole number, for example 42."},
     )
     source = forms.ChoiceField(
-        label="From", required=False, choices=[("", "people and shows"), ("jobs", "jobs"), ("all", "everything")]
+        label="Source", required=False, choices=[("", "people and shows"), ("jobs", "jobs"), ("all", "all")]
     )
     mine = forms.BooleanField(label="Only mine", required=False)
 
@@ -61,28 +61,28 @@ class FilterForm(forms.Form):
 
     @property
     def page(self) -> int:
-        """The page of the list, 1 for the newest."""
+        """The page number; page 1 has the newest episodes."""
         text = self.data.get("page", "1")
         return min(10_000, max(1, int(text))) if text.isascii() and text.isdecimal() and len(text) < 6 else 1
 
     def episodes(self, user: Viewer, visitor: str) -> EpisodeQuerySet:
-        """The episodes that pass the filters, of those that a list may show to this person."""
+        """The episodes that match the filters and that a list may show to this person."""
         self.is_valid()
-        chosen = self.cleaned_data
-        if chosen.get("mine"):
+        values = self.cleaned_data
+        if values.get("mine"):
             episodes = Episode.objects.filter(pk__in=seats_of(user, visitor).values("episode"))
         else:
             episodes = Episode.objects.visible_to(user)
-        if chosen.get("env_id"):
-            episodes = episodes.filter(env_id=chosen["env_id"])
-        if chosen.get("agent"):
-            episodes = episodes.filter(seats__agent=chosen["agent"])
-        if chosen.get("outcome"):
-            episodes = episodes.filter(OUTCOMES[Episode.Outcome(chosen["outcome"])])
-        if chosen.get("seed") is not None:
-            episodes = episodes.filter(seed=chosen["seed"]).exclude(SEALED)
-        if chosen.get("source") == "jobs":
+        if values.get("env_id"):
+            episodes = episodes.filter(env_id=values["env_id"])
+        if values.get("agent"):
+            episodes = episodes.filter(seats__agent=values["agent"])
+        if values.get("outcome"):
+            episodes = episodes.filter(OUTCOMES[Episode.Outcome(values["outcome"])])
+        if values.get("seed") is not None:
+            episodes = episodes.filter(seed=values["seed"]).exclude(SEALED)
+        if values.get("source") == "jobs":
             return episodes.filter(of_job=True)
-        if chosen.get("source") != "all":
+        if values.get("source") != "all":
             return episodes.filter(of_job=False)
         return episodes

@@ -1,6 +1,6 @@
-"""The one record: an episode and its turns, re-executable from seed and actions.
+"""Episodes and their turns, which can be replayed from seed and actions.
 
-A person's game, an agent's live show, an evaluation's thousandth episode: all are rows of these tables.
+Everything that people and agents play is stored in these tables: games of people, live shows, evaluations.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gem.registry import EnvSpec
 
 ID_LENGTH = 12
-ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: nothing to misread
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # without i, l, o and u, which are easy to misread
 
 
 def make_id() -> str:
@@ -35,11 +35,11 @@ def make_id() -> str:
 
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
-"""What pages call the seats."""
+"""The names of the seats on pages."""
 
 
 class Batch(models.Model):
-    """Episodes that belong together: those of one job, of one duel, of the showcase, the examples."""
+    """Episodes that belong together: those of a job, of a duel, of the showcase, or the examples."""
 
     class Kind(models.TextChoices):
         JOB = "job"
@@ -50,7 +50,7 @@ class Batch(models.Model):
     id = models.CharField(primary_key=True, max_length=ID_LENGTH, default=make_id, editable=False)
     kind = models.CharField(max_length=12, choices=Kind.choices)
     seq = models.PositiveIntegerField(default=0, db_default=0)
-    """Of a duel: counts every change of any of its episodes, inside the transaction that makes the change."""
+    """Of a duel: the number of changes to its episodes, raised in the transaction that makes the change."""
     created = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -63,29 +63,29 @@ class Batch(models.Model):
 
 
 class EpisodeQuerySet(models.QuerySet["Episode"]):
-    """Reads of episodes."""
+    """Queries for episodes."""
 
     def running(self) -> EpisodeQuerySet:
-        """Those that wait for a turn."""
+        """Episodes that have not ended."""
         return self.filter(status=Episode.Status.RUNNING)
 
     def by_last_turn(self) -> EpisodeQuerySet:
-        """Those first in which something happened last."""
+        """Order by the time of the last turn, newest first."""
         last = Turn.objects.filter(episode=models.OuterRef("pk")).order_by("-number").values("created")[:1]
         return self.order_by(Coalesce(models.Subquery(last), "created").desc())
 
     def ended(self) -> EpisodeQuerySet:
-        """Those that reached an end by the environment's rules."""
+        """Episodes that ended by the rules of the environment."""
         return self.filter(status=Episode.Status.ENDED)
 
     def with_seats(self) -> EpisodeQuerySet:
-        """With seats and their agents in two more queries, whatever the number of episodes."""
+        """Prefetch seats and their agents, with two more queries for any number of episodes."""
         return self.prefetch_related(models.Prefetch("seats", Seat.objects.select_related("agent", "user")))
 
     def visible_to(self, user: Viewer) -> EpisodeQuerySet:
-        """Those that a list may show `user`: public ones and those they have a seat in.
+        """Episodes that a list may show to `user`: listed ones, and those in which they have a seat.
 
-        An unlisted episode is open to whoever has its address; it only is in no list.
+        An unlisted episode is open to anyone who has its address; lists just do not show it.
         """
         mine = models.Q(seats__user=user) if user.is_authenticated else models.Q(pk__in=[])
         return self.filter(models.Q(listed=True) | mine).distinct()
@@ -94,15 +94,15 @@ class EpisodeQuerySet(models.QuerySet["Episode"]):
 class Episode(models.Model):
     """One run of an environment from reset to its end.
 
-    It follows from `env_id`, `env_version`, `env_kwargs`, `data_hash`, `wrappers`, `seed` and the turns' actions
-    (and `tape`, where outside outputs were used). `state` is a cache of the environment's state after the last
-    turn; it is empty once the episode has ended and can always be rebuilt.
+    It can be replayed from `env_id`, `env_version`, `env_kwargs`, `data_hash`, `wrappers`, `seed` and the actions of
+    its turns (and `tape`, if external outputs were used). `state` caches the state of the environment after the last
+    turn. It is empty after the episode has ended, and can always be rebuilt.
     """
 
     class Status(models.TextChoices):
         RUNNING = "running"
         ENDED = "ended"
-        FAILED = "failed"  # it broke off; not counted
+        FAILED = "failed"  # ended by an error, not counted
         ABANDONED = "abandoned"
 
     class FailedBy(models.TextChoices):
@@ -120,9 +120,9 @@ class Episode(models.Model):
     id = models.CharField(primary_key=True, max_length=ID_LENGTH, default=make_id, editable=False)
     batch = models.ForeignKey(Batch, models.CASCADE, null=True, blank=True, related_name="episodes")
     slot = models.PositiveIntegerField(null=True, blank=True)
-    """The place in the batch; a batch records each slot once, however often its work is repeated."""
+    """The position in the batch. A batch stores each slot only once, even if a worker plays it again."""
     of_job = models.BooleanField(default=False, db_default=False)
-    """Whether a job played it. Most episodes are of jobs, and a list of the others must not wade through them."""
+    """Whether a job played it. Most episodes belong to jobs; an index skips them in lists of the others."""
 
     env_id = models.CharField(max_length=120)
     env_version = models.PositiveIntegerField()
@@ -139,9 +139,9 @@ class Episode(models.Model):
     truncated = models.BooleanField(default=False)
     success = models.BooleanField(null=True, blank=True)
     failure = models.TextField(blank=True)
-    """Why it broke off: what the environment said when it broke, or why the agent gave no answer."""
+    """Why it failed: the error of the environment, or why the agent gave no answer."""
     failed_by = models.CharField(max_length=12, choices=FailedBy.choices, blank=True, default="", db_default="")
-    """Whose failure it was; empty if there was none."""
+    """Whose failure it was (`gem.errors.failure_of`); empty if there was none, or it was ours."""
     first_observation = models.TextField(blank=True)
     first_info = models.JSONField(default=dict, blank=True)
     turn_count = models.PositiveIntegerField(default=0)
@@ -149,17 +149,17 @@ class Episode(models.Model):
     state = models.JSONField(null=True, blank=True)
     seat_count = models.PositiveSmallIntegerField(default=1, db_default=1)
     acting = models.PositiveSmallIntegerField(default=0, db_default=0)
-    """The seat whose turn it is, or was when the episode ended."""
+    """The seat to act, or the last one that acted if the episode is over."""
     scored_seat = models.PositiveSmallIntegerField(default=0, db_default=0)
-    """The seat whose return and success count where the episode has to have one: an evaluated agent's."""
+    """The seat whose return and success count for the episode as a whole: that of the evaluated agent."""
 
     seq = models.PositiveIntegerField(default=0)
-    """Counts every change that a page shows; raised inside the transaction that makes the change."""
+    """The number of changes that a page shows, raised in the transaction that makes the change."""
     parent = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="branches")
-    """The episode this one forks from; they share everything up to turn `parent_turn`."""
+    """The episode that this one was forked from. Both share all turns up to `parent_turn`."""
     parent_turn = models.PositiveIntegerField(null=True, blank=True)
     goes_on_in = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="+")
-    """The branch that goes on without the turns that somebody took back."""
+    """After an undo, the branch that continues without the undone turns."""
     listed = models.BooleanField(default=True)
     created = models.DateTimeField(auto_now_add=True)
     ended = models.DateTimeField(null=True, blank=True)
@@ -185,17 +185,17 @@ class Episode(models.Model):
         return f"{self.env_id} {self.label}"
 
     def get_absolute_url(self) -> str:
-        """The permalink: live while it runs, a replay afterwards."""
+        """The permalink: live while the episode runs, a replay afterwards."""
         return reverse("episodes:episode", args=[self.id])
 
     @property
     def label(self) -> str:
-        """The start of the id, for people."""
+        """The start of the id, as pages show it."""
         return self.id[:4].upper()
 
     @property
     def spec(self) -> EnvSpec:
-        """The environment's specification."""
+        """The specification of the environment."""
         return gem.spec(self.env_id)
 
     @property
@@ -205,12 +205,12 @@ class Episode(models.Model):
 
     @property
     def over(self) -> bool:
-        """Whether no turn can follow."""
+        """Whether the episode has ended, for any reason."""
         return self.status != self.Status.RUNNING
 
     @property
     def slow(self) -> bool:
-        """Whether a turn may take seconds: then only workers play it, and every turn keeps the state after it."""
+        """Whether a turn may take seconds. Then only workers play it, and every turn stores the state after it."""
         try:
             return self.spec.cost == "slow" or bool(self.tool_wrappers)
         except UnknownEnvironment:
@@ -218,29 +218,29 @@ class Episode(models.Model):
 
     @property
     def on_record(self) -> bool:
-        """Whether all that took long is in the record, so that a replay takes it from there and is quick."""
+        """Whether a replay is fast, because the record holds everything that took long."""
         return self.spec.replay == "taped" or (self.spec.replay == "exact" and self.spec.cost == "fast")
 
     @property
     def tool_wrappers(self) -> list[dict[str, Any]]:
-        """Those of its wrappers that add tools."""
+        """The wrappers that add tools."""
         return [wrapper for wrapper in self.wrappers if wrapper.get("name") in TOOL_WRAPPERS]
 
     @property
     def added_tools(self) -> str:
-        """The tools that were added to the environment, in words; empty if there are none."""
+        """The names of the tools that were added to the environment; empty if there are none."""
         return ", ".join(", ".join(names_of(wrapper)) or str(wrapper["name"]) for wrapper in self.tool_wrappers)
 
     @property
     def tool_fields(self) -> list[tuple[str, str]]:
-        """Names and values of the form's fields that add the same tools to another episode."""
+        """Names and values of the form fields that add the same tools to another episode."""
         return [pair for wrapper in self.tool_wrappers for pair in as_fields(wrapper)]
 
     @property
     def sealed(self) -> bool:
-        """Whether the seats still have secrets from one another and from those who watch.
+        """Whether the seats still have secrets from one another and from spectators.
 
-        They have until the episode is over; after an undo until the branch is, which has the same secrets.
+        This ends with the episode or, after an undo, with the branch, which has the same secrets.
         """
         if self.seat_count == 1:
             return False
@@ -248,7 +248,7 @@ class Episode(models.Model):
 
     @property
     def outcome(self) -> str:
-        """One of `Outcome`; the environment's failure is not the agent's."""
+        """How the episode ended, as one of `Outcome`."""
         if self.status == self.Status.FAILED:
             return self.Outcome.ERROR
         if self.status != self.Status.ENDED:
@@ -259,16 +259,16 @@ class Episode(models.Model):
 
     @property
     def in_duel(self) -> bool:
-        """Whether it is shown side by side with others of its seed."""
+        """Whether it belongs to a duel."""
         return self.batch is not None and self.batch.is_duel
 
     @property
     def in_job(self) -> bool:
-        """Whether it was played in an evaluation or a training."""
+        """Whether an evaluation or a training played it."""
         return self.batch is not None and self.batch.kind == Batch.Kind.JOB
 
     def identity(self) -> dict[str, Any]:
-        """What, together with the actions, the episode follows from (`gem.replay`)."""
+        """Everything besides the actions that a replay needs (see `gem.replay`)."""
         return {
             "env_id": self.env_id,
             "env_version": self.env_version,
@@ -280,7 +280,7 @@ class Episode(models.Model):
 
 
 class Seat(models.Model):
-    """A place in an episode and who acts from it."""
+    """A place in an episode, with the agent or person who acts from it."""
 
     pk = models.CompositePrimaryKey("episode_id", "number")
     episode = models.ForeignKey(Episode, models.CASCADE, related_name="seats", db_index=False)  # the key begins with it
@@ -288,16 +288,16 @@ class Seat(models.Model):
     agent = models.ForeignKey(Agent, models.PROTECT, related_name="seats")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="seats")
     visitor = models.CharField(max_length=32, blank=True)
-    """The key in the session of a person without an account who plays here."""
+    """The visitor key, from the session, of a person without an account."""
     total_reward = models.FloatField(default=0.0)
     success = models.BooleanField(null=True, blank=True)
-    """Whether the episode was a success for this seat; empty while it runs."""
+    """Whether the seat succeeded; empty while the episode runs."""
     set_up = models.JSONField(null=True, blank=True)
-    """How the agent was set up when it began (`Agent.set_up`). Episodes of a job have that on the job."""
+    """The agent's set-up at the start (`Agent.set_up`). Episodes of a job have it on the job."""
     held = models.TextField(blank=True, default="", db_default="")
-    """Where all act at the same time: its action for this round, until those are there that the record has before."""
+    """If all seats choose at the same time: the action of this seat, until the seats before it have chosen."""
     advised = models.BooleanField(default=False, db_default=False)
-    """Whether the person asked the expert what to do."""
+    """Whether the person got a hint from the expert."""
 
     class Meta:
         indexes = [models.Index(fields=["user", "episode"]), models.Index(fields=["agent", "episode"])]
@@ -307,16 +307,16 @@ class Seat(models.Model):
 
     @property
     def ordinal(self) -> str:
-        """What pages call it: the first seat has the number 0."""
+        """Its name on pages: seat 0 is the "first"."""
         return ORDINALS[self.number]
 
     @property
     def is_free(self) -> bool:
-        """Whether it waits for a person to take it."""
+        """Whether the seat is for a person and nobody has taken it yet."""
         return self.agent.kind == Agent.Kind.HUMAN and self.user_id is None and not self.visitor
 
     def belongs_to(self, user: Viewer, visitor: str) -> bool:
-        """Whether this person acts from the seat."""
+        """Whether this person has the seat."""
         if self.agent.kind != Agent.Kind.HUMAN:
             return False
         if self.user_id is not None:
@@ -325,32 +325,32 @@ class Seat(models.Model):
 
 
 class TurnManager(models.Manager["Turn"]):
-    """Reads of turns; their states, which only slow environments have, are read where they are asked for."""
+    """Queries for turns. The states, which only slow environments store, are loaded on access."""
 
     def get_queryset(self) -> models.QuerySet[Turn]:
-        """Without the states."""
+        """All turns, without loading their states."""
         return super().get_queryset().defer("state")
 
 
 class Turn(models.Model):
-    """One exchange: the action taken and what the environment answered."""
+    """One exchange: an action and the environment's response."""
 
     pk = models.CompositePrimaryKey("episode_id", "number")
     episode = models.ForeignKey(Episode, models.CASCADE, related_name="turns", db_index=False)  # the key begins with it
     number = models.PositiveIntegerField()
-    """1 for the first."""
+    """The number of the turn; the first is 1."""
     seat = models.PositiveSmallIntegerField(default=0)
     action = models.TextField()
     observation = models.TextField()
     reward = models.FloatField()
     info = models.JSONField(default=dict)
     extra = models.JSONField(null=True, blank=True)
-    """What is known besides the environment's answer: the agent's `note`, what was `replaced` in the action."""
+    """Data that is not from the environment: the agent's `note`, or what was `replaced` in the action."""
     seq = models.PositiveIntegerField(null=True, blank=True)
-    """The episode's `seq` with this turn; empty where all turns were recorded at once."""
+    """The episode's `seq` after this turn; empty if all turns were stored at once."""
     state = models.JSONField(null=True, blank=True)
-    """The environment's state after the turn, where playing it again would take long (`Episode.slow`). It may hold
-    what is hidden, so no page and no download shows it."""
+    """The state of the environment after the turn, if a replay would take long (`Episode.slow`). It may hold secrets,
+    so no page and no download shows it."""
     created = models.DateTimeField(auto_now_add=True)
 
     objects = TurnManager()
@@ -362,35 +362,35 @@ class Turn(models.Model):
         return f"turn {self.number}"
 
     concealed = False
-    """Whether the action is another seat's and still its own business (see `apps.episodes.visibility`)."""
+    """Whether the action belongs to another seat and is still secret (see `apps.episodes.visibility`)."""
 
     @property
     def note(self) -> str:
-        """Why the agent acted so, in words."""
+        """The agent's reasoning, in words."""
         return str((self.extra or {}).get("note", ""))
 
     @property
     def replaced(self) -> str:
-        """What was done to characters of the action that cannot be stored."""
+        """A sentence about characters of the action that were replaced because they cannot be stored."""
         return str((self.extra or {}).get("replaced", ""))
 
 
 class PendingTurn(Leased):
-    """A turn that was accepted and that a worker has yet to play, because its environment is slow.
+    """An accepted turn that a worker has still to play, because its environment is slow.
 
-    The worker owns it while its lease lasts; after that another one plays it from the same state. With a `problem` it
-    was not played and is not tried again: its player may send it, or another one, once more.
+    A worker owns it while its lease lasts; after that another worker plays it from the same state. A turn with a
+    `problem` was not played and is not retried; its player may send the same or another action.
     """
 
     episode = models.OneToOneField(Episode, models.CASCADE, primary_key=True, related_name="pending")
     number = models.PositiveIntegerField()
-    """The turn that it will be."""
+    """The number that the turn will have."""
     seat = models.PositiveSmallIntegerField(default=0)
     action = models.TextField()
     replaced = models.TextField(blank=True)
-    """What was done to characters of the action that cannot be stored."""
+    """A sentence about characters of the action that were replaced because they cannot be stored."""
     problem = models.TextField(blank=True)
-    """Why it was not played, in a sentence; empty while it is under way."""
+    """Why it was not played, in a sentence; empty while it waits or is played."""
     created = models.DateTimeField(auto_now_add=True)
 
     objects = LeasedQuerySet["PendingTurn"].as_manager()

@@ -1,6 +1,6 @@
-"""Every write to an episode: begin, take a turn, give up, break, and the check that it can be re-executed.
+"""All writes to an episode (begin, take a turn, give up, fail), and its verification.
 
-A transaction that changes an episode locks its row first (`lock`), raises `seq` by one and publishes it.
+A transaction that changes an episode first locks its row (`lock`), then raises `seq` by one and publishes it.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.episodes.errors import ActionTooLong, EpisodeEnded, NotFound, Outdated, Sealed
 from apps.episodes.models import Batch, Episode, PendingTurn, Seat, Turn
-from apps.episodes.restore import STAYS, restore_at
+from apps.episodes.restore import STAYS_READABLE, restore_at
 from apps.episodes.text import MAX_ACTION_BYTES, shortened, storable, storable_json, what_was_replaced
 from apps.live import publish
 from gem import replay
 from gem.core import Step, check_seed, check_step
-from gem.errors import EnvironmentFailure, InvalidArgument, UnknownEnvironment, VersionChanged
+from gem.errors import EnvironmentFailure, InvalidArgument, Side, UnknownEnvironment, VersionChanged, failure_of
 from gem.records import Identity, TurnRecord
 from gem.seats import rewards, success
 from gem.wrappers.wrapper_factory import wrap
 
 logger = logging.getLogger(__name__)
 
-CHANGED_BY_A_TURN = [
+TURN_FIELDS = [
     "turn_count", "seq", "terminated", "truncated", "success", "status", "ended", "state", "acting",
 ]  # fmt: skip
-DRAWN_SEEDS = 1_000_000
-"""Seeds that nobody chose are below this: short enough to read out."""
-SECRET_SEEDS = 2**53
-"""Where several seats may have secrets from one another, a seed must not be found by trying all of them."""
+MAX_RANDOM_SEED = 1_000_000
+"""Random seeds are below this, so that they are short enough to read out."""
+MAX_SECRET_SEED = 2**53
+"""The bound where seats have secrets from one another: nobody can find the seed by trying all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Occupant:
-    """Who acts from a seat: an agent, and the person behind it if it is `human`."""
+    """Who takes a seat: an agent and, if the agent is `human`, the person."""
 
     agent: Agent
     user: User | None = None
@@ -65,16 +65,16 @@ def begin(
     batch: Batch | None = None,
     slot: int | None = None,
 ) -> Episode:
-    """Reset the environment and record the episode that begins; without a seed, one is drawn.
+    """Reset the environment and store the new episode. Without a seed, one is drawn.
 
     Raises:
-        gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: with a sentence for the user.
+        gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: the message is for the user.
     """
     spec = gem.spec(env_id)
     with closing(wrap(gem.make(env_id, **(env_kwargs or {})), [dict(wrapper) for wrapper in wrappers or []])) as env:
         if len(seats) != env.seats:
-            raise InvalidArgument(f"{env_id} has {env.seats} seats, and {len(seats)} of them would be taken.")
-        drawn = secrets.randbelow(DRAWN_SEEDS if env.seats == 1 else SECRET_SEEDS)
+            raise InvalidArgument(f"{env_id} has {env.seats} seats, but {len(seats)} agents were given.")
+        random_seed = secrets.randbelow(MAX_RANDOM_SEED if env.seats == 1 else MAX_SECRET_SEED)
         episode = Episode(
             batch=batch,
             slot=slot,
@@ -83,7 +83,7 @@ def begin(
             env_kwargs=dict(env_kwargs or {}),
             data_hash=env.data_hash,
             wrappers=[dict(wrapper) for wrapper in wrappers or []],
-            seed=drawn if seed is None else check_seed(seed),
+            seed=random_seed if seed is None else check_seed(seed),
             seat_count=env.seats,
             engine_version=gem.__version__,
             python_version=platform.python_version(),
@@ -94,38 +94,43 @@ def begin(
         episode.first_observation = shortened(storable(observation))
         episode.first_info = storable_json(info)
         episode.max_turns = env.max_turns
-        episode.state = _cached(env)
+        episode.state = _cached_state(env)
     episode.save(force_insert=True)
     Seat.objects.bulk_create(
         Seat(
-            episode=episode, number=number, agent=who.agent, user=who.user, visitor=who.visitor, set_up=who.agent.set_up
+            episode=episode,
+            number=number,
+            agent=occupant.agent,
+            user=occupant.user,
+            visitor=occupant.visitor,
+            set_up=occupant.agent.set_up,
         )
-        for number, who in enumerate(seats)
+        for number, occupant in enumerate(seats)
     )
     return episode
 
 
 @transaction.atomic
 def fork(episode: Episode, turn: int, *, seats: Sequence[Occupant]) -> Episode:
-    """Another episode with the same past up to `turn`, and an open future for those in `seats`.
+    """Create another episode with the same turns up to `turn`, to be continued by `seats`.
 
     Raises:
-        NotFound: if the episode has no such turn.
-        EpisodeEnded: if nothing can follow that turn.
-        Sealed: while the seats have secrets from one another.
-        Outdated: as `restore`.
+        NotFound: the episode has no such turn.
+        EpisodeEnded: no turn can follow that turn.
+        Sealed: the seats still have secrets from one another.
+        Outdated: see `restore`.
     """
     if episode.sealed:
-        raise Sealed("A branch would show what the seats do not know of one another. Fork it when it is over.")
+        raise Sealed("A branch would reveal secrets of the seats. Fork the episode after it ends.")
     return _branch(episode, turn, seats)
 
 
 @transaction.atomic
 def take_back(episode: Episode, turn: int, *, seats: Sequence[Occupant]) -> Episode:
-    """Go on from `turn` in a branch; the episode, locked by the caller, ends where it is.
+    """Continue from `turn` in a branch and abandon the episode, which the caller has locked.
 
     Raises:
-        NotFound, EpisodeEnded, Outdated: as `fork`.
+        NotFound, EpisodeEnded, Outdated: see `fork`.
     """
     branch = _branch(episode, turn, seats)
     Episode.objects.filter(pk=episode.pk).update(goes_on_in=branch)
@@ -135,20 +140,20 @@ def take_back(episode: Episode, turn: int, *, seats: Sequence[Occupant]) -> Epis
 
 
 def acting_after(episode: Episode, turn: int) -> int:
-    """The seat that acts after `turn` (0 is the reset)."""
+    """The seat to act after `turn` (0 is the reset)."""
     following = episode.turns.filter(number=turn + 1).values_list("seat", flat=True).first()
     return episode.acting if following is None else following
 
 
 def _branch(episode: Episode, turn: int, seats: Sequence[Occupant]) -> Episode:
     if not 0 <= turn <= episode.turn_count:
-        raise NotFound(f"The episode has the turns 0 to {episode.turn_count}; there is no turn {turn} to fork from.")
+        raise NotFound(f"The episode has turns 0 to {episode.turn_count}; there is no turn {turn} to fork from.")
     if turn == episode.turn_count and episode.status == Episode.Status.ENDED:
-        raise EpisodeEnded("Nothing can follow its last turn. Fork from an earlier one.")
+        raise EpisodeEnded("No turn can follow the last one. Fork from an earlier turn.")
     try:
         env = restore_at(episode, turn)
     except (VersionChanged, UnknownEnvironment) as error:
-        raise Outdated(f"{error} {STAYS}") from error
+        raise Outdated(f"{error} {STAYS_READABLE}") from error
     branch = Episode(
         parent=episode,
         parent_turn=turn,
@@ -159,7 +164,7 @@ def _branch(episode: Episode, turn: int, seats: Sequence[Occupant]) -> Episode:
         first_info=episode.first_info,
         max_turns=episode.max_turns,
         turn_count=turn,
-        state=_cached(env),
+        state=_cached_state(env),
         seat_count=episode.seat_count,
         acting=env.to_act[0],
         seq=turn,
@@ -167,45 +172,45 @@ def _branch(episode: Episode, turn: int, seats: Sequence[Occupant]) -> Episode:
     )
     branch.save(force_insert=True)
     past = list(episode.turns.filter(number__lte=turn).defer(None).order_by("number"))
-    for kept in past:
-        kept.episode, kept.seq = branch, kept.number
+    for turn_copy in past:
+        turn_copy.episode, turn_copy.seq = branch, turn_copy.number
     Turn.objects.bulk_create(past)
-    for number, who in enumerate(seats):
-        total = sum((rewards(kept.reward, kept.info)[number] for kept in past), 0.0)
+    for number, occupant in enumerate(seats):
+        total = sum((rewards(turn_copy.reward, turn_copy.info)[number] for turn_copy in past), 0.0)
         Seat.objects.create(
             episode=branch,
             number=number,
-            agent=who.agent,
-            user=who.user,
-            visitor=who.visitor,
+            agent=occupant.agent,
+            user=occupant.user,
+            visitor=occupant.visitor,
             total_reward=total,
-            set_up=who.agent.set_up,
+            set_up=occupant.agent.set_up,
         )
     return branch
 
 
 def lock(episode_id: str) -> Episode:
-    """The episode, its row locked until the end of the caller's transaction.
+    """The episode. Its row is locked until the end of the caller's transaction.
 
     Raises:
-        NotFound: if there is none with this id.
+        NotFound: there is no episode with this id.
     """
     episode = Episode.objects.select_for_update().filter(pk=episode_id).first()
     if episode is None:
-        raise NotFound("The address may have a slip in it, or the episode was deleted.")
+        raise NotFound("The address may be mistyped, or the episode was deleted.")
     return episode
 
 
 def check_action(action: str) -> None:
-    """Refuse a text that no episode keeps.
+    """Refuse an action that is too long to be stored.
 
     Raises:
-        ActionTooLong: above 64 KiB.
+        ActionTooLong: the action is longer than 64 KiB.
     """
     size = len(action.encode(errors="surrogatepass"))
     if size > MAX_ACTION_BYTES:
         raise ActionTooLong(
-            f"An action holds at most {MAX_ACTION_BYTES // 1024} KiB; this one has {math.ceil(size / 1024):,} KiB. "
+            f"An action can have at most {MAX_ACTION_BYTES // 1024} KiB; this one has {math.ceil(size / 1024):,} KiB. "
             "The turn was not played. Shorten the text and send it again."
         )
 
@@ -218,19 +223,19 @@ def record_turn(
     extra_info: Mapping[str, Any] | None = None,
     answer: Step | None = None,
 ) -> Turn:
-    """Step `env` (which `restore` returned) and append the turn; the caller's transaction holds the row locked.
+    """Step `env` (from `restore`) and store the turn. The caller's transaction holds the episode's row locked.
 
-    `extra_info` is kept beside the environment's answer (an agent's `note`), never mixed into it. `answer` is what
-    `step` has returned already: a slow environment is stepped before the transaction begins. Whoever takes an action in
-    from outside has had it checked by `check_action`.
+    `extra_info` (for example an agent's `note`) is stored separately from the environment's info. `answer` is the
+    result of `step` if the environment was stepped already: a slow one is stepped before the transaction begins.
+    Callers check actions from outside with `check_action` first.
 
     Raises:
-        EpisodeEnded: if no turn can follow.
-        EnvironmentFailure: the environment broke. Nothing was written; the caller then calls `fail`, in a new
+        EpisodeEnded: no turn can follow.
+        EnvironmentFailure: the environment failed. Nothing was written; the caller then calls `fail` in a new
             transaction.
     """
     if episode.over:
-        raise EpisodeEnded("No turn can follow. The replay has every turn of it.")
+        raise EpisodeEnded("No turn can follow. The replay shows every turn.")
     extra = storable_json(dict(extra_info or {}))
     if replaced := what_was_replaced(action):
         extra["replaced"] = replaced
@@ -250,7 +255,7 @@ def record_turn(
         info=storable_json(info),
         extra=extra or None,
         seq=episode.seq,
-        state=_cached(env) if episode.slow else None,
+        state=_cached_state(env) if episode.slow else None,
     )
     turn.save(force_insert=True)
     _credit(episode, reward, info, over=terminated or truncated)
@@ -258,24 +263,24 @@ def record_turn(
         episode.success = success(0, info)
         _end(episode, Episode.Status.ENDED)
     else:
-        episode.state = _cached(env)
+        episode.state = _cached_state(env)
         episode.acting = env.to_act[0]
-    episode.save(update_fields=CHANGED_BY_A_TURN)
+    episode.save(update_fields=TURN_FIELDS)
     tell(episode)
     return turn
 
 
 def hold(episode: Episode, seat: Seat, action: str) -> Episode:
-    """Keep the action of a seat that is awaited after others; `play_held` takes it when it is its turn."""
+    """Store the action of a seat that has chosen before its turn. `play_held` plays it when its turn comes."""
     episode.seats.filter(number=seat.number).update(held=storable(action))
     return touch(episode)
 
 
 def play_held(episode: Episode, env: gem.Env) -> Turn | None:
-    """After a turn, take those that are held until now; the last of them, None if there is none.
+    """After a turn, play the held actions whose turn has come. Returns the last turn, or None.
 
     Raises:
-        EnvironmentFailure: as `record_turn`.
+        EnvironmentFailure: see `record_turn`.
     """
     turn = None
     while not episode.over and (seat := episode.seats.exclude(held="").filter(number=episode.acting).first()):
@@ -285,28 +290,33 @@ def play_held(episode: Episode, env: gem.Env) -> Turn | None:
 
 
 def abandon(episode: Episode) -> Episode:
-    """End the episode without a result, as its player or starter wishes; what was played stays.
+    """End the episode without a result, at the request of its player or starter. Its turns are kept.
 
     Raises:
-        EpisodeEnded: if it has ended already.
+        EpisodeEnded: the episode has already ended.
     """
     return _stop(episode, Episode.Status.ABANDONED, "")
 
 
-def fail(episode: Episode, sentence: str, *, by: Episode.FailedBy = Episode.FailedBy.ENVIRONMENT) -> Episode:
-    """End the episode because its environment broke, or its agent gave no answer; this never counts.
+def fail(episode: Episode, sentence: str, *, side: Side = "environment") -> Episode:
+    """End the episode because of a failure; it never counts.
+
+    Args:
+        sentence: what happened, for the episode's page.
+        side: whose failure it is (see `gem.errors.failure_of`).
 
     Raises:
-        EpisodeEnded: if it has ended already.
+        EpisodeEnded: the episode has already ended.
     """
     logger.warning("Episode %s of %s failed: %s", episode.id, episode.env_id, sentence)
-    return _stop(episode, Episode.Status.FAILED, shortened(storable(sentence), 2000), by)
+    return _stop(episode, Episode.Status.FAILED, shortened(storable(sentence), 2000), "" if side == "ours" else side)
 
 
 def tell(episode: Episode) -> None:
-    """Tell every page that shows the episode, or the duel it is part of, that it has changed.
+    """Notify every page that shows the episode or its duel that it has changed.
 
-    Whoever holds the rows of several episodes of a duel has locked all of them before this, which locks the duel's.
+    This locks the duel's row. To avoid a deadlock, a transaction that changes several episodes of a duel has locked
+    all of them before.
     """
     publish(f"episode:{episode.id}", episode.seq)
     duel = Batch.objects.filter(pk=episode.batch_id, kind=Batch.Kind.DUEL)
@@ -315,7 +325,7 @@ def tell(episode: Episode) -> None:
 
 
 def touch(episode: Episode) -> Episode:
-    """Tell every page that something about the episode besides its turns has changed; its row is locked."""
+    """Raise `seq` and notify every page of a change other than a turn. The caller has locked the row."""
     episode.seq += 1
     episode.save(update_fields=["seq"])
     tell(episode)
@@ -323,7 +333,7 @@ def touch(episode: Episode) -> Episode:
 
 
 def records(episode: Episode) -> list[TurnRecord]:
-    """The turns as the engine compares them."""
+    """The turns in the form that the engine compares."""
     return [
         TurnRecord(turn.action, turn.observation, turn.reward, turn.info, turn.seat)
         for turn in episode.turns.order_by("number")
@@ -331,7 +341,7 @@ def records(episode: Episode) -> list[TurnRecord]:
 
 
 def verify(episode: Episode) -> replay.Difference | None:
-    """Re-execute the episode and return the first difference from what was recorded, None if there is none."""
+    """Replay the episode and return the first difference from its record; None if there is none."""
     ended = episode.status == Episode.Status.ENDED
     return replay.verify(
         Identity(**episode.identity()),
@@ -344,31 +354,29 @@ def verify(episode: Episode) -> replay.Difference | None:
 
 
 def step(episode: Episode, env: gem.Env, action: str) -> Step:
-    """Let `env` take the turn; nothing is written.
+    """Step `env` without writing anything.
 
     Raises:
-        EnvironmentFailure: the environment broke.
+        EnvironmentFailure: the environment failed.
     """
-    where = f"{episode.env_id} broke at turn {episode.turn_count + 1}"
+    location = f"{episode.env_id} failed at turn {episode.turn_count + 1}"
     try:
         return check_step(env.step(storable(action)))
-    except EnvironmentFailure as failure:
-        raise EnvironmentFailure(f"{where}: {failure}") from failure
-    except Exception as error:  # an environment may break in any way; the episode says so
-        raise EnvironmentFailure(f"{where}: {type(error).__name__}: {error}") from error
+    except Exception as error:  # an environment may raise anything; the episode says so
+        raise EnvironmentFailure(f"{location}: {failure_of(error, 'environment').message}") from error
 
 
 def _credit(episode: Episode, reward: float, info: Mapping[str, Any], *, over: bool) -> None:
-    """Write down what the turn earned each seat and, at the end, whether it was a success for it."""
-    for number, earned in enumerate(rewards(reward, dict(info))):
-        changes: dict[str, Any] = {"total_reward": F("total_reward") + earned} if earned else {}
+    """Add the turn's rewards to the seats and, at the end, store the success of each seat."""
+    for number, seat_reward in enumerate(rewards(reward, dict(info))):
+        changes: dict[str, Any] = {"total_reward": F("total_reward") + seat_reward} if seat_reward else {}
         if over:
             changes["success"] = success(number, dict(info))
         if changes:
             Seat.objects.filter(episode=episode, number=number).update(**changes)
 
 
-def _cached(env: gem.Env) -> dict[str, Any]:
+def _cached_state(env: gem.Env) -> dict[str, Any]:
     return {"engine": gem.__version__, "env": env.get_state()}
 
 
@@ -376,7 +384,7 @@ def _cached(env: gem.Env) -> dict[str, Any]:
 def _stop(episode: Episode, status: Episode.Status, failure: str, failed_by: str = "") -> Episode:
     locked = lock(episode.id)
     if locked.over:
-        raise EpisodeEnded("It had ended before. The replay has every turn of it.")
+        raise EpisodeEnded("The episode had already ended. The replay shows every turn.")
     locked.failure, locked.failed_by = failure, failed_by
     locked.seq += 1
     _end(locked, status)
@@ -394,5 +402,5 @@ def _end(episode: Episode, status: Episode.Status) -> None:
 
 
 def adopt(user: User, visitor: str) -> int:
-    """Give the seats that a visitor without an account acted from to the account they now have; how many."""
+    """Move the seats of a visitor without an account to their new account. Returns the number of seats."""
     return Seat.objects.filter(visitor=visitor, user=None).update(user=user)

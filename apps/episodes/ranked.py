@@ -1,4 +1,4 @@
-"""Which episodes can be compared with those that agents are ranked by."""
+"""Which episodes are comparable to the ranked episodes of a benchmark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gem.benchmarks import Benchmark
 
 
 def ranked_in(episode: Episode) -> Benchmark | None:
-    """The benchmark that has its seed, if it was played by the same rules: nothing was added to the environment."""
+    """The benchmark with this environment and seed; None if there is none or the episode's rules differ from it."""
     if episode.env_kwargs or episode.wrappers or episode.seat_count > 1:
         return None
     return benchmarks.ranking(episode.env_id, episode.seed)

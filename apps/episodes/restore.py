@@ -1,4 +1,4 @@
-"""Environments of recorded episodes as they were after a turn: from what was kept, or by playing the actions again."""
+"""Restore the environment of a recorded episode after a turn, from a stored state or by replaying the actions."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from gem import replay
 from gem.errors import UnknownEnvironment, VersionChanged
 from gem.records import Identity
 
-STAYS = "What was played stays here to read; a new episode plays by the new rules."
+STAYS_READABLE = "The recorded turns can still be read here. New episodes use the new version."
 
 
 def restore(episode: Episode) -> gem.Env:
-    """The environment as it is after the last turn: from the cached state, or by playing all actions again.
+    """The environment after the last turn, from the cached state or by replaying all actions.
 
-    One that is slow is never played again here: it comes from the state that its last turn kept.
+    A slow environment is never replayed here. It is restored from the state stored with its last turn.
 
     Raises:
-        Outdated: if the environment has another version now than when the episode began, or is gone.
+        Outdated: the environment has another version than when the episode began, or is gone.
     """
     identity = Identity(**episode.identity())
     cached = episode.state
@@ -30,47 +30,49 @@ def restore(episode: Episode) -> gem.Env:
             return restore_at(episode, episode.turn_count)
         env = replay.make_env(identity)
     except (VersionChanged, UnknownEnvironment) as error:
-        raise Outdated(f"{error} {STAYS}") from error
+        raise Outdated(f"{error} {STAYS_READABLE}") from error
     env.set_state(cached["env"])
     return env
 
 
-def restore_kept(episode: Episode, turn: int, kept: Mapping[str, Any] | None) -> gem.Env:
-    """A slow environment as it was after `turn`, from the state that the turn kept.
+def restore_from_state(episode: Episode, turn: int, state: Mapping[str, Any] | None) -> gem.Env:
+    """A slow environment after `turn`, from the state stored with the turn.
 
     Raises:
-        Outdated: if it kept none, or by another version of the engine.
-        gem.errors.VersionChanged, gem.errors.UnknownEnvironment: as `gem.replay.make_env`.
+        Outdated: there is no stored state, or another version of the engine stored it.
+        gem.errors.VersionChanged, gem.errors.UnknownEnvironment: see `gem.replay.make_env`.
     """
     env = replay.make_env(Identity(**episode.identity()))
     if turn == 0:
-        env.feed_tape(episode.first_info)  # what tools said of themselves then: they are not asked again
+        env.feed_tape(episode.first_info)  # the recorded tool descriptions, so that no tool is contacted again
         env.reset(seed=episode.seed)
         return env
-    if kept is None or kept["engine"] != gem.__version__:
-        what = "was not kept" if kept is None else f"was kept by gem {kept['engine']}"
-        raise Outdated(f"The state after turn {turn} {what}, and playing it again takes too long here. {STAYS}")
-    env.set_state(kept["env"])
+    if state is None or state["engine"] != gem.__version__:
+        reason = "was not kept" if state is None else f"was kept by gem {state['engine']}"
+        raise Outdated(
+            f"The state after turn {turn} {reason}, and replaying the episode takes too long here. {STAYS_READABLE}"
+        )
+    env.set_state(state["env"])
     return env
 
 
 def restore_at(episode: Episode, turn: int) -> gem.Env:
-    """The environment as it was after `turn`. Raises as `restore_kept`."""
+    """The environment after `turn`. Raises the same errors as `restore_from_state`."""
     identity = Identity(**episode.identity())
     if episode.slow:
-        kept = episode.turns.filter(number=turn).values_list("state", flat=True).first()
-        if kept is not None or not episode.on_record:
-            return restore_kept(episode, turn, kept)
+        state = episode.turns.filter(number=turn).values_list("state", flat=True).first()
+        if state is not None or not episode.on_record:
+            return restore_from_state(episode, turn, state)
     return replay.restore(identity, actions(episode)[:turn], infos(episode))
 
 
 def actions(episode: Episode) -> list[str]:
-    """What was played so far, in order."""
+    """All actions of the episode, in order."""
     return list(episode.turns.order_by("number").values_list("action", flat=True))
 
 
 def infos(episode: Episode) -> list[dict[str, Any]]:
-    """The recorded infos, that of the reset first; none where the actions alone give the same turns."""
+    """The recorded infos, that of the reset first; empty if the actions alone reproduce the turns."""
     if not replay.is_taped(Identity(**episode.identity())):
         return []
     return [episode.first_info, *episode.turns.order_by("number").values_list("info", flat=True)]

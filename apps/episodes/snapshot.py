@@ -1,6 +1,6 @@
-"""An episode as a page shows it now: the picture, the turns and what an agent reads.
+"""An episode as a page shows it now: the board, the turns and what an agent reads.
 
-A page, the answer to a turn and the live events are drawn from the same snapshot; a replay from `replay_frames`.
+Pages, responses to turns and live events are all drawn from a snapshot; replays are drawn from `replay_frames`.
 """
 
 from __future__ import annotations
@@ -24,102 +24,106 @@ from apps.episodes.visibility import conceal, open_info, public_viewpoint
 from gem.agents import has_expert
 from gem.errors import UnknownEnvironment
 from gem.seats import SPECTATOR, observation_for_seat
-from gem.views import View, without_acts
+from gem.views import View, without_actions
 
 HISTORY = 60
-"""Turns that a live page lists; the replay has all."""
+"""The number of turns that a live page lists. The replay lists all."""
 IDLE_SECONDS = 60
-"""Without a turn for so long, a person's episode is waiting for its player and not live."""
+"""After so long without a turn, the episode of a person counts as waiting instead of live."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What there is to see of an episode after its last turn, from one viewpoint."""
+    """An episode after its last turn, as one viewpoint may see it."""
 
     episode: Episode
     seats: list[Seat]
     view: View
     turns: list[Turn]
-    """The newest first, as many as were asked for; what this viewpoint may not know is not in them."""
+    """The requested number of turns, newest first, without what this viewpoint may not see."""
     viewpoint: int
-    """The seat that sees this, or `gem.seats.SPECTATOR`."""
+    """The viewing seat, or `gem.seats.SPECTATOR`."""
     sealed: bool
     """Whether the seats still have secrets from one another."""
     to_act: tuple[int, ...]
-    """The seats that are awaited: several where all act at the same time."""
+    """The seats to act: several if all choose at the same time."""
     pending: PendingTurn | None = None
-    """A turn that was accepted and that a worker has yet to play, or could not play."""
+    """An accepted turn that a worker has still to play, or could not play."""
 
     @property
     def underway(self) -> bool:
-        """Whether a worker plays a turn, or will in a moment."""
+        """Whether a worker plays a turn now, or will soon."""
         return self.pending is not None and not self.pending.problem
 
     @property
     def failed(self) -> PendingTurn | None:
-        """The turn that could not be played, if its player sees this."""
-        theirs = self.pending is not None and self.pending.seat == self.viewpoint
-        return self.pending if theirs and not self.underway else None
+        """The turn that could not be played; None for everybody but its player."""
+        is_own = self.pending is not None and self.pending.seat == self.viewpoint
+        return self.pending if is_own and not self.underway else None
 
     @property
     def seat(self) -> Seat:
-        """The seat that acts, or acted when it ended."""
+        """The seat to act, or the last one that acted."""
         return self.seats[self.episode.acting]
 
     @property
     def standings(self) -> list[Standing]:
-        """The seats, as they are shown beside one another; none where there is only one."""
+        """The seats with their rewards; empty if there is only one seat."""
         return [self._standing(seat) for seat in self.seats] if len(self.seats) > 1 else []
 
     def _standing(self, seat: Seat) -> Standing:
-        own = seat.number == self.viewpoint
-        known = own or not self.sealed
-        return Standing(seat, own, seat.number in self.to_act, bool(seat.held), seat.total_reward if known else None)
+        is_own = seat.number == self.viewpoint
+        visible = is_own or not self.sealed
+        return Standing(
+            seat, is_own, seat.number in self.to_act, bool(seat.held), seat.total_reward if visible else None
+        )
 
     @property
     def yours(self) -> bool:
-        """Whether it is the turn of the seat that sees this."""
+        """Whether it is the turn of the viewing seat."""
         return self.viewpoint in self.to_act
 
     @property
     def has_chosen(self) -> bool:
-        """Whether the seat that sees this has acted in a round that waits for others."""
+        """Whether the viewing seat has chosen in a round that waits for others."""
         return self.viewpoint != SPECTATOR and bool(self.seats[self.viewpoint].held)
 
     @property
     def among_agents(self) -> bool:
-        """Whether agents have all seats but the one that sees this: nobody is wronged by a hint or an undo."""
+        """Whether agents have all other seats, so that a hint or an undo is unfair to nobody."""
         return all(seat.agent.kind != Agent.Kind.HUMAN for seat in self.seats if seat.number != self.viewpoint)
 
     @property
     def awaited(self) -> str:
-        """Who acts, in words that tell the seats apart: "expert acts"."""
+        """Whose turn it is, in words that tell the seats apart: "Waiting for expert"."""
         if len(self.to_act) > 1:
-            return "Both choose at once" if len(self.seats) == 2 else "All choose at once"
+            return "Both are choosing" if len(self.seats) == 2 else "All are choosing"
         seat = self.seats[self.to_act[0]] if self.to_act else self.seat
-        same = [other for other in self.seats if other.agent.name == seat.agent.name]
-        return f"{seat.agent.name if len(same) == 1 else f'The {seat.ordinal} seat'} acts"
+        namesakes = [other for other in self.seats if other.agent.name == seat.agent.name]
+        if len(namesakes) > 1:
+            return f"Waiting for the {seat.ordinal} seat"
+        return "Waiting for a person" if seat.agent.kind == Agent.Kind.HUMAN else f"Waiting for {seat.agent.name}"
 
     @property
     def seat_won(self) -> bool:
-        """Whether it was a success for the seat that sees this, or for any where nobody's is seen."""
+        """Whether the viewing seat succeeded; for spectators, whether any seat did."""
         return any(seat.success for seat in self.seats if self.viewpoint in (SPECTATOR, seat.number))
 
     @property
     def seat_lost(self) -> bool:
-        """Whether it was a success for others only."""
+        """Whether only other seats succeeded."""
         return not self.seat_won and any(seat.success for seat in self.seats)
 
     @property
     def answer(self) -> str:
-        """What came of the last turn: for who took it, what that seat was told."""
+        """The observation of the last turn; for the seat that took it, its own observation."""
         if self.latest is None:
             return ""
         return self.observation if self.latest.seat == self.viewpoint else self.latest.observation
 
     @property
     def rival(self) -> str:
-        """The form's name for whom the seat that sees this plays against; empty where there is one seat."""
+        """The form value for the opponent of the viewing seat; empty if there is one seat."""
         others = [seat.agent for seat in self.seats if seat.number != max(self.viewpoint, 0)]
         if not others:
             return ""
@@ -127,22 +131,22 @@ class Snapshot:
 
     @property
     def free(self) -> Seat | None:
-        """A seat that waits for a person."""
+        """A seat that nobody has taken yet."""
         return None if self.episode.over else next((seat for seat in self.seats if seat.is_free), None)
 
     @property
     def latest(self) -> Turn | None:
-        """The last turn; None after a reset."""
+        """The last turn; None before the first."""
         return self.turns[0] if self.turns else None
 
     @property
     def observation(self) -> str:
-        """The environment's last words, as this viewpoint reads them."""
+        """The latest observation, as this viewpoint reads it."""
         return self._reading[0]
 
     @property
     def info(self) -> dict[str, Any]:
-        """What came with them."""
+        """The info that came with the latest observation."""
         return self._reading[1]
 
     @property
@@ -158,42 +162,42 @@ class Snapshot:
 
     @property
     def prompt(self) -> str:
-        """What an agent reads before it acts: the observation and the suffix."""
+        """The text that an agent reads before it acts: the observation and the suffix."""
         return "\n\n".join(part for part in (self.observation, str(self.info.get("suffix", ""))) if part)
 
     @property
     def turn_now(self) -> int:
-        """The number of the turn to play, or of the last one if the episode is over."""
+        """The number of the current turn, or of the last one if the episode is over."""
         return self.episode.turn_count + (not self.episode.over)
 
     @property
     def paused(self) -> bool:
-        """Whether the agent that plays it live waits."""
+        """Whether the agent that plays live is paused."""
         show = getattr(self.episode, "show", None)
         return bool(show and show.paused)
 
     @property
     def trouble(self) -> str:
-        """Why it paused by itself, in a sentence; empty if it did not."""
+        """Why the agent was paused automatically, in a sentence; empty if it was not."""
         show = getattr(self.episode, "show", None)
         return show.trouble if show and not self.episode.over else ""
 
     @property
     def spent(self) -> Spent | None:
-        """What the endpoint agents in it spent so far; None if there are none, or while that is not to be known."""
+        """Tokens and time of the endpoint agents so far; None if there are none, or while the episode is sealed."""
         if self.sealed or all(seat.agent.kind != Agent.Kind.ENDPOINT for seat in self.seats):
             return None
         return spent(self.episode)
 
     @property
     def pace(self) -> float | None:
-        """Seconds from one of the agent's turns to the next, while it plays live."""
+        """Seconds per turn of an agent that plays live; None if none does."""
         show = getattr(self.episode, "show", None)
         return show.pace if show else None
 
     @property
     def idle_after(self) -> int | None:
-        """Seconds without a turn after which it is not called live; None where agents play all the time."""
+        """Seconds without a turn after which the episode is not called live; None if no person is to act."""
         waits_for_person = self.free is not None or any(self._is_person(number) for number in self.to_act)
         return IDLE_SECONDS if waits_for_person and not self.episode.over else None
 
@@ -202,14 +206,14 @@ class Snapshot:
 
     @property
     def waiting(self) -> str:
-        """Whom it waits for, once it waits."""
+        """What the episode waits for, in words."""
         if self.free is not None:
             return f"the {self.free.ordinal} seat is free"
-        return "waiting for its player" if len(self.seats) == 1 else "waiting for a player"
+        return "waiting for the player" if len(self.seats) == 1 else "waiting for a player"
 
     @property
     def idle(self) -> str:
-        """Why nothing happens in it, in a few words; empty while something does, and when it is over."""
+        """Why nothing happens now, in a few words; empty while the episode is live and when it is over."""
         if self.paused:
             return "paused"
         if self.idle_after is None:
@@ -219,14 +223,14 @@ class Snapshot:
 
     @property
     def example(self) -> str:
-        """An action as this environment's first words show it: the one called an example, or the first."""
+        """An example action from the environment's instructions."""
         return example_in(
             observation_for_seat(max(self.viewpoint, 0), self.episode.first_observation, self.episode.first_info)[0]
         )
 
     @property
     def expert(self) -> bool:
-        """Whether there is an expert to ask and to watch."""
+        """Whether the environment has an expert."""
         try:
             return has_expert(self.episode.env_id)
         except UnknownEnvironment:
@@ -234,29 +238,29 @@ class Snapshot:
 
     @property
     def helps(self) -> bool:
-        """Whether the expert may be asked by whoever sees this: not where it would help against somebody else."""
+        """Whether this viewpoint may ask the expert for a hint: not if it would help against another person."""
         return not self.episode.in_duel and self.expert and self.viewpoint != SPECTATOR and self.among_agents
 
     def since(self, seq: int) -> list[Turn]:
-        """The turns played after the episode had reached `seq`, the newest first."""
+        """The turns played after `seq`, newest first."""
         return [turn for turn in self.turns if turn.seq is not None and turn.seq > seq]
 
     @property
     def omitted(self) -> int:
-        """How many early turns are not in `turns`."""
+        """The number of early turns that are not in `turns`."""
         return max(0, self.episode.turn_count - len(self.turns))
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Tokens and seconds of all turns together."""
+    """The total tokens and seconds of all turns."""
 
     tokens: int
     seconds: float
 
 
 def spent(episode: Episode) -> Spent:
-    """What the turns of an episode took, as far as their agents counted it."""
+    """The tokens and seconds of an episode's turns, as far as the agents recorded them."""
     sums = episode.turns.order_by().aggregate(
         tokens_in=Sum(Cast(KT("extra__tokens_in"), BigIntegerField())),
         tokens_out=Sum(Cast(KT("extra__tokens_out"), BigIntegerField())),
@@ -266,33 +270,33 @@ def spent(episode: Episode) -> Spent:
 
 
 def is_contest(seats: Sequence[Seat]) -> bool:
-    """Whether what one seat got the others lost."""
-    return abs(sum(seat.total_reward for seat in seats)) < _NOTHING
+    """Whether the rewards of the seats sum to zero."""
+    return abs(sum(seat.total_reward for seat in seats)) < _TOLERANCE
 
 
-_NOTHING = 1e-9
+_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A seat on a page: who sits in it and how it stands."""
+    """A seat on a page: who has it and its reward."""
 
     seat: Seat
     own: bool
     acts: bool
     chosen: bool
-    """It has acted in a round that waits for others."""
+    """Whether the seat has chosen in a round that waits for others."""
     total: float | None
-    """What it has earned; None while that is hidden."""
+    """The total reward; None while it is hidden."""
 
 
 def snapshot(episode: Episode, viewpoint: int, history: int = HISTORY) -> Snapshot:
-    """The episode now, as `viewpoint` may see it: a seat, or `gem.seats.SPECTATOR`; with so many of its last turns."""
+    """The episode as `viewpoint` (a seat or `gem.seats.SPECTATOR`) may see it, with its last `history` turns."""
     sealed = episode.sealed
     seats = list(episode.seats.select_related("agent", "user").order_by("number"))
     view, to_act = _now(episode, viewpoint)
     if viewpoint != SPECTATOR and seats[viewpoint].held:
-        view = without_acts(view)
+        view = without_actions(view)
     return Snapshot(
         episode=episode,
         seats=seats,
@@ -306,15 +310,15 @@ def snapshot(episode: Episode, viewpoint: int, history: int = HISTORY) -> Snapsh
 
 
 def public_snapshot(episode: Episode, history: int = HISTORY) -> Snapshot:
-    """The episode now, as those see it who only watch."""
+    """The episode as spectators may see it."""
     return snapshot(episode, public_viewpoint(episode), history)
 
 
 def _now(episode: Episode, viewpoint: int) -> tuple[View, tuple[int, ...]]:
-    """The board after the last turn, as `viewpoint` sees it, and who is awaited; text where it cannot be drawn."""
+    """The board (text if it cannot be drawn) after the last turn, as `viewpoint` sees it, and the seats to act."""
     try:
         env = restore(episode)
     except Outdated as error:
-        told = record_in_words(episode, episode.turn_count) if episode.slow else None
-        return told or no_board(episode, str(error)), () if episode.over else (episode.acting,)
+        in_words = record_in_words(episode, episode.turn_count) if episode.slow else None
+        return in_words or no_board(episode, str(error)), () if episode.over else (episode.acting,)
     return env.view(viewpoint), () if episode.over else env.to_act

@@ -1,4 +1,4 @@
-"""Text on its way into Postgres, which stores neither NUL nor half a character."""
+"""Prepare text for Postgres, which cannot store NUL characters or lone surrogates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REPLACEMENT = "\ufffd"
 
 
 def storable(text: str) -> str:
-    """`text` with NUL shown as its picture and lone surrogates as the replacement character; nothing is removed."""
+    """`text` with NUL replaced by its symbol and lone surrogates by the replacement character."""
     if "\0" in text:
         text = text.replace("\0", NUL_PICTURE)
     try:
@@ -25,7 +25,7 @@ def storable(text: str) -> str:
 
 
 def storable_json(value: Any) -> Any:
-    """`value` with every text in it made `storable`, and as its text what JSON does not have: NaN, a set, an array."""
+    """`value` with all strings made `storable`. What JSON cannot hold (NaN, a set, an array) becomes a string."""
     if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     if isinstance(value, dict):
@@ -36,14 +36,14 @@ def storable_json(value: Any) -> Any:
 
 
 def shortened(text: str, limit: int = MAX_OBSERVATION_CHARS) -> str:
-    """The first `limit` characters of `text`, saying how many are missing."""
+    """The first `limit` characters of `text`, with a note about how many are missing."""
     if len(text) <= limit:
         return text
     return f"{text[:limit]}\n[{len(text) - limit:,} more characters were not kept]"
 
 
 def what_was_replaced(text: str) -> str:
-    """A sentence about what `storable` does to `text`; empty if it does nothing."""
+    """A sentence that says which characters `storable` replaces in `text`; empty if none."""
     nuls = text.count("\0")
     halves = sum("\ud800" <= character <= "\udfff" for character in text)
     parts = []
@@ -65,6 +65,6 @@ _EXAMPLE = re.compile(r"example,?\s+" + _BOXED.pattern)
 
 
 def example_in(rules: str) -> str:
-    r"""The action that an environment's first words call an example, or their first one: `\boxed{reveal 3 4}`."""
+    r"""The example action in an environment's instructions, or the first action in them: `\boxed{reveal 3 4}`."""
     shown = _EXAMPLE.search(rules) or _BOXED.search(rules)
     return shown[1] if shown else "\\boxed{…}"

@@ -1,4 +1,4 @@
-"""Addresses of episodes: the permalink, every turn of it, and its data."""
+"""Addresses of episodes: the permalink, the turns, and downloads."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The list of episodes, and what the pages of one share. `replays` has the permalink, which is live while one runs."""
+"""The list of episodes, and helpers for the pages of one episode. Its permalink is in `replays`."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from apps.episodes.snapshot import Snapshot
 from apps.episodes.visibility import viewpoint
 from apps.htmx import wants_part
 
-PAGE = 50
-"""Episodes in one page of the list."""
+PAGE_SIZE = 50
+"""Episodes per page of the list."""
 
 
-def seen_from(request: HttpRequest, found: Episode) -> int:
-    """From where whoever asks sees the episode."""
-    return viewpoint(found, request.user, visitors.known(request), request.GET.get("seat", ""))
+def seen_from(request: HttpRequest, episode: Episode) -> int:
+    """The viewpoint from which the requesting person sees the episode."""
+    return viewpoint(episode, request.user, visitors.known(request), request.GET.get("seat", ""))
 
 
 def find(episode_id: str) -> Episode:
-    """The episode, or a page that says there is none."""
-    found = Episode.objects.filter(pk=episode_id).select_related("parent", "batch").first()
-    if found is None:
-        raise Http404(f"There is no episode {episode_id}. The address may have a slip in it, or it was deleted.")
-    return found
+    """The episode with this id. Raises Http404 if there is none."""
+    episode = Episode.objects.filter(pk=episode_id).select_related("parent", "batch").first()
+    if episode is None:
+        raise Http404(f"There is no episode {episode_id}. The address may be mistyped, or the episode was deleted.")
+    return episode
 
 
 def play_page(request: HttpRequest, shot: Snapshot, *, status: int = 200, **more: Any) -> HttpResponse:
-    """The page of the person who plays; `more` may hold `notice`, `typed` and `decision` (the expert's)."""
+    """The page of the person who plays. `more` may hold `notice`, `typed` and the expert's `decision`."""
     context = {"shot": shot, "episode": shot.episode, "own": True, "acting": not shot.episode.over}
     return render(request, "play/play.html", {**context, "section": "play", **more}, status=status)
 
@@ -42,18 +42,18 @@ def play_page(request: HttpRequest, shot: Snapshot, *, status: int = 200, **more
 @never_cache
 @require_safe
 def list_episodes(request: HttpRequest) -> HttpResponse:
-    """Episodes, newest first, filtered by environment, agent, outcome, seed and whose they are."""
+    """Episodes, newest first, filtered by environment, agent, outcome, seed, source and owner."""
     form = FilterForm(request.user, request.GET)
-    shown = form.episodes(request.user, visitors.known(request))
+    matches = form.episodes(request.user, visitors.known(request))
     page = form.page
-    rows = list(shown.with_seats().order_by("-created", "id")[(page - 1) * PAGE : page * PAGE + 1])
+    rows = list(matches.with_seats().order_by("-created", "id")[(page - 1) * PAGE_SIZE : page * PAGE_SIZE + 1])
     query = request.GET.copy()
     query.pop("page", None)
     context = {
         "form": form,
-        "episodes": rows[:PAGE],
+        "episodes": rows[:PAGE_SIZE],
         "page": page,
-        "older": page + 1 if len(rows) > PAGE else None,
+        "older": page + 1 if len(rows) > PAGE_SIZE else None,
         "newer": page - 1 if page > 1 else None,
         "query": query.urlencode(),
         "filtered": any(query.values()),

@@ -1,8 +1,8 @@
-"""What somebody may see of an episode: from which seat, and what stays hidden while it is sealed.
+"""What a person may see of an episode: from which viewpoint, and what is hidden while it is sealed.
 
 While an episode with several seats is sealed (`Episode.sealed`), everybody may read the public observations and the
-public part of an info. Another seat's action, reasons, reward and what it reads are its own business. So is the seed,
-from which everything that is hidden follows. Pages, events and downloads are all made from what `conceal` returns.
+public part of an info. The action, reasoning, reward and private observation of another seat are hidden, and so is the
+seed, which would reveal everything. Pages, events and downloads are all made from what `conceal` returns.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PUBLIC = ("suffix", "error")
 
 
 def own_seat(episode: Episode, user: Viewer, visitor: str) -> int | None:
-    """The number of the seat that this person acts from; None if they have none."""
+    """The number of this person's seat; None if they have none."""
     seats = episode.seats.select_related("agent").order_by("number")
     return next((seat.number for seat in seats if seat.belongs_to(user, visitor)), None)
 
@@ -32,12 +32,12 @@ def seats_of(user: Viewer, visitor: str) -> QuerySet[Seat]:
     return Seat.objects.filter(visitor=visitor, user=None) if visitor else Seat.objects.none()
 
 
-def viewpoint(episode: Episode, user: Viewer, visitor: str, wanted: str = "") -> int:
-    """From where this person sees the episode; `wanted` is heeded once nothing is hidden any longer."""
+def viewpoint(episode: Episode, user: Viewer, visitor: str, requested: str = "") -> int:
+    """The viewpoint of this person. `requested` counts only when nothing is hidden any more."""
     if episode.seat_count == 1:
         return 0
-    if not episode.sealed and wanted in viewpoints(episode):
-        return viewpoints(episode)[wanted]
+    if not episode.sealed and requested in viewpoints(episode):
+        return viewpoints(episode)[requested]
     own = own_seat(episode, user, visitor)
     if own is not None:
         return own
@@ -45,22 +45,22 @@ def viewpoint(episode: Episode, user: Viewer, visitor: str, wanted: str = "") ->
 
 
 def viewpoints(episode: Episode) -> dict[str, int]:
-    """How an address says from where a replay is seen: `?seat=1`; nothing to choose where there is one seat."""
+    """The viewpoints of a replay by their names in an address (`?seat=1`); empty if there is only one seat."""
     if episode.seat_count == 1:
         return {}
     return {**{str(number): number for number in range(episode.seat_count)}, "public": SPECTATOR}
 
 
 def public_viewpoint(episode: Episode) -> int:
-    """From where those see it who only watch."""
+    """The viewpoint of spectators."""
     return 0 if episode.seat_count == 1 else SPECTATOR
 
 
 def conceal(turn: Turn, seat: int, *, sealed: bool) -> Turn:
-    """The turn as whoever sits in `seat`, or watches, may read it. What may not be read is empty."""
+    """The turn as `seat` (or a spectator) may see it. Hidden parts are empty."""
     if not sealed:
         return turn
-    seen = Turn(
+    visible_turn = Turn(
         episode_id=turn.episode_id,
         number=turn.number,
         seat=turn.seat,
@@ -73,16 +73,18 @@ def conceal(turn: Turn, seat: int, *, sealed: bool) -> Turn:
         created=turn.created,
     )
     if turn.seat != seat:
-        seen.concealed = True
-        seen.action, seen.reward, seen.extra = "", 0.0, None
-    return seen
+        visible_turn.concealed = True
+        visible_turn.action, visible_turn.reward, visible_turn.extra = "", 0.0, None
+    return visible_turn
 
 
 def open_info(info: dict[str, Any], seat: int, *, sealed: bool) -> dict[str, Any]:
-    """What whoever sits in `seat`, or watches, may read of an info; None stands for what another seat reads."""
+    """The part of an info that `seat` (or a spectator) may see. None replaces the entries of other seats."""
     if not sealed:
         return info
-    seen: dict[str, Any] = {name: info[name] for name in _PUBLIC if name in info}
+    visible_info: dict[str, Any] = {name: info[name] for name in _PUBLIC if name in info}
     if seat != SPECTATOR and "seats" in info:
-        seen["seats"] = [one if number == seat else None for number, one in enumerate(info["seats"])]
-    return seen
+        visible_info["seats"] = [
+            seat_info if number == seat else None for number, seat_info in enumerate(info["seats"])
+        ]
+    return visible_info

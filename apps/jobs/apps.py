@@ -1,15 +1,15 @@
-"""What the pages of this app listen to, and how evaluations are shown."""
+"""Registers the live topic of jobs and the page of evaluations."""
 
 from django.apps import AppConfig
 
 
 class JobsConfig(AppConfig):
-    """Registers the topic and one kind of job."""
+    """The app of jobs."""
 
     name = "apps.jobs"
 
     def ready(self) -> None:
-        """Let pages listen to jobs, and show those that evaluate an agent."""
+        """Register the topic `job` and the kind of job that evaluates an agent."""
         from apps.jobs import kinds, topics, views  # noqa: PLC0415 (models are not ready before)
         from apps.jobs.models import Job  # noqa: PLC0415
         from apps.live.topics import register  # noqa: PLC0415

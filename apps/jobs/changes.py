@@ -1,7 +1,7 @@
-"""What every write to a job is made of: locks in one order, and each change with its event.
+"""The building blocks of every write to a job: row locks in one order, and an event for each change.
 
-Rows are locked in one order, shards before their job, so that no two writers wait for each other. Each change raises
-`Job.seq`, leaves a `JobEvent` and is published, in one transaction.
+Rows are locked in one order, shards before their job, so that no two writers deadlock. Each change raises
+`Job.seq`, stores a `JobEvent` and is published, in one transaction.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from apps.jobs.models import Job, JobEvent, Shard
 from apps.live import publish
 from apps.queue import enqueue
 
-WAKE_UPS = 16
-"""At most so many messages tell workers of a job: each worker goes on until nothing is left."""
+MAX_WAKE_UPS = 16
+"""Messages about one job at most. Each worker that gets one continues until no shard is left."""
 
 
 def lock_shards(job_id: str) -> None:
-    """Lock all shards of a job, in the order that everybody locks them in."""
+    """Lock all shards of a job. Every writer locks them in the same order."""
     list(Shard.objects.select_for_update().filter(job=job_id).order_by("pk").values_list("pk"))
 
 
 def drop_open_shards(job_id: str) -> None:
-    """Cancel the shards of a job that are not over (locked); workers notice by their lease."""
+    """Cancel the queued and running shards of a job, which the caller has locked. Their workers lose the lease."""
     Shard.objects.filter(job=job_id, state__in=[Shard.State.QUEUED, Shard.State.RUNNING]).release(
         state=Shard.State.CANCELLED
     )
 
 
 def end(job_id: str, state: Job.State, reason: str, text: str, tone: JobEvent.Tone = JobEvent.Tone.PLAIN) -> bool:
-    """Move a job that is not over to its last state; whether it was this call that did it."""
-    ended = Job.objects.active().filter(pk=job_id).update(state=state, reason=reason, ended=Now())
-    if ended:
+    """Move a job to its last state. Returns False if the job had ended before."""
+    updated = Job.objects.active().filter(pk=job_id).update(state=state, reason=reason, ended=Now())
+    if updated:
         change(job_id, JobEvent.Kind.ENDED, text, tone=tone)
-    return bool(ended)
+    return bool(updated)
 
 
 def change(
@@ -47,7 +47,7 @@ def change(
     tone: JobEvent.Tone = JobEvent.Tone.PLAIN,
     slots: Sequence[int] = (),
 ) -> None:
-    """Raise the job's `seq`, write down why, and tell the pages that watch it."""
+    """Raise the job's `seq`, store an event that says why, and publish it to the pages that watch the job."""
     Job.objects.filter(pk=job_id).update(seq=F("seq") + 1)
     seq = Job.objects.values_list("seq", flat=True).get(pk=job_id)
     JobEvent.objects.create(job_id=job_id, seq=seq, kind=kind, tone=tone, text=text, slots=list(slots))
@@ -58,7 +58,7 @@ TASKS = {Job.Kind.EVALUATION.value: "evaluate.shards", Job.Kind.TRAINING.value: 
 
 
 def wake(job_id: str, messages: int = 1) -> None:
-    """Tell workers that the job has something to do."""
+    """Send workers up to `messages` messages that the job has work for them."""
     task = TASKS[Job.objects.values_list("kind", flat=True).get(pk=job_id)]
-    for _ in range(min(messages, WAKE_UPS)):
+    for _ in range(min(messages, MAX_WAKE_UPS)):
         enqueue(task, job_id)

@@ -1,10 +1,10 @@
-"""What a job refuses, each with the sentence that its user reads."""
+"""Errors of requests about jobs. Their messages are sentences for users."""
 
 from __future__ import annotations
 
 
 class JobRefusal(Exception):
-    """Something was asked for that cannot be; `str(refusal)` says what, and what to do instead."""
+    """A request that cannot be fulfilled. The message says why, and what to do instead."""
 
 
 class UnknownAgent(JobRefusal):
@@ -16,7 +16,7 @@ class NoExpert(JobRefusal):
 
 
 class TooManyJobs(JobRefusal):
-    """The owner has as many waiting jobs as one person may have."""
+    """The owner has as many queued jobs as one person may have."""
 
 
 class TooManyEpisodes(JobRefusal):

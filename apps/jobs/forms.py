@@ -29,9 +29,9 @@ FIELDS = (
     "name",
     *tool_choice.FIELDS,
 )
-SEVERAL = ("env_id", "tool")
-"""Those that may have several values."""
-ASKED_ALONE = {
+MULTIVALUED = ("env_id", "tool")
+"""Fields that may have several values."""
+SPEC_FIELDS = {
     "agent",
     "opponent",
     "num_envs",
@@ -41,16 +41,16 @@ ASKED_ALONE = {
     "token_budget",
     "max_turns",
 }
-"""Those that have a field of the same name in the specification."""
-NO_AGENT = "There is no such agent. Choose one of those listed."
-NUMBER = "{what} is a whole number, for example {example}."
+"""Fields with the name of a field of the specification."""
+NO_AGENT = "There is no such agent. Choose one from the list."
+NUMBER = "{what} must be a whole number, for example {example}."
 
 
 class EnvironmentsField(forms.MultipleChoiceField):
-    """Environment ids; which of them exist is the spec's to say, with the nearest name."""
+    """Environment ids. The specification checks that they exist, and its errors name the nearest id."""
 
     def valid_value(self, value: Any) -> bool:
-        """Any text of a sane length."""
+        """Accept any text of at most 120 characters."""
         return len(str(value)) <= 120
 
 
@@ -60,7 +60,7 @@ def _number(label: str, what: str, example: int, initial: int | None = None, *, 
 
 
 class EvaluationForm(tool_choice.ToolChoice, SpecForm[EvaluationSpec]):
-    """Who plays what, how much and how fast. After validation, `spec` is the request."""
+    """The form of an evaluation. After validation, `spec` is the request."""
 
     spec_model = EvaluationSpec
     sentences = {"agent": NO_AGENT, "opponent": NO_AGENT}
@@ -70,9 +70,9 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[EvaluationSpec]):
     env_id = EnvironmentsField(required=False)
     episodes_per_env = _number("Episodes per environment", "The number of episodes", 100, 100)
     seed = _number("First seed", "A seed", 42, 0)
-    repeats = _number("Tries at each seed", "The number of tries", 4, 1, required=False)
+    repeats = _number("Tries per seed", "The number of tries", 4, 1, required=False)
     num_envs = _number("Episodes at a time", "The number of parallel environments", 16, 16)
-    token_budget = _number("Most tokens", "The token budget", 1_000_000, required=False)
+    token_budget = _number("Token budget", "The token budget", 1_000_000, required=False)
     opponent = forms.CharField(label="Opponent", max_length=80, required=False, widget=forms.Select())
     max_turns = _number("Turn limit", "The turn limit", 20, required=False)
     name = forms.CharField(
@@ -84,11 +84,11 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[EvaluationSpec]):
     idempotency_key = forms.CharField(max_length=80, required=False, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
-        """Hand the values to the spec; what it refuses is an error of the field that it names."""
+        """Validate the values with the specification. Each of its errors is shown at the field that it concerns."""
         values = super().clean() or {}
         if self.errors:
             return values
-        wanted = {
+        spec_values = {
             "agent": values["agent"],
             "num_envs": values["num_envs"],
             "token_budget": values["token_budget"],
@@ -108,31 +108,31 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[EvaluationSpec]):
                 }
             ),
         }
-        self.validate_spec(wanted)
+        self.validate_spec(spec_values)
         return values
 
     def field_of(self, place: str) -> str | None:
-        """What concerns all of it stands by what is played."""
+        """Errors without a field of their own are shown at the choice of environments."""
         name = place.partition(".")[0]
-        if name in ASKED_ALONE:
+        if name in SPEC_FIELDS:
             return name
         return "benchmark" if self.cleaned_data["benchmark"] else "env_id"
 
     def offer(self, agents: Iterable[Agent]) -> None:
-        """Let these agents be chosen as the opponent."""
+        """Offer these agents as opponents."""
         widget = self.fields["opponent"].widget
         assert isinstance(widget, forms.Select)
         widget.choices = [("", "nobody"), *((agent.slug, agent.name) for agent in agents)]
 
     @property
     def chosen(self) -> list[str]:
-        """The environments that are ticked."""
+        """The ids of the ticked environments."""
         return [str(env_id) for env_id in self["env_id"].value() or []]
 
 
 def prefilled(query: QueryDict) -> dict[str, Any]:
-    """A form's first values from an address: `?env_id=...&agent=...`; what is missing or unknown is left out."""
-    values: dict[str, Any] = {name: query[name] for name in FIELDS if name in query and name not in SEVERAL}
+    """Initial form values from a query such as `?env_id=...&agent=...`, without unknown fields and environments."""
+    values: dict[str, Any] = {name: query[name] for name in FIELDS if name in query and name not in MULTIVALUED}
     values["tool"] = query.getlist("tool")
     values["env_id"] = list(dict.fromkeys(env_id for env_id in query.getlist("env_id") if _exists(env_id)))
     return values

@@ -1,4 +1,7 @@
-"""How each kind of job is shown: the app of a kind registers that in `AppConfig.ready`. Trainings have an app above."""
+"""The page and the live events of each kind of job.
+
+The app of a kind registers them in `AppConfig.ready`, because the app of trainings depends on this one.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +16,22 @@ from apps.live.topics import Event
 
 @dataclass(frozen=True, slots=True)
 class KindOfJob:
-    """How jobs of one kind are shown."""
+    """The page and the live events of jobs of one kind."""
 
     page: Callable[[HttpRequest, Job], HttpResponse]
-    """The page of a job that was fetched `for_page`."""
+    """The view of a job that was fetched with `for_page`."""
     events: Callable[[Job, int, str], list[Event]]
-    """What has happened to a job after a `seq`, for an audience: as `Topic.events`."""
+    """The events of a job after a `seq`, for an audience: see `Topic.events`."""
 
 
 _KINDS: dict[str, KindOfJob] = {}
 
 
-def register(kind: Job.Kind, shown: KindOfJob) -> None:
-    """Show jobs of this kind so; called in an app's `AppConfig.ready`."""
-    _KINDS[kind.value] = shown
+def register(kind: Job.Kind, kind_of_job: KindOfJob) -> None:
+    """Register a kind of job. Called in an app's `AppConfig.ready`."""
+    _KINDS[kind.value] = kind_of_job
 
 
 def kind_of(job: Job) -> KindOfJob:
-    """How this job is shown."""
+    """The page and the live events of this job."""
     return _KINDS[job.kind]

@@ -1,7 +1,7 @@
-"""What workers do with jobs: claim shards, keep them, record their episodes, give them back.
+"""The operations of workers on jobs: claim shards, keep them, record their episodes, and give them back.
 
-Workers own a shard by a lease: `claim` gives it, `heartbeat` keeps it, and every write names its token, so that who
-lost the lease writes nothing. The reaper takes back what nobody keeps.
+A worker owns a shard by a lease: `claim` takes it, `heartbeat` keeps it, and every write checks its token, so that a
+worker that lost the lease writes nothing. The reaper takes back the shards whose leases expired.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from apps.episodes.bulk import copy_episodes
 from apps.episodes.models import Episode
 from apps.episodes.text import shortened, storable
 from apps.failpoints import failpoint
-from apps.jobs.changes import WAKE_UPS, change, drop_open_shards, end, lock_shards, wake
+from apps.jobs.changes import MAX_WAKE_UPS, change, drop_open_shards, end, lock_shards, wake
 from apps.jobs.models import Job, JobEvent, Shard
 from apps.leases import LeasedQuerySet, LeaseLost
-from gem.evaluation.spec import EvaluationSpec, Part
+from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest
 
 logger = logging.getLogger(__name__)
 
-REASON_CHARS = 2000
-"""As much is kept of why a shard failed: what an environment or an agent raises may be of any length."""
+MAX_REASON_CHARS = 2000
+"""The reason of a failure is cut to this length, because an exception may have a message of any length."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Claim:
     batch_id: str
     agent: Agent
     set_up: dict[str, Any] | None
-    """How the agent was set up when the job was submitted."""
+    """The agent's set-up when the job was submitted."""
     opponent: Agent | None
     """The agent in the other seats; None where there is one seat."""
     number: int
@@ -62,25 +62,25 @@ class Claim:
     request: Mapping[str, Any]
     """`Job.spec`."""
     begins_after: int
-    """Of a training, the update that it goes on from if it is a fork."""
+    """Of a training that is a fork: the update of the checkpoint that it continues from; otherwise 0."""
 
     @cached_property
     def spec(self) -> EvaluationSpec:
-        """What an evaluation is asked to play."""
+        """The request of an evaluation."""
         return EvaluationSpec.model_validate(self.request)
 
     def slots(self) -> list[EpisodeRequest]:
-        """Those of its slots that no earlier attempt recorded."""
-        taken = set(
+        """The slots of this shard that no earlier attempt recorded."""
+        recorded_slots = set(
             Episode.objects.filter(
                 batch=self.batch_id, slot__gte=self.first_slot, slot__lt=self.first_slot + self.count
             ).values_list("slot", flat=True)
         )
-        part = Part(self.env_id, self.first_seed, self.count)
-        return [self._slot(part, i) for i in range(self.count) if self.first_slot + i not in taken]
+        part = EvaluationPart(self.env_id, self.first_seed, self.count)
+        return [self._slot(part, i) for i in range(self.count) if self.first_slot + i not in recorded_slots]
 
-    def _slot(self, part: Part, index: int) -> EpisodeRequest:
-        seed, seat = part.place(index)
+    def _slot(self, part: EvaluationPart, index: int) -> EpisodeRequest:
+        seed, seat = part.seed_and_seat(index)
         repeat = self.spec.repeat_of(self.first_slot)
         return EpisodeRequest(self.first_slot + index, self.env_id, seed, {}, self.spec.wrappers, seat, repeat)
 
@@ -91,10 +91,10 @@ class WorkerSeconds:
 
     busy: float = 0.0
     agent: float = 0.0
-    """The part of it in which the agent decided."""
+    """The part of `busy` in which the agent chose its actions."""
 
 
-_IN_TURN = """
+_NEXT_JOBS = """
 WITH owner AS (
     SELECT coalesce(job.owner_id, 0) AS id, max(job.served) AS served,
            count(DISTINCT job.id) FILTER (WHERE job.state = 'running') AS jobs,
@@ -111,13 +111,13 @@ WHERE job.state IN ('queued', 'running') AND job.kind = %(kind)s
 ORDER BY owner.shards, owner.served NULLS FIRST, job.state DESC, job.created, job.id
 LIMIT 20
 """
-"""Jobs with work to give, those of the owner who has least of it running and waited longest first."""
+"""Jobs with queued shards. Owners with the fewest running shards come first, then those who have waited longest."""
 
 
 def claim(kind: Job.Kind = Job.Kind.EVALUATION) -> Claim | None:
-    """Take the next shard of a job of this kind, owner by owner; None if there is nothing to do."""
+    """Claim the next shard of a job of this kind, fairly between owners; None if there is none."""
     with connection.cursor() as cursor:
-        cursor.execute(_IN_TURN, {"kind": kind.value, "running": settings.JOBS_RUNNING_PER_USER})
+        cursor.execute(_NEXT_JOBS, {"kind": kind.value, "running": settings.JOBS_RUNNING_PER_USER})
         jobs = cursor.fetchall()
     claims = (
         _claim_from(job_id, None if state == Job.State.RUNNING else owner_id, kind) for job_id, state, owner_id in jobs
@@ -127,31 +127,35 @@ def claim(kind: Job.Kind = Job.Kind.EVALUATION) -> Claim | None:
 
 @transaction.atomic
 def _claim_from(job_id: str, starts_for: int | None, kind: Job.Kind) -> Claim | None:
-    """A shard of this job, unless others hold them all, or its owner (if it would start) has enough running."""
+    """Claim a shard of this job; None if no shard is free, or if the job may not start yet.
+
+    Args:
+        starts_for: the owner of a job that would start with this shard; None if it is running or has no owner.
+    """
     if starts_for is not None and not _may_start(starts_for, kind):
         return None
     queued = Shard.objects.filter(job=job_id, state=Shard.State.QUEUED).order_by("number")
     token = uuid.uuid4()
     claimed = queued.claim(token, 1, state=Shard.State.RUNNING)
-    return _started(Shard.objects.get(pk=claimed[0]), token) if claimed else None
+    return _start_shard(Shard.objects.get(pk=claimed[0]), token) if claimed else None
 
 
 def _may_start(owner_id: int, kind: Job.Kind) -> bool:
-    """Whether the owner may have another job of this kind running; workers that ask at once wait for each other."""
+    """Whether the owner may have another running job of this kind. A lock makes concurrent workers wait."""
     User.objects.select_for_update(no_key=True).get(pk=owner_id)
     running = Job.objects.filter(owner=owner_id, state=Job.State.RUNNING, kind=kind).count()
     return running < int(settings.JOBS_RUNNING_PER_USER)
 
 
-def _started(shard: Shard, token: uuid.UUID) -> Claim:
-    """What the owner of the shard that was just claimed has to know; its job runs from now on."""
+def _start_shard(shard: Shard, token: uuid.UUID) -> Claim:
+    """Mark the job of a shard that was just claimed as running, and return the claim for the worker."""
     Job.objects.filter(pk=shard.job_id, state=Job.State.QUEUED).update(state=Job.State.RUNNING, started=Now())
     Job.objects.filter(pk=shard.job_id).update(served=Now())
     job = Job.objects.select_related("agent").get(pk=shard.job_id)
     change(
         shard.job_id,
         JobEvent.Kind.CLAIMED,
-        _claimed(job, shard) + (f", attempt {shard.attempt}" if shard.attempt > 1 else ""),
+        _describe_claim(job, shard) + (f", attempt {shard.attempt}" if shard.attempt > 1 else ""),
     )
     slug = job.spec.get("opponent")
     opponent = Agent.objects.get(slug=slug) if slug else None
@@ -174,31 +178,33 @@ def _started(shard: Shard, token: uuid.UUID) -> Claim:
     )
 
 
-def _claimed(job: Job, shard: Shard) -> str:
+def _describe_claim(job: Job, shard: Shard) -> str:
     left = shard.count - shard.done
     if job.kind == Job.Kind.TRAINING:
-        return f"a worker trains, {left:,} updates to go"
+        return f"a worker starts: {left:,} updates to go"
     return f"shard {shard.number} claimed: {left:,} episodes of {shard.env_id}"
 
 
 def heartbeat(claim: Claim) -> bool:
-    """Keep the lease; False if it is lost."""
+    """Renew the lease. Returns False if it is lost."""
     return bool(owned(claim).renew())
 
 
 def holds(claim: Claim) -> bool:
-    """Whether the lease is still this worker's: a look, where `heartbeat` is a write."""
+    """Whether the worker still holds the lease. Only reads, while `heartbeat` writes."""
     return owned(claim).exists()
 
 
 @transaction.atomic
-def record_episodes(claim: Claim, records: Sequence[EpisodeRecord], spent: WorkerSeconds | None = None) -> bool:
-    """Write finished episodes; whether the job ended with them. The last ones of a shard finish it.
+def record_episodes(
+    claim: Claim, records: Sequence[EpisodeRecord], worker_seconds: WorkerSeconds | None = None
+) -> bool:
+    """Store finished episodes. Returns whether the job ended with them.
 
     Raises:
-        LeaseLost: if the shard is no longer this worker's; nothing is written.
+        LeaseLost: if another worker owns the shard, or its job has ended. Nothing is written then.
     """
-    spent = spent or WorkerSeconds()
+    worker_seconds = worker_seconds or WorkerSeconds()
     shard = owned(claim).select_for_update().first()
     if shard is None:
         raise LeaseLost(f"shard {claim.number} of job {claim.job_id} is no longer ours")
@@ -207,12 +213,12 @@ def record_episodes(claim: Claim, records: Sequence[EpisodeRecord], spent: Worke
     copy_episodes(claim.batch_id, claim.agent.pk, records, timezone.now(), of_job=True, opponent_id=opponent_id)
     storing = monotonic() - started
     failpoint("copied")
-    _add_up(shard, records, spent.busy + storing)
+    _add_to_sums(shard, records, worker_seconds.busy + storing)
     Job.objects.filter(pk=claim.job_id).update(
         episodes_done=F("episodes_done") + len(records),
         turns_done=F("turns_done") + sum(record.turn_count for record in records),
-        seconds_busy=F("seconds_busy") + spent.busy + storing,
-        seconds_agent=F("seconds_agent") + spent.agent,
+        seconds_busy=F("seconds_busy") + worker_seconds.busy + storing,
+        seconds_agent=F("seconds_agent") + worker_seconds.agent,
         seconds_storing=F("seconds_storing") + storing,
     )
     _log_recorded(shard, records)
@@ -221,8 +227,8 @@ def record_episodes(claim: Claim, records: Sequence[EpisodeRecord], spent: Worke
     return _end_if_done(claim.job_id)
 
 
-def _add_up(shard: Shard, records: Sequence[EpisodeRecord], seconds: float) -> None:
-    """Add the episodes to the shard's sums, and end it with its last one."""
+def _add_to_sums(shard: Shard, records: Sequence[EpisodeRecord], seconds: float) -> None:
+    """Add the episodes to the shard's sums. The last episode ends the shard."""
     counted = [record for record in records if not record.failure]
     returns = [record.total_reward for record in counted]
     shard.done += len(records)
@@ -244,15 +250,15 @@ def _add_up(shard: Shard, records: Sequence[EpisodeRecord], seconds: float) -> N
 
 def _log_recorded(shard: Shard, records: Sequence[EpisodeRecord]) -> None:
     slots = [record.index for record in records]
-    broken = [record for record in records if record.failure]
-    tone = JobEvent.Tone.LOSS if broken else JobEvent.Tone.PLAIN
-    if broken:
-        first = broken[0]
+    failures = [record for record in records if record.failure]
+    tone = JobEvent.Tone.LOSS if failures else JobEvent.Tone.PLAIN
+    if failures:
+        first = failures[0]
         failure = storable(shortened(first.failure, 300))
-        whose = "no answer from the agent" if first.failed_by == "agent" else "environment error"
-        text = f"{shard.env_id} seed {first.identity.seed}: {whose}, not counted: {failure}"
-        if len(broken) > 1:
-            text += f" (and {len(broken) - 1} more)"
+        cause = "no answer from the agent" if first.failed_by == "agent" else "environment error"
+        text = f"{shard.env_id} seed {first.identity.seed}: {cause}, not counted: {failure}"
+        if len(failures) > 1:
+            text += f" (and {len(failures) - 1} more)"
     elif shard.state == Shard.State.DONE:
         counted = shard.done - shard.errors
         mean = f", mean return {shard.return_sum / counted:.3f}" if counted else ""
@@ -263,7 +269,7 @@ def _log_recorded(shard: Shard, records: Sequence[EpisodeRecord]) -> None:
 
 
 def _end_if_done(job_id: str) -> bool:
-    """End the job if all its shards are done; the job's row is locked by then, so the last one notices."""
+    """End the job if all its shards are done. The caller has locked the job's row, so exactly one worker ends it."""
     if Shard.objects.filter(job=job_id).exclude(state=Shard.State.DONE).exists():
         return False
     return end(job_id, Job.State.DONE, "", "all episodes are done")
@@ -271,16 +277,17 @@ def _end_if_done(job_id: str) -> bool:
 
 @transaction.atomic
 def release(claim: Claim) -> None:
-    """Give the shard back, because this worker stops; it costs no attempt."""
-    given = owned(claim).release(state=Shard.State.QUEUED, attempt=F("attempt") - 1, sent=Now())
-    if given:
-        change(claim.job_id, JobEvent.Kind.REQUEUED, f"shard {claim.number} given back: its worker is stopping")
+    """Return the shard to the queue, because this worker stops. This does not count as an attempt."""
+    released = owned(claim).release(state=Shard.State.QUEUED, attempt=F("attempt") - 1, sent=Now())
+    if released:
+        text = f"shard {claim.number} returned to the queue: its worker is stopping"
+        change(claim.job_id, JobEvent.Kind.REQUEUED, text)
         wake(claim.job_id)
 
 
 @transaction.atomic
 def fail_shard(claim: Claim, reason: str) -> None:
-    """Try the shard again, or end the job as failed after the last attempt; nothing if the lease is lost."""
+    """Queue the shard again, or end the job as failed after the last attempt. Does nothing if the lease is lost."""
     lock_shards(claim.job_id)
     shard = owned(claim).first()
     if shard is not None:
@@ -289,29 +296,30 @@ def fail_shard(claim: Claim, reason: str) -> None:
 
 @transaction.atomic
 def fail_job(claim: Claim, reason: str) -> None:
-    """End the job as failed: its agent is of no further use, and another attempt would meet the same."""
+    """End the job as failed, because its agent cannot play: another attempt would fail in the same way."""
     lock_shards(claim.job_id)
     shard = owned(claim).first()
     if shard is None:
         return
-    reason = storable(shortened(reason, REASON_CHARS))
+    reason = storable(shortened(reason, MAX_REASON_CHARS))
     Shard.objects.filter(pk=shard.pk).release(state=Shard.State.FAILED, reason=reason)
     if end(claim.job_id, Job.State.FAILED, reason, reason, JobEvent.Tone.LOSS):
         drop_open_shards(claim.job_id)
 
 
 def stop_over_budget(claim: Claim) -> bool:
-    """End the job if its tokens have reached its budget; whether they have. What is finished stays.
+    """End the job if it has used up its token budget. Returns whether it has. Finished episodes are kept.
 
-    To be called outside of any transaction: it locks all shards of the job, in the order that everybody locks them in.
+    Call it outside of any transaction, because it locks all shards of the job.
     """
     budget = claim.spec.token_budget
     if budget is None or _tokens(claim.job_id) < budget:
         return False
-    reason = f"The budget of {budget:,} tokens is used up. What was finished before stays."
+    reason = f"The budget of {budget:,} tokens is used up. Finished episodes are kept."
+    text = f"stopped by its token budget of {budget:,} tokens"
     with transaction.atomic():
         lock_shards(claim.job_id)
-        if end(claim.job_id, Job.State.CANCELLED, reason, reason, JobEvent.Tone.WARN):
+        if end(claim.job_id, Job.State.CANCELLED, reason, text, JobEvent.Tone.WARN):
             drop_open_shards(claim.job_id)
     return True
 
@@ -322,56 +330,57 @@ def _tokens(job_id: str) -> int:
 
 
 def _fail_attempt(shard: Shard, reason: str) -> None:
-    """What happens to a shard (locked, with all of its job) whose attempt failed."""
-    reason = storable(shortened(reason, REASON_CHARS))
+    """Queue a shard again whose attempt failed, or end its job. The caller has locked all shards of the job."""
+    reason = storable(shortened(reason, MAX_REASON_CHARS))
     if shard.attempt < settings.MAX_ATTEMPTS:
         Shard.objects.filter(pk=shard.pk).release(state=Shard.State.QUEUED, reason=reason, sent=Now())
-        text = f"shard {shard.number} will be tried again ({shard.attempt} of {settings.MAX_ATTEMPTS}): {reason}"
+        attempt = f"attempt {shard.attempt} of {settings.MAX_ATTEMPTS}"
+        text = f"shard {shard.number} will be tried again, {attempt} failed: {reason}"
         change(shard.job_id, JobEvent.Kind.REQUEUED, text, tone=JobEvent.Tone.WARN)
         wake(shard.job_id)
         return
     Shard.objects.filter(pk=shard.pk).release(state=Shard.State.FAILED, reason=reason)
     sentence = (
         f"Shard {shard.number} ({shard.env_id}, seeds from {shard.first_seed}) failed {shard.attempt} times. "
-        f"The last time: {reason}"
+        f"The last failure: {reason}"
     )
     if end(shard.job_id, Job.State.FAILED, sentence, sentence, JobEvent.Tone.LOSS):
         drop_open_shards(shard.job_id)
 
 
 def owned(claim: Claim) -> LeasedQuerySet[Shard]:
-    """The shard while the claim holds: every write of a worker goes through it.
+    """The claimed shard, or nothing if the claim was taken back. Every write of a worker starts from this query.
 
-    It holds until somebody takes the shard back, however late the worker is: token and state are the fence, not time.
+    Token and state are the fence, not the time: a late worker still owns its shard until somebody takes it back.
     """
     return Shard.objects.filter(pk=claim.shard_id, lease_token=claim.token, state=Shard.State.RUNNING)
 
 
-# ------------------------------------------------------------------ what the reaper does
+# ------------------------------------------------------------------ the reaper
 
 
 def reap() -> int:
-    """Take back shards whose lease ran out, and send again what nobody picked up; the number taken back."""
+    """Take back shards with expired leases, and wake workers for waiting shards. Returns the number taken back."""
     expired = list(Shard.objects.filter(state=Shard.State.RUNNING).free().values_list("pk", "job_id"))
-    taken = sum(_take_back(shard_id, job_id) for shard_id, job_id in expired)
+    count = sum(_take_back(shard_id, job_id) for shard_id, job_id in expired)
     send_again()
-    return taken
+    return count
 
 
 @transaction.atomic
 def _take_back(shard_id: int, job_id: str) -> bool:
     lock_shards(job_id)
     shard = Shard.objects.filter(pk=shard_id, state=Shard.State.RUNNING).free().first()
-    if shard is None:  # its worker was heard of, or another reaper was faster
+    if shard is None:  # its worker renewed the lease, or another reaper was faster
         return False
     logger.warning("job %s shard %s: lease expired in attempt %s", job_id, shard.number, shard.attempt)
-    _fail_attempt(shard, "its worker stopped answering")
+    _fail_attempt(shard, "its worker stopped responding")
     return True
 
 
 @transaction.atomic
 def send_again() -> int:
-    """Wake workers for shards that nobody picked up for a lease's time; the number of messages."""
+    """Wake workers for shards that have waited for longer than a lease lasts. Returns the number of messages."""
     waiting = Shard.objects.filter(
         state=Shard.State.QUEUED,
         job__state__in=[Job.State.QUEUED, Job.State.RUNNING],
@@ -379,6 +388,6 @@ def send_again() -> int:
     )
     shards = list(waiting.select_for_update(of=("self",), skip_locked=True).values_list("pk", "job_id"))
     Shard.objects.filter(pk__in=[pk for pk, _ in shards]).update(sent=Now())
-    for _, job_id in shards[:WAKE_UPS]:
+    for _, job_id in shards[:MAX_WAKE_UPS]:
         wake(job_id)
-    return min(len(shards), WAKE_UPS)
+    return min(len(shards), MAX_WAKE_UPS)

@@ -1,4 +1,4 @@
-"""Jobs: requests to evaluate or to train, the shards that workers claim, and what a training leaves."""
+"""Jobs: requests to evaluate or to train, the shards that workers claim, and the results of trainings."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ class JobQuerySet(models.QuerySet["Job"]):
     """Reads of jobs."""
 
     def active(self) -> JobQuerySet:
-        """Queued or running."""
+        """Queued and running jobs."""
         return self.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING])
 
     def trainings(self) -> JobQuerySet:
-        """Those that train a policy."""
+        """Jobs that train a policy."""
         return self.filter(kind=Job.Kind.TRAINING)
 
     def evaluations(self) -> JobQuerySet:
-        """Those that evaluate an agent."""
+        """Jobs that evaluate an agent."""
         return self.filter(kind=Job.Kind.EVALUATION)
 
     def of(self, user: Viewer) -> JobQuerySet:
-        """Those that `user` submitted."""
+        """Jobs that `user` submitted."""
         return self.filter(owner=user) if user.is_authenticated else self.none()
 
     def for_page(self) -> JobQuerySet:
-        """With everything that a line about a job shows, in two queries whatever their number."""
+        """With all related rows that a list of jobs shows, in two queries for any number of jobs."""
         return self.select_related("agent", "owner").prefetch_related("shards")
 
 
 class Job(models.Model):
-    """An evaluation and its life."""
+    """A request to evaluate an agent or to train a policy, with its state and its progress."""
 
     class Kind(models.TextChoices):
         EVALUATION = "evaluation"
@@ -62,21 +62,21 @@ class Job(models.Model):
     """An `EvaluationSpec` or a `TrainingSpec` as JSON: form, API and worker validate with the same model."""
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="jobs")
     agent = models.ForeignKey(Agent, models.PROTECT, related_name="jobs")
-    """Who plays; of a training, whom it makes: this agent has the newest weights."""
+    """The agent that plays. Of a training: the agent that it creates, which has the newest weights."""
     set_up = models.JSONField(null=True, blank=True)
-    """How its agent was set up when it was submitted (`Agent.set_up`): the prompt and the sampling."""
+    """The agent's set-up when the job was submitted (`Agent.set_up`): the prompt and the sampling."""
     parent = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="forks")
-    """The training that this one goes on from, with other settings; of an evaluation on request, the one it is of."""
+    """The training that this one is forked from; of the evaluation of a best checkpoint, its training."""
     parent_update = models.PositiveIntegerField(default=0)
-    """The update after which it does, or whose checkpoint is evaluated."""
+    """The update of the checkpoint that is forked or evaluated."""
     evaluate_best = models.BooleanField(default=False, db_default=False)
-    """Of a training: its best checkpoint is submitted for evaluation when it ends."""
+    """Of a training: whether its best checkpoint is submitted for evaluation when it is done."""
     batch = models.OneToOneField(Batch, models.CASCADE, related_name="job")
     state = models.CharField(max_length=12, choices=State.choices, default=State.QUEUED)
     reason = models.TextField(blank=True)
-    """Why it failed or was cancelled, for its owner."""
+    """Why it failed, or why its token budget ended it. Empty if a person cancelled it."""
     idempotency_key = models.CharField(max_length=80, blank=True)
-    """Two submissions of one owner with the same key are one job."""
+    """Two submissions with the same owner and key create one job."""
     seq = models.PositiveIntegerField(default=0)
     episodes_total = models.PositiveIntegerField()
     episodes_done = models.PositiveIntegerField(default=0)
@@ -84,13 +84,13 @@ class Job(models.Model):
     seconds_busy = models.FloatField(default=0.0)
     """Wall time that workers spent on it, summed over shards."""
     seconds_agent = models.FloatField(default=0.0)
-    """The part of `seconds_busy` in which the agent decided."""
+    """The part of `seconds_busy` in which the agent chose its actions."""
     seconds_storing = models.FloatField(default=0.0)
-    """The part of `seconds_busy` in which episodes were written down."""
+    """The part of `seconds_busy` in which episodes were stored."""
     latest = models.JSONField(default=dict)
-    """Of a training, the success and the return of its last update."""
+    """Of a training: the number, success and return of its last update."""
     served = models.DateTimeField(null=True, blank=True)
-    """When a worker last claimed a shard of it: owners who waited longest come first."""
+    """When a worker last claimed one of its shards. Owners who have waited longest are served first."""
     created = models.DateTimeField(auto_now_add=True)
     started = models.DateTimeField(null=True, blank=True)
     ended = models.DateTimeField(null=True, blank=True)
@@ -115,7 +115,7 @@ class Job(models.Model):
 
     @property
     def title(self) -> str:
-        """What it is, in words: its name, or who plays what; of a training, whom it makes."""
+        """Its name, or a description of who plays what. Of a training: the name of its agent."""
         if self.kind == self.Kind.TRAINING:
             return self.agent.name
         if self.name:
@@ -130,8 +130,21 @@ class Job(models.Model):
 
     @property
     def over(self) -> bool:
-        """Whether nothing more will happen to it."""
+        """Whether it has ended."""
         return self.state in {self.State.DONE, self.State.CANCELLED, self.State.FAILED}
+
+    @property
+    def is_stopped_by_budget(self) -> bool:
+        """Whether its token budget ended it. Such a job is stored as `cancelled` with a reason.
+
+        A job that a person cancels has no reason.
+        """
+        return self.state == self.State.CANCELLED and bool(self.reason)
+
+    @property
+    def state_in_words(self) -> str:
+        """The state as pages name it."""
+        return "stopped by its token budget" if self.is_stopped_by_budget else self.state
 
     def may_be_changed_by(self, user: Viewer) -> bool:
         """Whether `user` may cancel it: its owner, or staff."""
@@ -141,7 +154,7 @@ class Job(models.Model):
 class Shard(Leased):
     """A part of a job that one worker plays: consecutive slots of one environment. A training is one shard.
 
-    Every write of a worker is fenced by `lease_token` and `state`: who lost the lease writes nothing.
+    Every write of a worker is fenced by `lease_token` and `state`: a worker that lost the lease writes nothing.
     """
 
     State = Job.State
@@ -154,17 +167,17 @@ class Shard(Leased):
     """The seed of the first slot; the seeds of a shard are consecutive like its slots."""
     count = models.PositiveIntegerField()
     done = models.PositiveIntegerField(default=0)
-    """How many of its slots are recorded; a new attempt plays the others."""
+    """The number of its recorded slots. A new attempt plays the others."""
     won = models.PositiveIntegerField(default=0)
     limited = models.PositiveIntegerField(default=0)
-    """Ended by the turn limit, not solved."""
+    """Episodes that ended by the turn limit and were not solved."""
     errors = models.PositiveIntegerField(default=0)
-    """Episodes that broke off, by the environment's or the agent's side: not counted in the sums."""
+    """Episodes that are not in the sums: environment errors and unanswered episodes."""
     unanswered = models.PositiveIntegerField(default=0, db_default=0)
-    """Those of the `errors` in which the agent gave no answer."""
+    """The `errors` in which the agent gave no answer."""
     tokens_in = models.PositiveBigIntegerField(default=0, db_default=0)
     tokens_out = models.PositiveBigIntegerField(default=0, db_default=0)
-    """Of all its episodes, those that do not count included."""
+    """Tokens of all its episodes, including the `errors`."""
     turns = models.PositiveBigIntegerField(default=0)
     return_sum = models.FloatField(default=0.0)
     return_squares = models.FloatField(default=0.0)
@@ -173,7 +186,7 @@ class Shard(Leased):
     state = models.CharField(max_length=12, choices=State.choices, default=State.QUEUED)
     reason = models.TextField(blank=True)
     sent = models.DateTimeField(null=True, blank=True)
-    """When the broker was last told of it; the dispatcher repeats what nobody picked up."""
+    """When a message about it was last sent. The reaper repeats it if no worker claims the shard."""
 
     objects = LeasedQuerySet["Shard"].as_manager()
 
@@ -187,7 +200,7 @@ class Shard(Leased):
 
 
 class JobEvent(models.Model):
-    """What raised a job's `seq`, for its log and for the pages that watch it."""
+    """A change that raised a job's `seq`, for the job's log and for the pages that watch the job."""
 
     class Kind(models.TextChoices):
         SUBMITTED = "submitted"
@@ -210,7 +223,7 @@ class JobEvent(models.Model):
     tone = models.CharField(max_length=4, choices=Tone.choices, blank=True)
     text = models.TextField()
     slots: models.Field[Any, list[int]] = ArrayField(models.PositiveIntegerField(), default=list)
-    """The episodes that were recorded."""
+    """The slots of the episodes that were recorded."""
     at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -221,13 +234,13 @@ class JobEvent(models.Model):
 
 
 class Point(models.Model):
-    """What a training says of one update: a point on each of its curves."""
+    """The metrics of one update of a training: a point on each of its curves."""
 
     pk = models.CompositePrimaryKey("job_id", "update")
     job = models.ForeignKey(Job, models.CASCADE, related_name="points", db_index=False)
     update = models.PositiveIntegerField()
     data: models.Field[Any, dict[str, float]] = models.JSONField()
-    """The metrics by name, as `gem.training` writes them; docs/training.md says what each is."""
+    """The metrics by name, as `gem.training` writes them. docs/training.md explains each."""
 
     class Meta:
         ordering = ["update"]
@@ -243,7 +256,7 @@ class Checkpoint(models.Model):
     update = models.PositiveIntegerField()
     agent = models.OneToOneField(Agent, models.PROTECT, related_name="checkpoint")
     success = models.FloatField(null=True, blank=True)
-    """Share of episodes solved in that update, as far as it is known."""
+    """The share of episodes solved in that update; None if it is not known."""
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -261,9 +274,9 @@ class Sample(models.Model):
     job = models.ForeignKey(Job, models.CASCADE, related_name="samples")
     update = models.PositiveIntegerField()
     group = models.PositiveIntegerField()
-    """Episodes of a group begin alike: one seed, several tries."""
+    """Episodes of one group have the same seed: they are several tries."""
     exam = models.BooleanField(default=False)
-    """Played with the weights of a checkpoint on a seed that every checkpoint plays, and not learned from."""
+    """Whether it was played with a checkpoint on a seed that every checkpoint plays. Nothing is learned from it."""
 
     class Meta:
         ordering = ["update", "group", "episode__slot"]

@@ -1,4 +1,4 @@
-"""What people do with jobs: submit them, cancel them, submit them again."""
+"""The operations of people on jobs: submit, cancel, and submit again."""
 
 from __future__ import annotations
 
@@ -27,40 +27,40 @@ def submit(
     idempotency_key: str | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Job:
-    """Queue an evaluation; the same `idempotency_key` of the same owner gives the same job.
+    """Queue an evaluation. A second call with the same owner and `idempotency_key` returns the same job.
 
     Args:
-        checkpoint: of a training that asked for it, so that its page finds the job.
+        checkpoint: the checkpoint that a training wants evaluated, so that the training's page shows the job.
 
     Raises:
-        UnknownAgent, NoExpert: if there is no such agent for `owner`, or it cannot play an environment.
-        OldBenchmark: if its benchmark has another version by now.
-        TooManyEpisodes, TooManyJobs: if it is above the caps.
+        UnknownAgent, NoExpert: if `owner` may not use such an agent, or the expert does not know an environment.
+        OldBenchmark: if the benchmark has another version now.
+        TooManyEpisodes, TooManyJobs: if it exceeds the limits.
     """
-    if not spec.is_present:
+    if not spec.is_current:
         raise OldBenchmark(
-            f"This is version {spec.benchmark_version} of the benchmark {spec.benchmark}, which has changed since. "
-            "Submit a new job on the present version."
+            f"This request is for version {spec.benchmark_version} of the benchmark {spec.benchmark}, which has "
+            "changed since. Submit a new job with the current version."
         )
     agent = check_players(owner, spec)
     if spec.episodes_total > settings.EPISODES_PER_JOB:
         raise TooManyEpisodes(
-            f"A job may have {settings.EPISODES_PER_JOB:,} episodes; this one has {spec.episodes_total:,}. "
-            "Choose fewer environments or fewer episodes."
+            f"A job may have at most {settings.EPISODES_PER_JOB:,} episodes; this one has {spec.episodes_total:,}. "
+            "Choose fewer environments or episodes."
         )
-    if idempotency_key and (earlier := Job.objects.filter(owner=owner, idempotency_key=idempotency_key).first()):
-        return earlier
+    if idempotency_key and (existing_job := Job.objects.filter(owner=owner, idempotency_key=idempotency_key).first()):
+        return existing_job
     try:
         return _create(owner, agent, spec, name, idempotency_key or "", checkpoint)
     except IntegrityError:
-        twin = Job.objects.filter(owner=owner, idempotency_key=idempotency_key or "").first()
-        if twin is None:
+        existing_job = Job.objects.filter(owner=owner, idempotency_key=idempotency_key or "").first()
+        if existing_job is None:
             raise
-        return twin
+        return existing_job
 
 
 def find_agent(owner: User | None, slug: str) -> Agent:
-    """The agent that `owner` may evaluate by that name.
+    """The agent with this slug, if `owner` may evaluate it.
 
     Raises:
         UnknownAgent: if there is none.
@@ -69,33 +69,33 @@ def find_agent(owner: User | None, slug: str) -> Agent:
     agents = agents.filter(owner=None) if owner is None else agents.selectable_by(owner)
     agent = agents.filter(slug=slug).first()
     if agent is None:
-        raise UnknownAgent(f"There is no agent {slug!r} that you can evaluate. Choose one of those listed.")
+        raise UnknownAgent(f"There is no agent {slug!r} that you can evaluate. Choose one from the list.")
     return agent
 
 
 def check_players(owner: User | None, spec: EvaluationSpec) -> Agent:
-    """The agent that is evaluated; it and its opponent know how to act wherever they have to.
+    """Check that the agent and its opponent can play all environments, and return the agent.
 
     Raises:
-        UnknownAgent: if there is no such agent for `owner`.
-        NoExpert: if one of them is the expert and there is none for an environment.
+        UnknownAgent: if `owner` may not use one of them.
+        NoExpert: if one of them is the expert, which does not know an environment.
     """
     agent = find_agent(owner, spec.agent)
     check_can_play(agent, spec.env_ids)
     if spec.opponent is not None:
-        check_can_play(find_agent(owner, spec.opponent), spec.for_several)
+        check_can_play(find_agent(owner, spec.opponent), spec.multi_seat_env_ids)
     return agent
 
 
 def check_can_play(agent: Agent, env_ids: Iterable[str]) -> None:
-    """Return if the agent knows how to act in every one of these environments.
+    """Check that the agent can play every one of these environments.
 
     Raises:
-        NoExpert: if it is the expert and there is none for one of them.
+        NoExpert: if it is the expert, which does not know one of them.
     """
-    lacking = [env_id for env_id in env_ids if not has_expert(env_id)] if agent.kind == Agent.Kind.EXPERT else []
-    if lacking:
-        raise NoExpert(f"There is no expert for {lacking[0]} yet. Leave it out, or choose another agent.")
+    missing = [env_id for env_id in env_ids if not has_expert(env_id)] if agent.kind == Agent.Kind.EXPERT else []
+    if missing:
+        raise NoExpert(f"There is no expert for {missing[0]} yet. Leave it out, or choose another agent.")
 
 
 @transaction.atomic
@@ -103,12 +103,12 @@ def _create(
     owner: User | None, agent: Agent, spec: EvaluationSpec, name: str, key: str, checkpoint: Checkpoint | None
 ) -> Job:
     if owner is not None:
-        User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # two submissions at once count each other
+        User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # so that concurrent submissions count each other
         waiting = Job.objects.filter(owner=owner, state=Job.State.QUEUED).count()
         if waiting >= settings.JOBS_QUEUED_PER_USER:
             raise TooManyJobs(
-                f"You have {waiting} jobs waiting, as many as one person may have. "
-                "Wait until one has started, or cancel one."
+                f"You have {waiting} queued jobs, the most that one person may have. "
+                "Wait until one starts, or cancel one."
             )
     job = Job.objects.create(
         name=name,
@@ -122,7 +122,7 @@ def _create(
         parent=checkpoint.job if checkpoint else None,
         parent_update=checkpoint.update if checkpoint else 0,
     )
-    shards = _shards(job, agent, spec)
+    shards = _plan_shards(job, agent, spec)
     Shard.objects.bulk_create(shards)
     shard_words = "1 shard" if len(shards) == 1 else f"{len(shards)} shards"
     change(job.pk, JobEvent.Kind.SUBMITTED, f"submitted: {spec.episodes_total:,} episodes in {shard_words}")
@@ -131,8 +131,8 @@ def _create(
     return job
 
 
-def _shards(job: Job, agent: Agent, spec: EvaluationSpec) -> list[Shard]:
-    """The job in parts of some seconds each: consecutive slots of one environment, all seats of a seed together."""
+def _plan_shards(job: Job, agent: Agent, spec: EvaluationSpec) -> list[Shard]:
+    """The job in shards of some seconds each: consecutive slots of one environment, with all seats of a seed."""
     sizes = estimates.shard_sizes(agent, spec)
     shards: list[Shard] = []
     slot = 0
@@ -145,7 +145,7 @@ def _shards(job: Job, agent: Agent, spec: EvaluationSpec) -> list[Shard]:
                     number=len(shards) + 1,
                     env_id=part.env_id,
                     first_slot=slot + start,
-                    first_seed=part.place(start)[0],
+                    first_seed=part.seed_and_seat(start)[0],
                     count=min(size, part.episodes - start),
                     sent=Now(),
                 )
@@ -156,7 +156,7 @@ def _shards(job: Job, agent: Agent, spec: EvaluationSpec) -> list[Shard]:
 
 @transaction.atomic
 def cancel(job_id: str, by: User) -> Job:
-    """Stop a job; what is finished stays. A job that is over stays as it is.
+    """Cancel a job. Finished episodes are kept. A job that has ended stays as it is.
 
     Raises:
         NotYours: if `by` is neither its owner nor staff.
@@ -164,7 +164,7 @@ def cancel(job_id: str, by: User) -> Job:
     """
     job = Job.objects.get(pk=job_id)
     if not job.may_be_changed_by(by):
-        raise NotYours("This job belongs to somebody else: only its owner can cancel it.")
+        raise NotYours("This job belongs to somebody else. Only its owner can cancel it.")
     lock_shards(job_id)
     if end(job_id, Job.State.CANCELLED, "", f"cancelled by {by.get_username()}", JobEvent.Tone.WARN):
         drop_open_shards(job_id)

@@ -1,4 +1,4 @@
-"""What the pages of jobs show."""
+"""The contents of the pages of jobs."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from gem.evaluation.spec import EvaluationSpec
 
 logger = logging.getLogger(__name__)
 
-LAST_FINISHED = 8
+MAX_LATEST_EPISODES = 8
 LOG_LINES = 200
-ERRORS_SHOWN = 20
-TOOLING = {"tools", "max_tool_uses", "tool_format"}
-"""What a specification says of tools."""
+MAX_ERRORS = 20
+TOOL_FIELDS = {"tools", "max_tool_uses", "tool_format"}
+"""The fields of a specification about tools."""
 HISTOGRAM_SECONDS = 2
-"""How old the histogram of a running job may be: it reads every episode."""
+"""How long the histogram of a running job is cached, because it reads every episode."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeSplit:
-    """A part of the time that workers spent."""
+    """A part of the time that workers spent, and its place in the bar."""
 
     name: str
     seconds: float
@@ -44,37 +44,43 @@ class TimeSplit:
 def evaluation(
     job: Job, *, pages: Mapping[str, int] | None = None, cells: bool = True, only: set[int] | None = None
 ) -> dict[str, Any]:
-    """Everything a job's page shows to everybody; the cells of its grid only if asked (`only` some of them)."""
+    """The part of a job's page that changes and is the same for everybody.
+
+    Args:
+        pages: the page of the grid by environment; the first where there is none.
+        cells: whether to include the cells of the grid.
+        only: the slots whose cells are included; None includes all on the pages.
+    """
     shards = list(job.shards.all())
     repeats = int(job.spec.get("repeats", 1))
-    shown = results.lines(shards, pages, repeats)
+    lines = results.lines(shards, pages, repeats)
     if cells:
-        results.fill(job, shards, shown, only)
+        results.fill(job, shards, lines, only)
     tally = Tally.of(shards)
-    left = None if job.over else estimates.seconds_left(job)
+    time_left = None if job.over else estimates.seconds_left(job)
     return {
         "job": job,
         "tally": tally,
         "cost": _cost(job, tally),
-        "lines": shown,
+        "lines": lines,
         "partly": only is not None,
         "elapsed": elapsed(job),
         "turns_per_second": job.turns_done / max(elapsed(job), 0.001) if job.turns_done else None,
         "ahead": estimates.jobs_ahead(job) if job.state == Job.State.QUEUED else 0,
-        "left": left and left[0],
-        "evidence": left and left[1],
-        "last": results.finished(job)[:LAST_FINISHED],
-        "errors": results.finished(job).filter(status="failed")[:ERRORS_SHOWN] if tally.errors else [],
+        "left": time_left and time_left[0],
+        "evidence": time_left and time_left[1],
+        "last": results.finished(job)[:MAX_LATEST_EPISODES],
+        "errors": results.finished(job).filter(status="failed")[:MAX_ERRORS] if tally.errors else [],
         "histogram": _histogram(job) if tally.n else None,
         "passes": results.passes(job) if repeats > 1 and job.over else {},
         "splits": splits(job),
-        "low": min([0.0, *(line.tally.low for line in shown if line.tally.low is not None)]),
-        "high": max([1.0, *(line.tally.high for line in shown if line.tally.high is not None)]),
+        "low": min([0.0, *(line.tally.low for line in lines if line.tally.low is not None)]),
+        "high": max([1.0, *(line.tally.high for line in lines if line.tally.high is not None)]),
     }
 
 
 def _cost(job: Job, tally: Tally) -> float | None:
-    """What the tokens cost so far, at the prices that the agent had when the job was submitted."""
+    """The cost of the tokens so far, at the prices of the agent when the job was submitted; None without prices."""
     prices = (job.set_up or {}).get("prices")
     if not prices:
         return None
@@ -82,41 +88,43 @@ def _cost(job: Job, tally: Tally) -> float | None:
 
 
 def set_up(job: Job) -> dict[str, Any]:
-    """What a job's page says of the request, which never changes."""
+    """The part of a job's page about its request, which never changes."""
     spec = EvaluationSpec.model_validate(job.spec)
-    plain = spec.model_dump(mode="json", exclude_defaults=True)
+    request = spec.model_dump(mode="json", exclude_defaults=True)
     if spec.benchmark:
-        plain = {
+        request = {
             "agent": spec.agent,
             "benchmark": spec.benchmark,
             "benchmark_version": spec.benchmark_version,
             "num_envs": spec.num_envs,
             "repeats": spec.repeats,
             "token_budget": spec.token_budget,
-            **(spec.model_dump(mode="json", include=TOOLING) if spec.tools else {}),
+            **(spec.model_dump(mode="json", include=TOOL_FIELDS) if spec.tools else {}),
         }
     return {
         "spec": spec,
-        "seeds": (spec.parts[0].first_seed, spec.parts[0].place(spec.parts[0].episodes - 1)[0]),
+        "seeds": (spec.parts[0].first_seed, spec.parts[0].seed_and_seat(spec.parts[0].episodes - 1)[0]),
         "opponent": Agent.objects.filter(slug=spec.opponent).first() if spec.opponent else None,
-        "spec_json": json.dumps(plain, indent=2),
-        "script": _commands(spec, who) if (who := _who(job)) else SCRIPT.format(spec=json.dumps(plain, indent=4)),
+        "spec_json": json.dumps(request, indent=2),
+        "script": _command(spec, agent_options)
+        if (agent_options := _agent_options(job))
+        else SCRIPT.format(spec=json.dumps(request, indent=4)),
         "agent_json": json.dumps({name: value for name, value in (job.set_up or {}).items() if name != "version"}),
         "again": again(spec),
         "log": job.events.order_by("-seq")[:LOG_LINES],
     }
 
 
-def _who(job: Job) -> list[str]:
-    """The options that name an agent which is not built in: an endpoint of one's own, or a downloaded checkpoint."""
+def _agent_options(job: Job) -> list[str]:
+    """Command-line options for an agent that is not built in: an endpoint of one's own, or a downloaded checkpoint."""
     if job.set_up:
         return ["--agent endpoint --agent-spec agent.json", "--url http://127.0.0.1:8000/v1"]
     return ["--agent policy --checkpoint checkpoint"] if job.agent.kind == Agent.Kind.CHECKPOINT else []
 
 
-def _commands(spec: EvaluationSpec, who: list[str]) -> str:
-    """The command that plays the same with the agent that `who` names."""
-    words = [f"gemweb eval {who[0]}", *who[1:]]
+def _command(spec: EvaluationSpec, agent_options: list[str]) -> str:
+    """The command that plays the same episodes with the agent of these options."""
+    words = [f"gemweb eval {agent_options[0]}", *agent_options[1:]]
     if spec.benchmark:
         words.append(f"--benchmark {spec.benchmark}")
     else:
@@ -138,7 +146,7 @@ from gem.evaluation.spec import EvaluationSpec
 
 spec = EvaluationSpec.model_validate_json('''{spec}''')
 slots = [
-    EpisodeRequest(i, part.env_id, part.place(i)[0], {{}}, spec.wrappers, part.place(i)[1], part.repeat)
+    EpisodeRequest(i, part.env_id, part.seed_and_seat(i)[0], {{}}, spec.wrappers, part.seed_and_seat(i)[1], part.repeat)
     for part in spec.parts
     for i in range(part.episodes)
 ]
@@ -150,7 +158,7 @@ for record in rollout(make_agent(spec.agent), slots, num_envs=spec.num_envs, opp
 
 
 def again(spec: EvaluationSpec) -> str:
-    """The query that fills the form with this request."""
+    """The query string that fills the form with this request."""
     pairs: list[tuple[str, str | int]] = [("agent", spec.agent), ("benchmark", spec.benchmark or "")]
     if not spec.benchmark:
         pairs += [("env_id", env_id) for env_id in spec.env_ids]
@@ -174,31 +182,31 @@ def elapsed(job: Job) -> float:
 
 
 def splits(job: Job) -> list[TimeSplit]:
-    """Where the workers' time went: agent, environment, writing."""
+    """The workers' time by use: agent, environment, storing."""
     total = job.seconds_busy
     if total <= 0:
         return []
     environment = max(0.0, total - job.seconds_agent - job.seconds_storing)
     parts = [("agent", job.seconds_agent, 4), ("environment", environment, 6), ("storing", job.seconds_storing, 2)]
-    found = []
+    time_splits = []
     x = 0.0
     for name, seconds, colour in parts:
         width = 100 * seconds / total
-        found.append(TimeSplit(name, seconds, x, width, colour))
+        time_splits.append(TimeSplit(name, seconds, x, width, colour))
         x += width
-    return found
+    return time_splits
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A job in a list, with what it reached so far."""
+    """A job in a list, with its results so far."""
 
     job: Job
     tally: Tally
 
 
 def items(jobs: Iterable[Job]) -> list[Item]:
-    """Jobs (fetched `for_page`) with their sums."""
+    """Jobs (fetched with `for_page`) with their results."""
     return [Item(job, Tally.of(job.shards.all()) if job.kind == Job.Kind.EVALUATION else Tally()) for job in jobs]
 
 
@@ -206,10 +214,10 @@ def _histogram(job: Job) -> results.Histogram | None:
     if job.over:
         return results.histogram(job)
     try:
-        found: results.Histogram | None = cache.get_or_set(
+        histogram: results.Histogram | None = cache.get_or_set(
             f"job-histogram:{job.pk}", lambda: results.histogram(job), HISTOGRAM_SECONDS
         )
     except redis.RedisError as error:
         logger.warning("The histogram of %s is not shared with other requests: %s", job, error)
         return results.histogram(job)
-    return found
+    return histogram

@@ -1,4 +1,4 @@
-"""What a job has reached so far: sums over its shards, and the episodes in its grid."""
+"""The results of a job so far: sums over its shards, and the episodes in its grid."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from apps.episodes.models import ORDINALS, Episode, Seat
 from apps.jobs.models import Job, Shard
 from gem.evaluation.scores import Z95, Interval, Outcome, wilson
 from gem.evaluation.scores import passes as pass_at_each
-from gem.evaluation.spec import Part
+from gem.evaluation.spec import EvaluationPart
 
-CELLS = 1_500
-"""Episodes that the grid of a job shows at once, all environments together: a page never grows with the job."""
-LEAST_CELLS, MOST_CELLS = 24, 480
-"""Of them, those of one environment."""
-SEGMENTS = 100
-"""Parts of the overview of an environment with more episodes than that."""
+MAX_CELLS = 1_500
+"""Episodes in the grid of a job on one page, over all environments. Larger jobs have more pages of the grid."""
+MIN_CELLS_PER_ENV, MAX_CELLS_PER_ENV = 24, 480
+"""Bounds of the number of episodes of one environment in the grid."""
+MAX_SEGMENTS = 100
+"""Segments in the overview of an environment that has more episodes than this."""
 BINS = 20
-WIDE, HIGH = 720, 150
+WIDTH, HEIGHT = 720, 150
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Sums over episodes; those in which the environment broke are only counted as errors."""
+    """Sums over episodes. Environment errors and unanswered episodes are in `errors` and in no other result."""
 
     total: int = 0
     done: int = 0
@@ -65,22 +65,22 @@ class Tally:
 
     @property
     def lost(self) -> int:
-        """Ended by the environment's rules, not solved."""
+        """Episodes that ended by the environment's rules and were not solved."""
         return self.n - self.won - self.limited
 
     @property
     def tokens(self) -> int:
-        """In and out together."""
+        """Prompt and completion tokens."""
         return self.tokens_in + self.tokens_out
 
     @property
     def tokens_each(self) -> float | None:
-        """Tokens for each finished episode."""
+        """Tokens per finished episode; None without any."""
         return self.tokens / self.done if self.done else None
 
     @property
     def broken(self) -> int:
-        """Episodes in which the environment broke."""
+        """Episodes with an environment error."""
         return self.errors - self.unanswered
 
     @property
@@ -130,11 +130,11 @@ class EpisodeCell:
     state: str
     episode_id: str = ""
     seat: int | None = None
-    """From where the agent acts, if there are several seats."""
+    """The agent's seat, if there are several."""
 
     @property
     def words(self) -> str:
-        """Its name for a screen reader."""
+        """Its description for screen readers."""
         where = "" if self.seat is None else f", {ORDINALS[self.seat]} seat"
         return f"Seed {self.seed}{where}: {WORDS[self.state]}"
 
@@ -143,7 +143,7 @@ WORDS = {
     "won": "solved",
     "lost": "not solved",
     "limit": "turn limit",
-    "error": "broke off, not counted",
+    "error": "not counted",
     "running": "running",
     "queued": "queued",
 }
@@ -154,16 +154,16 @@ class Segment:
     """A part of an environment's episodes in its overview."""
 
     x: float
-    """Where it begins, in percent."""
+    """Where it starts, in percent of the width."""
     width: float
     share: float
-    """Solved, of those that count."""
+    """The share of counted episodes that were solved."""
     words: str
     page: int
 
     @property
     def ink(self) -> float:
-        """How strongly it is drawn: a little even where nothing is solved."""
+        """Its opacity: a little even where nothing is solved."""
         return 0.06 + 0.94 * self.share
 
 
@@ -179,18 +179,18 @@ class EnvironmentResults:
     """Episodes on one page of the grid."""
     page: int = 1
     repeats: int = 1
-    """How often each seed is played, one pass after the other."""
+    """How often each seed is played. All seeds are played once before the next repeat."""
     cells: list[EpisodeCell] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
 
     @property
     def key(self) -> int:
-        """What its elements' ids end with."""
+        """The suffix of the DOM ids of its elements."""
         return self.first_slot
 
     @property
     def pages(self) -> int:
-        """How many pages of the grid it fills."""
+        """The number of its pages in the grid."""
         return max(1, math.ceil(self.tally.total / self.size))
 
     @property
@@ -205,42 +205,48 @@ class EnvironmentResults:
         return self.place(self.window.start)[0], self.place(self.window.stop - 1)[0]
 
     def place(self, slot: int) -> tuple[int, int | None]:
-        """Seed and seat of the episode in this slot; no seat where there is only one."""
-        part = Part(self.env_id, self.first_seed, self.tally.total // self.repeats)
-        seed, seat = part.place((slot - self.first_slot) % part.episodes)
+        """Seed and seat of the episode in this slot. The seat is None where there is only one."""
+        part = EvaluationPart(self.env_id, self.first_seed, self.tally.total // self.repeats)
+        seed, seat = part.seed_and_seat((slot - self.first_slot) % part.episodes)
         return seed, seat if part.seats > 1 else None
 
 
 def lines(
     shards: Sequence[Shard], pages: Mapping[str, int] | None = None, repeats: int = 1
 ) -> list[EnvironmentResults]:
-    """The environments of a job in its order, without cells; `pages` says which page of the grid of each is shown."""
+    """The results of a job by environment, in its order and without cells.
+
+    Args:
+        pages: the page of the grid by environment; the first where there is none.
+    """
     by_env: dict[str, list[Shard]] = {}
     for shard in shards:
         by_env.setdefault(shard.env_id, []).append(shard)
-    size = min(MOST_CELLS, max(LEAST_CELLS, CELLS // max(1, len(by_env))))
-    found = []
-    for env_id, own in by_env.items():
-        line = EnvironmentResults(env_id, own[0].first_slot, own[0].first_seed, Tally.of(own), size)
+    size = min(MAX_CELLS_PER_ENV, max(MIN_CELLS_PER_ENV, MAX_CELLS // max(1, len(by_env))))
+    results = []
+    for env_id, env_shards in by_env.items():
+        line = EnvironmentResults(
+            env_id, env_shards[0].first_slot, env_shards[0].first_seed, Tally.of(env_shards), size
+        )
         page = min(max(1, (pages or {}).get(env_id, 1)), line.pages)
-        found.append(EnvironmentResults(env_id, line.first_slot, line.first_seed, line.tally, size, page, repeats))
-    return found
+        results.append(EnvironmentResults(env_id, line.first_slot, line.first_seed, line.tally, size, page, repeats))
+    return results
 
 
-def fill(job: Job, shards: Sequence[Shard], shown: Iterable[EnvironmentResults], only: set[int] | None = None) -> None:
-    """Put the episodes of each line's page into its cells; with `only`, just those slots and the running ones."""
-    shown = list(shown)
-    every = _ended(job, [slot for line in shown for slot in line.window])
-    for line in shown:
+def fill(job: Job, shards: Sequence[Shard], lines: Iterable[EnvironmentResults], only: set[int] | None = None) -> None:
+    """Add the cells of each environment's page; with `only`, just those slots and the running ones."""
+    lines = list(lines)
+    ended_cells = _ended(job, [slot for line in lines for slot in line.window])
+    for line in lines:
         window = line.window
-        ended = {slot: every[slot] for slot in window if slot in every}
+        ended = {slot: ended_cells[slot] for slot in window if slot in ended_cells}
         running = set() if job.over else _running(shards, ended, window, int(job.spec.get("num_envs", 1)))
         for slot in window:
             if only is None or slot in only or slot in running:
                 state = "running" if slot in running else "queued"
                 seed, seat = line.place(slot)
                 line.cells.append(ended.get(slot) or EpisodeCell(slot, seed, state, seat=seat))
-        if line.tally.total > SEGMENTS and line.pages > 1 and only is None:
+        if line.tally.total > MAX_SEGMENTS and line.pages > 1 and only is None:
             line.segments.extend(_segments(job, line))
 
 
@@ -266,21 +272,21 @@ def _ended(job: Job, slots: list[int]) -> dict[int, EpisodeCell]:
 
 
 def _running(shards: Iterable[Shard], ended: Mapping[int, EpisodeCell], window: range, num_envs: int) -> set[int]:
-    """The slots that workers play now: in each of their shards, the first that are not recorded."""
+    """The slots that are being played: in each running shard, the first ones that are not recorded."""
     running: set[int] = set()
     for shard in shards:
         if shard.state != Shard.State.RUNNING:
             continue
         slots = range(max(shard.first_slot, window.start), min(shard.first_slot + shard.count, window.stop))
-        open_ones = [slot for slot in slots if slot not in ended]
-        if open_ones and shard.first_slot + shard.done + num_envs > window.start:
-            running.update(open_ones[:num_envs])
+        open_slots = [slot for slot in slots if slot not in ended]
+        if open_slots and shard.first_slot + shard.done + num_envs > window.start:
+            running.update(open_slots[:num_envs])
     return running
 
 
 def _segments(job: Job, line: EnvironmentResults) -> list[Segment]:
-    """The environment's episodes in at most `SEGMENTS` parts of equal size."""
-    size = math.ceil(line.tally.total / SEGMENTS)
+    """The environment's episodes in at most `MAX_SEGMENTS` parts of equal size."""
+    size = math.ceil(line.tally.total / MAX_SEGMENTS)
     rows = (
         Episode.objects.filter(
             batch=job.batch_id, slot__gte=line.first_slot, slot__lt=line.first_slot + line.tally.total
@@ -290,7 +296,7 @@ def _segments(job: Job, line: EnvironmentResults) -> list[Segment]:
         .annotate(n=Count("pk", filter=~Q(status=Episode.Status.FAILED)), won=Count("pk", filter=Q(success=True)))
         .order_by("part")
     )
-    found = []
+    segments = []
     for row in rows:
         first = row["part"] * size
         last = min(first + size, line.tally.total) - 1
@@ -298,15 +304,15 @@ def _segments(job: Job, line: EnvironmentResults) -> list[Segment]:
         seeds = [line.place(line.first_slot + index)[0] for index in (first, last)]
         words = f"Seeds {seeds[0]} to {seeds[1]}: {100 * share:.0f} % of {row['n']} solved"
         width = 100 * (last - first + 1) / line.tally.total
-        found.append(Segment(100 * first / line.tally.total, width, share, words, first // line.size + 1))
-    return found
+        segments.append(Segment(100 * first / line.tally.total, width, share, words, first // line.size + 1))
+    return segments
 
 
 # ------------------------------------------------------------------ tries at the same problem
 
 
 def passes(job: Job) -> dict[str, dict[int, Interval]]:
-    """pass@k of each environment, over the seeds that were tried several times."""
+    """pass@k by environment and k, over the seeds that were tried several times."""
     rows = (
         Episode.objects.filter(batch=job.batch_id)
         .exclude(status=Episode.Status.FAILED)
@@ -316,7 +322,9 @@ def passes(job: Job) -> dict[str, dict[int, Interval]]:
     for env_id, slot, seed, seat, success in rows:
         outcome = Outcome(slot or 0, 0.0, bool(success), 0, failed=False, problem=(seed, seat))
         outcomes.setdefault(env_id, []).append(outcome)
-    return {env_id: found for env_id, those in outcomes.items() if (found := pass_at_each(those))}
+    return {
+        env_id: pass_rates for env_id, env_outcomes in outcomes.items() if (pass_rates := pass_at_each(env_outcomes))
+    }
 
 
 # ------------------------------------------------------------------ returns
@@ -324,7 +332,7 @@ def passes(job: Job) -> dict[str, dict[int, Interval]]:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar of the histogram, in a picture of `WIDE` by `HIGH`; the solved part stands at its foot."""
+    """One bar of the histogram, in a picture of `WIDTH` by `HEIGHT`. The solved part is at the bottom."""
 
     x: float
     y: float
@@ -337,7 +345,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """How often which return was reached, and how many of those episodes were solved."""
+    """The number of episodes by return, and how many of them were solved."""
 
     bars: list[Bar]
     low: float
@@ -358,30 +366,34 @@ def histogram(job: Job) -> Histogram | None:
         return None
     low, high = rows[0]["total_reward"], rows[-1]["total_reward"]
     if low >= 0 and high <= 1:
-        low, high = 0.0, 1.0  # shares keep their axis
+        low, high = 0.0, 1.0  # returns between 0 and 1 keep the axis from 0 to 1
     if high <= low:
         low, high = low - 0.5, high + 0.5
     counts = [[0, 0] for _ in range(BINS)]
     for row in rows:
-        place = min(BINS - 1, int((row["total_reward"] - low) / (high - low) * BINS))
-        counts[place][0] += row["n"]
-        counts[place][1] += row["won"]
-    most = max(n for n, _ in counts)
-    step = (high - low) / BINS
+        bin_index = min(BINS - 1, int((row["total_reward"] - low) / (high - low) * BINS))
+        counts[bin_index][0] += row["n"]
+        counts[bin_index][1] += row["won"]
+    max_count = max(n for n, _ in counts)
+    bin_width = (high - low) / BINS
     bars = []
-    for place, (n, won) in enumerate(counts):
-        height, solved = HIGH * n / most, HIGH * won / most
-        start = low + place * step
-        words = f"Return {start:.2f} to {start + step:.2f}: {n:,} episodes, {won:,} solved".replace("-", "\u2212")
-        x = WIDE * place / BINS + 2
-        bars.append(Bar(x, HIGH - height, WIDE / BINS - 4, height, HIGH - solved, solved, words))
-    return Histogram(bars, low, high, most)
+    for bin_index, (n, won) in enumerate(counts):
+        height, solved = HEIGHT * n / max_count, HEIGHT * won / max_count
+        start = low + bin_index * bin_width
+        words = f"Return {start:.2f} to {start + bin_width:.2f}: {n:,} episodes, {won:,} solved".replace("-", "\u2212")
+        x = WIDTH * bin_index / BINS + 2
+        bars.append(Bar(x, HEIGHT - height, WIDTH / BINS - 4, height, HEIGHT - solved, solved, words))
+    return Histogram(bars, low, high, max_count)
 
 
 def finished(job: Job, ending: str = "") -> QuerySet[Episode]:
-    """The job's episodes, the last finished first, each with its outcome as `ending` and its return as `reached`."""
-    found = Episode.objects.filter(batch=job.batch_id, seats__number=F("scored_seat"))
-    found = found.annotate(ending=_OUTCOME, reached=F("seats__total_reward"))
+    """The job's finished episodes, latest first, annotated with their outcome (`ending`) and return (`reached`).
+
+    Args:
+        ending: only episodes with this outcome; empty for all.
+    """
+    episodes = Episode.objects.filter(batch=job.batch_id, seats__number=F("scored_seat"))
+    episodes = episodes.annotate(ending=_OUTCOME, reached=F("seats__total_reward"))
     if ending:
-        found = found.filter(Q(ending=ending))
-    return found.order_by("-ended", "-slot")
+        episodes = episodes.filter(Q(ending=ending))
+    return episodes.order_by("-ended", "-slot")

@@ -1,4 +1,4 @@
-"""What a job's page hears while it is open."""
+"""The live topic of jobs, which updates their open pages."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from apps.jobs.models import Job, JobEvent
 from apps.live.topics import Event
 
 AUDIENCES = {"first", "other"}
-"""`first` shows the first page of the grid of every environment, whose cells change; `other` another one."""
+"""`first`: every environment shows the first page of its grid, whose cells are updated. `other`: some show another."""
 
-UNSETTLING = {JobEvent.Kind.REQUEUED, JobEvent.Kind.ENDED}
-"""After these, episodes that were running are not: all cells are drawn anew."""
+UNSETTLING_KINDS = {JobEvent.Kind.REQUEUED, JobEvent.Kind.ENDED}
+"""After these events no episode is running, so all cells are sent anew."""
 
 
 class JobTopic:
     """Jobs by id: anybody may watch any job."""
 
     def current(self, key: str) -> int | None:
-        """As `Topic.current`."""
+        """See `Topic.current`."""
         return Job.objects.filter(pk=key).values_list("seq", flat=True).first()
 
     def allows(self, key: str, audience: str, viewer: Viewer, visitor: str) -> bool:
-        """As `Topic.allows`."""
+        """See `Topic.allows`."""
         return audience in AUDIENCES and Job.objects.filter(pk=key).exists()
 
     def events(self, key: str, after: int, audience: str) -> list[Event]:
-        """What has changed since `after`, as the kind of the job tells it."""
+        """The changes since `after`, rendered by the kind of the job."""
         job = Job.objects.for_page().filter(pk=key).first()
         if job is None or job.seq <= after:
             return []
@@ -37,9 +37,9 @@ class JobTopic:
 
 
 def evaluation_events(job: Job, after: int, audience: str) -> list[Event]:
-    """One event for everything since `after`: the sums anew, and the cells that changed."""
+    """One event for all changes since `after`: the new sums, and the cells that changed."""
     happened = list(JobEvent.objects.filter(job=job, seq__gt=after, seq__lte=job.seq))
-    taken_back = any(event.kind in UNSETTLING for event in happened)
-    changed = None if taken_back else {slot for event in happened for slot in event.slots}
-    shown = pages.evaluation(job, cells=audience == "first", only=changed)
-    return [Event(job.seq, render_to_string("jobs/event.html", {**shown, "happened": happened, "swap": True}))]
+    is_unsettled = any(event.kind in UNSETTLING_KINDS for event in happened)
+    changed_slots = None if is_unsettled else {slot for event in happened for slot in event.slots}
+    context = pages.evaluation(job, cells=audience == "first", only=changed_slots)
+    return [Event(job.seq, render_to_string("jobs/event.html", {**context, "happened": happened, "swap": True}))]

@@ -7,23 +7,23 @@ from apps.jobs import views
 
 
 class JobId:
-    """An id as `make_id` makes them; anything else is no address."""
+    """An id as `make_id` creates it."""
 
     regex = f"[{ALPHABET}]{{{ID_LENGTH}}}"
 
     def to_python(self, value: str) -> str:
-        """The id as text."""
+        """The id itself."""
         return value
 
     def to_url(self, value: str) -> str:
-        """The id as text."""
+        """The id itself."""
         return value
 
 
 register_converter(JobId, "job_id")
 
 JOB = "<job_id:job_id>/"
-"""Where everything of one job is, whatever its kind."""
+"""The prefix of all addresses of one job, of every kind."""
 
 app_name = "jobs"
 urlpatterns = [

@@ -36,7 +36,7 @@ KEY_LENGTH = 80
 @never_cache
 @require_GET
 def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
-    """Jobs, newest first: everybody's or one's own, in any state or in one."""
+    """Jobs, newest first: those of everybody or of the user, in any state or in one."""
     mine = request.GET.get("whose") == "mine"
     state = request.GET.get("state", "")
     jobs = Job.objects.of(request.user) if mine else Job.objects.all()
@@ -61,18 +61,18 @@ def recent(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def submit(request: HttpRequest) -> HttpResponse:
-    """The form for an evaluation. Whoever has no account logs in on the way and finds the form as it was."""
+    """The form for an evaluation. A visitor without an account logs in on the way, and the entries are kept."""
     if request.method == "GET":
         values = {"agent": "random", "idempotency_key": uuid.uuid4().hex, **prefilled(request.GET)}
         if not values["env_id"] and "benchmark" not in values:
             values["benchmark"] = benchmarks.names()[0]
         return render(request, "jobs/submit.html", _form_page(request, EvaluationForm(initial=values), values))
     if not isinstance(request.user, User):
-        kept = [
+        entries = [
             (name, value) for name in FIELDS for value in request.POST.getlist(name) if value or name == "benchmark"
         ]
-        back = f"{resolve_url('jobs:submit')}?{urlencode(kept)}"
-        messages.info(request, "Log in to submit the job. Your form is kept.")
+        back = f"{resolve_url('jobs:submit')}?{urlencode(entries)}"
+        messages.info(request, "Log in to submit the job. Your entries are kept.")
         return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': back})}")
     form = EvaluationForm(request.POST)
     if form.is_valid() and form.spec is not None:
@@ -93,19 +93,19 @@ def submit(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def estimate(request: HttpRequest) -> HttpResponse:
-    """What the form as it stands would take, as a fragment beside it."""
+    """The estimate for the current entries of the form, as a fragment."""
     return render(request, "jobs/submit.html#estimate", _estimate(request, EvaluationForm(request.GET)))
 
 
 def _form_page(request: HttpRequest, form: EvaluationForm, values: Any) -> dict[str, Any]:
     estimated = form if form.is_bound else EvaluationForm({**_defaults(), **form.initial})
-    chosen = [str(form[name].value() or "") for name in ("agent", "opponent") if name in form.fields]
-    agents = Agent.objects.offered_to(request.user, *chosen).select_related("endpoint", "owner")
+    chosen_slugs = [str(form[name].value() or "") for name in ("agent", "opponent") if name in form.fields]
+    agents = Agent.objects.offered_to(request.user, *chosen_slugs).select_related("endpoint", "owner")
     form.offer(agents)
     return {
         "form": form,
         "agents": agents,
-        "withheld": Agent.objects.withheld_from(request.user, *chosen).first(),
+        "withheld": Agent.objects.withheld_from(request.user, *chosen_slugs).first(),
         "benchmarks": [benchmarks.load(name) for name in benchmarks.names()],
         "entries": sorted(all_entries(), key=lambda entry: entry.place),
         **_estimate(request, estimated),
@@ -140,22 +140,22 @@ def _field_of(refusal: JobRefusal) -> str | None:
 @never_cache
 @require_GET
 def job(request: HttpRequest, job_id: str) -> HttpResponse:
-    """A job as it is now; what happens next comes through the socket."""
-    found = _job(job_id)
-    return kind_of(found).page(request, found)
+    """The page of a job. Later changes come through the socket."""
+    job = _job(job_id)
+    return kind_of(job).page(request, job)
 
 
-def evaluation(request: HttpRequest, found: Job) -> HttpResponse:
+def evaluation(request: HttpRequest, job: Job) -> HttpResponse:
     """The page of a job that evaluates an agent."""
-    chosen = _pages(request)
-    shown = pages.evaluation(found, pages=chosen)
+    page_by_env = _pages(request)
+    contents = pages.evaluation(job, pages=page_by_env)
     context = {
-        **shown,
-        **pages.set_up(found),
-        "audience": "other" if any(page != 1 for page in chosen.values()) else "first",
+        **contents,
+        **pages.set_up(job),
+        "audience": "other" if any(page != 1 for page in page_by_env.values()) else "first",
         "key": uuid.uuid4().hex,
-        "may_change": found.may_be_changed_by(request.user),
-        "may_see_set_up": Agent.objects.endpoints_seen_by(request.user).filter(pk=found.agent_id).exists(),
+        "may_change": job.may_be_changed_by(request.user),
+        "may_see_set_up": Agent.objects.endpoints_seen_by(request.user).filter(pk=job.agent_id).exists(),
     }
     return render(request, "jobs/evaluation.html", context)
 
@@ -163,26 +163,26 @@ def evaluation(request: HttpRequest, found: Job) -> HttpResponse:
 @never_cache
 @require_GET
 def episodes(request: HttpRequest, job_id: str) -> HttpResponse:
-    """All finished episodes of a job in a table, page by page, of one environment or outcome if asked."""
-    found = _job(job_id)
+    """All finished episodes of a job in a paginated table, optionally of one environment or outcome."""
+    job = _job(job_id)
     env_id, outcome = request.GET.get("env_id", ""), request.GET.get("outcome", "")
-    rows = results.finished(found, outcome if outcome in results.WORDS else "").order_by("slot")
-    if env_id in found.spec["env_ids"]:
+    rows = results.finished(job, outcome if outcome in results.WORDS else "").order_by("slot")
+    if env_id in job.spec["env_ids"]:
         rows = rows.filter(env_id=env_id)
     page = Paginator(rows, EPISODES_ON_A_PAGE).get_page(request.GET.get("page"))
     outcomes = {state: results.WORDS[state] for state in ("won", "lost", "limit", "error")}
-    context = {"job": found, "page": page, "env_id": env_id, "outcome": outcome, "outcomes": outcomes}
+    context = {"job": job, "page": page, "env_id": env_id, "outcome": outcome, "outcomes": outcomes}
     return render(request, "jobs/episodes.html", context)
 
 
 @require_GET
 def of_episode(request: HttpRequest, episode_id: str) -> HttpResponse:
-    """On to the job that an episode was played in; for one that a training kept, where its update is looked at."""
-    found = Job.objects.filter(batch__episodes=episode_id).first()
-    if found is None:
+    """Redirect to the job of an episode; for a sample of a training, to the page at its update."""
+    job = Job.objects.filter(batch__episodes=episode_id).first()
+    if job is None:
         raise Http404("This episode was not played in a job.")
-    sample = found.samples.filter(episode=episode_id).first()
-    return redirect(f"{found.get_absolute_url()}?update={sample.update}" if sample else found)
+    sample = job.samples.filter(episode=episode_id).first()
+    return redirect(f"{job.get_absolute_url()}?update={sample.update}" if sample else job)
 
 
 @require_GET
@@ -193,31 +193,31 @@ def spec(request: HttpRequest, job_id: str) -> HttpResponse:
 
 @require_POST
 def cancel(request: HttpRequest, job_id: str) -> HttpResponse:
-    """Stop a job; what is finished stays."""
-    found = _job(job_id)
+    """Cancel a job. Finished episodes are kept."""
+    job = _job(job_id)
     if not isinstance(request.user, User):
-        return _log_in_first(found)
+        return _log_in_first(job)
     try:
         cancelled = operations.cancel(job_id, request.user)
     except NotYours as refusal:
         raise PermissionDenied(str(refusal)) from refusal
     if cancelled.state != Job.State.CANCELLED:
-        messages.info(request, f"The job was over before: it is {cancelled.state}.")
+        messages.info(request, f"The job had already ended ({cancelled.state}), so there was nothing to cancel.")
     return redirect(cancelled)
 
 
 @require_POST
 def resubmit(request: HttpRequest, job_id: str) -> HttpResponse:
-    """Submit the same request again, as one's own job."""
-    found = _job(job_id)
+    """Submit the same request again, as a job of the user."""
+    job = _job(job_id)
     if not isinstance(request.user, User):
-        return _log_in_first(found)
+        return _log_in_first(job)
     try:
         key = request.POST.get("idempotency_key", "").replace("\0", "")[:KEY_LENGTH]
-        again = operations.resubmit(found.pk, request.user, idempotency_key=key)
+        again = operations.resubmit(job.pk, request.user, idempotency_key=key)
     except JobRefusal as refusal:
         messages.error(request, str(refusal))
-        return redirect(found)
+        return redirect(job)
     return redirect(again)
 
 
@@ -226,14 +226,14 @@ def _log_in_first(job: Job) -> HttpResponse:
 
 
 def _job(job_id: str) -> Job:
-    found = Job.objects.for_page().filter(pk=job_id).first()
-    if found is None:
+    job = Job.objects.for_page().filter(pk=job_id).first()
+    if job is None:
         raise Http404(f"There is no job {job_id}.")
-    return found
+    return job
 
 
 def _pages(request: HttpRequest) -> dict[str, int]:
-    """Which page of the grid of which environment: `?env_id=...&page=2`."""
+    """The page of the grid by environment, from `?env_id=...&page=2`."""
     page = request.GET.get("page", "")
     if not (page.isascii() and page.isdecimal() and 0 < len(page) < 6):
         return {}

@@ -1,4 +1,4 @@
-"""The ranking: one row for each agent, its rank a range where intervals overlap."""
+"""The ranking: one row per agent, with a range of ranks where intervals overlap."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from apps.leaderboard.models import Score
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An agent's latest score and the ranks that it may have."""
+    """An agent's latest score, and its best and worst possible rank."""
 
     score: Score
     best: int
@@ -25,8 +25,7 @@ class Row:
 def ranked(scores: Sequence[Score]) -> list[Row]:
     """Rows from the highest mean to the lowest.
 
-    The best rank counts only the agents that are surely better (their interval lies above), the worst counts all
-    that are not surely worse.
+    The best rank counts only the agents whose intervals are above. The worst counts all whose intervals are not below.
     """
     rows = []
     for score in sorted(scores, key=lambda score: (-score.mean, score.agent.name)):

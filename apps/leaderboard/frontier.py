@@ -1,4 +1,4 @@
-"""What a score costs: agents by their tokens per episode, and those that nobody beats at their price."""
+"""Scores against tokens per episode, with the Pareto front."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from apps.agents.models import Agent
 from apps.jobs.models import Shard
 from apps.leaderboard.models import Score
 
-HIGH = 300
-"""The picture's height in pixels. Across, its places are shares of its width: lettering stays the same on a phone."""
+HEIGHT = 300
+"""The height of the picture in pixels. Horizontal places are shares of its width, so text keeps its size on phones."""
 TOP, BOTTOM = 22, 258
 LEFT, RIGHT = 8.0, 95.0
 """The axis from the fewest to the most tokens, in percent of the width."""
-GAP = 15
-"""Pixels between two names, at least."""
-NAMES = 8
-"""Names in the picture; of more agents only those on the front are named."""
-LABELS = 4
-"""Labels on the axis of tokens, about."""
+MIN_NAME_GAP = 15
+"""The smallest distance between two names, in pixels."""
+MAX_NAMES = 8
+"""With more agents than this, only those on the front have names in the picture."""
+MAX_LABELS = 4
+"""The number of labels on the axis of tokens, about."""
 
 
 def tokens_per_episode(scores: Sequence[Score], env_id: str = "") -> dict[str, float]:
-    """Tokens in and out for each episode of the scores' jobs, by job; jobs without any are left out."""
+    """Prompt and completion tokens per episode, by the job of each score. Jobs without tokens are left out."""
     shards = Shard.objects.filter(job__in=[score.job_id for score in scores], **({"env_id": env_id} if env_id else {}))
     sums = shards.values("job").annotate(tokens=Sum(F("tokens_in") + F("tokens_out")), episodes=Sum("done"))
     return {row["job"]: row["tokens"] / row["episodes"] for row in sums if row["tokens"] and row["episodes"]}
@@ -34,12 +34,12 @@ def tokens_per_episode(scores: Sequence[Score], env_id: str = "") -> dict[str, f
 
 @dataclass(frozen=True, slots=True)
 class PlottedScore:
-    """An agent in the picture; `x` in percent, the others in pixels from the top."""
+    """An agent in the picture. `x` is in percent of the width; the other places are in pixels from the top."""
 
     score: Score
     tokens: float
     leads: bool
-    """No other agent reaches as much with as few tokens."""
+    """Whether it is on the front: no other agent has as high a score with as few tokens."""
     x: float
     y: float
     low_y: float
@@ -49,13 +49,13 @@ class PlottedScore:
 
     @property
     def is_right(self) -> bool:
-        """Whether its name stands to its left."""
+        """Whether its name is to the left of its mark."""
         return self.x > 60
 
 
 @dataclass(frozen=True, slots=True)
 class GridLine:
-    """A line of the grid, or one that stands for an agent without tokens, and its words."""
+    """A line of the grid, or of an agent without tokens, and its label."""
 
     at: float
     words: str
@@ -63,26 +63,26 @@ class GridLine:
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """The picture of a ranking by tokens."""
+    """The picture of a ranking: scores against tokens."""
 
     points: list[PlottedScore]
     steps: list[tuple[float, float, float, float]]
-    """The front as lines: x, y to x, y."""
+    """The front as lines: x and y of the start, x and y of the end."""
     levels: list[GridLine]
     amounts: list[GridLine]
     references: list[GridLine]
     free: list[Score]
-    """Those that report no tokens."""
-    high: int = HIGH
+    """The scores of agents that report no tokens."""
+    high: int = HEIGHT
 
     @property
     def leading(self) -> list[PlottedScore]:
-        """The front, from the fewest tokens to the most."""
+        """The agents on the front, from the fewest tokens to the most."""
         return [point for point in self.points if point.leads]
 
 
 def frontier(scores: Sequence[Score], tokens: Mapping[str, float]) -> Frontier:
-    """The picture of `scores` whose jobs took `tokens` per episode; without points if none reports any."""
+    """The picture of `scores`, whose jobs used `tokens` per episode. It has no points if no agent reports tokens."""
     priced = sorted(
         ((tokens[score.job_id], score) for score in scores if score.job_id in tokens),
         key=lambda pair: (pair[0], -pair[1].mean),
@@ -90,75 +90,87 @@ def frontier(scores: Sequence[Score], tokens: Mapping[str, float]) -> Frontier:
     free = [score for score in scores if score.job_id not in tokens]
     if not priced:
         return Frontier([], [], [], [], [], free)
-    across = _Across(priced[0][0], priced[-1][0])
+    horizontal = _TokenAxis(priced[0][0], priced[-1][0])
     lows = [score.low for _, score in priced] + [score.mean for score in free]
-    up = _Up(min([0.0, *lows]), max([1.0, *(score.high for _, score in priced)]))
-    leads = leading([(amount, score.mean) for amount, score in priced])
-    shown = [up.at(score.mean) for _, score in priced]
-    named = [len(priced) <= NAMES or leading_one for leading_one in leads]
-    name_ys = _apart(shown, named)
+    vertical = _ScoreAxis(min([0.0, *lows]), max([1.0, *(score.high for _, score in priced)]))
+    front_flags = leading([(amount, score.mean) for amount, score in priced])
+    ys = [vertical.at(score.mean) for _, score in priced]
+    named = [len(priced) <= MAX_NAMES or is_on_front for is_on_front in front_flags]
+    name_ys = _place_names(ys, named)
     points = [
-        PlottedScore(score, amount, led, across.at(amount), y, up.at(score.low), up.at(score.high), name_y, is_named)
-        for (amount, score), led, y, name_y, is_named in zip(priced, leads, shown, name_ys, named, strict=True)
+        PlottedScore(
+            score,
+            amount,
+            is_on_front,
+            horizontal.at(amount),
+            y,
+            vertical.at(score.low),
+            vertical.at(score.high),
+            name_y,
+            is_named,
+        )
+        for (amount, score), is_on_front, y, name_y, is_named in zip(
+            priced, front_flags, ys, name_ys, named, strict=True
+        )
     ]
     references = [
-        GridLine(up.at(score.mean), f"{score.agent.name}, no tokens")
+        GridLine(vertical.at(score.mean), f"{score.agent.name}, no tokens")
         for score in free
         if score.agent.kind in (Agent.Kind.RANDOM, Agent.Kind.EXPERT, Agent.Kind.HUMAN)
     ]
     front = [point for point in points if point.leads]
-    return Frontier(points, list(_steps(front)), up.marks, across.marks, references, free)
+    return Frontier(points, list(_steps(front)), vertical.marks, horizontal.marks, references, free)
 
 
 def leading(points: Sequence[tuple[float, float]]) -> list[bool]:
-    """Which (tokens, score), in order of their tokens and then from the best score down, are on the front."""
-    best, found = -math.inf, []
+    """Whether each (tokens, score) is on the front. They are sorted by tokens, then from the highest score down."""
+    best, flags = -math.inf, []
     for _, score in points:
-        found.append(score > best)
+        flags.append(score > best)
         best = max(best, score)
-    return found
+    return flags
 
 
 def _steps(front: Sequence[PlottedScore]) -> Iterator[tuple[float, float, float, float]]:
-    """A stair: level until the next agent reaches more, and on to the edge."""
+    """The lines of the front: level until the next agent with a higher score, and finally to the right edge."""
     yield front[0].x, BOTTOM, front[0].x, front[0].y
-    for here, there in zip(front, [*front[1:], None], strict=True):
-        if there is None:
-            yield here.x, here.y, RIGHT, here.y
+    for point, following in zip(front, [*front[1:], None], strict=True):
+        if following is None:
+            yield point.x, point.y, RIGHT, point.y
         else:
-            yield here.x, here.y, there.x, here.y
-            yield there.x, here.y, there.x, there.y
+            yield point.x, point.y, following.x, point.y
+            yield following.x, point.y, following.x, following.y
 
 
-def _apart(ys: Sequence[float], named: Sequence[bool]) -> list[float]:
-    """Where the names stand: beside their marks, but never on one another."""
-    found, last = list(ys), -math.inf
+def _place_names(ys: Sequence[float], named: Sequence[bool]) -> list[float]:
+    """The vertical places of the names: beside their marks, and without overlaps."""
+    name_ys, last = list(ys), -math.inf
     for index in sorted((i for i, is_named in enumerate(named) if is_named), key=lambda i: ys[i]):
-        found[index] = last = max(ys[index], last + GAP)
-    over = max(0.0, last - (BOTTOM - 4)) if last > -math.inf else 0.0
-    return [y - over if is_named and y > BOTTOM / 2 else y for y, is_named in zip(found, named, strict=True)]
+        name_ys[index] = last = max(ys[index], last + MIN_NAME_GAP)
+    overflow = max(0.0, last - (BOTTOM - 4)) if last > -math.inf else 0.0
+    return [y - overflow if is_named and y > BOTTOM / 2 else y for y, is_named in zip(name_ys, named, strict=True)]
 
 
-class _Across:
-    """The axis of tokens, logarithmic, from 1 or 3 times a power of ten to another."""
+class _TokenAxis:
+    """The logarithmic axis of tokens. Its ends are 1 or 3 times a power of ten."""
 
-    def __init__(self, least: float, most: float) -> None:
+    def __init__(self, lowest: float, highest: float) -> None:
         ticks = [step * 10**power for power in range(10) for step in (1, 3)]
-        low = max((tick for tick in ticks if tick <= least), default=1)
-        high = next((tick for tick in ticks if tick > max(most, low)), ticks[-1])
+        low = max((tick for tick in ticks if tick <= lowest), default=1)
+        high = next((tick for tick in ticks if tick > max(highest, low)), ticks[-1])
         self._low, self._high = math.log(low), math.log(high)
-        between = [tick for tick in ticks if low <= tick <= high]
-        stride = max(1, math.ceil(len(between) / LABELS))
-        self.marks = [GridLine(self.at(tick), f"{tick:,}") for tick in between[::stride]]
+        ticks_in_range = [tick for tick in ticks if low <= tick <= high]
+        stride = max(1, math.ceil(len(ticks_in_range) / MAX_LABELS))
+        self.marks = [GridLine(self.at(tick), f"{tick:,}") for tick in ticks_in_range[::stride]]
 
     def at(self, amount: float) -> float:
-        """Its place in percent of the width."""
+        """The place of a number of tokens, in percent of the width."""
         share = (math.log(max(amount, 1.0)) - self._low) / (self._high - self._low)
         return round(LEFT + (RIGHT - LEFT) * min(1.0, max(0.0, share)), 2)
 
 
-class _Up:
-    """The axis of scores; its lines are a quarter apart, or a half where it is long."""
+class _ScoreAxis:
+    """The axis of scores. Its lines are 0.25 apart, or more on a long axis."""
 
     def __init__(self, low: float, high: float) -> None:
         step = next(size for size in (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, math.inf) if (high - low) / size <= 6)
@@ -167,5 +179,5 @@ class _Up:
         self.marks = [GridLine(self.at(n * step), f"{n * step:g}".replace("-", "−")) for n in range(first, last + 1)]
 
     def at(self, score: float) -> float:
-        """Its place in pixels from the top."""
+        """The place of a score, in pixels from the top."""
         return round(BOTTOM - (BOTTOM - TOP) * (score - self._low) / (self._high - self._low), 1)

@@ -1,4 +1,4 @@
-"""What a person has played of the ranked seeds, what the ranked agents did on them, and which seed comes next."""
+"""A person's episodes on ranked seeds, the ranked agents' episodes on the same seeds, and the next seed to play."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from apps.leaderboard.models import Score
 from apps.leaderboard.versus import Try, Verdict
 from apps.play.models import Show
 from gem import registry
-from gem.benchmarks import Benchmark, Entry
+from gem.benchmarks import Benchmark, BenchmarkEntry
 
-UNREAD = ("episode__state", "episode__tape", "episode__first_observation", "episode__first_info")
-"""Columns of an episode that are long, and not needed here."""
+DEFERRED_FIELDS = ("episode__state", "episode__tape", "episode__first_observation", "episode__first_info")
+"""Large columns of an episode that are not needed here."""
 
 
 class EpisodeStart(NamedTuple):
-    """What two episodes share that can be compared; neither arguments nor tools were added to either."""
+    """The start of an episode. Episodes with equal starts, and without arguments and tools, can be compared."""
 
     env_id: str
     env_version: int
@@ -34,32 +34,32 @@ class EpisodeStart(NamedTuple):
 
 
 def start_of(episode: Episode) -> EpisodeStart:
-    """From where an episode began."""
+    """The start of an episode."""
     return EpisodeStart(episode.env_id, episode.env_version, episode.data_hash, episode.seed)
 
 
 def verdict(benchmark: Benchmark, scores: Sequence[Score], user: Viewer, visitor: str, *, env_id: str = "") -> Verdict:
-    """The person beside the agents of `scores`, a ranking without tools, on the benchmark or one of its environments.
+    """The comparison of a person with the agents of `scores`, on the benchmark or on one of its environments.
 
-    Two queries, however much was played; none for a visitor without a key.
+    `scores` is a ranking without tools. Takes two queries, or none for a visitor without a key.
     """
-    seats = list(first_seats(_on(_entries(benchmark, env_id)), user, visitor))
-    theirs = _returns(scores, [seat.episode for seat in seats]) if seats else {}
-    tries = [Try(seat, theirs.get(start_of(seat.episode), {})) for seat in seats]
-    return Verdict(sorted(tries, key=lambda one: one.episode.created, reverse=True), scores)
+    seats = list(first_seats(_ranked_seeds(_entries(benchmark, env_id)), user, visitor))
+    agent_returns = _returns(scores, [seat.episode for seat in seats]) if seats else {}
+    tries = [Try(seat, agent_returns.get(start_of(seat.episode), {})) for seat in seats]
+    return Verdict(sorted(tries, key=lambda person_try: person_try.episode.created, reverse=True), scores)
 
 
 def first_try(episode: Episode, user: Viewer, visitor: str) -> Seat | None:
-    """The seat of the person's first episode on this seed, as `first_seats` has it; None if they have played none."""
+    """The seat of the person's first episode on this seed, from `first_seats`; None if they have not played it."""
     here = Q(episode__env_id=episode.env_id, episode__env_version=episode.env_version, episode__seed=episode.seed)
     return first_seats(here, user, visitor).first()
 
 
 def first_seats(where: Q, user: Viewer, visitor: str) -> QuerySet[Seat]:
-    """The person's seat in the first episode that they began of each environment and seed.
+    """The person's seat in their first episode of each environment and seed.
 
-    `watched` says whether an agent played the seed for them before the end, `repeated` whether they had begun another
-    episode of it by then.
+    Annotated with `watched`, whether they watched an agent on the seed before the end of that episode, and `repeated`,
+    whether they started another episode on it before that.
     """
     seats = seats_of(user, visitor)
     before_its_end = Q(
@@ -74,14 +74,14 @@ def first_seats(where: Q, user: Viewer, visitor: str) -> QuerySet[Seat]:
             repeated=Exists(seats.filter(before_its_end, episode__created__gt=OuterRef("episode__created"))),
         )
         .select_related("episode")
-        .defer(*UNREAD)
+        .defer(*DEFERRED_FIELDS)
         .order_by("episode__env_id", "episode__seed", "episode__created", "episode_id")
         .distinct("episode__env_id", "episode__seed")
     )
 
 
 def rivals(benchmark: Benchmark, episode: Episode) -> EpisodeQuerySet:
-    """The ranked agents' episodes from where this one began."""
+    """The ranked agents' episodes with the same start as this one."""
     scores = Score.objects.of(benchmark).with_tools(False).newest(episode.env_id)
     return (
         Episode.objects.ended()
@@ -91,42 +91,42 @@ def rivals(benchmark: Benchmark, episode: Episode) -> EpisodeQuerySet:
 
 
 def next_seed(benchmark: Benchmark, user: Viewer, visitor: str, *, env_id: str = "") -> tuple[str, int] | None:
-    """The environment and seed to play next; None if the person has been on all of them.
+    """The environment and seed to play next; None if the person knows all of them.
 
-    It is of the environment that they know least, of those that agents are ranked on if there are any, and the seed
-    that most agents have played. Seeds on which they played or watched in any way are left out.
+    Environments with ranked agents come first, then the one of which the person knows the fewest seeds. Of its seeds,
+    the one that most agents have played is chosen. Seeds that the person has played or watched are left out.
     """
     entries = _entries(benchmark, env_id)
-    known = _known_seeds(_on(entries), user, visitor)
-    free = {
-        entry: left
+    known_seeds = _known_seeds(_ranked_seeds(entries), user, visitor)
+    free_seeds = {
+        entry: seeds
         for entry in entries
-        if (left := [seed for seed in entry.seeds if (entry.env_id, seed) not in known])
+        if (seeds := [seed for seed in entry.seeds if (entry.env_id, seed) not in known_seeds])
         and _is_for_one_person(entry.env_id)
     }
-    if not free:
+    if not free_seeds:
         return None
     scores = Score.objects.of(benchmark).with_tools(False)
     ranked = set(scores.values_list("env_id", flat=True).distinct())
-    entry = min(free, key=lambda one: (one.env_id not in ranked, one.episodes - len(free[one])))
+    entry = min(free_seeds, key=lambda entry: (entry.env_id not in ranked, entry.episodes - len(free_seeds[entry])))
     batches = scores.newest(entry.env_id).values("job__batch")
-    played = Episode.objects.ended().filter(env_id=entry.env_id, batch__in=batches)
-    counts = dict(played.values_list("seed").annotate(n=Count("pk")))
-    return entry.env_id, max(free[entry], key=lambda seed: (counts.get(seed, 0), -seed))
+    episodes = Episode.objects.ended().filter(env_id=entry.env_id, batch__in=batches)
+    counts = dict(episodes.values_list("seed").annotate(n=Count("pk")))
+    return entry.env_id, max(free_seeds[entry], key=lambda seed: (counts.get(seed, 0), -seed))
 
 
-def _entries(benchmark: Benchmark, env_id: str) -> list[Entry]:
+def _entries(benchmark: Benchmark, env_id: str) -> list[BenchmarkEntry]:
     return [entry for entry in benchmark.entries if env_id in ("", entry.env_id)]
 
 
 def _is_for_one_person(env_id: str) -> bool:
-    """Whether it can be made here, and one person alone can play it."""
+    """Whether this site can create the environment, and one person alone can play it."""
     spec = registry.spec(env_id)
-    return spec.seats == 1 and not spec.missing() and not spec.hindrance()
+    return spec.seats == 1 and not spec.missing_packages() and not spec.unavailable_reason()
 
 
-def _on(entries: Sequence[Entry]) -> Q:
-    """The ranked seeds of these environments, in their present version."""
+def _ranked_seeds(entries: Sequence[BenchmarkEntry]) -> Q:
+    """A filter for the ranked seeds of these environments in their present versions."""
     spans = (
         Q(
             episode__env_id=entry.env_id,
@@ -139,22 +139,22 @@ def _on(entries: Sequence[Entry]) -> Q:
 
 
 def _shows_of(user: Viewer, visitor: str) -> QuerySet[Show]:
-    """What agents have played for this person, before and after they had an account."""
+    """The shows that this person started, before and after they had an account."""
     if user.is_authenticated:
-        theirs = Q(started_by=user) | Q(visitor=visitor) if visitor else Q(started_by=user)
-        return Show.objects.filter(theirs)
+        started = Q(started_by=user) | Q(visitor=visitor) if visitor else Q(started_by=user)
+        return Show.objects.filter(started)
     return Show.objects.filter(visitor=visitor) if visitor else Show.objects.none()
 
 
 def _known_seeds(where: Q, user: Viewer, visitor: str) -> set[tuple[str, int]]:
-    """Environments and seeds that they played, or watched an agent play."""
+    """The environments and seeds that the person played, or watched an agent play."""
     columns = "episode__env_id", "episode__seed"
     played, watched = seats_of(user, visitor).filter(where), _shows_of(user, visitor).filter(where)
     return {*played.values_list(*columns), *watched.values_list(*columns)}
 
 
 def _returns(scores: Iterable[Score], episodes: Iterable[Episode]) -> dict[EpisodeStart, dict[int, float]]:
-    """What each agent of `scores` reached from where these episodes began, by start and agent."""
+    """The returns of the agents of `scores` from the starts of these episodes, by start and agent."""
     seeds: dict[str, list[int]] = defaultdict(list)
     for episode in episodes:
         seeds[episode.env_id].append(episode.seed)

@@ -1,4 +1,4 @@
-"""Scores: what an agent reached on a benchmark, written once at the end of the job that measured it."""
+"""Scores of agents on benchmarks, written once at the end of the job that measured them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ class ScoreQuerySet(models.QuerySet["Score"]):
     """Reads of scores."""
 
     def of(self, benchmark: Benchmark) -> ScoreQuerySet:
-        """Those of the benchmark's present version."""
+        """Scores on the benchmark's present version."""
         return self.filter(benchmark=benchmark.name, benchmark_version=benchmark.version)
 
     def with_tools(self, tools: bool) -> ScoreQuerySet:
-        """Those reached with tools, or those reached without: they are never ranked together."""
+        """Scores with tools, or scores without. They are never ranked together."""
         return self.exclude(tools="") if tools else self.filter(tools="")
 
     def newest(self, env_id: str = "") -> ScoreQuerySet:
-        """The latest of each agent and choice of tools on one environment, or (without one) overall."""
-        alike = "agent_id", "tools"
-        chosen = self.filter(env_id=env_id).order_by(*alike, "-created").distinct(*alike)
-        return Score.objects.filter(pk__in=chosen.values("pk")).select_related("agent", "job__owner")
+        """The latest score of each agent and choice of tools, on one environment or (without `env_id`) overall."""
+        group = "agent_id", "tools"
+        latest = self.filter(env_id=env_id).order_by(*group, "-created").distinct(*group)
+        return Score.objects.filter(pk__in=latest.values("pk")).select_related("agent", "job__owner")
 
 
 class Score(models.Model):
@@ -40,7 +40,7 @@ class Score(models.Model):
     benchmark_version = models.PositiveIntegerField()
     env_id = models.CharField(max_length=120, blank=True)
     tools = models.TextField(blank=True, default="", db_default="")
-    """The tools that the job added and their budget, in words; empty if there were none."""
+    """The tools of the job and their budget, in words; empty without tools."""
     mean = models.FloatField()
     low = models.FloatField()
     high = models.FloatField()

@@ -13,14 +13,14 @@ from apps.episodes.models import Episode
 from apps.jobs.models import Job
 from apps.leaderboard.models import Score
 from gem import benchmarks
-from gem.benchmarks import Benchmark, Entry
+from gem.benchmarks import Benchmark, BenchmarkEntry
 from gem.evaluation.scores import Interval, interval, pool
 from gem.evaluation.spec import EvaluationSpec
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The episodes of one environment, as far as they count."""
+    """The counted episodes of one environment."""
 
     returns: list[float]
     won: int
@@ -29,10 +29,10 @@ class Results:
 
 @transaction.atomic
 def record_scores(job_id: str) -> int:
-    """Write the scores of a finished benchmark job; the number written, 0 if there were any already.
+    """Write the scores of a finished benchmark job. Returns their number, which is 0 if they exist already.
 
-    A job in which the agent left episodes unanswered, or tried seeds several times, is not ranked: nobody may choose
-    which episodes count.
+    A job with unanswered episodes or with several tries per seed is not ranked, because nobody may choose which
+    episodes count.
     """
     job = Job.objects.select_for_update().get(pk=job_id)
     spec = EvaluationSpec.model_validate(job.spec)
@@ -41,7 +41,7 @@ def record_scores(job_id: str) -> int:
     if spec.repeats > 1 or job.shards.filter(unanswered__gt=0).exists():
         return 0
     benchmark = benchmarks.load(spec.benchmark)
-    if spec.benchmark_version != benchmark.version:  # its scale is gone with the earlier version
+    if spec.benchmark_version != benchmark.version:  # the scale of the earlier version is not known any more
         return 0
     results = {entry.env_id: _results(job, entry.env_id) for entry in benchmark.entries}
     scores = [_score(job, benchmark, entry, results[entry.env_id]) for entry in benchmark.entries]
@@ -53,7 +53,7 @@ def record_scores(job_id: str) -> int:
 
 
 def record_missing_scores() -> int:
-    """Write the scores of finished benchmark jobs whose worker died before it did; the number of those jobs."""
+    """Write the scores of finished benchmark jobs whose worker died before that. Returns the number of jobs."""
     present = (benchmarks.load(name) for name in benchmarks.names())
     return sum(
         bool(record_scores(job.pk))
@@ -78,7 +78,7 @@ def _results(job: Job, env_id: str) -> Results:
     )
 
 
-def _score(job: Job, benchmark: Benchmark, entry: Entry, results: Results) -> Score:
+def _score(job: Job, benchmark: Benchmark, entry: BenchmarkEntry, results: Results) -> Score:
     n = len(results.returns)
     normalized = interval([entry.normalize(value) for value in results.returns]) if n else Interval(0.0, 0.0, 0.0)
     return Score(
@@ -98,7 +98,7 @@ def _score(job: Job, benchmark: Benchmark, entry: Entry, results: Results) -> Sc
 
 
 def _overall(job: Job, benchmark: Benchmark, scores: Sequence[Score]) -> Score:
-    """The mean over environments, each counting alike."""
+    """The mean over environments, with equal weights."""
     count = len(scores)
     pooled = pool([Interval(score.mean, score.low, score.high) for score in scores])
     return Score(

@@ -1,8 +1,8 @@
-"""A person beside the agents: what they reached on ranked seeds, and what the ranked agents did on the very same ones.
+"""Comparisons of a person with the ranked agents on the same ranked seeds.
 
-The first episode that somebody begins of a seed counts, once it is over, if they played it alone (`Try.why_not` says
-why others do not). So nobody may choose which episodes count, as no agent may: giving up counts with the reward until
-then. What counts is the return, by which agents are ranked, and a tie is half a win.
+A person's first episode on each seed counts when it is over, if they played it alone (`Try.why_not` gives the reason
+otherwise). Like agents, people cannot choose which episodes count: an abandoned episode counts with its return so far.
+Episodes are compared by return, as in the ranking, and a tie counts as half a win.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from gem.evaluation.scores import Interval, wilson
 
 HALF = 0.5
 SAME_RETURN = 1e-9
-"""Returns that differ by less are the same: sums of the same rewards may differ in their last digit."""
+"""Returns that differ by less are equal, because sums of the same rewards may differ in their last digit."""
+UNFINISHED = "it is not over yet"
+"""The reason of an episode that would count if it were over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """One return beside those of agents on the same seeds: how many it beats, ties with and loses to."""
+    """The numbers of agents' episodes that a person's episodes beat, tie with and lose to on the same seeds."""
 
     beaten: int = 0
     tied: int = 0
@@ -32,12 +34,12 @@ class Against:
 
     @property
     def n(self) -> int:
-        """The episodes of agents that were compared."""
+        """The number of compared episodes of agents."""
         return self.beaten + self.tied + self.lost
 
     @property
     def share(self) -> float:
-        """The share that was beaten, a tie as half of one."""
+        """The share that was beaten. A tie counts as half."""
         return (self.beaten + HALF * self.tied) / self.n if self.n else 0.0
 
     @property
@@ -49,13 +51,13 @@ class Against:
         return Against(self.beaten + other.beaten, self.tied + other.tied, self.lost + other.lost)
 
 
-def compare(own: float, theirs: Iterable[float]) -> Against:
-    """A return beside those of agents."""
+def compare(value: float, agent_returns: Iterable[float]) -> Against:
+    """Compare a return with those of agents."""
     beaten = tied = lost = 0
-    for value in theirs:
-        if math.isclose(own, value, rel_tol=SAME_RETURN, abs_tol=SAME_RETURN):
+    for agent_return in agent_returns:
+        if math.isclose(value, agent_return, rel_tol=SAME_RETURN, abs_tol=SAME_RETURN):
             tied += 1
-        elif own > value:
+        elif value > agent_return:
             beaten += 1
         else:
             lost += 1
@@ -64,7 +66,7 @@ def compare(own: float, theirs: Iterable[float]) -> Against:
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """The first episode that a person began of a ranked seed."""
+    """A person's first episode on a ranked seed."""
 
     seat: Seat
     theirs: dict[int, float]
@@ -72,7 +74,7 @@ class Try:
 
     @property
     def episode(self) -> Episode:
-        """The episode itself."""
+        """The person's episode."""
         return self.seat.episode
 
     @property
@@ -81,13 +83,18 @@ class Try:
         return why_not(self.seat)
 
     @property
+    def is_unfinished(self) -> bool:
+        """Whether it would count if it were over."""
+        return self.why_not == UNFINISHED
+
+    @property
     def counts(self) -> bool:
         """Whether it is over and was played alone."""
         return not self.why_not
 
     @property
     def against(self) -> Against:
-        """Its return beside theirs."""
+        """The comparison of its return with those of the agents."""
         return compare(self.seat.total_reward, self.theirs.values())
 
 
@@ -95,53 +102,53 @@ def why_not(seat: Seat) -> str:
     """Why a person's first episode of a seed does not count; `seat` is one of `human_tries.first_seats`."""
     episode = seat.episode
     reasons = {
-        "it goes on from another episode": episode.parent_id is not None,
-        "played with tools": bool(episode.wrappers),
-        "played with other arguments": bool(episode.env_kwargs),
+        "it is a fork of another episode": episode.parent_id is not None,
+        "it was played with tools": bool(episode.wrappers),
+        "it was played with other arguments": bool(episode.env_kwargs),
         "it was part of a duel": episode.batch_id is not None,
         "a turn was taken back": episode.goes_on_in_id is not None,
         "the expert gave a hint": seat.advised,
-        "an agent was watched on this seed before the end": bool(getattr(seat, "watched", False)),
-        "another episode of this seed was begun before the end": bool(getattr(seat, "repeated", False)),
-        "the environment broke": episode.status == Episode.Status.FAILED,
-        "not over yet": not episode.over,
+        "you watched an agent on this seed before the end": bool(getattr(seat, "watched", False)),
+        "you started another episode on this seed before the end": bool(getattr(seat, "repeated", False)),
+        "it ended with an environment error": episode.status == Episode.Status.FAILED,
+        UNFINISHED: not episode.over,
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a person does on the ranked seeds of a benchmark, or of one of its environments."""
+    """The comparison of a person with agents on the ranked seeds of a benchmark or of one of its environments."""
 
     tries: list[Try]
-    """The first episode of each ranked seed that they began, the newest first."""
+    """Their first episode on each ranked seed, the newest first."""
     scores: Sequence[Score] = field(default=(), repr=False)
-    """The ranking that they are compared with."""
+    """The ranking of the agents."""
 
     @cached_property
     def compared(self) -> list[Try]:
-        """Those that count and that agents have played too."""
-        return [one for one in self.tries if one.counts and one.theirs]
+        """The tries that count and whose seeds agents have played too."""
+        return [person_try for person_try in self.tries if person_try.counts and person_try.theirs]
 
     @cached_property
     def left_out(self) -> list[Try]:
-        """Those that are over and do not count."""
-        return [one for one in self.tries if not one.counts and one.episode.over]
+        """The tries that are over and do not count."""
+        return [person_try for person_try in self.tries if not person_try.counts and person_try.episode.over]
 
     @cached_property
     def unfinished(self) -> list[Try]:
-        """Those that wait for a turn and would count."""
-        return [one for one in self.tries if one.why_not == "not over yet"]
+        """The tries that are not over and would count."""
+        return [person_try for person_try in self.tries if person_try.is_unfinished]
 
     @cached_property
     def share(self) -> Interval | None:
-        """The share of the agents' episodes that are beaten, every own episode counting alike; None without any."""
-        shares = [one.against.share for one in self.compared]
+        """The share of agents' episodes that are beaten, averaged over the person's episodes; None without any."""
+        shares = [person_try.against.share for person_try in self.compared]
         return wilson(math.fsum(shares), len(shares)) if shares else None
 
     @property
     def claim(self) -> str:
-        """What the share says, no more."""
+        """A sentence about whether the share is above or below one half."""
         if self.share is None:
             return ""
         if self.share.low > HALF:
@@ -153,10 +160,10 @@ class Verdict:
 
     @cached_property
     def by_agent(self) -> list[tuple[Score, Against]]:
-        """Each ranked agent that played some of the seeds, in the ranking's order, and how it was beaten."""
+        """The comparison with each ranked agent that played some of the seeds, in the order of the ranking."""
         sums: dict[int, Against] = defaultdict(Against)
-        for one in self.compared:
-            for agent, value in one.theirs.items():
-                sums[agent] += compare(one.seat.total_reward, [value])
+        for person_try in self.compared:
+            for agent, value in person_try.theirs.items():
+                sums[agent] += compare(person_try.seat.total_reward, [value])
         ordered = sorted(self.scores, key=lambda score: (-score.mean, score.agent.name))
         return [(score, sums[score.agent_id]) for score in ordered if score.agent_id in sums]

@@ -1,4 +1,4 @@
-"""Pages of the leaderboard: the ranking, one row in place, and fragments of it for other pages."""
+"""Pages of the leaderboard: the ranking, the details of a row, and fragments for other pages."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from gem import benchmarks
 from gem.benchmarks import Benchmark
 from gem.errors import UsageError
 
-DEFAULT = "games"
+DEFAULT_BENCHMARK = "games"
 TOP = 5
-TRIES = 50
-"""Episodes in one page of somebody's own."""
+TRIES_ON_A_PAGE = 50
+"""The number of a person's own episodes on one page."""
 AGENTS_SHOWN = 5
-"""Agents in the panel that compares somebody with them; the page of their episodes has all."""
+"""Agents in the panel that compares a person with them. The page of the person's episodes shows all."""
 SORTS = {
     "score": lambda row: (-row.score.mean,),
     "return": lambda row: (-row.score.mean_return,),
@@ -51,31 +51,31 @@ SORTS = {
 @never_cache
 @require_GET
 def benchmark(request: HttpRequest) -> HttpResponse:
-    """The ranking of one benchmark, with tools or without, overall or on one environment, in the order asked for."""
+    """The ranking of one benchmark, with or without tools, overall or on one environment, in the requested order."""
     return _page(request)
 
 
 def _page(request: HttpRequest, refusal: Refusal | None = None) -> HttpResponse:
-    found, env_id, tools = _asked(request)
+    benchmark, env_id, tools = _parse_query(request)
     sort = request.GET.get("sort", "score")
     sort = sort if sort in SORTS else "score"
-    scores = list(Score.objects.of(found).with_tools(tools).newest(env_id))
+    scores = list(Score.objects.of(benchmark).with_tools(tools).newest(env_id))
     rows = sorted(ranked(scores), key=SORTS[sort])
     tokens = tokens_per_episode(scores, env_id)
     opened = request.GET.get("row", "")
     context = {
-        "benchmark": found,
+        "benchmark": benchmark,
         "names": [benchmarks.load(name) for name in benchmarks.names()],
         "env_id": env_id,
         "sort": sort,
         "tools": tools,
-        "both": tools or Score.objects.of(found).with_tools(True).exists(),
+        "both": tools or Score.objects.of(benchmark).with_tools(True).exists(),
         "rows": rows,
         "spent": tokens,
         "frontier": frontier(scores, tokens) if scores else None,
         "opened": _detail(int(opened)) if opened.isascii() and opened.isdecimal() and len(opened) < 12 else None,
-        "running": _running(found),
-        "verdict": None if tools else _verdict(request, found, env_id, scores),
+        "running": _running(benchmark),
+        "verdict": None if tools else _verdict(request, benchmark, env_id, scores),
         "agents_shown": AGENTS_SHOWN,
         "notice": refusal,
         **_scale(scores),
@@ -85,17 +85,17 @@ def _page(request: HttpRequest, refusal: Refusal | None = None) -> HttpResponse:
 
 @require_POST
 def play(request: HttpRequest) -> HttpResponse:
-    """Begin an episode on a ranked seed that is new to this person, and go there."""
-    found, env_id, _ = _asked(request)
+    """Start an episode on a ranked seed that is new to this person, and redirect to it."""
+    benchmark, env_id, _ = _parse_query(request)
     try:
         limits.check_start(request)
-        chosen = human_tries.next_seed(found, request.user, visitors.known(request), env_id=env_id)
-        if chosen is None:
+        next_seed = human_tries.next_seed(benchmark, request.user, visitors.known(request), env_id=env_id)
+        if next_seed is None:
             raise NoSeedLeft(
-                f"You have been on every seed of {env_id or found.title} that is ranked. Choose another environment, "
-                "or play a seed that is not ranked."
+                f"You have played or watched every ranked seed of {env_id or benchmark.title}. Choose another "
+                "environment, or play a seed that is not ranked."
             )
-        name, seed = chosen
+        name, seed = next_seed
         episode = playing.begin(name, seed=seed, listed=True, user=request.user, visitor=visitors.key(request))
     except Refusal as refusal:
         return with_wait(_page(request, refusal), refusal)
@@ -105,21 +105,25 @@ def play(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def yours(request: HttpRequest) -> HttpResponse:
-    """What somebody has played of the ranked seeds: what counts, what does not and why, beside the agents."""
-    found, env_id, _ = _asked(request)
-    verdict = _verdict(request, found, env_id, list(Score.objects.of(found).with_tools(False).newest(env_id)))
-    page = Paginator(verdict.tries, TRIES).get_page(request.GET.get("page"))
-    context = {"benchmark": found, "env_id": env_id, "verdict": verdict, "page": page}
+    """A person's episodes on ranked seeds, whether each counts, and how they compare with the agents."""
+    benchmark, env_id, _ = _parse_query(request)
+    verdict = _verdict(request, benchmark, env_id, list(Score.objects.of(benchmark).with_tools(False).newest(env_id)))
+    page = Paginator(verdict.tries, TRIES_ON_A_PAGE).get_page(request.GET.get("page"))
+    context = {"benchmark": benchmark, "env_id": env_id, "verdict": verdict, "page": page}
     return render(request, "leaderboard/yours.html", context)
 
 
 @never_cache
 @require_GET
 def seed(request: HttpRequest, episode_id: str) -> HttpResponse:
-    """What the ranked agents did on an episode's seed, once it is over; nothing beside one that is not ranked."""
+    """The ranked agents on the seed of an episode that is over; an empty page if the seed is not ranked."""
     episode = find(episode_id)
-    found = ranked_in(episode)
-    context = {"episode": episode, "benchmark": found, **(_on_its_seed(request, episode, found) if found else {})}
+    benchmark = ranked_in(episode)
+    context = {
+        "episode": episode,
+        "benchmark": benchmark,
+        **(_agents_on_seed(request, episode, benchmark) if benchmark else {}),
+    }
     template = "leaderboard/seed.html#agents-on-seed" if wants_part(request) else "leaderboard/seed.html"
     return render(request, template, context)
 
@@ -128,24 +132,24 @@ class NoSeedLeft(Refusal):
     """The person knows every ranked seed."""
 
     status = 409
-    title = "There is no seed left that is new to you"
+    title = "No ranked seed is left that is new to you"
 
 
-def _verdict(request: HttpRequest, found: Benchmark, env_id: str, scores: list[Score]) -> Verdict:
-    return human_tries.verdict(found, scores, request.user, visitors.known(request), env_id=env_id)
+def _verdict(request: HttpRequest, benchmark: Benchmark, env_id: str, scores: list[Score]) -> Verdict:
+    return human_tries.verdict(benchmark, scores, request.user, visitors.known(request), env_id=env_id)
 
 
-def _on_its_seed(request: HttpRequest, episode: Episode, found: Benchmark) -> dict[str, Any]:
-    """The ranked agents' episodes on its seed, the best first, and whether it is whoever asks that it counts for."""
+def _agents_on_seed(request: HttpRequest, episode: Episode, benchmark: Benchmark) -> dict[str, Any]:
+    """The ranked agents' episodes on the seed, the best first, and whether the episode counts for the user."""
     if not episode.over:
         return {}
     visitor = visitors.known(request)
-    theirs = list(human_tries.rivals(found, episode).with_seats())
-    returns = {one.pk: one.seats.all()[0].total_reward for one in theirs}
+    episodes = list(human_tries.rivals(benchmark, episode).with_seats())
+    returns = {rival.pk: rival.seats.all()[0].total_reward for rival in episodes}
     seat = episode.seats.select_related("agent").get()
     first = human_tries.first_try(episode, request.user, visitor)
     return {
-        "rivals": sorted(theirs, key=lambda one: -returns[one.pk]),
+        "rivals": sorted(episodes, key=lambda rival: -returns[rival.pk]),
         "seat": seat,
         "own": seat.belongs_to(request.user, visitor),
         "against": compare(seat.total_reward, returns.values()) if episode.status != Episode.Status.FAILED else None,
@@ -157,13 +161,13 @@ def _on_its_seed(request: HttpRequest, episode: Episode, found: Benchmark) -> di
 @never_cache
 @require_GET
 def scores(request: HttpRequest) -> HttpResponse:
-    """The same ranking as a CSV file."""
-    found, env_id, tools = _asked(request)
+    """The ranking as a CSV file."""
+    benchmark, env_id, tools = _parse_query(request)
     response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="gemweb-{found.name}-v{found.version}.csv"'
+    response["Content-Disposition"] = f'attachment; filename="gemweb-{benchmark.name}-v{benchmark.version}.csv"'
     writer = csv.writer(response)
     writer.writerow(COLUMNS)
-    listed = list(Score.objects.of(found).with_tools(tools).newest(env_id))
+    listed = list(Score.objects.of(benchmark).with_tools(tools).newest(env_id))
     spent = tokens_per_episode(listed, env_id)
     for row in ranked(listed):
         writer.writerow(_cells(row, env_id, spent.get(row.score.job_id)))
@@ -195,9 +199,9 @@ def _cells(row: Row, env_id: str, tokens: float | None) -> list[Any]:
     score, owner = row.score, row.score.job.owner
     return [
         row.rank,
-        _text(score.agent.name),
+        _csv_text(score.agent.name),
         owner.username if owner else "",
-        _text(score.tools),
+        _csv_text(score.tools),
         env_id or "all",
         *(score.mean, score.low, score.high, score.mean_return, score.success_rate, score.n, score.errors),
         "" if tokens is None else round(tokens, 1),
@@ -205,15 +209,15 @@ def _cells(row: Row, env_id: str, tokens: float | None) -> list[Any]:
     ]
 
 
-def _text(told: str) -> str:
-    """Words of a person; a spreadsheet takes what begins like this for a formula."""
-    return f"'{told}" if told.startswith(("=", "+", "-", "@", "\t", "\r")) else told
+def _csv_text(text: str) -> str:
+    """Text that a person entered, escaped where a spreadsheet would read it as a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 @never_cache
 @require_GET
 def row(request: HttpRequest, score_id: int) -> HttpResponse:
-    """One row opened in place: environment by environment, and how to reproduce it."""
+    """The details of one row: its results by environment, and how to reproduce it."""
     detail = _detail(score_id)
     if detail is None:
         raise Http404("There is no such score.")
@@ -224,56 +228,56 @@ def row(request: HttpRequest, score_id: int) -> HttpResponse:
 @require_GET
 def top(request: HttpRequest) -> HttpResponse:
     """The first rows, as a fragment for other pages."""
-    found = benchmarks.load(DEFAULT)
-    scores = list(Score.objects.of(found).with_tools(False).newest())
-    shown = {"benchmark": found, "rows": ranked(scores)[:TOP], "running": _running(found), **_scale(scores)}
-    return render(request, "leaderboard/top.html", shown)
+    benchmark = benchmarks.load(DEFAULT_BENCHMARK)
+    scores = list(Score.objects.of(benchmark).with_tools(False).newest())
+    context = {"benchmark": benchmark, "rows": ranked(scores)[:TOP], "running": _running(benchmark), **_scale(scores)}
+    return render(request, "leaderboard/top.html", context)
 
 
 @never_cache
 @require_GET
 def agents(request: HttpRequest) -> HttpResponse:
-    """How agents rank on one environment, as a fragment for its page; empty if no benchmark has it."""
+    """The ranking on one environment, as a fragment for its page; empty if no benchmark includes it."""
     env_id = request.GET.get("env_id", "")
     for name in benchmarks.names():
-        found = benchmarks.load(name)
-        if env_id in found.env_ids:
-            scores = list(Score.objects.of(found).with_tools(False).newest(env_id))
-            shown = {"benchmark": found, "env_id": env_id, "rows": ranked(scores), **_scale(scores)}
-            return render(request, "leaderboard/agents.html", shown)
+        benchmark = benchmarks.load(name)
+        if env_id in benchmark.env_ids:
+            scores = list(Score.objects.of(benchmark).with_tools(False).newest(env_id))
+            context = {"benchmark": benchmark, "env_id": env_id, "rows": ranked(scores), **_scale(scores)}
+            return render(request, "leaderboard/agents.html", context)
     return HttpResponse("")
 
 
-def _asked(request: HttpRequest) -> tuple[Benchmark, str, bool]:
-    """Which benchmark, on which of its environments (empty for all), and whether with tools."""
-    found, env_id = _benchmark(request), request.GET.get("env_id", "")
-    if env_id and env_id not in found.env_ids:
-        raise Http404(f"{env_id} is not in the benchmark {found.name}.")
-    return found, env_id, request.GET.get("tools") == "with"
+def _parse_query(request: HttpRequest) -> tuple[Benchmark, str, bool]:
+    """The requested benchmark, its environment (empty for all), and whether with tools."""
+    benchmark, env_id = _benchmark(request), request.GET.get("env_id", "")
+    if env_id and env_id not in benchmark.env_ids:
+        raise Http404(f"{env_id} is not in the benchmark {benchmark.name}.")
+    return benchmark, env_id, request.GET.get("tools") == "with"
 
 
 def _benchmark(request: HttpRequest) -> Benchmark:
     try:
-        return benchmarks.load(request.GET.get("benchmark", DEFAULT))
+        return benchmarks.load(request.GET.get("benchmark", DEFAULT_BENCHMARK))
     except UsageError as error:
         raise Http404(str(error)) from error
 
 
 def _scale(scores: list[Score]) -> dict[str, float]:
-    """The ends of the axis that all intervals of a table share."""
+    """The ends of the common axis of all intervals in a table."""
     return {
         "low": min([0.0, *(score.low for score in scores)]),
         "high": max([1.0, *(score.high for score in scores)]),
     }
 
 
-def _running(found: Benchmark) -> list[pages.Item]:
-    jobs = Job.objects.active().filter(spec__benchmark=found.name).for_page().order_by("created")
+def _running(benchmark: Benchmark) -> list[pages.Item]:
+    jobs = Job.objects.active().filter(spec__benchmark=benchmark.name).for_page().order_by("created")
     return pages.items(jobs)
 
 
 def _detail(score_id: int) -> dict[str, Any] | None:
-    """What a row shows when it is opened."""
+    """The details of a score; None if there is no such score."""
     score = Score.objects.select_related("agent", "job__agent", "job__owner").filter(pk=score_id).first()
     if score is None:
         return None

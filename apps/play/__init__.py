@@ -1,1 +1,1 @@
-"""Playing: what people do in episodes, and what agents play live. Begin with `operations.take_turn`."""
+"""Playing: turns of people, and live episodes of agents. Begin with `operations.take_turn`."""

@@ -1,15 +1,15 @@
-"""What the pages of this app listen to."""
+"""The app's live topics."""
 
 from django.apps import AppConfig
 
 
 class PlayConfig(AppConfig):
-    """Registers the topics."""
+    """Registers the topics of episodes and of the showcase."""
 
     name = "apps.play"
 
     def ready(self) -> None:
-        """Let pages listen to episodes and to the showcase."""
+        """Register the topics that pages can subscribe to."""
         from apps.live.topics import register  # noqa: PLC0415 (models are not ready before)
         from apps.play.shows.showcase import TOPIC, ShowcaseTopic  # noqa: PLC0415
         from apps.play.topics import EpisodeTopic  # noqa: PLC0415

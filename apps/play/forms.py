@@ -1,4 +1,4 @@
-"""What is asked for before an episode begins."""
+"""The forms that start an episode: to play, or to watch an agent."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from gem.errors import MissingDependency, UnknownEnvironment, UsageError
 from gem.registry import EnvSpec
 from gem.tools.tool_catalog import check_takes_tools
 
-PACES = [("0.25", "4 turns a second"), ("0.5", "2 turns a second"), ("1", "1 turn a second"),
-         ("2", "a turn in 2 seconds"), ("5", "a turn in 5 seconds")]  # fmt: skip
+PACES = [("0.25", "4 turns per second"), ("0.5", "2 turns per second"), ("1", "1 turn per second"),
+         ("2", "1 turn every 2 seconds"), ("5", "1 turn every 5 seconds")]  # fmt: skip
 
 
 def environments() -> list[tuple[str, list[tuple[str, str]]]]:
-    """Every environment that people may start from the web and that can be made here, games grouped by family."""
+    """The choices of environments that can be created on this machine; games are grouped by family."""
     families: dict[str, list[tuple[str, str]]] = {}
     for spec in registry.specs():
-        if not spec.missing() and not spec.hindrance():
+        if not spec.missing_packages() and not spec.unavailable_reason():
             group = spec.family if spec.category == "game" else spec.category
             families.setdefault(group, []).append((spec.id, spec.id))
     return list(families.items())
 
 
 def who_plays(env_id: str) -> str:
-    """The agent that a form proposes: the expert, or where this environment has none the random agent."""
+    """The agent that a form proposes: the expert, or the random agent if the environment has no expert."""
     is_known = env_id in (spec.id for spec in registry.specs())
     return "random" if is_known and not has_expert(env_id) else "expert"
 
 
 def prefilled(query: QueryDict, names: Iterable[str]) -> dict[str, Any]:
-    """A form's first values from an address: `?env_id=...&seed=7`.
+    """The initial values of a form from an address: `?env_id=...&seed=7`.
 
     Raises:
-        Http404: if it names an environment that there is not; the sentence says which is near.
+        Http404: the environment does not exist; the message suggests a similar id.
     """
     try:
         if env_id := query.get("env_id"):
@@ -54,35 +54,35 @@ def prefilled(query: QueryDict, names: Iterable[str]) -> dict[str, Any]:
     return {name: query[name] for name in names if name in query} | {"tool": query.getlist("tool")}
 
 
-def withheld(user: Viewer, asked: Mapping[str, Any], *seats: str) -> Agent | None:
-    """The agent that an address names for one of these seats and that plays for people with an account only."""
-    return Agent.objects.withheld_from(user, *(str(asked.get(seat, "")) for seat in seats)).first()
+def withheld(user: Viewer, initial: Mapping[str, Any], *fields: str) -> Agent | None:
+    """The first agent in these fields of `initial` that only people with an account may use; None if there is none."""
+    return Agent.objects.withheld_from(user, *(str(initial.get(field, "")) for field in fields)).first()
 
 
 class EnvironmentField(forms.CharField):
-    """A registered environment; an unknown one is answered with the nearest."""
+    """The id of a registered environment. For an unknown id, the error suggests a similar one."""
 
     def __init__(self) -> None:
         super().__init__(label="Environment", max_length=120, widget=forms.Select())
         self.error_messages["required"] = "Choose an environment."
 
     def clean(self, value: Any) -> str:
-        """The id, if it is registered."""
+        """The id, if the environment is registered and can be played here."""
         env_id: str = super().clean(value)
         try:
             spec = registry.spec(env_id)
         except UnknownEnvironment as error:
             raise forms.ValidationError(str(error)) from error
-        missing = spec.missing()
+        missing = spec.missing_packages()
         if missing:
             raise forms.ValidationError(str(MissingDependency(env_id, missing)))
-        if spec.hindrance():
-            raise forms.ValidationError(f"{env_id} cannot be played here. {spec.hindrance()}")
+        if spec.unavailable_reason():
+            raise forms.ValidationError(f"{env_id} cannot be played here. {spec.unavailable_reason()}")
         return env_id
 
 
 class SeedField(forms.IntegerField):
-    """A seed, or nothing for a new one."""
+    """A seed; empty for a random one."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -91,24 +91,24 @@ class SeedField(forms.IntegerField):
             min_value=0,
             max_value=MAX_SEED,
             widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off", "maxlength": 19}),
-            help_text="The same seed gives the same start. Empty draws a new one.",
+            help_text="The same seed gives the same start. Leave empty for a random seed.",
             error_messages={
                 "invalid": "A seed is a whole number, for example 42.",
-                "min_value": "A seed is not negative; the smallest is 0.",
-                "max_value": "A seed is at most 9,223,372,036,854,775,807.",
+                "min_value": "A seed cannot be negative. The smallest seed is 0.",
+                "max_value": "The largest seed is 9,223,372,036,854,775,807.",
             },
         )
 
 
 PERSON = "person"
-"""The opponent that is another person, who gets a link."""
+"""The choice of another person, who joins by a link, as the opponent."""
 
 
 class SeatsForm(ToolChoice):
-    """What the forms share: an environment, tools where it takes some, and who sits where it has several seats."""
+    """The fields that the forms share: the environment, its tools, and the players of several seats."""
 
     page = ""
-    """The name of the form's own address, which another environment asks for its fields."""
+    """The URL name of the form. The page requests it again when another environment is chosen."""
 
     env_id = EnvironmentField()
 
@@ -128,7 +128,7 @@ class SeatsForm(ToolChoice):
 
     @property
     def chosen(self) -> EnvSpec | None:
-        """The environment that is chosen, the first while none is; None if there is no such environment."""
+        """The chosen environment, or the first one if none is chosen; None if the id is unknown."""
         try:
             return registry.spec(str(self["env_id"].value() or environments()[0][1][0][0]))
         except UnknownEnvironment:
@@ -136,7 +136,7 @@ class SeatsForm(ToolChoice):
 
     @property
     def seat_count(self) -> int:
-        """How many seats the chosen environment has; 1 while none is chosen."""
+        """The number of seats of the chosen environment; 1 if the id is unknown."""
         return self.chosen.seats if self.chosen else 1
 
     @property
@@ -145,7 +145,7 @@ class SeatsForm(ToolChoice):
         return self.seat_count == 1 and not (self.chosen and self.chosen.tools)
 
     def clean(self) -> dict[str, Any]:
-        """Without tools where the environment takes none."""
+        """Reject tools if the environment takes none."""
         values = super().clean() or {}
         if values.get("tool") and values.get("env_id"):
             try:
@@ -160,24 +160,26 @@ class SeatsForm(ToolChoice):
 
 
 class NewForm(SeatsForm):
-    """Play an environment oneself."""
+    """The form to play an environment oneself."""
 
     page = "play:new"
 
     opponent = forms.ChoiceField(
         label="Against",
         required=False,
-        error_messages={"invalid_choice": "There is no such opponent. Choose one of those listed."},
+        error_messages={"invalid_choice": "This opponent is not available. Choose one from the list."},
     )
     seat = forms.ChoiceField(
         label="Your seat",
         required=False,
         help_text="The first seat acts first.",
-        error_messages={"invalid_choice": "There is no such seat. Choose the first or the second, or have it drawn."},
+        error_messages={
+            "invalid_choice": "There is no such seat. Choose the first seat, the second seat or a random one."
+        },
     )
     seed = SeedField()
     unlisted = forms.BooleanField(
-        required=False, label="Unlisted", help_text="In no list; whoever has the address can still open it."
+        required=False, label="Unlisted", help_text="Not shown in any list. Anyone with the link can still open it."
     )
 
     def __init__(self, user: Viewer, *args: Any, **kwargs: Any) -> None:
@@ -186,17 +188,18 @@ class NewForm(SeatsForm):
         opponent, seat = self.fields["opponent"], self.fields["seat"]
         assert isinstance(opponent, forms.ChoiceField)
         assert isinstance(seat, forms.ChoiceField)
-        opponent.initial = who_plays(str(self["env_id"].value() or ""))  # before its value is read, which fixes it
-        opponent.choices = [*self._agents(user, "opponent"), (PERSON, "another person, by a link")]
-        numbered = [(str(number), name) for number, name in enumerate(ORDINALS[: self.seat_count])]
-        seat.choices = [("", "drawn"), *numbered]
+        # Set before the value is read, because reading fixes it.
+        opponent.initial = who_plays(str(self["env_id"].value() or ""))
+        opponent.choices = [*self._agents(user, "opponent"), (PERSON, "another person, by link")]
+        choices = [(str(number), name) for number, name in enumerate(ORDINALS[: self.seat_count])]
+        seat.choices = [("", "random"), *choices]
 
     def clean_seat(self) -> int | None:
-        """The number of the seat; None if it is to be drawn."""
+        """The number of the seat; None for a random seat."""
         return int(self.cleaned_data["seat"]) if self.cleaned_data["seat"] else None
 
     def clean(self) -> dict[str, Any]:
-        """With the agent that was chosen as `against`: None for a person, or where there is one seat."""
+        """Add the chosen agent as `against`: None for a person, or if there is only one seat."""
         values = super().clean() or {}
         env_id, opponent = values.get("env_id"), values.get("opponent")
         if env_id is None or opponent is None:
@@ -206,7 +209,9 @@ class NewForm(SeatsForm):
             return values
         if opponent == PERSON:
             if values.get("seed") is not None:
-                self.add_error("seed", "Against another person the seed is drawn, because it tells what is hidden.")
+                self.add_error(
+                    "seed", "Against another person the seed is random, because it would reveal hidden information."
+                )
             return values
         slug = opponent or ("expert" if has_expert(env_id) else "random")
         values["against"] = Agent.objects.selectable_by(self.user).get(slug=slug)
@@ -214,7 +219,7 @@ class NewForm(SeatsForm):
 
 
 class WatchForm(SeatsForm):
-    """Let an agent play live."""
+    """The form to let an agent play live."""
 
     page = "play:watch_new"
 
@@ -222,7 +227,10 @@ class WatchForm(SeatsForm):
         Agent.objects.none(),
         to_field_name="slug",
         empty_label=None,
-        error_messages={"required": "Choose an agent.", "invalid_choice": "There is no such agent to choose."},
+        error_messages={
+            "required": "Choose an agent.",
+            "invalid_choice": "This agent is not available. Choose one from the list.",
+        },
     )
     opponent = forms.ModelChoiceField(
         Agent.objects.none(),
@@ -230,27 +238,29 @@ class WatchForm(SeatsForm):
         required=False,
         to_field_name="slug",
         empty_label="the same agent",
-        error_messages={"invalid_choice": "There is no such agent to choose."},
+        error_messages={"invalid_choice": "This agent is not available. Choose one from the list."},
     )
     seed = SeedField()
-    pace = forms.ChoiceField(choices=PACES, required=False, initial="1", help_text="It can be changed while it plays.")
+    pace = forms.ChoiceField(
+        choices=PACES, required=False, initial="1", help_text="You can change it while the agent plays."
+    )
 
     def __init__(self, user: Viewer, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.seat_count > 1:
-            self.fields["agent"].label = "First seat"  # before its value is read, which fixes the label
+            self.fields["agent"].label = "First seat"  # set before the value is read, because reading fixes the label
         for name in ("agent", "opponent"):
             field = self.fields[name]
             assert isinstance(field, forms.ModelChoiceField)
             field.queryset = Agent.objects.offered_to(user, str(self[name].value() or ""))
 
     def clean(self) -> dict[str, Any]:
-        """Without an opponent where there is one seat."""
+        """Remove the opponent if there is only one seat."""
         values = super().clean() or {}
         if values.get("env_id") and registry.spec(values["env_id"]).seats == 1:
             values["opponent"] = None
         return values
 
     def clean_pace(self) -> float:
-        """Seconds for a turn; one if nothing was chosen."""
+        """The pace in seconds per turn; 1 if nothing was chosen."""
         return float(self.cleaned_data["pace"] or 1)

@@ -1,4 +1,4 @@
-"""The link to a free seat: whoever gets it may sit down, and nobody else can make one."""
+"""Signed links to free seats: whoever has the link may take the seat, and nobody can forge one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def address(seat: Seat) -> str:
 
 
 def holds(episode_id: str, number: int, signature: str) -> bool:
-    """Whether we gave this link out."""
+    """Whether the signature of this link is valid."""
     return constant_time_compare(signature, _signature(episode_id, number))
 
 

@@ -1,6 +1,6 @@
-"""How much one person may start in a short time.
+"""The rate limit on starting episodes.
 
-Starting an episode costs a row and a reset. The limit is for scripts without an account, not for people.
+Starting an episode costs a database row and a reset. The limit is meant for scripts without an account, not for people.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from apps.episodes.errors import TooFast
 
 
 def check_start(request: HttpRequest) -> None:
-    """Count one start for this person.
+    """Count a start by this person.
 
     Raises:
-        TooFast: above `STARTS_PER_MINUTE`; people with an account have four times as many.
+        TooFast: the limit `STARTS_PER_MINUTE` is reached; people with an account have four times as many.
     """
     per_minute = settings.STARTS_PER_MINUTE
     if request.user.is_authenticated:
         buckets = [(f"start:user:{request.user.pk}", 4 * per_minute)]
     else:
-        # A visitor's key can be thrown away, so the address counts too; it may be shared by a class.
+        # Visitors can discard their key, so the IP address counts too. A whole class may share one.
         address = request.META.get("REMOTE_ADDR", "")
         buckets = [(f"start:visitor:{visitors.key(request)}", per_minute), (f"start:from:{address}", 4 * per_minute)]
     for bucket, size in buckets:
         wait = take(bucket, size, size / 60)
         if wait > 0:
             raise TooFast(
-                f"{size} episodes a minute can be started here, and you have started as many. Nothing was started, "
-                f"nothing is lost. Try again in {max(1, round(wait))} s.",
+                f"You can start {size} episodes per minute and have reached that limit. Nothing was started. "
+                f"Try again in {max(1, round(wait))} s.",
                 wait,
             )

@@ -1,4 +1,4 @@
-"""The lobby: what is played now, and what has just ended. Apps above add what they show of it in `AppConfig.ready`."""
+"""The lobby: episodes that run now or have just ended. Other apps add sections in their `AppConfig.ready`."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from apps.live import presence
 from apps.play.forms import WatchForm
 from apps.play.shows import showcase
 
-RUNNING = 12
-ENDED = 12
-FRESH = timedelta(days=1)
-"""An episode that was begun longer ago has been left by its player, most likely."""
+MAX_RUNNING = 12
+MAX_ENDED = 12
+MAX_AGE = timedelta(days=1)
+"""A running episode that is older was most likely abandoned by its player."""
 
 
 @dataclass(frozen=True, slots=True)
 class LobbySection:
-    """A part of the lobby that another app adds: its template lists `rows`, and shows nothing without any."""
+    """A section of the lobby from another app. Its template lists `rows` and renders nothing if there are none."""
 
     template: str
     find_rows: Callable[[], Sequence[object]]
@@ -37,26 +37,26 @@ _SECTIONS: list[LobbySection] = []
 
 
 def register(section: LobbySection) -> None:
-    """Show this in the lobby; called in an app's `AppConfig.ready`."""
+    """Add a section to the lobby. Called in an app's `AppConfig.ready`."""
     _SECTIONS.append(section)
 
 
 @never_cache
 @require_safe
 def lobby(request: HttpRequest) -> HttpResponse:
-    """What is played now, and what has just ended."""
+    """The page of episodes that run now or have just ended."""
     listed = Episode.objects.filter(listed=True).with_seats()
-    recent = listed.running().filter(batch=None, created__gt=timezone.now() - FRESH)
-    running = list(recent.select_related("show").by_last_turn()[:RUNNING])
+    recent = listed.running().filter(batch=None, created__gt=timezone.now() - MAX_AGE)
+    running = list(recent.select_related("show").by_last_turn()[:MAX_RUNNING])
     spectators = presence.counts(f"episode:{episode.id}" for episode in running)
-    shown = [(public_snapshot(episode, 1), spectators[f"episode:{episode.id}"]) for episode in running]
-    live = [(shot, watching) for shot, watching in shown if not shot.idle]
-    of_people_or_shown = Q(batch=None) | Q(batch__kind=Batch.Kind.SHOWCASE)
+    snapshots = [(public_snapshot(episode, 1), spectators[f"episode:{episode.id}"]) for episode in running]
+    live = [(shot, spectator_count) for shot, spectator_count in snapshots if not shot.idle]
+    of_people_or_showcase = Q(batch=None) | Q(batch__kind=Batch.Kind.SHOWCASE)
     context = {
         "live": live,
-        "idle": [(shot, watching) for shot, watching in shown if shot.idle],
+        "idle": [(shot, spectator_count) for shot, spectator_count in snapshots if shot.idle],
         "showcase": None if live else showcase.present(),
-        "ended": list(listed.ended().filter(of_people_or_shown, of_job=False).order_by("-created")[:ENDED]),
+        "ended": list(listed.ended().filter(of_people_or_showcase, of_job=False).order_by("-created")[:MAX_ENDED]),
         "form": WatchForm(request.user, initial={"agent": "expert"}),
         "sections": [(section.template, section.find_rows()) for section in _SECTIONS],
     }

@@ -1,4 +1,4 @@
-"""Live episodes that agents play while people watch."""
+"""Shows: live episodes that agents play while people watch."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from apps.leases import Leased, LeasedQuerySet
 
 
 class Show(Leased):
-    """A live episode that `workers.play` plays, and how: its pace, and whether it pauses.
+    """A live episode that `workers.play` plays, with its pace and whether it is paused.
 
-    The worker owns it while its lease lasts; after that another one may go on from the last turn.
+    A worker owns the show while its lease lasts. After that another worker may continue from the last turn.
     """
 
     episode = models.OneToOneField(Episode, models.CASCADE, primary_key=True, related_name="show")
     pace = models.FloatField(default=1.0)
-    """Seconds from one turn to the next."""
+    """Seconds per turn."""
     paused = models.BooleanField(default=False)
     turns_due = models.PositiveIntegerField(default=0)
-    """Turns to take although it is paused: "one turn" was pressed so often."""
+    """The number of turns still to play while paused: one for each press of "One turn"."""
     lock_step = models.BooleanField(default=False, db_default=False)
-    """In a duel: it takes no turn before the others that are still played have taken as many."""
+    """In a duel: whether it waits at every turn until the other running episodes have caught up."""
     trouble = models.TextField(blank=True, default="", db_default="")
-    """Why it pauses by itself: the agent gave no answer. Resuming asks again."""
+    """Why it was paused automatically: the agent gave no answer. Resuming asks the agent again."""
     next_turn_at = models.DateTimeField(null=True, blank=True)
     showcase = models.BooleanField(default=False)
-    """Plays only while somebody watches; only the last few are kept."""
+    """Whether it belongs to the showcase: it plays only while somebody watches, and only the last ones are kept."""
     started_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
     visitor = models.CharField(max_length=32, blank=True)
 
@@ -42,14 +42,14 @@ class Show(Leased):
 
 
 class Showcase(models.Model):
-    """The show that the home page follows: always the same row, one episode after another."""
+    """What the home page shows: a single row that points to one episode after another."""
 
     MAIN = "main"
 
     key = models.CharField(primary_key=True, max_length=20, default=MAIN)
     episode = models.ForeignKey(Episode, models.SET_NULL, null=True, blank=True, related_name="+")
     number = models.PositiveIntegerField(default=0)
-    """How many episodes it has begun; says which environment comes next."""
+    """The number of episodes started so far, which determines the next environment."""
     seq = models.PositiveIntegerField(default=0)
 
     def __str__(self) -> str:
@@ -57,5 +57,5 @@ class Showcase(models.Model):
 
     @property
     def shot(self) -> Snapshot | None:
-        """Its episode as a page shows it."""
+        """A snapshot of its episode, as spectators see it."""
         return public_snapshot(self.episode) if self.episode else None

@@ -1,4 +1,4 @@
-"""Every write that a person who plays makes: begin, take a turn, give up, undo, fork."""
+"""All writes of people who play: begin, take a turn, give up, undo, fork."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def begin(
     visitor: str,
     wrappers: Sequence[Mapping[str, Any]] = (),
 ) -> Episode:
-    """An episode with this person in its only seat; without a seed, one is drawn.
+    """Begin an episode with this person in its only seat. Without a seed, one is drawn.
 
     Raises:
         Refusal: a tool among the wrappers cannot be used now.
-        gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: with a sentence for the person.
+        gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: the message is for the person.
     """
     ask_tools(env_id, wrappers)
     try:
@@ -56,21 +56,21 @@ def begin_against(
     user: Viewer,
     visitor: str,
 ) -> Episode:
-    """An episode of several seats: this person in `seat` (drawn unless given), `opponent` in the others.
+    """Begin an episode with several seats: this person in `seat` (random if None), `opponent` in the others.
 
-    Without an opponent the other seats stay free for whoever gets their link (`join`). Then the seed is drawn too,
-    because who knows it could find out what is hidden.
+    Without an opponent, the other seats stay free for people with a link (`join`). Then the seed is always random,
+    because a known seed would reveal what is hidden.
 
     Raises:
-        CannotPlay: there is no such expert.
-        gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: with a sentence for the person.
+        CannotPlay: the opponent cannot act in this environment.
+        gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: the message is for the person.
     """
     count = gem.spec(env_id).seats
     own = secrets.randbelow(count) if seat is None else seat
     if not 0 <= own < count:
         raise InvalidArgument(f"{env_id} has {count} seats; there is no seat {own + 1}.")
     if opponent is None and seed is not None:
-        raise InvalidArgument("Against another person the seed is drawn, because it tells what is hidden.")
+        raise InvalidArgument("Against another person the seed is random, because it would reveal hidden information.")
     if opponent is not None:
         shows.check_agent(env_id, opponent)
     other = Occupant(_human()) if opponent is None else Occupant(opponent)
@@ -82,10 +82,10 @@ def begin_against(
 
 @transaction.atomic
 def join(episode_id: str, number: int, *, user: Viewer, visitor: str) -> Episode:
-    """Take a free seat; somebody who sits there already just goes on.
+    """Take a free seat. Nothing changes if this person already has it.
 
     Raises:
-        NotFound, EpisodeEnded, SeatTaken: nobody sat down.
+        NotFound, EpisodeEnded, SeatTaken: the seat was not taken.
     """
     episode = operations.lock(episode_id)
     seats = list(episode.seats.select_related("agent").select_for_update(of=("self",)).order_by("number"))
@@ -93,39 +93,40 @@ def join(episode_id: str, number: int, *, user: Viewer, visitor: str) -> Episode
     if own is not None and own.number == number:
         return episode
     if own is not None:
-        raise SeatTaken("You have the other seat of this episode. Send the link to whom you want to play against.")
+        raise SeatTaken("You already have the other seat. Send the link to the person you want to play against.")
     if episode.over:
-        raise EpisodeEnded("It ended before anybody took this seat. You can begin another one.")
+        raise EpisodeEnded("The episode ended before anybody took this seat. You can start another one.")
     if number >= len(seats) or not seats[number].is_free:
-        raise SeatTaken("Somebody was here before you. You can watch the episode, or begin one of your own.")
-    who = _person(user, visitor)
-    episode.seats.filter(number=number).update(user=who.user, visitor=who.visitor)
+        raise SeatTaken("Somebody else has taken this seat. You can watch the episode or start your own.")
+    occupant = _person(user, visitor)
+    episode.seats.filter(number=number).update(user=occupant.user, visitor=occupant.visitor)
     return operations.touch(episode)
 
 
 def take_turn(
     episode_id: str, action: str, *, expected_seq: int | None, user: Viewer, visitor: str, as_written: bool = False
 ) -> Episode:
-    """Play `action` if the page that sent it was up to date; an environment that breaks ends the episode as failed.
+    """Play `action` if the page that sent it is up to date. If the environment fails, the episode ends as failed.
 
-    `expected_seq` is the `seq` that the page showed; None if it did not say. Here alone both are checked.
+    `expected_seq` is the `seq` that the page showed; None if the request had none. Only this function compares it.
 
-    Where all seats act at the same time, the action of a later seat is held until the earlier ones have acted.
+    If all seats choose at the same time, the action of a later seat is held until the earlier seats have chosen. A turn
+    in a slow environment is only accepted here; a worker plays it (`apps.play.pending`).
 
-    A slow environment's turn is accepted, and a worker plays it (`apps.play.pending`).
-
-    A text that names no action is put into what the view's `say` names: it is said, searched for, or run. `as_written`
-    sends a text that the environment cannot read, which its rules punish.
+    A text that contains no action is wrapped as the view's `say` describes: as a message, a search or a command. With
+    `as_written`, a text that the environment cannot parse is sent all the same, and its rules punish it.
 
     Raises:
         NotFound, NotYourTurn, OtherSeatActs, EpisodeEnded, TurnTaken, ActionTooLong, Unreadable, Outdated: nothing
             was played.
-        Refusal: likewise, without an `expected_seq`.
+        Refusal: there is no `expected_seq`; nothing was played.
     """
     if expected_seq is None:
-        raise Refusal("The page did not say which turn it shows. Nothing was played. Reload it and send again.")
+        raise Refusal(
+            "The request did not say which turn the page shows. Nothing was played. Reload the page and send again."
+        )
     if not action.strip():
-        raise Unreadable("There is no action in the field. Write one, or press a cell of the board.")
+        raise Unreadable("The field is empty. Type an action, or press a cell of the board.")
     operations.check_action(action)
     try:
         with transaction.atomic():
@@ -135,9 +136,9 @@ def take_turn(
                 raise EpisodeEnded("Your turn was not played. The board shows how it ended.")
             env = restore(episode)
             if own.number not in env.to_act or own.held:
-                raise OtherSeatActs(_waiting(episode, own))
+                raise OtherSeatActs(_describe_whose_turn(episode, own))
             if episode.seq != expected_seq:
-                raise TurnTaken(_meanwhile(episode, expected_seq))
+                raise TurnTaken(_describe_changes(episode, expected_seq))
             if not as_written:
                 action = as_action(env, action, own.number)
                 _check_readable(env, action)
@@ -154,7 +155,7 @@ def take_turn(
 
 
 def abandon(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
-    """Give up.
+    """End the episode without a result.
 
     Raises:
         NotFound, NotYourTurn, EpisodeEnded: nothing was changed.
@@ -166,10 +167,10 @@ def abandon(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
 
 
 def fork(episode: Episode, turn: int, *, user: Viewer, visitor: str) -> Episode:
-    """Another episode with the same past up to `turn`, played on by this person.
+    """Begin another episode with the same turns up to `turn`, continued by this person.
 
-    Where there are several seats, the person takes the one that acts, and agents have the others: those that sat
-    there, and in the place of people the expert.
+    If there are several seats, the person takes the one to act. The other seats keep their agents; an expert replaces
+    other people.
 
     Raises:
         NotFound, EpisodeEnded, Sealed, Outdated: nothing was begun.
@@ -185,29 +186,29 @@ def fork(episode: Episode, turn: int, *, user: Viewer, visitor: str) -> Episode:
 
 
 def note_advice(episode: Episode, number: int) -> None:
-    """Write down that the person in this seat was told what the expert would do."""
+    """Record that the person in this seat got a hint from the expert."""
     episode.seats.filter(number=number, advised=False).update(advised=True)
 
 
 @transaction.atomic
 def undo(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
-    """Take the person's last turn back: a new branch begins before it, and the old one stays to read.
+    """Undo the person's last turn: a new branch begins before it, and the old episode stays readable.
 
     Raises:
         NotFound, NotYourTurn, EpisodeEnded, Outdated: nothing was changed.
-        Refusal: another person plays too.
+        Refusal: another person plays too, or the episode belongs to a duel.
     """
     episode = operations.lock(episode_id)
     own = _own_seat(episode, user, visitor)
     seats = list(episode.seats.select_related("agent", "user").order_by("number"))
     if any(seat.agent.kind == Agent.Kind.HUMAN for seat in seats if seat.number != own.number):
-        raise Refusal("A turn that another person has seen cannot be taken back. Against an agent it can.")
+        raise Refusal("You cannot undo a turn that another person has seen. You can undo turns only against agents.")
     if episode.in_duel:
-        raise Refusal("In a duel no turn is taken back: the others play the same seed, turn by turn.")
+        raise Refusal("You cannot undo a turn in a duel, because the others play the same seed turn by turn.")
     pending.refuse_while_underway(episode)
     last = episode.turns.filter(seat=own.number).order_by("-number").values_list("number", flat=True).first()
     if last is None:
-        raise EpisodeEnded("There is no turn to take back.")
+        raise EpisodeEnded("There is no turn to undo.")
     occupants = [Occupant(seat.agent, user=seat.user, visitor=seat.visitor) for seat in seats]
     branch = operations.take_back(episode, last - 1, seats=occupants)
     shows.accompany(branch)
@@ -229,51 +230,51 @@ def _own_seat(episode: Episode, user: Viewer, visitor: str) -> Seat:
     for seat in episode.seats.select_related("agent").order_by("number"):
         if seat.belongs_to(user, visitor):
             return seat
-    raise NotYourTurn("Somebody else plays this episode. You can watch it, or fork it and play on from any turn.")
+    raise NotYourTurn("Somebody else is playing this episode. You can watch it, or fork it and play on from any turn.")
 
 
-def _waiting(episode: Episode, own: Seat) -> str:
-    """Whom the episode waits for."""
+def _describe_whose_turn(episode: Episode, own: Seat) -> str:
+    """Say whose turn it is."""
     if own.held:
-        return "Your choice of this round is sealed already. The round is played when everybody has chosen."
+        return "You have already chosen in this round. It is played when everybody has chosen."
     seat = episode.seats.select_related("agent").get(number=episode.acting)
     if seat.is_free:
-        return "Nothing was played. The seat that acts now is still free: send its link to the person you play against."
-    whom = "the other person" if seat.agent.kind == Agent.Kind.HUMAN else seat.agent.name
-    return f"Nothing was played: {whom} acts now. Your text is still in the field; send it when it is your turn."
+        return "Nothing was played. The seat to act is still free: send its link to the person you play against."
+    name = "the other person" if seat.agent.kind == Agent.Kind.HUMAN else seat.agent.name
+    return f"Nothing was played: it is {name}'s turn. Your text is still in the field; send it when it is your turn."
 
 
-def _meanwhile(episode: Episode, expected_seq: int) -> str:
-    """What has happened since the page was drawn."""
+def _describe_changes(episode: Episode, expected_seq: int) -> str:
+    """Say what has happened since the page was drawn."""
     if episode.seat_count > 1:
-        return "The other seat has acted meanwhile. Nothing was played; your text is still in the field, send it again."
-    played = list(episode.turns.filter(seq__gt=expected_seq).order_by("number").values_list("number", flat=True))
-    if not played:
-        return "The episode has changed in another window. Your turn was not played; the text is still in the field."
-    turns = f"Turn {played[0]} has" if len(played) == 1 else f"Turns {played[0]} to {played[-1]} have"
+        return "The other seat acted first. Nothing was played. Your text is still in the field; send it again."
+    numbers = list(episode.turns.filter(seq__gt=expected_seq).order_by("number").values_list("number", flat=True))
+    if not numbers:
+        return "The episode changed in another window. Your turn was not played. Your text is still in the field."
+    turns = f"Turn {numbers[0]} has" if len(numbers) == 1 else f"Turns {numbers[0]} to {numbers[-1]} have"
     return (
-        f"{turns} been played in another window. The board now shows it, your text is still in the field, and it is "
-        "your turn."
+        f"{turns} been played in another window. The board is up to date now, your text is still in the field, and it "
+        "is your turn."
     )
 
 
 def _check_readable(env: gem.Env, action: str) -> None:
-    """Ask before a slip ends the episode: an action that cannot be read costs the game.
+    """Refuse an action that cannot be parsed, so that a typing error does not end the episode.
 
     Raises:
-        Unreadable: with the same text in a box, if the environment could read that.
+        Unreadable: with the boxed text as a suggestion, if the environment can parse it.
     """
     pattern = getattr(env.unwrapped, "pattern", None)
-    if pattern is None or pattern.search(action) or _is_for_a_tool(env, action):
+    if pattern is None or pattern.search(action) or _is_tool_call(env, action):
         return
     boxed = f"\\boxed{{{action.strip()}}}"
     suggestion = boxed if pattern.search(boxed) else ""
     raise Unreadable(
-        "The environment finds no action in this text, and its rules end the episode for that. Nothing was played.",
+        "The environment finds no action in this text and would end the episode. Nothing was played.",
         suggestion,
     )
 
 
-def _is_for_a_tool(env: gem.Env, action: str) -> bool:
-    asks = getattr(env, "asks_for_tool", None)
-    return asks is not None and bool(asks(action))
+def _is_tool_call(env: gem.Env, action: str) -> bool:
+    asks_for_tool = getattr(env, "asks_for_tool", None)
+    return asks_for_tool is not None and bool(asks_for_tool(action))

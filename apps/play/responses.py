@@ -1,4 +1,4 @@
-"""What the views of this app answer: another page, the parts of one that changed, a sentence that refuses."""
+"""Responses of the views of this app: another page, the changed parts of a page, or a refusal."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from apps.htmx import wants_part
 
 
 def go_to(request: HttpRequest, episode: Episode) -> HttpResponse:
-    """On to the page of an episode."""
+    """Redirect to the page of an episode."""
     if wants_part(request):
         return HttpResponseClientRedirect(episode.get_absolute_url())
     return redirect(episode)
 
 
 def form_again(request: HttpRequest, template: str, form: forms.Form, refusal: Refusal | None = None) -> HttpResponse:
-    """The form with what is wrong; a button elsewhere that posted to it gets the sentence as a notice."""
+    """The form with its errors. A button on another page that posted to the form gets the errors as a notice."""
     status = refusal.status if refusal else 422
     if wants_part(request):
         sentence = (
@@ -43,7 +43,7 @@ def form_again(request: HttpRequest, template: str, form: forms.Form, refusal: R
 def refused(
     request: HttpRequest, episode: Episode, refusal: Refusal, *, after: int | None, typed: str = ""
 ) -> HttpResponse:
-    """The sentence, and the board as it is now; the text in the field stays."""
+    """The refusal with the current board. The text in the field stays."""
     if wants_part(request):
         if after is None:
             response = render(request, "episodes/notice.html", {"notice": refusal, "swap": True}, status=refusal.status)
@@ -61,7 +61,7 @@ def refused(
 
 
 def fragments(request: HttpRequest, episode: Episode, after: int, **more: Any) -> HttpResponse:
-    """What a turn changes on the player's page, as the socket would send it."""
+    """The fragments of the player's page that a turn changes, as the socket would send them."""
     seat = own_seat(episode, request.user, visitors.known(request))
     own = seat is not None
     shot = snapshot(episode, public_viewpoint(episode) if seat is None else seat)
@@ -77,7 +77,7 @@ def fragments(request: HttpRequest, episode: Episode, after: int, **more: Any) -
 
 
 def with_wait(response: HttpResponse, refusal: Refusal | None) -> HttpResponse:
-    """The answer to a refusal, with the seconds to wait where it was for haste."""
+    """Add the seconds to wait to the response if the refusal was for exceeding a rate limit."""
     if isinstance(refusal, TooFast):
         response["Retry-After"] = str(max(1, math.ceil(refusal.wait)))
     return response

@@ -1,8 +1,8 @@
-"""Tools that have to ask elsewhere before an episode can begin: MCP servers, which may be slow or hang.
+"""Contact tools that depend on a server, such as MCP tools, before an episode begins. Servers may be slow or hang.
 
-They are asked here, within `TOOL_SECONDS`, before a transaction is begun or a connection to the database is held. What
-they said, and that one did not answer, is remembered for a while (`gem.tools.mcp.listings`), so that a server that
-hangs costs one request a moment and not every one.
+This happens within `TOOL_SECONDS`, before a transaction begins and without holding a database connection. The answer,
+or that there was none, is cached for a while (`gem.tools.mcp.listings`), so that a hanging server delays only few
+requests.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from gem.wrappers import wrap
 
 
 def ask_tools(env_id: str, wrappers: Sequence[Mapping[str, Any]] = ()) -> None:
-    """Return once the tools of an episode that is about to begin can be described.
+    """Prepare the tools of an episode that is about to begin.
 
     Raises:
-        Refusal: a tool cannot be used now, or did not say so in time; nothing was begun.
-        gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: with a sentence for the person.
+        Refusal: a tool cannot be used now, or its server did not answer in time; nothing was started.
+        gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: the message is for the person.
     """
     if not wrappers and not gem.spec(env_id).tools:
         return

@@ -1,4 +1,4 @@
-"""What changes on a page that shows a running episode: the topic "episode"."""
+"""The topic "episode": what changes on a page that shows a running episode."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from apps.live.topics import Event
 
 WATCH, SEAT, HOME = "watch", "seat-", "home"
 ANNOUNCED_PACE = 2.0
-"""Seconds per turn from which each turn is read out; of a faster agent every fifth one is."""
+"""Screen readers announce every turn from this pace (seconds per turn) on, and every fifth of faster agents."""
 ANNOUNCED_TURNS = 5
-SHOTS_KEPT = 32
+MAX_CACHED_SHOTS = 32
 
 
 class EpisodeTopic:
-    """Audiences: `seat-1` for who plays there, `watch` for everybody, `home` for a small board on another page."""
+    """Audiences: `seat-1` for the player in seat 1, `watch` for spectators, `home` for a card on another page."""
 
     def __init__(self) -> None:
         self._shots: dict[tuple[str, int, int], Snapshot] = {}
-        """The last ones by episode, `seq` and viewpoint: what one audience has read is not read again for the next
-        with the same viewpoint. Seats with secrets from one another have different ones."""
+        """The latest snapshots by episode, `seq` and viewpoint. Audiences with the same viewpoint share one; seats with
+        secrets from one another have different viewpoints."""
 
     def current(self, key: str) -> int | None:
-        """How often the episode has changed."""
+        """The episode's `seq`; None if there is no such episode."""
         return Episode.objects.filter(pk=key).values_list("seq", flat=True).first()
 
     def allows(self, key: str, audience: str, viewer: Viewer, visitor: str) -> bool:
-        """Whoever has the address may watch; a seat is for who sits in it."""
+        """Anyone with the address may watch; a seat is only for its player."""
         if audience in {WATCH, HOME}:
             return True
         episode = Episode.objects.filter(pk=key).first()
@@ -40,7 +40,7 @@ class EpisodeTopic:
         return seat is not None and audience == f"{SEAT}{seat}"
 
     def events(self, key: str, after: int, audience: str) -> list[Event]:
-        """One event that stands for everything after `after`: the board now, and every turn in between."""
+        """One event for all changes after `after`: the current board and every turn in between."""
         episode = Episode.objects.select_related("show").filter(pk=key, seq__gt=after).first()
         if episode is None:
             return []
@@ -48,17 +48,17 @@ class EpisodeTopic:
         return [Event(episode.seq, render(self._snapshot(episode, seat), after, audience))]
 
     def _snapshot(self, episode: Episode, viewpoint: int) -> Snapshot:
-        place = (episode.id, episode.seq, viewpoint)
-        shot = self._shots.get(place)
+        key = (episode.id, episode.seq, viewpoint)
+        shot = self._shots.get(key)
         if shot is None:
-            shot = self._shots[place] = snapshot(episode, viewpoint)
-            for oldest in list(self._shots)[:-SHOTS_KEPT]:
+            shot = self._shots[key] = snapshot(episode, viewpoint)
+            for oldest in list(self._shots)[:-MAX_CACHED_SHOTS]:
                 self._shots.pop(oldest, None)
         return shot
 
 
 def render(shot: Snapshot, after: int, audience: str) -> str:
-    """What changes on a page that was drawn when the episode had reached `after`."""
+    """The fragments that update a page which was drawn at `seq` `after`."""
     if audience == HOME:
         return render_to_string("play/card.html", {"shot": shot, "swap": True})
     own = audience.startswith(SEAT)
@@ -67,11 +67,11 @@ def render(shot: Snapshot, after: int, audience: str) -> str:
         "own": own,
         "acting": own and not shot.episode.over,
         "rows": shot.since(after),
-        "announce": own or _announced(shot),
+        "announce": own or _is_announced(shot),
     }
     return render_to_string("episodes/event.html", context)
 
 
-def _announced(shot: Snapshot) -> bool:
+def _is_announced(shot: Snapshot) -> bool:
     slow = shot.pace is None or shot.pace >= ANNOUNCED_PACE
     return slow or shot.episode.over or shot.episode.turn_count % ANNOUNCED_TURNS == 0

@@ -1,4 +1,4 @@
-"""Addresses of what people start and do in episodes; the episodes themselves are under `episodes:`."""
+"""Addresses for starting episodes and acting in them. The episodes themselves are under `episodes:`."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Starting episodes, taking turns in them, asking the expert, and going on from a turn."""
+"""Views for starting episodes, taking turns, getting hints and forking."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from gem.agents import Decision, Request, make_agent
 View = Callable[..., HttpResponse]
 
 MAX_BODY_BYTES = 3 * MAX_ACTION_BYTES + 4096
-"""A form with the longest action: in its encoding a byte takes up to three."""
+"""The size of a form with the longest action. URL encoding may triple each byte."""
 
 
 # ---------------------------------------------------------------- starting
@@ -42,16 +42,16 @@ MAX_BODY_BYTES = 3 * MAX_ACTION_BYTES + 4096
 
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """What can be played is in the catalog."""
+    """Redirect to the catalog."""
     return redirect("catalog:list")
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """Choose an environment and a seed, and begin."""
+    """The form: choose an environment and a seed, and begin."""
     if request.method != "POST":
-        initial = prefilled(request.GET, PLAYED)
+        initial = prefilled(request.GET, PREFILLED_FIELDS)
         context = {
             "form": NewForm(request.user, initial=initial),
             "withheld": withheld(request.user, initial, "opponent"),
@@ -68,7 +68,7 @@ def new(request: HttpRequest) -> HttpResponse:
     return go_to(request, episode)
 
 
-PLAYED = ("env_id", "opponent", "seat", "seed", *tool_choice.FIELDS)
+PREFILLED_FIELDS = ("env_id", "opponent", "seat", "seed", *tool_choice.FIELDS)
 
 
 def _begin(request: HttpRequest, form: NewForm) -> Episode:
@@ -93,7 +93,7 @@ def _begin(request: HttpRequest, form: NewForm) -> Episode:
 
 
 def bounded(view: View) -> View:
-    """Refuse a body that no action needs before it is read; the CSRF check, which reads it, comes after."""
+    """Refuse a request body that is too large before it is read. The CSRF check, which reads it, comes after."""
     checked = csrf_protect(view)
 
     @csrf_exempt
@@ -103,7 +103,7 @@ def bounded(view: View) -> View:
         if size <= MAX_BODY_BYTES:
             return checked(request, episode_id, **kwargs)
         refusal = ActionTooLong(
-            f"An action holds at most {MAX_ACTION_BYTES // 1024} KiB; this one has about {math.ceil(size / 1024):,} "
+            f"An action can have at most {MAX_ACTION_BYTES // 1024} KiB; this one has about {math.ceil(size / 1024):,} "
             "KiB. The turn was not played. Shorten the text and send it again."
         )
         return refused(request, find(episode_id), refusal, after=None)
@@ -114,7 +114,7 @@ def bounded(view: View) -> View:
 @bounded
 @require_POST
 def take_turn(request: HttpRequest, episode_id: str) -> HttpResponse:
-    """Play the text of the field, or the action of the cell that was pressed."""
+    """Play the text of the field, or the action of the pressed cell."""
     action = request.POST.get("act") or request.POST.get("action", "")
     expected_seq = _number(request, "expected_seq")
     try:
@@ -132,11 +132,11 @@ def take_turn(request: HttpRequest, episode_id: str) -> HttpResponse:
         return refused(request, find(episode_id), refusal, after=expected_seq, typed=action)
     if not wants_part(request):
         return redirect(episode)
-    # A page whose socket is open is drawn by the event that everybody gets; drawing it here as well delays them all.
+    # A page with an open socket gets the turn as an event. Rendering it here as well would delay everybody.
     drawn_by_socket = "Live-Page" in request.headers
     response = HttpResponse(status=204) if drawn_by_socket else fragments(request, episode, expected_seq or 0)
     if episode.slow and not episode.over:
-        response.status_code = 202  # a worker plays it; the socket brings what comes of it
+        response.status_code = 202  # a worker plays it, and the socket brings the result
     response["Episode-Seq"] = str(episode.seq)
     return response
 
@@ -144,7 +144,7 @@ def take_turn(request: HttpRequest, episode_id: str) -> HttpResponse:
 @never_cache
 @require_safe
 def hint(request: HttpRequest, episode_id: str) -> HttpResponse:
-    """What the expert would do now, and why."""
+    """The hint: what the expert would do now, and why."""
     episode = find(episode_id)
     seat = own_seat(episode, request.user, visitors.known(request))
     shot = snapshot(episode, public_viewpoint(episode) if seat is None else seat)
@@ -152,7 +152,7 @@ def hint(request: HttpRequest, episode_id: str) -> HttpResponse:
         return redirect(episode)
     try:
         if not shot.yours:
-            raise OtherSeatActs("The expert advises you when it is your turn.")
+            raise OtherSeatActs("The expert can give you a hint only when it is your turn.")
         decision = _ask_expert(episode, shot)
         if seat is not None:
             operations.note_advice(episode, seat)
@@ -167,10 +167,10 @@ def hint(request: HttpRequest, episode_id: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, episode_id: str, number: int, signature: str) -> HttpResponse:
-    """The link to a free seat: who opens it is asked, and sits down by a button."""
+    """The link to a free seat. Whoever opens it can take the seat with a button."""
     episode = find(episode_id)
     if not invitations.holds(episode_id, number, signature):
-        raise Http404("This is no link to a free seat. It may have been copied only in part.")
+        raise Http404("This is not a valid link to a seat. Perhaps only part of it was copied.")
     if own_seat(episode, request.user, visitors.known(request)) == number:
         return redirect(episode)
     refusal = None
@@ -186,7 +186,7 @@ def join(request: HttpRequest, episode_id: str, number: int, signature: str) -> 
 
 @require_POST
 def undo(request: HttpRequest, episode_id: str) -> HttpResponse:
-    """Take the last turn back by going on in a branch without it."""
+    """Undo the last turn by continuing in a branch without it."""
     try:
         branch = operations.undo(episode_id, user=request.user, visitor=visitors.known(request))
     except Refusal as refusal:
@@ -196,7 +196,7 @@ def undo(request: HttpRequest, episode_id: str) -> HttpResponse:
 
 @require_POST
 def abandon(request: HttpRequest, episode_id: str) -> HttpResponse:
-    """Give up."""
+    """End the episode without a result."""
     try:
         episode = operations.abandon(episode_id, user=request.user, visitor=visitors.known(request))
     except Refusal as refusal:
@@ -206,7 +206,7 @@ def abandon(request: HttpRequest, episode_id: str) -> HttpResponse:
 
 @require_POST
 def fork(request: HttpRequest, episode_id: str) -> HttpResponse:
-    """Play on from a turn of somebody's episode, in a branch of one's own."""
+    """Continue from a turn of any episode in a branch of one's own."""
     episode = find(episode_id)
     turn = _number(request, "turn")
     try:
@@ -221,14 +221,14 @@ def fork(request: HttpRequest, episode_id: str) -> HttpResponse:
 
 @require_POST
 def finish(request: HttpRequest, episode_id: str) -> HttpResponse:
-    """Let an agent (`agent`, the expert unless another is named) play on from `turn`, the last one unless given."""
+    """Let `agent` (by default the expert) continue from `turn` (by default the last one)."""
     episode = find(episode_id)
     slug = request.POST.get("agent", "expert")
     agent = Agent.objects.selectable_by(request.user).filter(slug=slug).first()
     turn = _number(request, "turn") if "turn" in request.POST else episode.turn_count
     try:
         if agent is None:
-            raise shows.CannotPlay(f"There is no agent called {slug}. Choose the expert or the random agent.")
+            raise shows.CannotPlay(f"There is no agent named {slug}. Choose the expert or the random agent.")
         if turn is None:
             raise NotFound(f"A turn is a whole number from 0 to {episode.turn_count}.")
         limits.check_start(request)
@@ -239,7 +239,7 @@ def finish(request: HttpRequest, episode_id: str) -> HttpResponse:
     return go_to(request, branch)
 
 
-# ---------------------------------------------------------------- what they share
+# ---------------------------------------------------------------- helpers
 
 
 def _ask_expert(episode: Episode, shot: Snapshot) -> Decision:
@@ -249,6 +249,6 @@ def _ask_expert(episode: Episode, shot: Snapshot) -> Decision:
 
 
 def _number(request: HttpRequest, name: str) -> int | None:
-    """A field that holds a small whole number; None if it does not."""
+    """The small non-negative integer in a form field; None if there is none."""
     text = request.POST.get(name, "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None

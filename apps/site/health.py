@@ -152,7 +152,7 @@ def check_sandbox() -> Check:
     choice = levels.choice_if_known()
     if choice is None:
         return Check("sandbox", title, "warn", "The levels are being tested.", "Check again in a moment.")
-    details = (*(f"{probe.level}: {probe.said}" for probe in choice.probes), *_terminals())
+    details = (*(f"{probe.level}: {probe.message}" for probe in choice.probes), *_terminals())
     if choice.level == "disabled":
         remedy = "Everything else works. docs/sandbox.md says what is needed, `gemweb sandbox` what was tested."
         return Check("sandbox", title, "warn", "Untrusted programs are not run.", remedy, "off", details)

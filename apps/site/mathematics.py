@@ -18,7 +18,7 @@ import nh3
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from gem.envs.problems.problem import CORRECT
+from gem.envs.problems.problem import CORRECT_ANSWER
 from gem.grading.parsing import extract_last_boxed_answer
 
 MAX_TEXT_CHARACTERS = 20_000
@@ -40,7 +40,7 @@ _FORMULA = re.compile(
     r"|\\\[(?P<square>(?:(?!\\[\[\]]).)+)\\\]"
     rf"|(?P<environment>\\begin\{{(?P<name>(?:{ENVIRONMENTS})\*?)\}}(?:(?!\\begin\{{(?P=name)\}}).)+?\\end\{{(?P=name)\}})"
     r"|(?P<boxed>\\boxed(?=\{))"
-    rf"|(?<={re.escape(CORRECT)})(?P<reference>[^\n$]*[\\^][^\n$]*)",
+    rf"|(?<={re.escape(CORRECT_ANSWER)})(?P<reference>[^\n$]*[\\^][^\n$]*)",
     re.DOTALL,
 )
 _KINDS = ("display", "inline", "round", "square", "environment", "reference")
@@ -91,7 +91,7 @@ def typeset(text: str) -> SafeString:
 
     Line breaks and spaces stay as they are, so the result needs `white-space: pre-wrap`.
     """
-    if len(text) > MAX_TEXT_CHARACTERS or not any(sign in text for sign in ("$", "\\", CORRECT)):
+    if len(text) > MAX_TEXT_CHARACTERS or not any(sign in text for sign in ("$", "\\", CORRECT_ANSWER)):
         return SafeString("")
     parts, place = [], 0
     for candidate in _formulas(text):

@@ -1,7 +1,7 @@
 """The best checkpoint of a training, and its evaluation on request.
 
-The best one is that with the highest mean return over the ten updates around it: one update's return is mostly chance.
-In a curriculum only updates of its last stage count, because the returns of easier ones are others.
+The best checkpoint has the highest mean return over the ten updates around it, because the return of a single update
+varies by chance. In a curriculum only updates of the last stage count, because returns of easier stages differ.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from gem import benchmarks
 from gem.evaluation.spec import EvaluationSpec
 
 BEFORE, AFTER = 4, 5
-"""How many updates before and after a checkpoint's own are averaged, where there are so many."""
+"""Updates before and after a checkpoint's own that are averaged, where they exist."""
 EPISODES = 100
-"""Of an environment that is in no benchmark."""
+"""Episodes of an evaluation on an environment that is in no benchmark."""
 FIRST_SEED = 1000
-"""As in the benchmarks: neither trained on nor played at checkpoints."""
+"""The first seed of such an evaluation. Trainings and exams do not use these seeds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The best checkpoint and what it rests on."""
+    """The best checkpoint, and the updates that it was chosen by."""
 
     checkpoint: Checkpoint
     mean: float
-    """Return over these updates."""
+    """The mean return over updates `first` to `last`."""
     first: int
     last: int
 
 
 def best_of(job: Job) -> Best | None:
-    """The best checkpoint of a training so far; of equal ones the latest. None without a checkpoint."""
+    """The best checkpoint of a training so far, the latest of equal ones; None without a checkpoint."""
     returns = _returns(job)
-    known = [_smoothed(each, returns) for each in job.checkpoints.select_related("agent")]
-    found = [each for each in known if each is not None]
-    return max(found, key=lambda each: (each.mean, each.checkpoint.update), default=None)
+    smoothed = [_smoothed(checkpoint, returns) for checkpoint in job.checkpoints.select_related("agent")]
+    candidates = [candidate for candidate in smoothed if candidate is not None]
+    return max(candidates, key=lambda candidate: (candidate.mean, candidate.checkpoint.update), default=None)
 
 
 def benchmark_of(env_id: str) -> str:
@@ -48,29 +48,32 @@ def benchmark_of(env_id: str) -> str:
 
 
 def evaluate(job: Job) -> Job:
-    """Submit the evaluation of the best checkpoint; the same one is evaluated once, however often this is called.
+    """Submit the evaluation of the best checkpoint. Further calls for the same checkpoint return the same job.
 
     Raises:
         JobRefusal: if there is no checkpoint, or the owner may not have another job.
     """
-    found = best_of(job)
-    if found is None:
+    best = best_of(job)
+    if best is None:
         raise JobRefusal("There is no checkpoint to evaluate yet.")
-    agent, benchmark = found.checkpoint.agent, benchmark_of(job.spec["env_id"])
-    asked = {"benchmark": benchmark} if benchmark else {
+    agent, benchmark = best.checkpoint.agent, benchmark_of(job.spec["env_id"])
+    episodes = {"benchmark": benchmark} if benchmark else {
         "env_ids": [job.spec["env_id"]], "episodes_per_env": EPISODES, "seed": FIRST_SEED
     }  # fmt: skip
     return operations.submit(
         job.owner,
-        EvaluationSpec.model_validate({"agent": agent.slug, **asked}),
-        name=f"Best of {job.title}: update {found.checkpoint.update}"[:120],
+        EvaluationSpec.model_validate({"agent": agent.slug, **episodes}),
+        name=f"Best of {job.title}: update {best.checkpoint.update}"[:120],
         idempotency_key=f"best:{agent.slug}",
-        checkpoint=found.checkpoint,
+        checkpoint=best.checkpoint,
     )
 
 
-def evaluate_if_wished(job_id: str) -> None:
-    """At the end of a training, in the transaction that ends it: so it is submitted with the end, or not at all."""
+def evaluate_if_requested(job_id: str) -> None:
+    """Submit the evaluation of the best checkpoint if the training asks for one.
+
+    Call it in the transaction that ends the training, so that both happen or neither.
+    """
     job = Job.objects.select_related("owner", "agent").get(pk=job_id)
     if not job.evaluate_best:
         return
@@ -85,8 +88,8 @@ def evaluate_if_wished(job_id: str) -> None:
 
 def _returns(job: Job) -> dict[int, float]:
     rows = list(job.points.values_list("update", "data__return", "data__stage"))
-    last = max((stage or 0 for _, _, stage in rows), default=0)
-    return {update: value for update, value, stage in rows if (stage or 0) == last and value is not None}
+    last_stage = max((stage or 0 for _, _, stage in rows), default=0)
+    return {update: value for update, value, stage in rows if (stage or 0) == last_stage and value is not None}
 
 
 def _smoothed(checkpoint: Checkpoint, returns: dict[int, float]) -> Best | None:

@@ -1,4 +1,4 @@
-"""Trainings beside each other: those that differ in nothing but their seed are one curve with a band."""
+"""Comparisons of trainings. Trainings that differ only in their seed are one curve with a band."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from django.urls import reverse
 from apps.jobs.models import Job
 from apps.trainings import pages
 from gem.credit import ALGORITHMS
-from gem.evaluation.scores import Interval, student
+from gem.evaluation.scores import Interval, student_t_interval
 from gem.training.spec import TrainingSpec, read_spec, with_current_names
 
 TAIL = 0.1
-"""The share of the updates, from the end, over which the final result is taken."""
+"""The final result is the mean over this share of the updates, counted from the end."""
 COLOURS = {"reinforce": 7, "rebn": 4, "grpo": 5, "ppo": 6}
-MOST_LOOKED_AT = 50
-"""Other trainings that may be of the same settings, the newest."""
+MAX_CANDIDATES = 50
+"""The newest trainings that are compared when looking for the same settings."""
 IGNORED = {"seed", "recipe", "threads", "checkpoint_seconds", "keep_checkpoints", "sample_every", "sample_episodes"}
-"""Fields in which two trainings may differ and still be one arm."""
+"""Fields in which the trainings of one arm may differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class Arm:
     colour: int
     jobs: Sequence[Job]
     final: Interval | None
-    """Success over the last tenth of the updates, over the seeds."""
+    """The share solved over the last tenth of the updates, with its interval over seeds."""
     area: Interval | None
-    """Mean success over all updates: the area under the curve."""
+    """The mean share solved over all updates, which is the area under the curve."""
     begun: int
-    """Seeds that have made an update: those that the intervals are over."""
+    """The number of seeds with an update. The intervals are over these seeds."""
     updates: int
-    """That all of its seeds have made."""
+    """The number of updates that all of its seeds have finished."""
     turns: int
 
     @property
@@ -48,101 +48,99 @@ class Arm:
 
 
 def arms(jobs: Sequence[Job]) -> list[Arm]:
-    """The trainings in arms, the best final result first."""
-    grouped: dict[str, list[Job]] = {}
+    """The trainings grouped by their settings, the best final result first."""
+    jobs_by_settings: dict[str, list[Job]] = {}
     for job in jobs:
-        grouped.setdefault(json.dumps(_settings(job), sort_keys=True), []).append(job)
-    specs = [read_spec(members[0].spec) for members in grouped.values()]
-    found = [
+        jobs_by_settings.setdefault(json.dumps(_settings(job), sort_keys=True), []).append(job)
+    specs = [read_spec(members[0].spec) for members in jobs_by_settings.values()]
+    arms = [
         _arm(label, colour, members)
-        for label, colour, members in zip(_labels(specs), _colours(specs), grouped.values(), strict=True)
+        for label, colour, members in zip(_labels(specs), _colours(specs), jobs_by_settings.values(), strict=True)
     ]
-    return sorted(found, key=lambda arm: -(arm.final.mean if arm.final else -1.0))
+    return sorted(arms, key=lambda arm: -(arm.final.mean if arm.final else -1.0))
 
 
-def same_but_for_the_seed(job: Job) -> list[Job]:
-    """The trainings of the same owner that differ in nothing but their seed, one for each; this one comes first."""
+def trainings_with_same_settings(job: Job) -> list[Job]:
+    """Trainings of the same owner that differ only in their seed, one for each seed. The first is `job` itself."""
     settings = _settings(job)
-    asked = Job.objects.trainings().filter(
+    candidates = Job.objects.trainings().filter(
         owner=job.owner_id, parent=job.parent_id, parent_update=job.parent_update, spec__contains=settings
     )
-    found = {job.spec["seed"]: job}
-    for other in asked.exclude(pk=job.pk).order_by("-created")[:MOST_LOOKED_AT]:
+    by_seed = {job.spec["seed"]: job}
+    for other in candidates.exclude(pk=job.pk).order_by("-created")[:MAX_CANDIDATES]:
         if _settings(other) == settings:  # `contains` also finds those with more arguments
-            found.setdefault(other.spec["seed"], other)
-    return list(found.values())
+            by_seed.setdefault(other.spec["seed"], other)
+    return list(by_seed.values())
 
 
-def verdict(found: Sequence[Arm]) -> str:
-    """What may be said of the arms: an order only where the intervals do not meet."""
-    if len(found) == 1:
-        return _spread(found[0])
-    known = [arm for arm in found if arm.final is not None]
-    if len(known) < 2:
+def verdict(arms: Sequence[Arm]) -> str:
+    """The conclusion about the arms in a sentence. It states an order only if intervals do not overlap."""
+    if len(arms) == 1:
+        return _spread(arms[0])
+    measured = [arm for arm in arms if arm.final is not None]
+    if len(measured) < 2:
         return "There is nothing to compare yet."
-    if not all(arm.over for arm in known):
-        return "Not all trainings are done: nothing is said yet."
-    if min(len(arm.jobs) for arm in known) < 2:
-        return "Some have one seed only, and one seed shows no spread: nothing can be said about the order."
-    best, *others = known
+    if not all(arm.over for arm in measured):
+        return "Not all trainings are done, so there is no conclusion yet."
+    if min(len(arm.jobs) for arm in measured) < 2:
+        return "Some settings were trained with one seed only. One seed shows no spread, so no order can be concluded."
+    best, *others = measured
     assert best.final is not None
-    beaten = [arm.label for arm in others if arm.final is not None and arm.final.high < best.final.low]
-    if not beaten:
-        return (
-            f"{best.label} has the highest mean, and its interval meets those of the others: no order can be claimed."
-        )
-    rest = "" if len(beaten) == len(others) else " With the others its interval meets."
-    return f"{best.label} solved more than {_listed(beaten)} at the end: their intervals do not meet.{rest}"
+    worse = [arm.label for arm in others if arm.final is not None and arm.final.high < best.final.low]
+    if not worse:
+        return f"{best.label} has the highest mean, but its interval overlaps the others: the order may be chance."
+    rest = "" if len(worse) == len(others) else " Its interval overlaps those of the others."
+    return f"{best.label} solved more than {_join(worse)} at the end: the intervals do not overlap.{rest}"
 
 
 def _spread(arm: Arm) -> str:
-    """What may be said of one arm alone: how far its seeds lie apart."""
+    """The conclusion about a single arm: the spread of its seeds."""
     if len(arm.jobs) == 1:
         return "There is nothing to compare it with yet."
     if arm.final is None or not arm.over:
-        return "They differ in their seed only. Not all are done: nothing is said yet."
+        return "These trainings differ only in their seed. Not all are done, so there is no conclusion yet."
     mean, low, high = (f"{100 * share:.1f} %" for share in (arm.final.mean, arm.final.low, arm.final.high))
     return (
-        f"They differ in their seed only: {mean} solved at the end, with a 95 % interval of {low} to {high} over "
-        f"{len(arm.jobs)} seeds."
+        f"These trainings differ only in their seed. At the end they solve {mean} of their episodes, with a 95 % "
+        f"interval of {low} to {high} over {len(arm.jobs)} seeds."
     )
 
 
-def curves(found: Sequence[Arm], metric: str) -> list[dict[str, Any]]:
-    """For the chart: each arm's updates, turns and seconds, the metric of each seed, and where more of it is had."""
+def curves(arms: Sequence[Arm], metric: str) -> list[dict[str, Any]]:
+    """Chart data by arm and seed: updates, turns, seconds, the metric, and the address of further points."""
     return [
-        {"label": arm.label, "colour": arm.colour, "seeds": [_seed(job, metric) for job in arm.jobs]} for arm in found
+        {"label": arm.label, "colour": arm.colour, "seeds": [_seed(job, metric) for job in arm.jobs]} for arm in arms
     ]
 
 
 def _seed(job: Job, metric: str) -> dict[str, Any]:
     columns = pages.curves(job)
-    kept = {name: columns[name] for name in (*pages.AXES, metric, "last", "over")}
-    return {**kept, "source": reverse("trainings:curves", args=[job.pk])}
+    curve = {name: columns[name] for name in (*pages.AXES, metric, "last", "over")}
+    return {**curve, "source": reverse("trainings:curves", args=[job.pk])}
 
 
 def _arm(label: str, colour: int, jobs: list[Job]) -> Arm:
-    success = [[point.data["success"] for point in job.points.order_by("update")] for job in jobs]
-    made = [values for values in success if values]
-    tails = [_mean(values[-max(1, round(TAIL * len(values))) :]) for values in made]
+    success_by_job = [[point.data["success"] for point in job.points.order_by("update")] for job in jobs]
+    curves = [values for values in success_by_job if values]
+    tails = [_mean(values[-max(1, round(TAIL * len(values))) :]) for values in curves]
     return Arm(
         label=label,
         colour=colour,
         jobs=jobs,
         final=_interval(tails),
-        area=_interval([_mean(values) for values in made]),
-        begun=len(made),
-        updates=min((len(values) for values in success), default=0),
+        area=_interval([_mean(values) for values in curves]),
+        begun=len(curves),
+        updates=min((len(values) for values in success_by_job), default=0),
         turns=sum(job.turns_done for job in jobs),
     )
 
 
 def _interval(values: Sequence[float]) -> Interval | None:
-    """Of a share, over seeds; a single seed has none and stands for itself."""
+    """The 95 % interval of a share over seeds. A single seed has an interval of width 0."""
     if len(values) < 2:
         return Interval(values[0], values[0], values[0]) if values else None
-    found = student(values)
-    return Interval(found.mean, max(0.0, found.low), min(1.0, found.high))
+    interval = student_t_interval(values)
+    return Interval(interval.mean, max(0.0, interval.low), min(1.0, interval.high))
 
 
 def _settings(job: Job) -> dict[str, Any]:
@@ -150,7 +148,7 @@ def _settings(job: Job) -> dict[str, Any]:
 
 
 def _colours(specs: Sequence[TrainingSpec]) -> list[int]:
-    """Each algorithm's own where they differ in it, as on every chart of algorithms; otherwise one after the other."""
+    """The colours of the algorithms if every arm has another one, otherwise consecutive colours."""
     algorithms = [spec.algorithm for spec in specs]
     if len(set(algorithms)) == len(specs) > 1:
         return [COLOURS[algorithm] for algorithm in algorithms]
@@ -158,19 +156,19 @@ def _colours(specs: Sequence[TrainingSpec]) -> list[int]:
 
 
 def _labels(specs: Sequence[TrainingSpec]) -> list[str]:
-    """What each has that not all have."""
-    plain = [spec.model_dump(mode="json") for spec in specs]
-    differing = [
+    """A label for each specification, from the settings in which they differ."""
+    settings = [spec.model_dump(mode="json") for spec in specs]
+    differing_names = [
         name
-        for name in plain[0]
-        if name not in IGNORED and len({json.dumps(each[name], sort_keys=True) for each in plain}) > 1
+        for name in settings[0]
+        if name not in IGNORED and len({json.dumps(setting[name], sort_keys=True) for setting in settings}) > 1
     ]
-    if not differing:
+    if not differing_names:
         return [f"{ALGORITHMS[spec.algorithm].title} on {spec.env_id}" for spec in specs]
-    return [", ".join(_told(name, each[name]) for name in differing) for each in plain]
+    return [", ".join(_describe_setting(name, setting[name]) for name in differing_names) for setting in settings]
 
 
-def _told(name: str, value: Any) -> str:
+def _describe_setting(name: str, value: Any) -> str:
     if name == "algorithm":
         return str(ALGORITHMS[value].title)
     if name == "discount":
@@ -178,7 +176,7 @@ def _told(name: str, value: Any) -> str:
     return str(value) if name == "env_id" else f"{name.replace('_', ' ')} {value}"
 
 
-def _listed(words: Sequence[str]) -> str:
+def _join(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 

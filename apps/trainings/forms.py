@@ -1,4 +1,4 @@
-"""The form that becomes a `TrainingSpec`: a recipe, and in expert mode whatever the specification has."""
+"""The form that becomes a `TrainingSpec`: a recipe, and in expert mode all other settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gem.training import recipes
 from gem.training.spec import TrainingSpec, read_spec
 
 PLAIN = ("algorithm", "discount", "learning_rate", "episodes", "updates", "seed")
-"""Fields of the specification that have a field of their own in the form."""
+"""Fields of the specification that are always shown in the form."""
 FINE = (
     "env_id",
     "input_mode",
@@ -30,25 +30,25 @@ FINE = (
     "max_tokens",
     "held_out_every",
 )
-"""The same, for experts."""
+"""Fields of the specification that are shown in expert mode."""
 LABELS = {
     "env_id": "Environment",
     "algorithm": "Algorithm",
     "discount": "Discount \u03b3",
     "learning_rate": "Learning rate",
-    "episodes": "Episodes of an update",
+    "episodes": "Episodes per update",
     "updates": "Updates",
     "seed": "Seed",
-    "input_mode": "What it reads",
+    "input_mode": "What the policy reads",
     "epochs": "Epochs",
     "entropy_bonus": "Entropy bonus",
     "kl_coefficient": "KL penalty",
-    "target_kl": "Largest KL of an update",
+    "target_kl": "KL limit per update",
     "clip_range": "Clip range",
-    "clip_range_high": "Clip range upwards",
+    "clip_range_high": "Upper clip range",
     "schedule": "Schedule",
-    "max_tokens": "Longest response",
-    "held_out_every": "Held-out seeds, every",
+    "max_tokens": "Token limit per response",
+    "held_out_every": "Held-out interval",
 }
 CHOICES: dict[str, list[tuple[str, str]]] = {
     "algorithm": [(name, info.description) for name, info in ALGORITHMS.items()],
@@ -56,12 +56,12 @@ CHOICES: dict[str, list[tuple[str, str]]] = {
     "schedule": [("constant", "constant"), ("linear", "linear"), ("cosine", "cosine")],
 }
 OWN = ("more", "name", "seeds", "all_algorithms", "evaluate_best", "parent", "parent_update", "agent")
-"""What is asked for besides the recipe and its settings."""
-SEEDS = [("1", "one"), ("3", "three, side by side"), ("5", "five, side by side")]
+"""Form fields that are not fields of the specification."""
+SEEDS = [("1", "one"), ("3", "three, compared"), ("5", "five, compared")]
 
 
 class TrainingForm(SpecForm[TrainingSpec]):
-    """What is trained, on what, and how. After validation, `spec` is the request; other seeds follow from `seeds`."""
+    """The form of a training. After validation, `spec` is the request; the views add the further seeds of `seeds`."""
 
     spec_model = TrainingSpec
 
@@ -82,27 +82,27 @@ class TrainingForm(SpecForm[TrainingSpec]):
     evaluate_best = forms.BooleanField(
         label="Evaluate the best checkpoint at the end",
         required=False,
-        help_text="On the benchmark that its environment belongs to, otherwise 100 episodes of it. "
-        "The best one has the highest mean return over ten updates.",
+        help_text="On the benchmark that includes its environment, or on 100 episodes if there is none. "
+        "The best checkpoint has the highest mean return over ten updates.",
     )
     seeds = forms.ChoiceField(
         choices=SEEDS,
         required=False,
-        help_text="Several are compared as a mean with a band.",
+        help_text="Several seeds are drawn as a mean curve with a band.",
         error_messages={"invalid_choice": "Choose one, three or five seeds."},
     )
-    all_algorithms = forms.BooleanField(label="All four algorithms, on the same budget", required=False)
+    all_algorithms = forms.BooleanField(label="Train all four algorithms with the same budget", required=False)
     idempotency_key = forms.CharField(max_length=70, required=False, widget=forms.HiddenInput)
 
     def __init__(self, user: Viewer, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         self.user = user
         for name in (*PLAIN, *FINE):
-            nearby = {"list": "environments"} if name == "env_id" else {}
-            self.fields[name] = plain_field(TrainingSpec, name, LABELS[name], CHOICES.get(name, ()), **nearby)
+            attributes = {"list": "environments"} if name == "env_id" else {}
+            self.fields[name] = plain_field(TrainingSpec, name, LABELS[name], CHOICES.get(name, ()), **attributes)
 
     def clean(self) -> dict[str, Any]:
-        """Hand the values to the specification; what it refuses is an error of the field that it names."""
+        """Validate the values with the specification. Each of its errors is shown at the field that it concerns."""
         values = super().clean() or {}
         if self.errors:
             return values
@@ -111,19 +111,19 @@ class TrainingForm(SpecForm[TrainingSpec]):
         except InvalidArgument as error:
             self.add_error("more", str(error))
             return values
-        wanted = {**base, **values["more"]}
+        spec_data = {**base, **values["more"]}
         for name in (*PLAIN, *FINE):
             if values.get(name, "") != "":
-                wanted[name] = value_of(values[name])
-        for sentence in permissions.refusals(self.user, wanted):
+                spec_data[name] = value_of(values[name])
+        for sentence in permissions.refusals(self.user, spec_data):
             self.add_error("more", sentence)
         if self.errors:
             return values
-        self.validate_spec(wanted)
+        self.validate_spec(spec_data)
         return values
 
     def field_of(self, place: str) -> str | None:
-        """What has no field of its own stands among the other settings."""
+        """Errors about settings without a field of their own are shown at the other settings."""
         name = place.partition(".")[0]
         if name in (*PLAIN, *FINE):
             return name
@@ -131,9 +131,9 @@ class TrainingForm(SpecForm[TrainingSpec]):
 
 
 def initial(data: dict[str, Any]) -> dict[str, Any]:
-    """A form's first values from a specification as plain data."""
+    """The initial form values for a specification as JSON data."""
     spec = read_spec(data)
-    plain = spec.model_dump(mode="json", exclude_defaults=True)
-    own = {name: getattr(spec, name) for name in (*PLAIN, *FINE)}
-    rest = {name: value for name, value in plain.items() if name not in {*PLAIN, *FINE, "recipe"}}
-    return {**own, "recipe": spec.recipe, "more": json.dumps(rest, indent=1) if rest else ""}
+    changed = spec.model_dump(mode="json", exclude_defaults=True)
+    fields = {name: getattr(spec, name) for name in (*PLAIN, *FINE)}
+    others = {name: value for name, value in changed.items() if name not in {*PLAIN, *FINE, "recipe"}}
+    return {**fields, "recipe": spec.recipe, "more": json.dumps(others, indent=1) if others else ""}

@@ -1,7 +1,7 @@
-"""What the process of a training says: its end on the page, all of it to download. For its owner and staff.
+"""The process log of a training: its end on the page, and all of it as a download. Only for its owner and staff.
 
-A log has paths of the machine and whatever libraries print, so it is not for everybody, and it is no part of the events
-that every open page hears: the page asks for it while the training runs.
+A log contains paths of the machine and the output of libraries, so it is not public. Live events go to every open page
+and do not include it: the page polls it while the training runs.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from django.views.decorators.http import require_GET
 from apps.jobs.models import Job
 from apps.trainings.records import folder_of
 
-LOG = "log.txt"
+LOG_NAME = "log.txt"
 TAIL_BYTES = 24_000
 CHUNK = 1 << 16
-STOP_ASKING = 286
+STOP_POLLING = 286
 """htmx stops a repeated request on this status."""
 
 
 @never_cache
 @require_GET
 def log_tail(request: HttpRequest, job_id: str) -> HttpResponse:
-    """The end of the log, as a fragment; the answer says when there is nothing more to come."""
+    """The end of the log as a fragment. The status tells htmx to stop polling when the training has ended."""
     job = _training(request, job_id)
-    status = STOP_ASKING if job.over else 200
+    status = STOP_POLLING if job.over else 200
     return render(
         request, "trainings/training.html#run-log-text", {"job": job, "log_text": tail_of(job_id)}, status=status
     )
@@ -41,21 +41,21 @@ def log_tail(request: HttpRequest, job_id: str) -> HttpResponse:
 @never_cache
 @require_GET
 def log(request: HttpRequest, job_id: str) -> HttpResponseBase:
-    """The log from its beginning, as plain text."""
+    """The whole log as plain text."""
     _training(request, job_id)
     try:
-        file = _place(job_id).open("rb")
+        file = _log_path(job_id).open("rb")
     except FileNotFoundError as error:
-        raise Http404("This training has said nothing yet.") from error
-    answer = StreamingHttpResponse(_pieces(file), content_type="text/plain; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="training-{job_id}.log"'
-    return answer
+        raise Http404("This training has no log yet.") from error
+    response = StreamingHttpResponse(_stream(file), content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="training-{job_id}.log"'
+    return response
 
 
 def tail_of(job_id: str) -> str:
-    """The last lines of the log, whole ones; empty before there are any."""
+    """The last complete lines of the log; empty before there are any."""
     try:
-        with _place(job_id).open("rb") as file:
+        with _log_path(job_id).open("rb") as file:
             length = file.seek(0, 2)
             file.seek(max(0, length - TAIL_BYTES))
             text = file.read().decode("utf-8", errors="replace")
@@ -69,15 +69,15 @@ def _training(request: HttpRequest, job_id: str) -> Job:
     if job is None:
         raise Http404(f"There is no training {job_id}.")
     if not job.may_be_changed_by(request.user):
-        raise PermissionDenied("The log of a training is for its owner.")
+        raise PermissionDenied("Only the owner of a training can read its log.")
     return job
 
 
-def _place(job_id: str) -> Path:
-    return folder_of(job_id) / LOG
+def _log_path(job_id: str) -> Path:
+    return folder_of(job_id) / LOG_NAME
 
 
-async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
+async def _stream(file: IO[bytes]) -> AsyncIterator[bytes]:
     with file:
-        while piece := await asyncio.to_thread(file.read, CHUNK):
-            yield piece
+        while chunk := await asyncio.to_thread(file.read, CHUNK):
+            yield chunk

@@ -1,4 +1,7 @@
-"""What people do with trainings: submit, pause, resume, extend, and fork them. `jobs.operations.cancel` ends one."""
+"""The operations of people on trainings: submit, pause, resume, extend and fork.
+
+`jobs.operations.cancel` cancels one.
+"""
 
 from __future__ import annotations
 
@@ -22,28 +25,29 @@ from gem.errors import InvalidArgument
 from gem.training.spec import TrainingSpec, read_spec
 
 COLOURS = 8
-"""`data-c` on every page and chart."""
-LONGEST_NAME = 70
-"""Of an agent that a training makes; its checkpoints add their update, and the second of a name a number."""
-KEPT = 1000
-"""Checkpoints: each is an agent that somebody may have evaluated, so none is thrown away."""
+"""The number of colours (`data-c`) on pages and charts."""
+MAX_NAME_LENGTH = 70
+"""Characters of the name of a training's agent. Checkpoints append their update, and equal names a number."""
+MAX_CHECKPOINTS = 1000
+"""Checkpoints that a training keeps. Each is an agent that may have been evaluated, so none is deleted."""
 
 
 class Unfit(JobRefusal):
-    """What was asked for fits no training, or not this one in its present state."""
+    """The request is invalid for a training, or for this training in its present state."""
 
 
 def check_room(owner: User, trainings: int) -> None:
-    """Return if `owner` may have so many more trainings waiting or running.
+    """Check that `owner` may have this many more trainings waiting or running.
 
     Raises:
         TooManyJobs: if not.
     """
-    open_ones = Job.objects.trainings().active().filter(owner=owner).count()
-    if open_ones + trainings > settings.TRAININGS_PER_USER:
+    open_count = Job.objects.trainings().active().filter(owner=owner).count()
+    if open_count + trainings > settings.TRAININGS_PER_USER:
+        open_words = "1 training" if open_count == 1 else f"{open_count} trainings"
         raise TooManyJobs(
-            f"You have {open_ones} trainings waiting or running, and one person may have "
-            f"{settings.TRAININGS_PER_USER}. Wait until one is over, pause one, or cancel one."
+            f"You have {open_words} waiting or running; one person may have at most "
+            f"{settings.TRAININGS_PER_USER}. Wait until one ends, pause one, or cancel one."
         )
 
 
@@ -56,27 +60,28 @@ def submit(
     parent: Checkpoint | None = None,
     evaluate_best: bool = False,
 ) -> Job:
-    """Queue a training; the same `idempotency_key` of the same owner gives the same job.
+    """Queue a training. A second call with the same owner and `idempotency_key` returns the same job.
 
     Args:
-        parent: the checkpoint whose weights, optimizer and count of updates it goes on from; None begins anew.
-        evaluate_best: submit its best checkpoint for evaluation when it ends.
+        parent: the checkpoint to fork, with its weights, optimizer and number of updates; None starts anew.
+        evaluate_best: submit its best checkpoint for evaluation when the training is done.
 
     Raises:
         TooManyJobs: if the owner has as many trainings as one person may have.
-        Unfit: if it would begin after its own last update, or with an agent whose weights `owner` may not use, or
-            names files or addresses of the server that are not for `owner` (`permissions`).
+        Unfit: if it has no update after its parent's, starts from an agent whose weights `owner` may not use, or names
+            files or addresses of the server that `owner` may not use (see `permissions`).
     """
-    if beyond := permissions.refusals(owner, spec.model_dump(mode="json")):
-        raise Unfit(" ".join(beyond))
+    if sentences := permissions.refusals(owner, spec.model_dump(mode="json")):
+        raise Unfit(" ".join(sentences))
     if spec.model.startswith(AGENT):
         weights_of(owner, spec.model)
     if parent is not None and parent.update >= spec.updates:
         raise Unfit(
-            f"It goes on after update {parent.update}, and {spec.updates} updates are asked for: ask for more updates."
+            f"The fork continues after update {parent.update}, so {spec.updates} updates in total are too few: "
+            "ask for more updates."
         )
-    if idempotency_key and (earlier := Job.objects.filter(owner=owner, idempotency_key=idempotency_key).first()):
-        return earlier
+    if idempotency_key and (existing_job := Job.objects.filter(owner=owner, idempotency_key=idempotency_key).first()):
+        return existing_job
     try:
         return _create(owner, spec, name, idempotency_key, parent, evaluate_best=evaluate_best)
     except IntegrityError:
@@ -87,85 +92,89 @@ def submit(
 def _create(
     owner: User, spec: TrainingSpec, name: str, key: str, parent: Checkpoint | None, *, evaluate_best: bool
 ) -> Job:
-    User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # two submissions at once count each other
+    User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # so that concurrent submissions count each other
     check_room(owner, 1)
-    spec = with_changes(spec, {"keep_checkpoints": KEPT})
+    spec = with_changes(spec, {"keep_checkpoints": MAX_CHECKPOINTS})
     job_id = make_id()
-    began = parent.update if parent else 0
+    parent_update = parent.update if parent else 0
     job = Job.objects.create(
         pk=job_id,
         kind=Job.Kind.TRAINING,
         name=name,
         spec=spec.model_dump(mode="json"),
         owner=owner,
-        agent=_apprentice(owner, spec, job_id, name),
+        agent=_create_agent(owner, spec, job_id, name),
         batch=Batch.objects.create(kind=Batch.Kind.JOB),
         idempotency_key=key,
         episodes_total=spec.updates * spec.episodes,
         parent=parent.job if parent else None,
-        parent_update=began,
+        parent_update=parent_update,
         evaluate_best=evaluate_best,
     )
     Shard.objects.create(
-        job=job, number=1, env_id=spec.env_id, first_slot=0, count=spec.updates, done=began, sent=Now()
+        job=job, number=1, env_id=spec.env_id, first_slot=0, count=spec.updates, done=parent_update, sent=Now()
     )
-    what = f"{spec.updates:,} updates of {spec.episodes:,} episodes"
-    change(job_id, JobEvent.Kind.SUBMITTED, f"submitted: {what}" + (f", from update {began}" if began else ""))
+    size = f"{spec.updates:,} updates of {spec.episodes:,} episodes"
+    change(
+        job_id,
+        JobEvent.Kind.SUBMITTED,
+        f"submitted: {size}" + (f", from update {parent_update}" if parent_update else ""),
+    )
     job.refresh_from_db(fields=["seq"])
     wake(job_id)
     return job
 
 
 def name_of(spec: TrainingSpec) -> str:
-    """What a training is called that nobody has named."""
+    """The default name of a training."""
     return spec.recipe or f"{spec.algorithm} on {spec.env_id.partition(':')[2]}"
 
 
-def _apprentice(owner: User, spec: TrainingSpec, job_id: str, name: str) -> Agent:
-    """The agent that the training makes: it plays with the newest weights."""
+def _create_agent(owner: User, spec: TrainingSpec, job_id: str, name: str) -> Agent:
+    """Create the agent of the training, which plays with its newest weights."""
     return Agent.objects.create(
         slug=f"training-{job_id}",
         name=_free_name(owner, name or name_of(spec)),
         kind=Agent.Kind.CHECKPOINT,
         about=f"Trained on {spec.env_id} with {spec.algorithm}.",
         owner=owner,
-        shared=True,  # it costs its owner nothing to let it play
+        shared=True,  # it costs its owner nothing if others let it play
         colour=Agent.objects.filter(owner=owner).count() % COLOURS + 1,
     )
 
 
-def _free_name(owner: User, wanted: str) -> str:
-    """The name, with a number where `owner` has an agent of that name: forms tell agents apart by their names."""
-    wanted = wanted[:LONGEST_NAME]
-    taken = set(Agent.objects.filter(owner=owner, name__startswith=wanted).values_list("name", flat=True))
-    numbered = (f"{wanted} ({number})" for number in count(2))
-    return wanted if wanted not in taken else next(name for name in numbered if name not in taken)
+def _free_name(owner: User, name: str) -> str:
+    """The name, with a number if `owner` already has an agent of that name, because forms show only names."""
+    name = name[:MAX_NAME_LENGTH]
+    existing_names = set(Agent.objects.filter(owner=owner, name__startswith=name).values_list("name", flat=True))
+    numbered = (f"{name} ({number})" for number in count(2))
+    return name if name not in existing_names else next(free for free in numbered if free not in existing_names)
 
 
 def weights_of(owner: User | None, model: str) -> Weights:
-    """The weights that the `model` of a training names as `agent:` and a short name.
+    """The weights for the `model` of a training, which is `agent:` and a slug.
 
     Raises:
-        Unfit: if there is no such agent that `owner` may use, or it has no weights.
+        Unfit: if `owner` may not use such an agent, or it has no weights.
     """
     agents = Agent.objects.filter(owner=None) if owner is None else Agent.objects.selectable_by(owner)
-    found = Weights.objects.filter(agent__slug=model.removeprefix(AGENT), agent__in=agents).first()
-    if found is None or not found.path.is_dir():
-        raise Unfit(f"{model}: there is no checkpoint of that name that you can train.")
-    return found
+    weights = Weights.objects.filter(agent__slug=model.removeprefix(AGENT), agent__in=agents).first()
+    if weights is None or not weights.path.is_dir():
+        raise Unfit(f"{model}: there is no checkpoint with that name that you can train.")
+    return weights
 
 
 @transaction.atomic
 def pause(job_id: str, by: User) -> Job:
-    """Stop a training after the update under way, with a checkpoint; `resume` goes on from there.
+    """Stop a training after its current update, with a checkpoint. `resume` continues from there.
 
     Raises:
-        NotYours, Unfit: if it is somebody else's, or over.
+        NotYours, Unfit: if it belongs to somebody else, or is not running or queued.
         Job.DoesNotExist: if there is no such training.
     """
-    job = _theirs(job_id, by)
+    job = _lock_training(job_id, by)
     if job.state not in {Job.State.QUEUED, Job.State.RUNNING}:
-        raise Unfit(f"This training is {job.state}: there is nothing to pause.")
+        raise Unfit(f"This training is {job.state}, so it cannot be paused.")
     Shard.objects.filter(job=job).release(state=Shard.State.PAUSED)
     Job.objects.filter(pk=job.pk).update(state=Job.State.PAUSED)
     change(job.pk, JobEvent.Kind.REQUEUED, f"paused by {by.get_username()}", tone=JobEvent.Tone.WARN)
@@ -174,34 +183,34 @@ def pause(job_id: str, by: User) -> Job:
 
 @transaction.atomic
 def resume(job_id: str, by: User) -> Job:
-    """Go on with a training that was paused or cancelled, or that failed, from its last checkpoint.
+    """Continue a paused, cancelled or failed training from its last checkpoint.
 
     Raises:
-        NotYours, Unfit: if it is somebody else's, or not stopped.
+        NotYours, Unfit: if it belongs to somebody else, or is not stopped.
         Job.DoesNotExist: if there is no such training.
     """
-    job = _theirs(job_id, by)
+    job = _lock_training(job_id, by)
     if job.state not in {Job.State.PAUSED, Job.State.CANCELLED, Job.State.FAILED}:
-        raise Unfit(f"This training is {job.state}: only one that was paused, cancelled or broken can go on.")
+        raise Unfit(f"This training is {job.state}. Only a paused, cancelled or failed training can be resumed.")
     _queue(job, f"resumed by {by.get_username()}")
     return Job.objects.get(pk=job.pk)
 
 
 @transaction.atomic
 def extend(job_id: str, by: User, updates: int) -> Job:
-    """Give a training `updates` more updates; one that was done goes on.
+    """Give a training `updates` more updates. A training that was done continues.
 
     Raises:
-        NotYours, Unfit: if it is somebody else's, or cannot have so many.
+        NotYours, Unfit: if it belongs to somebody else, or would have too many updates.
         Job.DoesNotExist: if there is no such training.
     """
-    job = _theirs(job_id, by)
+    job = _lock_training(job_id, by)
     if updates < 1:
-        raise Unfit("Ask for one more update at least.")
+        raise Unfit("Add at least one update.")
     spec = changed(job, {"updates": job.spec["updates"] + updates})
     Job.objects.filter(pk=job.pk).update(spec=spec.model_dump(mode="json"), episodes_total=spec.updates * spec.episodes)
     Shard.objects.filter(job=job).update(count=spec.updates)
-    if job.state == Job.State.RUNNING:  # its process was started for fewer: it begins again from its checkpoint
+    if job.state == Job.State.RUNNING:  # its process has the old number of updates: it restarts from its checkpoint
         Shard.objects.filter(job=job).release(state=Shard.State.PAUSED)
     if job.state != Job.State.QUEUED:
         _queue(job, f"extended to {spec.updates:,} updates by {by.get_username()}")
@@ -212,17 +221,17 @@ def extend(job_id: str, by: User, updates: int) -> Job:
 def evaluate_best(job_id: str, by: User) -> Job | None:
     """Submit the best checkpoint of a training for evaluation: now if it has ended, otherwise when it is done.
 
-    The evaluation, or None if it is still to come.
+    Returns the evaluation, or None if it is submitted later.
 
     Raises:
-        NotYours, JobRefusal: if it is somebody else's, or there is nothing to evaluate.
+        NotYours, JobRefusal: if it belongs to somebody else, or has no checkpoint.
         Job.DoesNotExist: if there is no such training.
     """
-    job = _theirs(job_id, by)
+    job = _lock_training(job_id, by)
     if job.over:
         return best.evaluate(job)
     Job.objects.filter(pk=job_id).update(evaluate_best=True)
-    change(job_id, JobEvent.Kind.CHECKPOINT, "its best checkpoint will be evaluated when it is done")
+    change(job_id, JobEvent.Kind.CHECKPOINT, "the best checkpoint will be evaluated when the training is done")
     return None
 
 
@@ -230,7 +239,7 @@ def changed(job: Job, settings_: Mapping[str, Any]) -> TrainingSpec:
     """The specification of a training with some fields changed.
 
     Raises:
-        Unfit: if that fits no training; the message says why.
+        Unfit: if the result is invalid. The message says why.
     """
     return with_changes(read_spec(job.spec), settings_)
 
@@ -239,7 +248,7 @@ def with_changes(spec: TrainingSpec, settings_: Mapping[str, Any]) -> TrainingSp
     """The specification with some fields changed.
 
     Raises:
-        Unfit: if that fits no training; the message says why.
+        Unfit: if the result is invalid. The message says why.
     """
     try:
         return read_spec({**spec.model_dump(mode="json"), **settings_})
@@ -248,17 +257,17 @@ def with_changes(spec: TrainingSpec, settings_: Mapping[str, Any]) -> TrainingSp
 
 
 def _queue(job: Job, text: str) -> None:
-    """Let a worker go on with it (locked)."""
+    """Queue a training, which the caller has locked, for a worker to continue."""
     Shard.objects.filter(job=job).update(state=Shard.State.QUEUED, attempt=0, reason="", sent=Now())
     Job.objects.filter(pk=job.pk).update(state=Job.State.QUEUED, reason="", ended=None)
     change(job.pk, JobEvent.Kind.REQUEUED, text)
     wake(job.pk)
 
 
-def _theirs(job_id: str, by: User) -> Job:
-    """The training, with its shard locked as every writer locks it."""
+def _lock_training(job_id: str, by: User) -> Job:
+    """Lock the shard and the job of a training that `by` may change, and return the job."""
     lock_shards(job_id)
     job = Job.objects.trainings().select_for_update(of=("self",), no_key=True).get(pk=job_id)
     if not job.may_be_changed_by(by):
-        raise NotYours("This training belongs to somebody else: only its owner can change it. Fork it instead.")
+        raise NotYours("This training belongs to somebody else. Only its owner can change it, but you can fork it.")
     return job

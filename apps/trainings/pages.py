@@ -1,4 +1,4 @@
-"""What the page of a training shows."""
+"""The contents of the page of a training."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from gem.training import recipes
 from gem.training.recipes import Recipe
 from gem.training.spec import TrainingSpec, read_spec
 
-MOST_POINTS = 2000
-"""Of a curve in one answer; of a longer training every second, third ... point is drawn."""
+MAX_POINTS = 2000
+"""Points of a curve in one response. Of a longer training, only every second, third, ... point is sent."""
 CURVES = (
     "success",
     "return",
@@ -39,7 +39,7 @@ COLOURS = {"generation": 6, "environment": 3, "learner": 4}
 
 
 def training(job: Job) -> dict[str, Any]:
-    """Everything that changes on a training's page."""
+    """The part of a training's page that changes."""
     last = job.points.order_by("update").last()
     return {
         "job": job,
@@ -59,127 +59,127 @@ def training(job: Job) -> dict[str, Any]:
 
 
 def set_up(job: Job) -> dict[str, Any]:
-    """What a training's page says of the request."""
+    """The part of a training's page about its request."""
     spec = read_spec(job.spec)
-    plain = spec.model_dump(mode="json", exclude_defaults=True)
+    changed_settings = spec.model_dump(mode="json", exclude_defaults=True)
     return {
         "spec": spec,
         "facts": facts(spec),
         "algorithm_page": f"algorithms/{spec.algorithm}",
         "recipe": recipe(spec.recipe),
         "entry": entry_of(spec.env_id),
-        "spec_json": json.dumps(plain, indent=2),
+        "spec_json": json.dumps(changed_settings, indent=2),
         "log": job.events.order_by("-seq")[:LOG_LINES],
-        "random_success": _random(spec),
+        "random_success": _random_success(spec),
     }
 
 
 def facts(spec: TrainingSpec) -> list[tuple[str, str]]:
-    """The request in words."""
-    falling = "" if spec.schedule == "constant" else f", {spec.schedule}"
-    told = [
+    """The main settings of the request, as names and values for people."""
+    schedule = "" if spec.schedule == "constant" else f", {spec.schedule}"
+    rows = [
         ("Policy", f"{spec.model}" + (f", adapters of rank {spec.lora_rank}" if spec.lora_rank else "")),
         ("Reads", "the whole episode" if spec.input_mode == "transcript" else "the board of the turn"),
         ("Credit", f"{ALGORITHMS[spec.algorithm].title}, \u03b3 {spec.discount:g}"),
         ("Batch", f"{spec.episodes:,} episodes, {spec.epochs} epoch{'' if spec.epochs == 1 else 's'}"),
-        ("Learning rate", f"{spec.learning_rate:g}{falling}"),
+        ("Learning rate", f"{spec.learning_rate:g}{schedule}"),
     ]
     if spec.entropy_bonus:
-        falling = "" if spec.entropy_schedule == "constant" else f", {spec.entropy_schedule}"
-        told.append(("Entropy bonus", f"{spec.entropy_bonus:g}{falling}"))
+        schedule = "" if spec.entropy_schedule == "constant" else f", {spec.entropy_schedule}"
+        rows.append(("Entropy bonus", f"{spec.entropy_bonus:g}{schedule}"))
     if spec.kl_coefficient:
-        told.append(("KL penalty", f"{spec.kl_coefficient:g}"))
+        rows.append(("KL penalty", f"{spec.kl_coefficient:g}"))
     if spec.held_out_every:
-        told.append(("Held-out seeds", f"{spec.held_out_episodes:,}, every {spec.held_out_every:,} updates"))
-    return [*told, ("Seed", str(spec.seed))]
+        rows.append(("Held-out seeds", f"{spec.held_out_episodes:,}, every {spec.held_out_every:,} updates"))
+    return [*rows, ("Seed", str(spec.seed))]
 
 
 def recipe(name: str) -> Recipe | None:
-    """The recipe of this name, if there is one."""
-    return next((each for each in recipes.all_recipes() if each.name == name), None)
+    """The recipe with this name; None if there is none."""
+    return next((entry for entry in recipes.all_recipes() if entry.name == name), None)
 
 
 def seconds_left(job: Job, last: Point | None) -> float | None:
-    """About how long it takes from here, as long as the updates so far; None if nothing is known."""
+    """Estimated seconds until the training is done, at its pace so far; None before the first update."""
     if job.over or last is None:
         return None
-    made = last.update - job.parent_update
-    each = last.data["seconds"] / max(made, 1)
-    return float(each * (job.spec["updates"] - last.update))
+    updates = last.update - job.parent_update
+    seconds_per_update = last.data["seconds"] / max(updates, 1)
+    return float(seconds_per_update * (job.spec["updates"] - last.update))
 
 
 def splits(last: Point | None) -> list[TimeSplit]:
-    """Where the time of the last update went."""
+    """The time of the last update by use."""
     if last is None:
         return []
     parts = [(name, last.data.get(f"seconds_{name}", 0.0), colour) for name, colour in COLOURS.items()]
     total = sum(seconds for _, seconds, _ in parts) or 1.0
-    found, x = [], 0.0
+    time_splits, x = [], 0.0
     for name, seconds, colour in parts:
-        found.append(TimeSplit(name, seconds, x, 100 * seconds / total, colour))
+        time_splits.append(TimeSplit(name, seconds, x, 100 * seconds / total, colour))
         x += 100 * seconds / total
-    return found
+    return time_splits
 
 
 def curves(job: Job, after: int = 0) -> dict[str, Any]:
-    """The points after an update, in columns."""
+    """The points after an update, as columns."""
     points = list(job.points.filter(update__gt=after).order_by("update"))
-    step = len(points) // MOST_POINTS + 1
-    kept = [point for place, point in enumerate(points) if place % step == 0 or place == len(points) - 1]
-    columns = {name: [point.data.get(name) for point in kept] for name in (*AXES, *CURVES)}
+    step = len(points) // MAX_POINTS + 1
+    shown_points = [point for index, point in enumerate(points) if index % step == 0 or index == len(points) - 1]
+    columns = {name: [point.data.get(name) for point in shown_points] for name in (*AXES, *CURVES)}
     return {"last": points[-1].update if points else after, "over": job.over, **columns}
 
 
 def samples(job: Job, update: int) -> dict[str, Any]:
-    """The episodes kept of the update nearest to this one, in groups that began alike."""
+    """The samples of the update nearest to this one, grouped by seed."""
     updates = sorted(set(job.samples.filter(exam=False).values_list("update", flat=True)))
     if not updates:
         return {"update": update, "groups": [], "updates": []}
-    nearest = min(updates, key=lambda known: abs(known - update))
-    grouped: dict[int, list[EpisodeRow]] = {}
-    for sample in _kept(job.samples.filter(update=nearest, exam=False)):
-        grouped.setdefault(sample.group, []).append(_row(sample))
-    groups = [SeedGroup(rows[0].episode.seed, rows) for rows in grouped.values()]
-    place = updates.index(nearest)
+    nearest = min(updates, key=lambda number: abs(number - update))
+    rows_by_group: dict[int, list[EpisodeRow]] = {}
+    for sample in _with_turns(job.samples.filter(update=nearest, exam=False)):
+        rows_by_group.setdefault(sample.group, []).append(_row(sample))
+    groups = [SeedGroup(rows[0].episode.seed, rows) for rows in rows_by_group.values()]
+    index = updates.index(nearest)
     return {
         "update": nearest,
         "groups": groups,
         "alone": [group.rows[0] for group in groups if len(group.rows) == 1],
-        "previous": updates[place - 1] if place else None,
-        "next": updates[place + 1] if place + 1 < len(updates) else None,
+        "previous": updates[index - 1] if index else None,
+        "next": updates[index + 1] if index + 1 < len(updates) else None,
         "checkpoint": Checkpoint.objects.filter(job=job, update__lte=nearest).order_by("-update").first(),
     }
 
 
 def then_and_now(job: Job, update: int, seed: int) -> dict[str, Any]:
-    """One seed as the checkpoints played it; the checkpoint nearest to `update` is the one looked at."""
-    exams = [_row(sample) for sample in _kept(job.samples.filter(exam=True, episode__seed=seed))]
+    """The exams of all checkpoints on one seed. The one nearest to `update` is highlighted."""
+    exams = [_row(sample) for sample in _with_turns(job.samples.filter(exam=True, episode__seed=seed))]
     seeds = sorted(set(job.samples.filter(exam=True).values_list("episode__seed", flat=True)))
     if not exams:
         return {"exams": [], "seeds": seeds, "seed": seed, "chosen": None, "branches": []}
     chosen = min(exams, key=lambda row: abs(row.update - update))
     return {
-        "exams": _few(exams, chosen, SHOWN),
+        "exams": _select_exams(exams, chosen, MAX_EXAMS),
         "seeds": seeds,
         "seed": seed,
         "chosen": chosen,
-        "branches": tree(_few(exams, chosen, SHOWN_IN_TREE)) if len(exams) > 1 else [],
+        "branches": tree(_select_exams(exams, chosen, MAX_EXAMS_IN_TREE)) if len(exams) > 1 else [],
     }
 
 
-SHOWN = 5
-SHOWN_IN_TREE = 24
+MAX_EXAMS = 5
+MAX_EXAMS_IN_TREE = 24
 
 
-def _few(exams: list[EpisodeRow], chosen: EpisodeRow, most: int) -> list[EpisodeRow]:
-    """The first, the last, the chosen one and some between."""
-    if len(exams) <= most:
+def _select_exams(exams: list[EpisodeRow], chosen: EpisodeRow, max_rows: int) -> list[EpisodeRow]:
+    """At most about `max_rows` of the exams: the first, the last, the chosen one and some in between."""
+    if len(exams) <= max_rows:
         return exams
-    places = {round(i * (len(exams) - 1) / (most - 1)) for i in range(most)} | {exams.index(chosen)}
-    return [exams[place] for place in sorted(places)]
+    indexes = {round(i * (len(exams) - 1) / (max_rows - 1)) for i in range(max_rows)} | {exams.index(chosen)}
+    return [exams[index] for index in sorted(indexes)]
 
 
-def _kept(samples: QuerySet[Sample]) -> QuerySet[Sample]:
+def _with_turns(samples: QuerySet[Sample]) -> QuerySet[Sample]:
     return samples.select_related("episode").prefetch_related("episode__seats", "episode__turns").order_by("update")
 
 
@@ -189,13 +189,13 @@ def _row(sample: Sample) -> EpisodeRow:
 
 
 def _failed_batch(job: Job, last: Point | None) -> int | None:
-    """The update that failed, if its batch was kept."""
+    """The update that failed, if samples of its batch were stored."""
     if job.state != Job.State.FAILED:
         return None
-    kept = job.samples.filter(exam=False, update__gt=last.update if last else job.parent_update)
-    return kept.values_list("update", flat=True).first()
+    samples = job.samples.filter(exam=False, update__gt=last.update if last else job.parent_update)
+    return samples.values_list("update", flat=True).first()
 
 
-def _random(spec: TrainingSpec) -> float | None:
-    known = baseline(spec.env_id, "random")
-    return known.success_rate if known else None
+def _random_success(spec: TrainingSpec) -> float | None:
+    reference = baseline(spec.env_id, "random")
+    return reference.success_rate if reference else None

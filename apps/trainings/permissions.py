@@ -1,7 +1,7 @@
-"""What a training may read, write and ask beyond its site.
+"""What a request for a training may read, write and contact outside of this site.
 
-On one's own machine that is anything. On a site of many people a request names no files and no addresses of the server,
-unless it comes from one of those who run the site: their accounts can log in to the machine anyway.
+In local mode everything is allowed. On a site with many people, only the accounts of staff may name files and addresses
+of the server, because these people have access to the machine anyway.
 """
 
 from __future__ import annotations
@@ -16,47 +16,47 @@ from apps.accounts.models import Viewer
 from gem.tools import tool_catalog
 
 AGENT = "agent:"
-"""Begins the `model` of a training that goes on with the weights of an agent of this site."""
+"""The prefix of a `model` that names an agent of this site, whose weights the training starts from."""
 ON_A_HUB = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 FILES = {"products", "attributes"}
 """Arguments of environments that name files. Datasets are read from the data folder alone (`GEM_DATA_FROM`)."""
-WHO = "is for the people who run this site"
+ONLY_STAFF = "only the people who run this site may"
 
 
-def refusals(owner: Viewer, wanted: Mapping[str, Any]) -> list[str]:
-    """A sentence for each part of a request that reaches further than `owner` may; none on one's own machine.
+def refusals(owner: Viewer, request: Mapping[str, Any]) -> list[str]:
+    """A sentence for each part of a request that `owner` is not allowed; none in local mode.
 
-    It is asked before a request is validated, because that makes the environment with everything that is named.
+    Call it before the request is validated, because validation creates the environment with its arguments.
     """
     if settings.LOCAL_MODE or getattr(owner, "is_staff", False):
         return []
-    return [*_policy(wanted), *_environments(wanted), *_wrappers(wanted)]
+    return [*_policy(request), *_environments(request), *_wrappers(request)]
 
 
-def _policy(wanted: Mapping[str, Any]) -> Iterator[str]:
-    model = str(wanted.get("model") or "")
+def _policy(request: Mapping[str, Any]) -> Iterator[str]:
+    model = str(request.get("model") or "")
     if model and not model.startswith(AGENT) and not ON_A_HUB.fullmatch(model):
-        yield f"{model}: a folder of the server {WHO}. Name nano-base, a model on a hub, or a checkpoint of this site."
-    if wanted.get("server_url"):
-        yield f"server_url {WHO}. Leave it and the sampler out."
+        yield f"{model}: {ONLY_STAFF} use a server folder. Name nano-base, a model on a hub, or a checkpoint here."
+    if request.get("server_url"):
+        yield f"server_url: {ONLY_STAFF} set it. Leave it and the sampler out."
 
 
-def _environments(wanted: Mapping[str, Any]) -> Iterator[str]:
-    stages = wanted.get("curriculum")
-    for stage in [wanted, *(stages if isinstance(stages, list | tuple) else ())]:
+def _environments(request: Mapping[str, Any]) -> Iterator[str]:
+    stages = request.get("curriculum")
+    for stage in [request, *(stages if isinstance(stages, list | tuple) else ())]:
         arguments = stage.get("env_kwargs") if isinstance(stage, Mapping) else None
         for name in FILES.intersection(arguments if isinstance(arguments, Mapping) else ()):
-            yield f"The argument {name} names a file of the server and {WHO}. Leave it out."
+            yield f"{name}: {ONLY_STAFF} use this argument, which names a file of the server. Leave it out."
 
 
-def _wrappers(wanted: Mapping[str, Any]) -> Iterator[str]:
-    wrappers = wanted.get("wrappers")
+def _wrappers(request: Mapping[str, Any]) -> Iterator[str]:
+    wrappers = request.get("wrappers")
     for wrapper in wrappers if isinstance(wrappers, list | tuple) else ():
         if not isinstance(wrapper, Mapping):
             continue
         if wrapper.get("name") == "record":
-            yield f"The wrapper record writes a file of the server and {WHO}. Leave it out: episodes are kept anyway."
+            yield f"record: {ONLY_STAFF} use this wrapper, which writes a file. Leave it out: episodes are kept anyway."
         if wrapper.get("tokenizer"):
-            yield f"The argument tokenizer reads a folder of the server and {WHO}. Leave it out."
+            yield f"tokenizer: {ONLY_STAFF} use this argument, which reads a folder of the server. Leave it out."
         if "tools" in wrapper and not tool_catalog.names_of({"name": "tools", "tools": wrapper["tools"]}):
-            yield f"A tool with arguments of its own {WHO}. Name tools of this site, such as python."
+            yield f"tools: {ONLY_STAFF} use a tool with its own arguments. Name tools of this site, such as python."

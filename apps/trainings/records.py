@@ -1,4 +1,4 @@
-"""What the worker of a training writes: points, sampled episodes, checkpoints, its end. Each write is fenced."""
+"""The writes of a training's worker: points, samples, checkpoints, and its end. Each write is fenced."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from apps.jobs.changes import change, end
 from apps.jobs.leases import Claim, owned
 from apps.jobs.models import Checkpoint, Job, JobEvent, Point, Sample, Shard
 from apps.leases import LeaseLost
-from apps.trainings.best import evaluate_if_wished
+from apps.trainings.best import evaluate_if_requested
 from gem.records import EpisodeRecord
 from gem.training.checkpoints.archive import sha256
 from gem.training.checkpoints.folder_check import WEIGHTS, check_folder
@@ -28,28 +28,28 @@ from gem.training.checkpoints.folder_check import WEIGHTS, check_folder
 
 @dataclass(frozen=True, slots=True)
 class KeptEpisode:
-    """An episode that a training wrote down to be looked at."""
+    """An episode that a training keeps as a sample."""
 
     update: int
     group: int
     record: EpisodeRecord
     exam: bool = False
-    """Not learned from: see `Sample.exam`."""
+    """Whether it was played with a checkpoint on a fixed seed: see `Sample.exam`."""
 
 
 def folder_of(job_id: str) -> Path:
-    """Where a training writes."""
+    """The folder of a training."""
     return Path(settings.RUNS_DIR) / job_id
 
 
 @transaction.atomic
 def record_points(claim: Claim, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write the points of updates; one that was made again after a restart takes the place of the first.
+    """Store the points of updates. An update that is repeated after a restart replaces its earlier point.
 
     Raises:
-        LeaseLost: if the training is no longer this worker's; nothing is written.
+        LeaseLost: if this worker no longer owns the training. Nothing is written then.
     """
-    shard = _held(claim)
+    shard = _lock_owned_shard(claim)
     points = [Point(job_id=claim.job_id, update=row["update"], data=dict(row)) for row in rows]
     Point.objects.bulk_create(points, update_conflicts=True, unique_fields=["job", "update"], update_fields=["data"])
     last = rows[-1]
@@ -66,42 +66,42 @@ def record_points(claim: Claim, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 @transaction.atomic
-def record_samples(claim: Claim, kept: Sequence[KeptEpisode]) -> None:
-    """Write sampled episodes of one update; they replace those of the same update that was made before a restart.
+def record_samples(claim: Claim, episodes: Sequence[KeptEpisode]) -> None:
+    """Store the samples of one update. They replace those of the same update from before a restart.
 
-    A worker that goes on with a training reads all files again. What is written down already stays, and with it the
-    addresses of the episodes.
+    A worker that continues a training reads all files again. Samples that are already stored are left as they are, so
+    that the addresses of their episodes stay valid.
 
     Raises:
-        LeaseLost: if the training is no longer this worker's; nothing is written.
+        LeaseLost: if this worker no longer owns the training. Nothing is written then.
     """
-    _held(claim)
-    first = kept[0]
-    if _played(claim.job_id, first) == [_actions(one.record) for one in kept]:
+    _lock_owned_shard(claim)
+    first = episodes[0]
+    if _stored_actions(claim.job_id, first) == [_actions(episode.record) for episode in episodes]:
         return
     Episode.objects.filter(sample__job=claim.job_id, sample__update=first.update, sample__exam=first.exam).delete()
     highest = Episode.objects.filter(batch=claim.batch_id).aggregate(highest=Max("slot"))["highest"]
     slot = 0 if highest is None else highest + 1
-    records = [replace(one.record, index=slot + place) for place, one in enumerate(kept)]
+    records = [replace(episode.record, index=slot + place) for place, episode in enumerate(episodes)]
     copy_episodes(claim.batch_id, claim.agent.pk, records, timezone.now(), of_job=True)
     ids = dict(Episode.objects.filter(batch=claim.batch_id, slot__gte=slot).values_list("slot", "pk"))
     Sample.objects.bulk_create(
         Sample(
             episode_id=ids[slot + place],
             job_id=claim.job_id,
-            update=one.update,
-            group=one.group,
-            exam=one.exam,
+            update=episode.update,
+            group=episode.group,
+            exam=episode.exam,
         )
-        for place, one in enumerate(kept)
+        for place, episode in enumerate(episodes)
     )
 
 
-def _played(job_id: str, like: KeptEpisode) -> list[tuple[int, list[str]]]:
-    """Seed and actions of the episodes that are kept of an update, in their order."""
-    known = Sample.objects.filter(job=job_id, update=like.update, exam=like.exam).order_by("episode__slot")
-    episodes = [one.episode for one in known.select_related("episode").prefetch_related("episode__turns")]
-    return [(one.seed, [turn.action for turn in one.turns.all()]) for one in episodes]
+def _stored_actions(job_id: str, first: KeptEpisode) -> list[tuple[int, list[str]]]:
+    """Seeds and actions of the stored samples of the same update as `first`, in order."""
+    samples = Sample.objects.filter(job=job_id, update=first.update, exam=first.exam).order_by("episode__slot")
+    episodes = [sample.episode for sample in samples.select_related("episode").prefetch_related("episode__turns")]
+    return [(episode.seed, [turn.action for turn in episode.turns.all()]) for episode in episodes]
 
 
 def _actions(record: EpisodeRecord) -> tuple[int, list[str]]:
@@ -109,21 +109,21 @@ def _actions(record: EpisodeRecord) -> tuple[int, list[str]]:
 
 
 @transaction.atomic
-def record_checkpoint(claim: Claim, place: Path) -> None:
-    """Make an agent of a checkpoint, and let the training's own agent play with it.
+def record_checkpoint(claim: Claim, path: Path) -> None:
+    """Create the agent of a checkpoint, and give the same weights to the training's own agent.
 
     Raises:
-        LeaseLost: if the training is no longer this worker's; nothing is written.
-        InvalidArgument: if the folder is no policy's.
+        LeaseLost: if this worker no longer owns the training. Nothing is written then.
+        InvalidArgument: if the folder does not hold a policy.
     """
-    _held(claim)
-    card = check_folder(place)
+    _lock_owned_shard(claim)
+    card = check_folder(path)
     job = Job.objects.select_related("agent").get(pk=claim.job_id)
-    folder = str(place.relative_to(settings.RUNS_DIR))
-    told = {"folder": folder, "size": (place / WEIGHTS).stat().st_size, "sha256": sha256(place / WEIGHTS)}
-    told["card"] = {**card.model_dump(mode="json"), "job": job.pk}
-    if Weights.objects.filter(agent__checkpoint__job=job, agent__checkpoint__update=card.update, **told).exists():
-        return  # written down before the training was stopped and went on
+    folder = str(path.relative_to(settings.RUNS_DIR))
+    weights = {"folder": folder, "size": (path / WEIGHTS).stat().st_size, "sha256": sha256(path / WEIGHTS)}
+    weights["card"] = {**card.model_dump(mode="json"), "job": job.pk}
+    if Weights.objects.filter(agent__checkpoint__job=job, agent__checkpoint__update=card.update, **weights).exists():
+        return  # stored before the training was stopped and continued
     point = Point.objects.filter(job=job, update=card.update).first()
     agent, _ = Agent.objects.update_or_create(
         slug=f"checkpoint-{job.pk}-{card.update}",
@@ -137,8 +137,8 @@ def record_checkpoint(claim: Claim, place: Path) -> None:
             "shared": True,
         },
     )
-    for each in (agent, job.agent):
-        Weights.objects.update_or_create(agent=each, defaults=told)
+    for player in (agent, job.agent):
+        Weights.objects.update_or_create(agent=player, defaults=weights)
     success = point.data.get("success") if point else None
     Checkpoint.objects.update_or_create(job=job, update=card.update, defaults={"agent": agent, "success": success})
     change(job.pk, JobEvent.Kind.CHECKPOINT, f"checkpoint after update {card.update:,}")
@@ -146,27 +146,27 @@ def record_checkpoint(claim: Claim, place: Path) -> None:
 
 @transaction.atomic
 def finish(claim: Claim) -> None:
-    """The last update is made: end the job.
+    """End the job after its last update.
 
     Raises:
-        LeaseLost: if the training is no longer this worker's; nothing is written.
+        LeaseLost: if this worker no longer owns the training. Nothing is written then.
     """
-    shard = _held(claim)
+    shard = _lock_owned_shard(claim)
     shard.state = Shard.State.DONE
     shard.let_go()
     shard.save(update_fields=["state", "lease_token", "lease_until"])
     if end(claim.job_id, Job.State.DONE, "", "all updates are done"):
-        evaluate_if_wished(claim.job_id)
+        evaluate_if_requested(claim.job_id)
 
 
 @transaction.atomic
 def fail(claim: Claim, reason: str) -> None:
-    """The training itself says that it cannot go on: trying again would end in the same way.
+    """End the job as failed because the training cannot continue. Another attempt would end in the same way.
 
     Raises:
-        LeaseLost: if the training is no longer this worker's; nothing is written.
+        LeaseLost: if this worker no longer owns the training. Nothing is written then.
     """
-    shard = _held(claim)
+    shard = _lock_owned_shard(claim)
     shard.state, shard.reason = Shard.State.FAILED, reason
     shard.let_go()
     shard.save(update_fields=["state", "reason", "lease_token", "lease_until"])
@@ -174,11 +174,11 @@ def fail(claim: Claim, reason: str) -> None:
 
 
 def stored_updates(claim: Claim) -> set[int]:
-    """The updates whose samples are written."""
+    """The updates whose samples are stored."""
     return set(Sample.objects.filter(job=claim.job_id).values_list("update", flat=True))
 
 
-def _held(claim: Claim) -> Shard:
+def _lock_owned_shard(claim: Claim) -> Shard:
     shard = owned(claim).select_for_update().first()
     if shard is None:
         raise LeaseLost(f"training {claim.job_id} is no longer ours")

@@ -1,4 +1,4 @@
-"""What a training's page hears while it is open."""
+"""The live events of a training, which update its open pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from apps.trainings import pages
 
 
 def events(job: Job, after: int, audience: str) -> list[Event]:
-    """One event for everything since `after`: the facts anew; the page fetches the curves' new points itself."""
+    """One event for all changes since `after`. The page fetches new points of its curves itself."""
     happened = list(JobEvent.objects.filter(job=job, seq__gt=after, seq__lte=job.seq))
-    shown = {**pages.training(job), "happened": happened, "swap": True}
-    return [Event(job.seq, render_to_string("trainings/event.html", shown))]
+    context = {**pages.training(job), "happened": happened, "swap": True}
+    return [Event(job.seq, render_to_string("trainings/event.html", context))]

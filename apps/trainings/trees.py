@@ -1,6 +1,6 @@
-"""Episodes of one seed as a tree: turns that they share are one branch, and every end is an episode.
+"""Episodes of one seed as a tree: shared turns are one branch, and every leaf is an episode.
 
-From one seed the same actions lead to the same turn, so as long as two episodes took the same actions they were one.
+With the same seed, the same actions lead to the same turns. Episodes share a branch until their actions differ.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from apps.episodes.models import Episode
 
 SHOWN_ACTIONS = 6
-"""Of a branch that nobody leaves, before it is shortened in the middle."""
+"""A branch with more actions is shortened in the middle."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRow:
-    """A kept episode and what was done in it."""
+    """A stored episode and its actions."""
 
     episode: Episode
     update: int
@@ -30,61 +30,61 @@ class EpisodeRow:
 
 @dataclass(frozen=True, slots=True)
 class SeedGroup:
-    """The episodes of an update that began alike."""
+    """The episodes of an update with the same seed."""
 
     seed: int
     rows: Sequence[EpisodeRow]
 
     @property
     def lowest(self) -> float:
-        """Return of the worst of them."""
+        """The lowest return."""
         return min(row.reached for row in self.rows)
 
     @property
     def highest(self) -> float:
-        """Return of the best of them."""
+        """The highest return."""
         return max(row.reached for row in self.rows)
 
     @property
     def spread(self) -> float:
-        """How far the best of them is above the worst."""
+        """The difference between the highest and the lowest return."""
         return self.highest - self.lowest
 
     @property
     def branches(self) -> list[Branch]:
-        """What they did, as a tree."""
+        """Their actions as a tree."""
         return tree(self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Actions that some episodes have in common, and what came after them."""
+    """Consecutive actions that some episodes share, and the branches that follow."""
 
     actions: Sequence[str]
     rows: Sequence[EpisodeRow]
-    """The episodes that took them."""
+    """The episodes that took these actions."""
     ends: Sequence[EpisodeRow]
-    """Those that ended with the last of these actions."""
+    """The episodes that ended with the last of these actions."""
     branches: Sequence[Branch]
 
     @property
     def mean(self) -> float:
-        """Return of its episodes."""
+        """The mean return of its episodes."""
         return sum(row.reached for row in self.rows) / len(self.rows)
 
     @property
     def only(self) -> EpisodeRow | None:
-        """Its episode, if one alone came this way."""
+        """Its episode, if there is only one."""
         return self.rows[0] if len(self.rows) == 1 else None
 
     @property
     def left_out(self) -> int:
-        """How many actions in its middle are not shown."""
+        """The number of actions in the middle that are not shown."""
         return max(0, len(self.actions) - SHOWN_ACTIONS)
 
     @property
     def shown(self) -> Sequence[str]:
-        """Its first actions, all of them if they are few."""
+        """Its first actions, or all of them if they are few."""
         return self.actions[: SHOWN_ACTIONS // 2] if self.left_out else self.actions
 
     @property
@@ -94,20 +94,20 @@ class Branch:
 
 
 def tree(rows: Sequence[EpisodeRow], depth: int = 0) -> list[Branch]:
-    """What episodes that took the same `depth` actions did next, the most frequent first, then the better."""
-    following: dict[str, list[EpisodeRow]] = {}
+    """The branches of episodes that share their first `depth` actions: frequent ones first, then higher returns."""
+    rows_by_action: dict[str, list[EpisodeRow]] = {}
     for row in rows:
         if len(row.actions) > depth:
-            following.setdefault(row.actions[depth], []).append(row)
-    found = [_branch(taken, depth) for taken in following.values()]
-    return sorted(found, key=lambda branch: (-len(branch.rows), -branch.mean))
+            rows_by_action.setdefault(row.actions[depth], []).append(row)
+    branches = [_branch(branch_rows, depth) for branch_rows in rows_by_action.values()]
+    return sorted(branches, key=lambda branch: (-len(branch.rows), -branch.mean))
 
 
 def _branch(rows: list[EpisodeRow], first: int) -> Branch:
-    """The actions from `first` on that all of these share, and where they part."""
-    shortest = min(rows, key=lambda row: len(row.actions)).actions
+    """The branch of the actions from `first` on that all `rows` share."""
+    shortest_actions = min(rows, key=lambda row: len(row.actions)).actions
     depth = first + 1
-    while depth < len(shortest) and all(row.actions[depth] == shortest[depth] for row in rows):
+    while depth < len(shortest_actions) and all(row.actions[depth] == shortest_actions[depth] for row in rows):
         depth += 1
     ends = [row for row in rows if len(row.actions) == depth]
-    return Branch(shortest[first:depth], rows, ends, tree(rows, depth))
+    return Branch(shortest_actions[first:depth], rows, ends, tree(rows, depth))

@@ -1,4 +1,4 @@
-"""Pages of trainings: the form, one training with its curves, and several beside each other."""
+"""Pages of trainings: the form, one training with its curves, and comparisons."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from gem.training.recipes import Recipe
 from gem.training.spec import TrainingSpec, with_current_names
 
 FIRST_RECIPE = "guess-easy"
-MOST_COMPARED = 40
+MAX_COMPARED = 40
 
 
 # ------------------------------------------------------------------ the form
@@ -43,15 +43,15 @@ MOST_COMPARED = 40
 @never_cache
 @require_http_methods(["GET", "POST"])
 def train(request: HttpRequest) -> HttpResponse:
-    """The form for a training: recipes that were tried, and everything else in expert mode.
+    """The form for a training: tested recipes, and all other settings in expert mode.
 
-    Whoever has no account logs in on the way and finds the form as it was.
+    A visitor without an account logs in on the way, and the entries are kept.
     """
     if request.method == "GET":
         parent, base = _parent(request), _base(request)
-        found = pages.recipe(request.GET.get("recipe", FIRST_RECIPE))
-        data = found.training_spec.model_dump(mode="json") if found else {}
-        data = with_current_names(parent.job.spec) if parent else _further(base) if base else data
+        recipe = pages.recipe(request.GET.get("recipe", FIRST_RECIPE))
+        data = recipe.training_spec.model_dump(mode="json") if recipe else {}
+        data = with_current_names(parent.job.spec) if parent else _continuation(base) if base else data
         values = initial(data) if data else {}
         if parent is not None:
             values |= {"parent": parent.job_id, "parent_update": parent.update}
@@ -60,9 +60,9 @@ def train(request: HttpRequest) -> HttpResponse:
         form = TrainingForm(request.user, initial=values)
         return render(request, "trainings/train.html", _form_page(request, form, parent))
     if not isinstance(request.user, User):
-        messages.info(request, "Log in to train. Your form is kept.")
-        kept = {name: request.POST[name] for name in ("recipe", *PLAIN, *FINE, *OWN) if request.POST.get(name)}
-        back = f"{resolve_url('trainings:train')}?{urlencode(kept)}"
+        messages.info(request, "Log in to train. Your entries are kept.")
+        entries = {name: request.POST[name] for name in ("recipe", *PLAIN, *FINE, *OWN) if request.POST.get(name)}
+        back = f"{resolve_url('trainings:train')}?{urlencode(entries)}"
         return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': back})}")
     form = TrainingForm(request.user, request.POST)
     parent = _parent(request)
@@ -75,7 +75,7 @@ def train(request: HttpRequest) -> HttpResponse:
 
 
 def _submit_all(owner: User, form: TrainingForm, spec: TrainingSpec, parent: Checkpoint | None) -> str:
-    """One training, or one for each seed and algorithm; the address of what shows them."""
+    """Submit one training, or one for each seed and algorithm. Returns the address of the page that shows them."""
     seeds = int(form.cleaned_data["seeds"] or 1)
     algorithms = ALGORITHMS if form.cleaned_data["all_algorithms"] else (spec.algorithm,)
     key = form.cleaned_data["idempotency_key"] or uuid.uuid4().hex
@@ -89,37 +89,37 @@ def _submit_all(owner: User, form: TrainingForm, spec: TrainingSpec, parent: Che
     jobs = [
         operations.submit(
             owner,
-            each,
-            name=_name_beside_others(name, each, algorithms=len(algorithms), seeds=seeds),
-            idempotency_key=key if len(specs) == 1 else f"{key}-{place}",
+            each_spec,
+            name=_distinct_name(name, each_spec, algorithms=len(algorithms), seeds=seeds),
+            idempotency_key=key if len(specs) == 1 else f"{key}-{index}",
             parent=parent,
             evaluate_best=form.cleaned_data["evaluate_best"],
         )
-        for place, each in enumerate(specs)
+        for index, each_spec in enumerate(specs)
     ]
     if len(jobs) == 1:
         return jobs[0].get_absolute_url()
     return f"{reverse('trainings:compare')}?{urlencode([('job', job.pk) for job in jobs])}"
 
 
-def _name_beside_others(name: str, spec: TrainingSpec, *, algorithms: int, seeds: int) -> str:
-    """The name of one of several trainings, with what it differs in: `guess-easy, GRPO, seed 2`."""
-    told = [name] if name else [operations.name_of(spec)] if seeds > 1 else []
+def _distinct_name(name: str, spec: TrainingSpec, *, algorithms: int, seeds: int) -> str:
+    """The name of one of several trainings, with its algorithm and seed: `guess-easy, GRPO, seed 2`."""
+    parts = [name] if name else [operations.name_of(spec)] if seeds > 1 else []
     if name and algorithms > 1:
-        told.append(ALGORITHMS[spec.algorithm].title)
+        parts.append(ALGORITHMS[spec.algorithm].title)
     if seeds > 1:
-        told.append(f"seed {spec.seed}")
-    return ", ".join(told)
+        parts.append(f"seed {spec.seed}")
+    return ", ".join(parts)
 
 
 def _form_page(request: HttpRequest, form: TrainingForm, parent: Checkpoint | None) -> dict[str, Any]:
-    chosen = form["recipe"].value() or ""
+    recipe_name = form["recipe"].value() or ""
     all_recipes = recipes.all_recipes()
     return {
         "form": form,
-        "recipes": [each for each in all_recipes if _runs_here(each)],
-        "larger": [each for each in all_recipes if not _runs_here(each)],
-        "recipe": pages.recipe(chosen),
+        "recipes": [recipe for recipe in all_recipes if _runs_here(recipe)],
+        "larger": [recipe for recipe in all_recipes if not _runs_here(recipe)],
+        "recipe": pages.recipe(recipe_name),
         "plain": [form[name] for name in PLAIN],
         "fine": [form[name] for name in FINE],
         "fine_errors": any(form[name].errors for name in (*FINE, "more")),
@@ -135,94 +135,96 @@ def _runs_here(recipe: Recipe) -> bool:
 
 
 def installing() -> str:
-    """Why nothing can be trained now, in a sentence; empty if it can."""
+    """A sentence about why no training can start now; empty if PyTorch is installed."""
     importlib.invalidate_caches()
     if importlib.util.find_spec("torch") is not None:
         return ""
     try:
-        told = json.loads((Path(settings.STATE_DIR) / "training.json").read_text("utf-8"))
+        status = json.loads((Path(settings.STATE_DIR) / "training.json").read_text("utf-8"))
     except (OSError, ValueError):
-        told = {}
-    if told.get("state") == "failed":
-        return f"PyTorch could not be installed: {told.get('reason', '')} Trainings wait until it is there."
-    return "PyTorch is being installed in the background. Submit now: the training begins as soon as it is there."
+        status = {}
+    if status.get("state") == "failed":
+        return f"PyTorch could not be installed: {status.get('reason', '')} Trainings wait until it is installed."
+    return "PyTorch is being installed in the background. You can submit now: the training starts when it is installed."
 
 
 def _parent(request: HttpRequest) -> Checkpoint | None:
-    """The checkpoint to go on from, if one is named."""
-    asked = request.POST if request.method == "POST" else request.GET
-    update = asked.get("parent_update", "")
-    if not asked.get("parent") or not (update.isascii() and update.isdecimal()):
+    """The checkpoint to fork, if the request names one."""
+    values = request.POST if request.method == "POST" else request.GET
+    update = values.get("parent_update", "")
+    if not values.get("parent") or not (update.isascii() and update.isdecimal()):
         return None
-    found = Checkpoint.objects.filter(job=asked["parent"], update=int(update[:9])).select_related("job").first()
-    if found is None:
-        raise Http404("There is no such checkpoint to go on from.")
-    return found
+    checkpoint = Checkpoint.objects.filter(job=values["parent"], update=int(update[:9])).select_related("job").first()
+    if checkpoint is None:
+        raise Http404("There is no such checkpoint to continue from.")
+    return checkpoint
 
 
 def _base(request: HttpRequest) -> Agent | None:
-    """The trained policy to begin with, if one is named."""
-    asked = request.POST if request.method == "POST" else request.GET
-    if not (slug := asked.get("agent", "")):
+    """The trained policy to start from, if the request names one."""
+    values = request.POST if request.method == "POST" else request.GET
+    if not (slug := values.get("agent", "")):
         return None
-    found = Agent.objects.selectable_by(request.user).filter(slug=slug, weights__isnull=False).first()
-    if found is None:
-        raise Http404("There is no such checkpoint to begin with, or it is somebody's own.")
-    return found
+    agent = Agent.objects.selectable_by(request.user).filter(slug=slug, weights__isnull=False).first()
+    if agent is None:
+        raise Http404("There is no such checkpoint to start from, or it is private.")
+    return agent
 
 
-def _further(agent: Agent) -> dict[str, Any]:
-    """A first specification for training a policy further, on what it was trained on if that is here."""
+def _continuation(agent: Agent) -> dict[str, Any]:
+    """Initial settings for training a policy further, on its own environment if this site has it."""
     card = agent.weights.card
-    known = card.get("env_id") in {entry.id for entry in all_entries() if entry.spec.seats == 1}
-    how = {name: card[name] for name in ("input_mode", "max_tokens", "max_length") if name in card}
-    env_id = card["env_id"] if known else recipes.data(FIRST_RECIPE)["env_id"]
-    return {"env_id": env_id, "model": f"{permissions.AGENT}{agent.slug}", **how}
+    is_known = card.get("env_id") in {entry.id for entry in all_entries() if entry.spec.seats == 1}
+    play_settings = {name: card[name] for name in ("input_mode", "max_tokens", "max_length") if name in card}
+    env_id = card["env_id"] if is_known else recipes.data(FIRST_RECIPE)["env_id"]
+    return {"env_id": env_id, "model": f"{permissions.AGENT}{agent.slug}", **play_settings}
 
 
 # ------------------------------------------------------------------ one training
 
 
 def training(request: HttpRequest, job: Job) -> HttpResponse:
-    """A training as it is now; what happens next comes through the socket."""
+    """The page of a training. Later changes come through the socket."""
     update = _number(request.GET.get("update", ""))
-    shown = pages.training(job)
-    looked_at = shown["update"] if update is None else update
+    contents = pages.training(job)
+    looked_at = contents["update"] if update is None else update
     context = {
-        **shown,
+        **contents,
         **pages.set_up(job),
         "looked_at": looked_at,
         "chosen": update is not None,
         "kept": pages.samples(job, looked_at),
         "then": pages.then_and_now(job, looked_at, _number(request.GET.get("seed", "")) or 0),
-        "seeds": comparing.same_but_for_the_seed(job),
+        "seeds": comparing.trainings_with_same_settings(job),
         "axes": {"update": "Update", "turns": "Turns", "seconds": "Time"},
         "may_change": job.may_be_changed_by(request.user),
         "log_text": logs.tail_of(job.pk) if job.may_be_changed_by(request.user) else "",
-        "waits_for_best": _waits_for_best(job, shown),
+        "waits_for_best": _waits_for_best(job, contents),
     }
     return render(request, "trainings/training.html", context)
 
 
-def _waits_for_best(job: Job, shown: dict[str, Any]) -> bool:
-    """Whether nobody has to ask for an evaluation: it will come, it is there, or there is nothing to evaluate."""
+def _waits_for_best(job: Job, contents: dict[str, Any]) -> bool:
+    """Whether no evaluation can be requested: it is planned, it exists, or there is no checkpoint."""
     if not job.over:
         return job.evaluate_best
-    best = shown["best"]
-    return best is None or best.checkpoint.update in {each.parent_update for each in shown["evaluations"]}
+    best = contents["best"]
+    return best is None or best.checkpoint.update in {
+        evaluation.parent_update for evaluation in contents["evaluations"]
+    }
 
 
 @never_cache
 @require_GET
 def curves(request: HttpRequest, job_id: str) -> HttpResponse:
-    """The points of the curves after an update, in columns."""
+    """The points of the curves after an update, as columns."""
     return JsonResponse(pages.curves(_training(job_id), _number(request.GET.get("after", "")) or 0))
 
 
 @never_cache
 @require_GET
 def update(request: HttpRequest, job_id: str, number: int) -> HttpResponse:
-    """What there is to see of an update: kept episodes in groups, and one seed then and now, as a fragment."""
+    """A fragment about one update: its samples by seed, and one seed before and after training."""
     job = _training(job_id)
     seed = _number(request.GET.get("seed", "")) or 0
     context = {
@@ -236,7 +238,7 @@ def update(request: HttpRequest, job_id: str, number: int) -> HttpResponse:
 
 @require_GET
 def checkpoint(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase:
-    """A checkpoint to download: weights, configuration, tokenizer and card in one archive."""
+    """Download a checkpoint: weights, configuration, tokenizer and card in one archive."""
     found = Checkpoint.objects.filter(job=job_id, update=number).select_related("agent__weights").first()
     if found is None:
         raise Http404("There is no such checkpoint.")
@@ -245,22 +247,22 @@ def checkpoint(request: HttpRequest, job_id: str, number: int) -> HttpResponseBa
 
 @require_POST
 def change(request: HttpRequest, job_id: str) -> HttpResponse:
-    """Pause, resume or extend a training, or have its best checkpoint evaluated: the button pressed says which."""
+    """Pause, resume or extend a training, or evaluate its best checkpoint. The field `do` names the action."""
     job = _training(job_id)
     if not isinstance(request.user, User):
         return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': job.get_absolute_url()})}")
-    wish = request.POST.get("do", "")
+    action = request.POST.get("do", "")
     try:
-        if wish == "pause":
+        if action == "pause":
             operations.pause(job_id, request.user)
-        elif wish == "resume":
+        elif action == "resume":
             operations.resume(job_id, request.user)
-        elif wish == "extend":
+        elif action == "extend":
             operations.extend(job_id, request.user, _number(request.POST.get("updates", "")) or 0)
-        elif wish == "evaluate":
+        elif action == "evaluate":
             operations.evaluate_best(job_id, request.user)
         else:
-            raise operations.Unfit("Press pause, resume, extend or evaluate.")
+            raise operations.Unfit("Choose pause, resume, extend or evaluate.")
     except NotYours as refusal:
         raise PermissionDenied(str(refusal)) from refusal
     except JobRefusal as refusal:
@@ -274,32 +276,32 @@ def change(request: HttpRequest, job_id: str) -> HttpResponse:
 @never_cache
 @require_GET
 def compare(request: HttpRequest) -> HttpResponse:
-    """Trainings beside each other, those that differ in their seed only as one curve with a band.
+    """Compare trainings. Those that differ only in their seed are one curve with a band.
 
-    While one of them runs the page asks again and again for what is said of them, and then for their new points.
+    While one of them runs, the page polls the conclusion and the table, and then the new points.
     """
-    asked = request.GET.getlist("job")[:MOST_COMPARED]
-    jobs = list(Job.objects.trainings().filter(pk__in=asked).select_related("agent", "owner"))
-    found = comparing.arms(jobs) if jobs else []
+    job_ids = request.GET.getlist("job")[:MAX_COMPARED]
+    jobs = list(Job.objects.trainings().filter(pk__in=job_ids).select_related("agent", "owner"))
+    arms = comparing.arms(jobs) if jobs else []
     context = {
-        "arms": found,
-        "verdict": comparing.verdict(found),
+        "arms": arms,
+        "verdict": comparing.verdict(arms),
         "jobs": jobs,
         "running": any(not job.over for job in jobs),
         "query": urlencode([("job", job.pk) for job in jobs]),
     }
     if wants_part(request):
         return render(request, "trainings/compare.html#news", context)
-    context["chart"] = comparing.curves(found, "success")
-    context["others"] = Job.objects.trainings().exclude(pk__in=asked).select_related("agent")[:20]
+    context["chart"] = comparing.curves(arms, "success")
+    context["others"] = Job.objects.trainings().exclude(pk__in=job_ids).select_related("agent")[:20]
     return render(request, "trainings/compare.html", context)
 
 
 def _training(job_id: str) -> Job:
-    found = Job.objects.trainings().for_page().filter(pk=job_id).first()
-    if found is None:
+    job = Job.objects.trainings().for_page().filter(pk=job_id).first()
+    if job is None:
         raise Http404(f"There is no training {job_id}.")
-    return found
+    return job
 
 
 def _number(text: str) -> int | None:

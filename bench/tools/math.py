@@ -145,7 +145,7 @@ def _chosen(references: Sequence[str]) -> dict[str, list[Pair]]:
 
 def _ours(chosen: Sequence[Pair]) -> float:
     """Seconds by the clock for all of them, nothing remembered."""
-    for memory in (grading.decided_here, judge.ask, latex.tidy, formula.parse):
+    for memory in (grading.decide_without_judge, judge.ask, latex.tidy, formula.parse):
         memory.cache_clear()
     begun = time.perf_counter()
     for pair in chosen:

@@ -1,1 +1,4 @@
-"""Our environments behind the interfaces of other libraries; each needs the library it is named after."""
+"""The environments behind the interfaces of other libraries.
+
+`gymnasium` and `pettingzoo` need the library of that name. `tokens` turns episodes into tokens for trainers.
+"""

@@ -1,15 +1,15 @@
-"""Our environments as Gymnasium's: `gymnasium.make("gem/game.Sokoban-v0-easy")`.
+"""The environments as Gymnasium environments.
 
     import gymnasium
-    import gem.adapters.gymnasium  # registers them
+    import gem.adapters.gymnasium  # registers the environments
 
     env = gymnasium.make("gem/game.Sokoban-v0-easy")
     observation, info = env.reset(seed=7)
     envs = gymnasium.make_vec("gem/game.Sokoban-v0-easy", num_envs=8, vectorization_mode="sync")
 
-An id is ours after `gem/` and with a dot for the colon, which means something else to Gymnasium. Observations end with
-what an agent reads last (`info["suffix"]`). `gymnasium.make("gem.adapters.gymnasium:gem/game.Sokoban-v0-easy")` needs
-no import before it.
+An id of Gymnasium is `gem/` and our id with a dot in place of the colon, which has another meaning in Gymnasium.
+Observations include `info["suffix"]` at their end. `gymnasium.make("gem.adapters.gymnasium:gem/game.Sokoban-v0-easy")`
+works without the second import.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ NAMESPACE = "gem"
 
 
 def gymnasium_id(env_id: str) -> str:
-    """Gymnasium's id of one of our environments: `gem/game.Sokoban-v0` of `game:Sokoban-v0`."""
+    """Return Gymnasium's id of an environment: `gem/game.Sokoban-v0` for `game:Sokoban-v0`."""
     return f"{NAMESPACE}/{env_id.replace(':', '.')}"
 
 
 def register_all() -> None:
-    """Register every environment of ours that Gymnasium does not know yet; done when this module is imported."""
+    """Register all environments with Gymnasium, except those that are; importing this module calls it."""
     for spec in gem.registry.specs():
         name = gymnasium_id(spec.id)
         if name not in gymnasium.registry:
@@ -43,7 +43,7 @@ def register_all() -> None:
 
 
 class GymnasiumEnv(gymnasium.Env[str, str]):
-    """One of our environments; `env_kwargs` are its arguments.
+    """An environment as a `gymnasium.Env`; `env_kwargs` are its arguments.
 
     Raises:
         UnknownEnvironment: if no such id is registered.
@@ -57,31 +57,31 @@ class GymnasiumEnv(gymnasium.Env[str, str]):
         self.observation_space = AnyText()
         self.action_space = AnyText()
         self.gem_env = gem.make(env_id, **env_kwargs)
-        """The environment as this package knows it, for views, states and random actions."""
-        self._default = self.gem_env
+        """The `gem.Env`, for its views, states and random actions."""
+        self._default_env = self.gem_env
         self._text = ""
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        """Begin an episode; `options` are arguments of the environment that hold for this one episode."""
+        """Begin an episode; `options` are arguments of the environment for this episode only."""
         super().reset(seed=seed)
-        self.gem_env = self._default.spawn(**options) if options else self._default
+        self.gem_env = self._default_env.spawn(**options) if options else self._default_env
         observation, info = self.gem_env.reset(seed=seed)
-        return self._whole(observation, info), info
+        return self._join_suffix(observation, info), info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take a turn."""
         observation, reward, terminated, truncated, info = self.gem_env.step(action)
-        return self._whole(observation, info), reward, terminated, truncated, info
+        return self._join_suffix(observation, info), reward, terminated, truncated, info
 
-    def render(self) -> str | None:  # type: ignore[override]  # Gymnasium lets a subclass say what it draws
-        """The last observation in the mode `ansi`."""
+    def render(self) -> str | None:  # type: ignore[override]  # Gymnasium leaves the type to subclasses
+        """Return the last observation in the mode `ansi`."""
         return self._text if self.render_mode == "ansi" else None
 
     def close(self) -> None:
-        """Release what the environment holds."""
-        self._default.close()
+        """Release the resources of the environment."""
+        self._default_env.close()
 
-    def _whole(self, observation: str, info: dict[str, Any]) -> str:
+    def _join_suffix(self, observation: str, info: dict[str, Any]) -> str:
         self._text = "\n\n".join(part for part in (observation, str(info.get("suffix", ""))) if part)
         return self._text
 

@@ -1,4 +1,4 @@
-"""Our environments with several seats as PettingZoo's: both of its interfaces.
+"""The environments with several seats as PettingZoo environments, in both of its interfaces.
 
     from gem.adapters.pettingzoo import aec_env, parallel_env
 
@@ -12,8 +12,8 @@
     observations, infos = env.reset(seed=7)
     observations, rewards, terminations, truncations, infos = env.step({agent: policy(text) for agent, text in ...})
 
-The agents are called `seat_0`, `seat_1`. Observations are the texts of one seat and end with what it reads last
-(`info["suffix"]`). An action space draws valid actions while its agent is to act.
+The agents are called `seat_0`, `seat_1` and so on. Observations are those of one seat and include `info["suffix"]` at
+their end. The action space of an agent samples valid actions while the agent has to act.
 """
 
 from __future__ import annotations
@@ -33,92 +33,96 @@ Texts = dict[str, str]
 Infos = dict[str, dict[str, Any]]
 
 
-def aec_env(env_id: str, **env_kwargs: Any) -> SeatsInTurn:
-    """An environment as PettingZoo's `AECEnv`; `env_kwargs` are its arguments.
+def aec_env(env_id: str, **env_kwargs: Any) -> TurnBasedEnv:
+    """Make an environment as PettingZoo's `AECEnv`; `env_kwargs` are its arguments.
 
     Raises:
         UnknownEnvironment: if no such id is registered.
         InvalidArgument: on an argument that it does not take.
     """
-    return SeatsInTurn(gem.make(env_id, **env_kwargs))
+    return TurnBasedEnv(gem.make(env_id, **env_kwargs))
 
 
-def parallel_env(env_id: str, **env_kwargs: Any) -> SeatsAtOnce:
-    """An environment whose seats act at the same time as PettingZoo's `ParallelEnv`.
+def parallel_env(env_id: str, **env_kwargs: Any) -> SimultaneousParallelEnv:
+    """Make an environment whose seats act simultaneously as PettingZoo's `ParallelEnv`.
 
     Raises:
         UnknownEnvironment: if no such id is registered.
         InvalidArgument: on an argument that it does not take, or if its seats act in turn.
     """
-    return SeatsAtOnce(gem.make(env_id, **env_kwargs))
+    return SimultaneousParallelEnv(gem.make(env_id, **env_kwargs))
 
 
-class Reading(str):
-    """A text that says its type the way arrays do: PettingZoo's `api_test` asks every observation for it."""
+class TextWithDtype(str):
+    """A string with the attribute `dtype`, which PettingZoo's `api_test` reads from every observation."""
 
     __slots__ = ()
     dtype = str
 
 
-class _Seats:
-    """What both interfaces share: the names of the seats, their spaces and what each reads."""
+class _SeatsMixin:
+    """The common part of both interfaces: the names of the seats, their spaces and observations."""
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "name": "gem", "is_parallelizable": False}
 
     def __init__(self, env: gem.Env) -> None:
         self.gem_env = env
-        """The environment as this package knows it, for views, states and random actions."""
+        """The `gem.Env`, for its views, states and random actions."""
         self.render_mode = "ansi"
         name = env.spec.id if env.spec else type(env.unwrapped).__name__
         self.metadata = {**type(self).metadata, "name": name}
         self.possible_agents = [f"seat_{seat}" for seat in range(env.seats)]
         self.agents: list[str] = []
         self.observation_spaces = {agent: AnyText() for agent in self.possible_agents}
-        self.action_spaces = {agent: AnyText(drawn=partial(self._drawn, agent)) for agent in self.possible_agents}
+        self.action_spaces = {
+            agent: AnyText(sampler=partial(self._draw_action, agent)) for agent in self.possible_agents
+        }
         self._texts: Texts = dict.fromkeys(self.possible_agents, "")
         self._public = ""
 
     def observation_space(self, agent: str) -> AnyText:
-        """Any text."""
+        """Return the space of observations, which contains every string."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> AnyText:
-        """Any text; what is drawn is valid while the agent is to act."""
+        """Return the space of actions, which contains every string; samples are valid while the agent has to act."""
         return self.action_spaces[agent]
 
     def render(self) -> str:
-        """What happened last, as everybody may read it."""
+        """Return the last public observation."""
         return self._public
 
     def close(self) -> None:
-        """Release what the environment holds."""
+        """Release the resources of the environment."""
         self.gem_env.close()
 
-    def _drawn(self, agent: str) -> str:
+    def _draw_action(self, agent: str) -> str:
         return self.gem_env.sample_random_action() if self.gem_env.to_act else ""
 
-    def _seat(self, agent: str) -> int:
+    def _seat_index(self, agent: str) -> int:
         return self.possible_agents.index(agent)
 
-    def _read(self, observation: str, info: dict[str, Any]) -> Infos:
-        """Keep what every seat reads; their infos."""
+    def _update_texts(self, observation: str, info: dict[str, Any]) -> Infos:
+        """Store the observation of every seat and return their infos."""
         infos: Infos = {}
-        self._public = _whole(observation, info)
+        self._public = _join_suffix(observation, info)
         for seat, agent in enumerate(self.possible_agents):
             text, infos[agent] = observation_for_seat(seat, observation, info)
-            self._texts[agent] = Reading(_whole(text, infos[agent]))
+            self._texts[agent] = TextWithDtype(_join_suffix(text, infos[agent]))
         return infos
 
 
-class SeatsInTurn(_Seats, AECEnv):
-    """One of our environments as PettingZoo's `AECEnv`. Seats that act at the same time act one after the other here:
-    what they choose stays sealed until the last one has chosen."""
+class TurnBasedEnv(_SeatsMixin, AECEnv):
+    """An environment as PettingZoo's `AECEnv`.
+
+    Seats that act simultaneously act one after the other here; their choices stay hidden until the last one has acted.
+    """
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin an episode; `options` are not used."""
         observation, info = self.gem_env.reset(seed=seed)
         self.agents = list(self.possible_agents)
-        self.infos = self._read(observation, info)
+        self.infos = self._update_texts(observation, info)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
@@ -126,18 +130,18 @@ class SeatsInTurn(_Seats, AECEnv):
         self.agent_selection = self._next()
 
     def observe(self, agent: str) -> str:
-        """What the agent has to read since it last acted."""
+        """Return everything that the agent may read since it last acted."""
         return self._texts[agent]
 
     def step(self, action: str | None) -> None:
-        """The action of `agent_selection`; None once its episode is over."""
+        """Take the action of `agent_selection`; None once the episode is over."""
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
         self._cumulative_rewards[agent] = 0.0
         observation, _, terminated, truncated, info = self.gem_env.step("" if action is None else action)
-        self.infos = self._read(observation, info)
+        self.infos = self._update_texts(observation, info)
         self.rewards = {name: self.infos[name]["reward"] for name in self.agents}
         self.terminations = dict.fromkeys(self.agents, terminated)
         self.truncations = dict.fromkeys(self.agents, truncated)
@@ -145,13 +149,13 @@ class SeatsInTurn(_Seats, AECEnv):
         self._accumulate_rewards()
 
     def _next(self) -> str:
-        """Who acts; after the end the seats take their leave in order."""
+        """Return the agent that has to act; after the end, PettingZoo removes the agents one by one."""
         to_act = self.gem_env.to_act
         return self.possible_agents[to_act[0]] if to_act else self.agents[0]
 
 
-class SeatsAtOnce(_Seats, ParallelEnv):
-    """One of our environments whose seats act at the same time as PettingZoo's `ParallelEnv`."""
+class SimultaneousParallelEnv(_SeatsMixin, ParallelEnv):
+    """An environment whose seats act simultaneously, as PettingZoo's `ParallelEnv`."""
 
     def __init__(self, env: gem.Env) -> None:
         super().__init__(env)
@@ -162,23 +166,24 @@ class SeatsAtOnce(_Seats, ParallelEnv):
         """Begin an episode; `options` are not used."""
         observation, info = self.gem_env.reset(seed=seed)
         self.agents = list(self.possible_agents)
-        infos = self._read(observation, info)
+        infos = self._update_texts(observation, info)
         return dict(self._texts), infos
 
     def step(self, actions: dict[str, str]) -> tuple[Texts, dict[str, float], dict[str, bool], dict[str, bool], Infos]:
-        """One action of every agent.
+        """Take one action of every agent.
 
-        A choice against the rules is asked for again in the next call; the choices of the agents before it stand.
+        If an action is against the rules, its agent has to choose again in the next call; the actions of the agents
+        before it are kept.
         """
         rewards = dict.fromkeys(self.agents, 0.0)
         terminated = truncated = False
         infos: Infos = {}
         for agent in list(self.agents):
             before = self.gem_env.to_act
-            if before[0] != self._seat(agent):
+            if before[0] != self._seat_index(agent):
                 continue
             observation, _, terminated, truncated, info = self.gem_env.step(actions[agent])
-            infos = self._read(observation, info)
+            infos = self._update_texts(observation, info)
             rewards = {name: rewards[name] + infos[name]["reward"] for name in self.agents}
             if terminated or truncated or self.gem_env.to_act == before:
                 break
@@ -189,5 +194,5 @@ class SeatsAtOnce(_Seats, ParallelEnv):
         return {name: self._texts[name] for name in agents}, rewards, *ends, infos
 
 
-def _whole(observation: str, info: dict[str, Any]) -> str:
+def _join_suffix(observation: str, info: dict[str, Any]) -> str:
     return "\n\n".join(part for part in (observation, str(info.get("suffix", ""))) if part)

@@ -1,4 +1,4 @@
-"""Spaces of texts, as Gymnasium and PettingZoo describe observations and actions."""
+"""The space of all strings, which describes observations and actions for Gymnasium and PettingZoo."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 from gymnasium import spaces
 
 SAMPLE_LENGTH = 80
-"""Characters of a text that a space draws."""
+"""The maximum length of a string that a space samples."""
 
 
 class AnyText(spaces.Text):
-    """Every text; drawing from it gives a short one of printable characters, or what `drawn` returns."""
+    """The space of all strings; a sample is a short one of printable characters, or what `sampler` returns."""
 
-    def __init__(self, seed: int | None = None, drawn: Callable[[], str] | None = None) -> None:
+    def __init__(self, seed: int | None = None, sampler: Callable[[], str] | None = None) -> None:
         super().__init__(SAMPLE_LENGTH, min_length=0, seed=seed)
-        self._drawn = drawn
+        self._sampler = sampler
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:
-        """A text that is in the space."""
-        return str(super().sample()) if self._drawn is None else self._drawn()
+        """Draw a string."""
+        return str(super().sample()) if self._sampler is None else self._sampler()
 
     def contains(self, x: Any) -> bool:
-        """Whether it is a text."""
+        """Whether `x` is a string."""
         return isinstance(x, str)

@@ -6,14 +6,14 @@
         episode.step(sample(episode.ids))
     episode.prompt_ids, episode.response_ids, episode.response_mask, episode.reward
 
-An episode is one sequence. It begins with the environment's first message, which is the prompt; then come the policy's
-replies (mask 1) and the environment's messages between them (mask 0), each in the form that the tokenizer's chat
-template gives it. The replies stay the very tokens that were sampled: nothing is decoded and encoded again, so what is
-learned from is what was said (a text often has several encodings, and the sampled one need not be the usual one). For
-the same reason a board (`info["suffix"]`) stays in every message, where the wrapper `concat_chat`, which writes each
-prompt anew, shows only the last.
+An episode is one sequence of tokens. It begins with the prompt, which is the first message of the environment. Then the
+replies of the policy (mask 1) alternate with messages of the environment (mask 0), which the chat template of the
+tokenizer formats. A reply keeps exactly the tokens that were sampled: it is never decoded and encoded again, because a
+text often has several encodings, and the policy has to learn from the sampled one. For the same reason every message
+keeps its board (`info["suffix"]`), unlike with the wrapper `concat_chat`, which builds each prompt anew and shows only
+the last board.
 
-A trainer that keeps the tokens itself and asks for texts takes `opening` and `follow_up` alone.
+A trainer that keeps the tokens itself and only needs texts uses `opening` and `follow_up`.
 """
 
 from __future__ import annotations
@@ -26,50 +26,51 @@ from gem.core import Env, Info
 from gem.errors import EpisodeOver, InvalidArgument
 from gem.wrappers.observation_wrapper import ChatTokenizer, as_message
 
-REPLY = "<<the reply stands here>>"
-MOST_SHARED = 8
-"""Tokens that may end a reply and begin what the template puts after it; templates end a message with one or two."""
+REPLY_PLACEHOLDER = "<<the reply stands here>>"
+MAX_OVERLAP = 8
+"""The maximum number of tokens at the end of a reply that the template repeats; templates end a message with one or
+two."""
 
 
 class Tokenizer(ChatTokenizer, Protocol):
-    """What is asked of a tokenizer; those of Hugging Face's transformers have it."""
+    """The interface of a tokenizer; those of Hugging Face's transformers have it."""
 
     eos_token: Any
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
-        """The tokens of a text."""
+        """Return the tokens of a text."""
         ...
 
     def decode(self, token_ids: list[int], *, skip_special_tokens: bool) -> Any:
-        """The text of tokens."""
+        """Return the text of tokens."""
         ...
 
 
 def opening(tokenizer: ChatTokenizer, observation: str, info: Info) -> str:
-    """The prompt of an episode: the environment's first message as a chat, ready for the first reply."""
+    """Return the prompt of an episode: the first message of the environment in the chat template."""
     chat = [{"role": "user", "content": as_message(observation, info)}]
     prompt: str = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
     return prompt
 
 
 def follow_up(tokenizer: ChatTokenizer, observation: str, info: Info, reply: str = "") -> str:
-    """The text between a reply and the next one: the reply's end, the environment's message, the next one's beginning.
+    """Return the text between two replies: the end of the first, the environment's message, the start of the second.
 
     Args:
-        reply: the text of the reply; where it says itself that it has ended, the end is not repeated.
+        reply: the text of the first reply; if it ends with the end-of-sequence token, this token is not repeated.
 
     Raises:
-        InvalidArgument: if the chat template does not show what the assistant said.
+        InvalidArgument: if the chat template leaves out the messages of the assistant.
     """
     role = "tool" if info.get("use_tool", False) else "user"
     chat = [
         {"role": "user", "content": "?"},
-        {"role": "assistant", "content": REPLY},
+        {"role": "assistant", "content": REPLY_PLACEHOLDER},
         {"role": role, "content": as_message(observation, info)},
     ]
     text: str = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
-    _, found, rest = text.partition(REPLY)
-    if not found:
+    _, separator, rest = text.partition(REPLY_PLACEHOLDER)
+    if not separator:
         raise InvalidArgument("The tokenizer's chat template leaves out what the assistant said before; use another.")
     end = getattr(tokenizer, "eos_token", None)
     if end and reply.endswith(end) and rest.startswith(end):
@@ -79,30 +80,33 @@ def follow_up(tokenizer: ChatTokenizer, observation: str, info: Info, reply: str
 
 @dataclass(slots=True)
 class TokenEpisode:
-    """One episode of `env` as tokens, one reply after the other.
+    """An episode of `env` as tokens.
 
-    With `max_tokens`, an episode ends (`done`, and `out_of_room`) when the next message would leave no place for
-    another reply among so many tokens after the prompt.
+    With `max_tokens`, the episode ends, with `done` and `out_of_room`, when the next message would leave no tokens for
+    another reply.
     """
 
     env: Env
     tokenizer: Tokenizer
     max_tokens: int | None = None
-    """How many tokens may follow the prompt, replies and messages together; None means no limit."""
+    """The maximum number of tokens after the prompt, with replies and messages; None means no limit."""
 
     prompt_ids: list[int] = field(default_factory=list)
+    """The tokens of the prompt."""
     response_ids: list[int] = field(default_factory=list)
-    """Everything after the prompt."""
+    """The tokens of all replies and messages after the prompt."""
     response_mask: list[int] = field(default_factory=list)
-    """1 for each token of a reply, 0 for each of a message; as long as `response_ids`."""
+    """1 for each token of a reply, 0 for each token of a message; as long as `response_ids`."""
     logprobs: list[float] = field(default_factory=list)
-    """As they were given with the replies, 0 where none were and for messages; as long as `response_ids`."""
+    """The log-probabilities that were passed with the replies, 0 for all other tokens; as long as `response_ids`."""
     rewards: list[float] = field(default_factory=list)
-    """One for each turn."""
+    """The reward of each turn."""
     turn_ends: list[int] = field(default_factory=list)
-    """Where in `response_ids` the last token of each reply is: where a trainer puts the reward of the turn."""
+    """The index in `response_ids` of the last token of each reply, to which a trainer assigns the reward."""
     done: bool = True
+    """Whether the episode is over."""
     out_of_room: bool = False
+    """Whether it ended because of `max_tokens`."""
     info: Info = field(default_factory=dict)
     """The last info of the environment; at the end it has `success`."""
 
@@ -112,21 +116,21 @@ class TokenEpisode:
 
     @property
     def ids(self) -> list[int]:
-        """The sequence so far: what the policy goes on from."""
+        """All tokens so far, from which the policy continues."""
         return self.prompt_ids + self.response_ids
 
     @property
     def reward(self) -> float:
-        """The sum over all turns so far."""
+        """The sum of the rewards so far."""
         return sum(self.rewards)
 
     @property
     def room(self) -> int | None:
-        """How many tokens the next reply may have; None means no limit."""
+        """The maximum number of tokens of the next reply; None means no limit."""
         return None if self.max_tokens is None else max(0, self.max_tokens - len(self.response_ids))
 
     def reset(self, seed: int | None = None) -> list[int]:
-        """Begin an episode; returns its prompt."""
+        """Begin an episode and return the tokens of its prompt."""
         observation, self.info = self.env.reset(seed=seed)
         self.prompt_ids = self._encode(opening(self.tokenizer, observation, self.info))
         self.response_ids, self.response_mask, self.logprobs = [], [], []
@@ -135,11 +139,15 @@ class TokenEpisode:
         return self.prompt_ids
 
     def step(self, reply_ids: Sequence[int], logprobs: Sequence[float] | None = None) -> float:
-        """Take a turn with a reply, the token that ends it included if there is one; returns the turn's reward.
+        """Take a turn and return its reward.
+
+        Args:
+            reply_ids: the tokens of the reply, including the end-of-sequence token if it was sampled.
+            logprobs: the log-probability of each of these tokens, if it is known.
 
         Raises:
             EpisodeOver: if the episode is over.
-            InvalidArgument: if there are no tokens, or not as many `logprobs`.
+            InvalidArgument: if there are no tokens, or the number of `logprobs` differs from that of the tokens.
         """
         if self.done:
             raise EpisodeOver("The episode is over; reset begins another.")
@@ -152,16 +160,16 @@ class TokenEpisode:
         self.turn_ends.append(len(self.response_ids) - 1)
         self.done = terminated or truncated
         if not self.done:
-            self._hear(observation, list(reply_ids))
+            self._append_message(observation, list(reply_ids))
         return reward
 
-    def _hear(self, observation: str, reply_ids: list[int]) -> None:
-        """Append the environment's message, or end the episode if it leaves no place for a reply."""
+    def _append_message(self, observation: str, reply_ids: list[int]) -> None:
+        """Append the message of the environment, or end the episode if it leaves no tokens for a reply."""
         message_ids = self._encode(follow_up(self.tokenizer, observation, self.info))
-        shared = min(MOST_SHARED, len(reply_ids), len(message_ids))
-        while shared and reply_ids[-shared:] != message_ids[:shared]:
-            shared -= 1
-        message_ids = message_ids[shared:]
+        overlap = min(MAX_OVERLAP, len(reply_ids), len(message_ids))
+        while overlap and reply_ids[-overlap:] != message_ids[:overlap]:
+            overlap -= 1
+        message_ids = message_ids[overlap:]
         if self.room is not None and len(message_ids) >= self.room:
             self.done = self.out_of_room = True
         else:

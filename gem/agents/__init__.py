@@ -1,6 +1,11 @@
-"""Agents: whoever acts in a seat. `make_agent("expert")` makes one; `Agent` is what one has to be."""
+"""Agents, which act in the seats of environments: `Agent` is their interface, `make_agent("expert")` makes one.
 
-from gem.agents.agent import Agent, AsyncAgent, Decision, Exchange, Player, Request
+Begin reading in `agent`. `decision_queue` lets many agents decide at the same time, `endpoint` has agents behind
+OpenAI-compatible servers, `experts` a program for each environment, and `isolated_agent` runs trained policies in a
+process of their own.
+"""
+
+from gem.agents.agent import Agent, AnyAgent, AsyncAgent, Decision, Exchange, Request
 from gem.agents.experts import ExpertAgent, has_expert
 from gem.agents.kinds import AGENT_KINDS, make_agent
 from gem.agents.random_agent import RandomAgent
@@ -8,11 +13,11 @@ from gem.agents.random_agent import RandomAgent
 __all__ = [
     "AGENT_KINDS",
     "Agent",
+    "AnyAgent",
     "AsyncAgent",
     "Decision",
     "Exchange",
     "ExpertAgent",
-    "Player",
     "RandomAgent",
     "Request",
     "has_expert",

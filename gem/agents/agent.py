@@ -1,4 +1,4 @@
-"""The contract between an agent and whoever asks it: a batch of requests in, a decision for each out."""
+"""The interface of agents: an agent takes a batch of requests and returns a decision for each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gem.errors import InvalidArgument
 
 
 class Exchange(NamedTuple):
-    """An earlier turn of the seat: what it read, and what it did then."""
+    """An earlier turn of a seat: what it read, and the action that it took."""
 
     observation: str
     info: Mapping[str, Any]
@@ -21,82 +21,82 @@ class Exchange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One turn that waits for a decision."""
+    """A turn that waits for a decision."""
 
     env: Env
-    """To ask for a view or a random action; an agent never reads what its seat may not know, and never steps it."""
+    """The environment, for its views and random actions; an agent never steps it, nor reads what its seat may not."""
     observation: str
     info: dict[str, Any]
     turn: int
     """The number of the turn to take, 1 for the first."""
     seat: int = 0
     past: Sequence[Exchange] = ()
-    """The earlier turns of this seat, the first one first; empty where whoever asks does not keep them."""
+    """The earlier turns of this seat, the oldest first; empty if the caller does not keep them."""
     episode: int = -1
-    """The episode's place in its batch, where there is a batch."""
+    """The place of the episode in its batch; -1 if there is no batch."""
     repeat: int = 0
-    """Which try at the episode's seed this is, from 0. An agent that draws by chance draws anew in each."""
+    """The number of this try at the seed of the episode, from 0. Agents that sample at random do so anew in each."""
 
 
 class Decision(NamedTuple):
-    """What an agent does, and why."""
+    """The action that an agent chose, and why."""
 
     action: str
     note: str = ""
-    """The reason in words, shown while watching and as the hint."""
+    """The reason in words, which is shown to people who watch or ask for a hint."""
     extra: Mapping[str, Any] | None = None
-    """What else is known of it, as plain JSON: the tokens and seconds it took (see `gem.agents.endpoint`)."""
+    """Further facts as plain JSON, such as the tokens and seconds that it took (see `gem.agents.endpoint`)."""
 
     @property
-    def kept(self) -> dict[str, Any]:
-        """What a record keeps of it beside the action: the note and all of `extra`."""
-        kept = {"note": self.note} if self.note else {}
-        return {**kept, **self.extra} if self.extra else kept
+    def recorded_extra(self) -> dict[str, Any]:
+        """The facts that a record keeps besides the action: the note and all of `extra`."""
+        note = {"note": self.note} if self.note else {}
+        return {**note, **self.extra} if self.extra else note
 
 
 class Agent(Protocol):
-    """Acts on a batch of requests.
+    """An agent that computes its decisions, for a batch of requests at a time.
 
-    The agents of this package decide from public information only, and the same environment, seed, turn and
-    history give the same decision: an episode can go on in another process.
+    The agents of this package decide from public information only. With them, the same environment, seed, turn and
+    history give the same decision, so an episode can continue in another process.
     """
 
     name: str
 
     def act(self, requests: Sequence[Request]) -> list[Decision]:
-        """One decision for each request, in the same order."""
+        """Return one decision for each request, in the same order."""
         ...
 
 
 @runtime_checkable
 class AsyncAgent(Protocol):
-    """Decides on one request at a time and waits for something meanwhile: many can be asked at once."""
+    """An agent that waits for something, such as a server; many of its decisions can be pending at the same time."""
 
     name: str
 
     async def decide(self, request: Request) -> Decision:
-        """What to do.
+        """Decide on one turn.
 
         Raises:
-            AgentFailure: if it cannot decide; the episode is not counted and the others go on.
-            AgentStopped: if it is of no use to ask again; all that is played with it ends.
+            AgentFailure: if it cannot decide; the episode is not counted, and the others go on.
+            AgentStopped: if it cannot be used any longer; everything that is played with it ends.
         """
         ...
 
     async def close(self) -> None:
-        """Let go of connections that belong to this event loop; it may be asked again in another one."""
+        """Close the connections of the current event loop; the agent can be used again in another loop."""
         ...
 
 
-Player: TypeAlias = Agent | AsyncAgent
-"""Whoever can be asked for a decision."""
+AnyAgent: TypeAlias = Agent | AsyncAgent
+"""An agent of either kind."""
 
 
 def decisions_of(agent: Agent, requests: Sequence[Request]) -> list[Decision]:
-    """What `agent.act` says to the requests.
+    """Call `agent.act` and check what it returns.
 
     Raises:
-        InvalidArgument: if that is not a decision for each.
+        InvalidArgument: if it is not one decision for each request.
     """
     decisions = agent.act(requests)
     if set(map(type, decisions)) - {Decision}:
@@ -104,17 +104,17 @@ def decisions_of(agent: Agent, requests: Sequence[Request]) -> list[Decision]:
             check_decision(agent, "act", decision)
     if len(decisions) != len(requests):
         raise InvalidArgument(
-            f"act of {type(agent).__name__} returned {len(decisions)} decisions for {len(requests)} requests: one for "
-            "each belongs there, in the same order."
+            f"act of {type(agent).__name__} returned {len(decisions)} decisions for {len(requests)} requests: it has "
+            "to return one for each, in the same order."
         )
     return decisions
 
 
-def check_decision(agent: Player, method: str, returned: object) -> Decision:
-    """What a method of an agent returned, if it is a decision.
+def check_decision(agent: AnyAgent, method: str, returned: object) -> Decision:
+    """Return what a method of an agent returned, if it is a decision.
 
     Raises:
-        InvalidArgument: if it is something else.
+        InvalidArgument: if it is not.
     """
     if not isinstance(returned, Decision):
         raise InvalidArgument(

@@ -1,4 +1,4 @@
-"""Agents by kind, as forms and job specifications name them."""
+"""Making agents by their kind, which is how forms and job specifications name them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from gem.agents.agent import Agent
 from gem.agents.experts import ExpertAgent
 from gem.agents.random_agent import RandomAgent
 from gem.errors import InvalidArgument
-from gem.validation.dependencies import ENDPOINTS, TRAINING, require_installed
-from gem.validation.messages import in_words
+from gem.validation.dependencies import ENDPOINT_PACKAGES, TRAINING_PACKAGES, require_installed
+from gem.validation.messages import error_sentence
 from gem.validation.near import did_you_mean
 
 
 def _endpoint(**settings: Any) -> Agent:
-    """Made when it is asked for: it needs packages that the engine does without, and takes long to import.
+    """Make an endpoint agent. Its module is imported here, because it is slow to import and needs further packages.
 
     Args:
         settings: the fields of an `EndpointSpec`, and `key`.
     """
-    require_installed("The agent 'endpoint'", ENDPOINTS)
+    require_installed("The agent 'endpoint'", ENDPOINT_PACKAGES)
     from pydantic import ValidationError  # noqa: PLC0415
 
     from gem.agents.endpoint import EndpointAgent, EndpointSpec  # noqa: PLC0415
@@ -30,12 +30,12 @@ def _endpoint(**settings: Any) -> Agent:
     try:
         return EndpointAgent(EndpointSpec.model_validate(settings), key)
     except ValidationError as error:
-        raise InvalidArgument(in_words(error, EndpointSpec)) from error
+        raise InvalidArgument(error_sentence(error, EndpointSpec)) from error
 
 
 def _policy(**settings: Any) -> Agent:
-    """A `PolicyAgent`; its module is named as text, so that whoever imports agents does not import torch."""
-    require_installed("The agent 'policy'", TRAINING)
+    """Make a `PolicyAgent`. Its module is imported here by name, so that importing agents does not import torch."""
+    require_installed("The agent 'policy'", TRAINING_PACKAGES)
     agent: Agent = importlib.import_module("gem.training.policy.policy_agent").PolicyAgent(**settings)
     return agent
 
@@ -46,10 +46,11 @@ AGENT_KINDS: Mapping[str, Callable[..., Agent]] = {
     "endpoint": _endpoint,
     "policy": _policy,
 }
+"""The kind of an agent to the function that makes one."""
 
 
 def make_agent(kind: str, **settings: Any) -> Agent:
-    """The agent of this kind, made with `settings`.
+    """Make an agent of this kind with `settings`.
 
     Raises:
         InvalidArgument: if there is no such kind, or it does not take the settings.

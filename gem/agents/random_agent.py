@@ -1,4 +1,4 @@
-"""An agent that plays valid actions at random: the floor of every benchmark."""
+"""An agent that plays valid actions at random, the lower baseline of every benchmark."""
 
 from collections.abc import Sequence
 
@@ -6,17 +6,17 @@ from gem.agents.agent import Decision, Request
 
 
 class RandomAgent:
-    """Asks each environment for one of its valid actions."""
+    """Plays a random valid action, which the environment draws."""
 
     name = "random"
 
     def act(self, requests: Sequence[Request]) -> list[Decision]:
-        """As `Agent.act`."""
+        """See `Agent.act`."""
         return [Decision(_draw(request)) for request in requests]
 
 
 def _draw(request: Request) -> str:
-    """The first random action in the first try at a seed, the second in the second: else all tries would be one."""
+    """Draw an action; try n at a seed takes the n-th draw, because otherwise all tries would be the same."""
     for _ in range(request.repeat):
         request.env.sample_random_action()
     return request.env.sample_random_action()

@@ -1,11 +1,11 @@
-"""Does an environment keep the contract? `check(env_id)` tries every promise of `gem.core` and says so in words.
+"""Checks whether an environment keeps the contract of `gem.core`, promise by promise.
 
 for finding in check("game:Sokoban-v0-easy"):
-    print(finding.status, finding.title, finding.what, finding.advice)
+    print(finding.status, finding.title, finding.detail, finding.advice)
 
-Every promise is a function in the module of its topic; it raises `Broken` with a sentence when the environment does
-not keep it. An environment that declares its replay as `taped` or `none` is excused from those that only `exact` ones
-can keep.
+Every promise is a function in the module of its topic, which raises `BrokenPromise` with a sentence if the environment
+does not keep it. Promises that only environments with exact replay can keep are left out for the others. Begin reading
+in `promise`.
 """
 
 from __future__ import annotations
@@ -15,21 +15,26 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gem import registry
-from gem.check import course, pictures, sameness, several_seats
-from gem.check.promise import Broken, Finding, Promise, Subject
+from gem.check import episodes, pictures, reproducibility, several_seats
+from gem.check.promise import BrokenPromise, Finding, Promise, Subject
 from gem.errors import MissingMethod
 
 __all__ = ["PROMISES", "Finding", "check"]
 
-PROMISES: tuple[Promise, ...] = (*course.PROMISES, *sameness.PROMISES, *pictures.PROMISES, *several_seats.PROMISES)
-"""In the order in which they are tried; the basic ones come first."""
+PROMISES: tuple[Promise, ...] = (
+    *episodes.PROMISES,
+    *reproducibility.PROMISES,
+    *pictures.PROMISES,
+    *several_seats.PROMISES,
+)
+"""All promises in the order in which they are checked; the basic ones come first."""
 
 
 def check(env_id: str, modules: Sequence[str] = ()) -> Iterator[Finding]:
-    """Try every promise; the findings come as they are made, and end at a broken one that all others rest on.
+    """Check every promise and yield a finding for each; a broken basic promise is the last one that is checked.
 
     Args:
-        modules: modules outside any installed package that register the environment.
+        modules: modules that register the environment, if no installed package does.
 
     Raises:
         UnknownEnvironment: if no such id is registered.
@@ -50,20 +55,20 @@ def check(env_id: str, modules: Sequence[str] = ()) -> Iterator[Finding]:
 def _try(promise: Promise, subject: Subject) -> Finding:
     try:
         promise.attempt(subject)
-    except Broken as broken:
-        return Finding(promise.title, "wrong", str(broken), promise.advice)
-    except MissingMethod as missing:
-        return Finding(promise.title, "wrong", str(missing))
+    except BrokenPromise as error:
+        return Finding(promise.title, "wrong", str(error), promise.advice)
+    except MissingMethod as error:
+        return Finding(promise.title, "wrong", str(error))
     except Exception as error:  # noqa: BLE001 (whatever the environment raises is the finding)
         return Finding(promise.title, "wrong", _raised(error), promise.advice)
     return Finding(promise.title, "ok")
 
 
 def _raised(error: Exception) -> str:
-    """The error in a sentence, with the line of the environment that it came from."""
-    ours = str(Path(__file__).parents[1])
+    """Return a sentence about an exception, with the line of the environment's own code that it came from."""
+    engine_folder = str(Path(__file__).parents[1])
     stack = traceback.extract_tb(error.__traceback__)
-    theirs = [frame for frame in stack if not frame.filename.startswith(ours)]
-    frame = (theirs or stack)[-1]
-    said = f": {error}" if str(error) else ""
-    return f"It raised {type(error).__name__}{said} ({Path(frame.filename).name}, line {frame.lineno})."
+    outside_frames = [frame for frame in stack if not frame.filename.startswith(engine_folder)]
+    frame = (outside_frames or stack)[-1]
+    message = f": {error}" if str(error) else ""
+    return f"It raised {type(error).__name__}{message} ({Path(frame.filename).name}, line {frame.lineno})."

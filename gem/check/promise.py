@@ -1,4 +1,4 @@
-"""What a promise is, what comes of trying it, and how episodes are played to try it."""
+"""A promise of the contract, the finding about it, and functions that play episodes to check it."""
 
 from __future__ import annotations
 
@@ -12,59 +12,62 @@ from gem.core import Env, Info
 from gem.factory import make
 
 SEEDS = range(5)
-"""Episodes that each promise is tried on."""
-ENDLESS = 10_000
-"""An episode without a turn limit has to end by itself within so many random turns."""
+"""The seeds of the episodes that each promise is checked with."""
+MAX_RANDOM_TURNS = 10_000
+"""An episode without a turn limit has to end by itself within this number of random turns."""
 
 Status = Literal["ok", "wrong", "left out"]
 Turn = tuple[str | None, str, float, bool, bool, Info]
-"""Action, observation, reward, terminated, truncated, info; the reset has no action."""
+"""Action, observation, reward, terminated, truncated and info; the action of the reset is None."""
 
 
-class Broken(Exception):
-    """A promise that an environment does not keep; the message says what happened."""
+class BrokenPromise(Exception):
+    """The environment does not keep a promise; the message says what happened."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What came of one promise."""
+    """The result of checking one promise."""
 
     title: str
     status: Status
-    what: str = ""
+    detail: str = ""
     """What happened, or why the promise was left out; empty if it is kept."""
     advice: str = ""
-    """What to do about it; empty if it is kept, or if `what` says it."""
+    """What to do about a broken promise; empty if the promise is kept, or if `detail` has the advice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The environment to be checked."""
+    """The environment that is checked."""
 
     env_id: str
     modules: Sequence[str] = ()
-    """What has to be imported so that the id is registered."""
+    """The modules that have to be imported to register the id."""
 
     def make(self) -> Env:
-        """A new environment."""
+        """Make a new environment."""
         return make(self.env_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """One promise, how it is tried, and what helps when it is broken."""
+    """One promise of the contract."""
 
     title: str
+    """The promise as a sentence."""
     attempt: Callable[[Subject], None]
+    """The function that checks it; it raises `BrokenPromise`."""
     advice: str
+    """What to do if the promise is broken."""
     basic: bool = False
-    """If it is broken, nothing else can be tried."""
+    """Whether nothing else can be checked if it is broken."""
     exact: bool = False
-    """Only environments with exact replay make it."""
+    """Whether only environments with exact replay have to keep it."""
 
     @property
     def key(self) -> str:
-        """Its short name, such as `repeats_a_seed`."""
+        """The short name, such as `repeats_a_seed`; stored results use it."""
         return self.attempt.__name__
 
 
@@ -72,22 +75,22 @@ class Promise:
 
 
 def play(env: Env, seed: int) -> list[Turn]:
-    """A whole episode with random actions, the reset first.
+    """Play an episode with random actions and return its turns, the reset first.
 
     Raises:
-        Broken: if it does not end when it should.
+        BrokenPromise: if it does not end in time.
     """
     observation, info = env.reset(seed=seed)
     return [(None, observation, 0.0, False, False, info), *play_on(env)]
 
 
 def play_on(env: Env) -> Iterator[Turn]:
-    """From the present to the end with random actions.
+    """Continue an episode with random actions to its end and yield its turns.
 
     Raises:
-        Broken: if the end does not come when it should.
+        BrokenPromise: if it does not end in time.
     """
-    limit = env.max_turns or ENDLESS
+    limit = env.max_turns or MAX_RANDOM_TURNS
     for _ in range(limit):
         action = env.sample_random_action()
         observation, reward, terminated, truncated, info = env.step(action)
@@ -95,31 +98,40 @@ def play_on(env: Env) -> Iterator[Turn]:
         if terminated or truncated:
             return
     if env.max_turns:
-        raise Broken(f"max_turns is {limit}, and after {limit} turns the episode still went on.")
-    raise Broken(f"There is no turn limit, and {limit:,} random turns did not end the episode.")
+        raise BrokenPromise(f"max_turns is {limit}, and after {limit} turns the episode still went on.")
+    raise BrokenPromise(f"There is no turn limit, and {limit:,} random turns did not end the episode.")
 
 
-def digest(env_id: str, seeds: Sequence[int] = SEEDS) -> str:
-    """A fingerprint of every turn of some random episodes, the same in every process."""
+def episodes_digest(env_id: str, seeds: Sequence[int] = SEEDS) -> str:
+    """Play random episodes and return a digest of all their turns, which is the same in every process."""
     env = make(env_id)
     text = json.dumps([play(env, seed) for seed in seeds], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-FIELDS = ("action", "observation", "reward", "terminated", "truncated", "info")
+TURN_FIELDS = ("action", "observation", "reward", "terminated", "truncated", "info")
 
 
-def expect_same(first: Sequence[Turn], second: Sequence[Turn], where: str) -> None:
-    """Raise `Broken` with the first place where two plays part."""
-    for number, (one, other) in enumerate(zip(first, second, strict=False)):
-        for name, value, different in zip(FIELDS, one, other, strict=True):
-            if value != different:
-                raise Broken(f"{where}: turn {number} has the {name} {short(value)} and then {short(different)}.")
+def expect_same(first: Sequence[Turn], second: Sequence[Turn], place: str) -> None:
+    """Compare the turns of two episodes.
+
+    Args:
+        place: the beginning of the message.
+
+    Raises:
+        BrokenPromise: with the first difference.
+    """
+    for number, (turn, other_turn) in enumerate(zip(first, second, strict=False)):
+        for name, value, other_value in zip(TURN_FIELDS, turn, other_turn, strict=True):
+            if value != other_value:
+                raise BrokenPromise(
+                    f"{place}: turn {number} has the {name} {shorten(value)} and then {shorten(other_value)}."
+                )
     if len(first) != len(second):
-        raise Broken(f"{where}: one play has {len(first) - 1} turns and the other {len(second) - 1}.")
+        raise BrokenPromise(f"{place}: one play has {len(first) - 1} turns and the other {len(second) - 1}.")
 
 
-def short(value: object) -> str:
-    """A value in at most 80 characters."""
+def shorten(value: object) -> str:
+    """Return the `repr` of a value in at most 80 characters."""
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,9 +1,9 @@
-"""The promise about several seats: each is told what it reads, earns and reached, and who is awaited is known."""
+"""The promise about several seats: the info has the observation, reward and success of each, and `to_act` is right."""
 
 from __future__ import annotations
 
 from gem.check.pictures import offers
-from gem.check.promise import SEEDS, Broken, Promise, Subject, play_on, short
+from gem.check.promise import SEEDS, BrokenPromise, Promise, Subject, play_on, shorten
 from gem.core import Env, Info
 
 
@@ -13,29 +13,32 @@ def tells_every_seat(subject: Subject) -> None:
         return
     for seed in SEEDS:
         _, info = env.reset(seed=seed)
-        _expect_told(f"The reset of seed {seed}", env, info)
+        _expect_seat_infos(f"The reset of seed {seed}", env, info)
         for number, (*_, terminated, truncated, info) in enumerate(play_on(env), start=1):
-            where = f"Turn {number} of seed {seed}"
-            _expect_told(where, env, info)
-            ended = terminated or truncated
-            if bool(env.to_act) == ended:
-                raise Broken(f"{where}: to_act is {env.to_act}, and the episode {'is over' if ended else 'goes on'}.")
-            for seat, own in enumerate(info["seats"]):
-                if ended != isinstance(own.get("success"), bool):
-                    raise Broken(f'{where}: info["seats"][{seat}]["success"] is {own.get("success")!r}.')
+            place = f"Turn {number} of seed {seed}"
+            _expect_seat_infos(place, env, info)
+            is_over = terminated or truncated
+            if bool(env.to_act) == is_over:
+                raise BrokenPromise(
+                    f"{place}: to_act is {env.to_act}, and the episode {'is over' if is_over else 'goes on'}."
+                )
+            for seat, seat_info in enumerate(info["seats"]):
+                if is_over != isinstance(seat_info.get("success"), bool):
+                    raise BrokenPromise(f'{place}: info["seats"][{seat}]["success"] is {seat_info.get("success")!r}.')
 
 
-def _expect_told(where: str, env: Env, info: Info) -> None:
-    told = info.get("seats")
-    if not isinstance(told, list) or len(told) != env.seats:
-        raise Broken(f'{where}: info["seats"] is {short(told)}, and there are {env.seats} seats.')
-    for seat, own in enumerate(told):
-        if not isinstance(own.get("observation"), str):
-            raise Broken(f"{where}: what seat {seat} reads is {short(own.get('observation'))}, which is no text.")
-        if not isinstance(own.get("reward"), int | float):
-            raise Broken(f"{where}: the reward of seat {seat} is {own.get('reward')!r}.")
+def _expect_seat_infos(place: str, env: Env, info: Info) -> None:
+    seat_infos = info.get("seats")
+    if not isinstance(seat_infos, list) or len(seat_infos) != env.seats:
+        raise BrokenPromise(f'{place}: info["seats"] is {shorten(seat_infos)}, and there are {env.seats} seats.')
+    for seat, seat_info in enumerate(seat_infos):
+        if not isinstance(seat_info.get("observation"), str):
+            observation = shorten(seat_info.get("observation"))
+            raise BrokenPromise(f"{place}: what seat {seat} reads is {observation}, which is not a string.")
+        if not isinstance(seat_info.get("reward"), int | float):
+            raise BrokenPromise(f"{place}: the reward of seat {seat} is {seat_info.get('reward')!r}.")
         if seat not in env.to_act and offers(env.view(seat)):
-            raise Broken(f"{where}: the picture of seat {seat} offers actions, and it is not its turn.")
+            raise BrokenPromise(f"{place}: the picture of seat {seat} offers actions, and it is not its turn.")
 
 
 PROMISES: tuple[Promise, ...] = (

@@ -1,7 +1,7 @@
-"""The command line `gemweb`: look at environments, play them, evaluate agents, replay records, measure, check.
+"""The command line `gemweb`: list, play and check environments, evaluate agents, replay records, measure speed.
 
-Each command is a module with `arguments` (what it takes) and `run` (which does it and returns the exit code).
-Bad input ends with one sentence on stderr and exit code 2. Exit code 1 means that what was checked does not hold.
+Each command is a module with the functions `add_arguments` and `run`, which returns the exit code. Invalid input gives
+one sentence on stderr and the exit code 2. The exit code 1 means that a check has failed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gem.cli import (
     check,
     data,
     envs,
-    eval,  # noqa: A004 (named as what people type)
+    eval,  # noqa: A004 (the name of the command)
     index,
     play,
     replay,
@@ -36,20 +36,20 @@ COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
     "play": (play, "Play an environment in the terminal."),
     "eval": (eval, "Let an agent play many episodes and print its scores."),
     "replay": (replay, "Re-execute the episodes of a file and compare every turn."),
-    "data": (data, "Say what problems the environments have here, or fetch them."),
+    "data": (data, "Show which problems the environments have here, or fetch them."),
     "bench": (bench, "Measure how fast an environment is on this machine."),
-    "index": (index, "Make, list and try the indexes that the search tool reads."),
-    "sandbox": (sandbox, "Say how untrusted programs are confined on this machine."),
+    "index": (index, "Make, list and search the indexes of the search tool."),
+    "sandbox": (sandbox, "Show how untrusted programs are confined on this machine."),
     "check": (check, "Check whether an environment keeps the contract."),
 }
-"""What people type, the module that does it, and what it does in a sentence."""
+"""The name of each command, its module and its description."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one sentence."""
+    """An argument parser whose errors are one sentence."""
 
     def error(self, message: str) -> NoReturn:
-        """As the base class, without the usage."""
+        """Print the error without the usage and exit with code 2."""
         self.exit(2, f"{self.prog}: {message}. Try {self.prog} --help.\n")
 
 
@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = vars(_parser().parse_args(argv))
     command, modules = arguments.pop("command"), arguments.pop("module")
     if command in ("check", "play"):
-        arguments["modules"] = modules  # for the other processes that it starts, and for the command that it names
+        arguments["modules"] = modules  # check passes them to another process, play prints them
     try:
         import_modules(modules)
         code: int = COMMANDS[command][0].run(**arguments)
@@ -70,12 +70,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         hint = MODULE_HINT if isinstance(error, UnknownEnvironment) and not modules else ""
         print(f"gemweb {command}: {error}{hint}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # whoever reads our output has seen enough
+    except BrokenPipeError:  # the reader of the output has closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        go_on = " The same command goes on from there." if arguments.get("out") else ""
-        print(f"\ngemweb {command}: stopped.{go_on}", file=sys.stderr)
+        hint = " The same command continues from here." if arguments.get("out") else ""
+        print(f"\ngemweb {command}: stopped.{hint}", file=sys.stderr)
         return INTERRUPTED
     return code
 
@@ -85,9 +85,9 @@ def _parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"gemweb {gem.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, text) in COMMANDS.items():
-        one = commands.add_parser(name, help=text, description=text)
-        one.add_argument(
+        command_parser = commands.add_parser(name, help=text, description=text)
+        command_parser.add_argument(
             "--module", action="append", default=[], help="import this module first; it registers environments"
         )
-        module.arguments(one)
+        module.add_arguments(command_parser)
     return parser

@@ -1,4 +1,4 @@
-"""`python -m gem.cli`."""
+"""Runs the command line with `python -m gem.cli`."""
 
 import sys
 

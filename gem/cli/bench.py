@@ -1,4 +1,4 @@
-"""`gemweb bench`: how fast an environment is here; `gemweb bench algorithms`: what each algorithm reaches."""
+"""`gemweb bench`: measure the speed of an environment; `gemweb bench algorithms`: compare training algorithms."""
 
 from __future__ import annotations
 
@@ -25,74 +25,71 @@ BACKENDS: Mapping[Backend, str] = {
     "processes": "in one process for each core",
 }
 RESETS = 20
-"""Resets that are timed for the time of one."""
+"""The number of resets that are timed."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
-    parser.add_argument("env_id", metavar="ID", help="an environment, or the word algorithms to compare those")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument("env_id", metavar="ID", help="an environment, or the word algorithms to compare algorithms")
     parser.add_argument("--envs", type=int, default=16, metavar="N", help="environments stepped together (16)")
     parser.add_argument("--backend", choices=list(BACKENDS), default="sync", help="where they are stepped (sync)")
     parser.add_argument("--seconds", type=float, default=3.0, help="how long to measure (3)")
     parser.add_argument("--seed", type=int, default=0, help="of the first environment (0)")
-    algorithms.arguments(parser.add_argument_group("with the word algorithms"))
+    algorithms.add_arguments(parser.add_argument_group("with the word algorithms"))
 
 
-class Measured(NamedTuple):
-    """What came of stepping a vector for a while."""
+class Measurement(NamedTuple):
+    """The result of stepping a vector for some time."""
 
     steps: int
     episodes: int
     seconds: float
-    batch: float
-    """Median seconds of one step of the vector."""
+    median_step_seconds: float
+    """The median time of a step of the vector."""
 
 
-def run(env_id: str, envs: int, backend: Backend, seconds: float, seed: int, **compared: Any) -> int:
-    """Measure, and say what was measured."""
-    if env_id == algorithms.WORD:
-        return algorithms.run(**compared)
+def run(env_id: str, envs: int, backend: Backend, seconds: float, seed: int, **algorithm_options: Any) -> int:
+    """Measure the environment and print the results."""
+    if env_id == algorithms.KEYWORD:
+        return algorithms.run(**algorithm_options)
     if envs < 1 or not 0 < seconds <= 3600:
         raise UsageError("--envs must be at least 1, and --seconds above 0 and at most 3600.")
-    first, resets = _time_resets(env_id, seed)
+    first_reset, resets = _time_resets(env_id, seed)
     print(f"{env_id} with {count(envs, 'environment')}, {BACKENDS[backend]}.")
-    print(f"First reset: {_duration(first)}, with whatever has to be loaded once.")
-    print(
-        f"Reset: {_duration(statistics.median(resets))} in the middle, {_duration(max(resets))} at most, of {RESETS}."
-    )
-    measured = _measure(env_id, envs, backend, seconds, seed)
-    per_second = measured.steps / measured.seconds
-    steps, episodes = count(measured.steps, "step"), count(measured.episodes, "episode")
-    print(f"Steps: {per_second:,.0f} per second, with random actions.")
-    print(f"These were {steps} in {measured.seconds:.1f} s; {episodes} ended and began anew.")
-    print(f"One step of all {envs}: {_duration(measured.batch)} in the middle.")
-    print(
-        "A step is one action of one environment. Choosing the actions is part of the time; a model's thinking is not."
-    )
+    print(f"First reset: {_duration(first_reset)}, including everything that is loaded once.")
+    median_reset, longest_reset = _duration(statistics.median(resets)), _duration(max(resets))
+    print(f"Later resets: median {median_reset}, maximum {longest_reset}, of {RESETS} resets.")
+    measurement = _measure(env_id, envs, backend, seconds, seed)
+    steps_per_second = measurement.steps / measurement.seconds
+    steps, episodes = count(measurement.steps, "step"), count(measurement.episodes, "episode")
+    print(f"Steps: {steps_per_second:,.0f} per second, with random actions.")
+    print(f"Measured: {steps} in {measurement.seconds:.1f} s, in which {episodes} ended.")
+    print(f"One step of the whole vector: median {_duration(measurement.median_step_seconds)}.")
+    print("A step is one action in one environment. The time includes drawing the random actions.")
     return 0
 
 
 def _time_resets(env_id: str, seed: int) -> tuple[float, list[float]]:
     env = gem.make(env_id)
     try:
-        first = _timed(partial(env.reset, seed=seed))
-        return first, [_timed(partial(env.reset, seed=seed + i)) for i in range(1, RESETS + 1)]
+        first = _time(partial(env.reset, seed=seed))
+        return first, [_time(partial(env.reset, seed=seed + i)) for i in range(1, RESETS + 1)]
     except UsageError:
         raise
-    except Exception as error:  # an environment may raise anything; who measures gets a sentence
+    except Exception as error:  # an environment may raise anything; the user gets a sentence
         raise EnvironmentFailure(f"{env_id} could not begin: {type(error).__name__}: {error}") from error
     finally:
         env.close()
 
 
-def _timed(work: Callable[[], object]) -> float:
+def _time(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
-class _Sampler(EnvWrapper):
-    """Puts a random action for the next turn into the info, so that processes draw their own."""
+class _ActionSampler(EnvWrapper):
+    """Puts a random action for the next turn into the info, so that each process draws the actions itself."""
 
     def reset(self, seed: int | None = None) -> tuple[str, Info]:
         observation, info = self.env.reset(seed=seed)
@@ -105,36 +102,38 @@ class _Sampler(EnvWrapper):
         return observation, reward, terminated, truncated, info
 
 
-def _wrap(env: Env) -> Env:
-    return _Sampler(env)
+def _add_sampler(env: Env) -> Env:
+    return _ActionSampler(env)
 
 
-def _measure(env_id: str, envs: int, backend: Backend, seconds: float, seed: int) -> Measured:
-    with gem.make_vec([env_id] * envs, [_wrap], async_mode=backend, seed=seed) as vector:
+def _measure(env_id: str, envs: int, backend: Backend, seconds: float, seed: int) -> Measurement:
+    with gem.make_vec([env_id] * envs, [_add_sampler], async_mode=backend, seed=seed) as vector:
         _, infos = vector.reset()
         infos = _step(vector, infos, env_id)[0]  # the first one warms up
-        batches: list[float] = []
+        step_seconds: list[float] = []
         episodes = 0
         start = time.perf_counter()
-        while not batches or time.perf_counter() - start < seconds:
+        while not step_seconds or time.perf_counter() - start < seconds:
             before = time.perf_counter()
-            infos, ended = _step(vector, infos, env_id)
-            batches.append(time.perf_counter() - before)
-            episodes += ended
-        spent = time.perf_counter() - start
-    return Measured(len(batches) * envs, episodes, spent, statistics.median(batches))
+            infos, ended_count = _step(vector, infos, env_id)
+            step_seconds.append(time.perf_counter() - before)
+            episodes += ended_count
+        total_seconds = time.perf_counter() - start
+    return Measurement(len(step_seconds) * envs, episodes, total_seconds, statistics.median(step_seconds))
 
 
 def _step(vector: VectorEnv, infos: list[Info], env_id: str) -> tuple[list[Info], int]:
     for info in infos:
         if "failure" in info:
-            raise EnvironmentFailure(f"{env_id} broke while it was measured: {info['failure']}")
+            raise EnvironmentFailure(f"{env_id} failed during the measurement: {info['failure']}")
     _, _, terminated, truncated, infos = vector.step([info["sample"] for info in infos])
-    return infos, sum(one or other for one, other in zip(terminated, truncated, strict=True))
+    return infos, sum(
+        is_terminated or is_truncated for is_terminated, is_truncated in zip(terminated, truncated, strict=True)
+    )
 
 
 def _duration(seconds: float) -> str:
-    """A time in the unit that suits it."""
+    """Return a time with a suitable unit."""
     if seconds >= 1:
         return f"{seconds:.2f} s"
     return f"{seconds * 1000:.2f} ms" if seconds >= 0.001 else f"{seconds * 1_000_000:.0f} µs"

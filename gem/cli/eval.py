@@ -1,4 +1,4 @@
-"""`gemweb eval`: let an agent play many episodes."""
+"""`gemweb eval`: let an agent play many episodes and print its scores."""
 
 from __future__ import annotations
 
@@ -6,196 +6,221 @@ import argparse
 import contextlib
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import gem
 from gem.cli.arguments import checkpoint, endpoint, tooling
 from gem.cli.output import report
-from gem.cli.output.report import Who
+from gem.cli.output.report import Players
 from gem.errors import UsageError
 
 if TYPE_CHECKING:
-    from gem.agents import Player
+    from gem.agents import AnyAgent
     from gem.evaluation.scores import Outcome
     from gem.evaluation.spec import EvaluationSpec
     from gem.records import EpisodeRecord
     from gem.rollout import EpisodeRequest
 
-_OF_POLICY = (*checkpoint.OWN, *checkpoint.SHARED)
+_POLICY_OPTIONS = (*checkpoint.POLICY_OPTIONS, *checkpoint.SAMPLING_OPTIONS)
+_SPEC_OPTIONS = {
+    "benchmark": "benchmark", "env": "env_ids", "episodes": "episodes_per_env", "seed": "seed", "repeats": "repeats",
+    "max_turns": "max_turns", "opponent": "opponent", "token_budget": "token_budget", "num_envs": "num_envs",
+}  # fmt: skip
+"""Options of the command and the fields of the `EvaluationSpec` that they set."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument("--agent", required=True, help="random, expert, endpoint or policy")
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--benchmark", help="play this benchmark: games")
-    what.add_argument("--env", action="append", metavar="ID", help="play this environment; may be given several times")
+    target = parser.add_mutually_exclusive_group(required=True)
+    target.add_argument("--benchmark", help="play this benchmark: games")
+    target.add_argument(
+        "--env", action="append", metavar="ID", help="play this environment; may be given several times"
+    )
     parser.add_argument("--episodes", type=int, help="for each environment (100)")
     parser.add_argument("--seed", type=int, help="of the first episode; the others follow it (0)")
     parser.add_argument("--repeats", type=int, help="tries at each seed, for pass@k (1)")
-    parser.add_argument("--token-budget", type=int, help="stop after so many tokens, in and out together")
+    parser.add_argument("--token-budget", type=int, help="stop after this number of input and output tokens")
     parser.add_argument("--num-envs", type=int, default=16, help="episodes played at the same time (16)")
-    parser.add_argument("--max-turns", type=int, help="a turn limit below the environments' own")
+    parser.add_argument("--max-turns", type=int, help="a turn limit below that of the environments")
     parser.add_argument("--opponent", help="random or expert, where there are several seats; the seats are swapped")
-    parser.add_argument("--out", type=Path, metavar="FILE.jsonl", help="add every episode to this file; go on from it")
-    tooling.arguments(parser)
-    checkpoint.arguments(parser)
-    endpoint.arguments(parser)
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE.jsonl", help="add every episode to this file, and skip those in it"
+    )
+    tooling.add_arguments(parser)
+    checkpoint.add_arguments(parser)
+    endpoint.add_arguments(parser)
 
 
 def run(
     *,
     agent: str,
-    benchmark: str | None,
-    env: list[str] | None,
-    episodes: int | None,
-    seed: int | None,
-    repeats: int | None,
-    token_budget: int | None,
-    num_envs: int,
-    max_turns: int | None,
     opponent: str | None,
+    num_envs: int,
     out: Path | None,
     tool: list[str] | None,
     tool_uses: int | None,
     tool_format: str | None,
     **options: Any,
 ) -> int:
-    """Play what is asked for, except what `out` holds already, and print the scores."""
+    """Play the requested episodes, except those that `out` already has, and print the scores."""
     from gem.agents import has_expert, make_agent  # noqa: PLC0415
-    from gem.rollout import rollout  # noqa: PLC0415
 
-    given: dict[str, Any] = {"benchmark": benchmark, "env_ids": env, "episodes_per_env": episodes, "seed": seed}
-    given |= {"repeats": repeats, "max_turns": max_turns, "opponent": opponent, "token_budget": token_budget}
-    given |= tooling.fields(tool, tool_uses, tool_format)
-    spec = _spec(agent=agent, num_envs=num_envs, **given)
-    player, who = _player(agent, opponent, num_envs, options)
-    other = None if opponent is None else make_agent(opponent)
+    options |= {"opponent": opponent, "num_envs": num_envs}
+    fields = {field: options.pop(name) for name, field in _SPEC_OPTIONS.items()}
+    spec = _make_spec(agent=agent, **fields, **tooling.spec_fields(tool, tool_uses, tool_format))
+    player, players = _make_player(agent, opponent, num_envs, options)
+    opponent_agent = None if opponent is None else make_agent(opponent)
     for env_id in spec.env_ids:
         if "expert" in (agent, opponent) and not has_expert(env_id):
             raise UsageError(f"There is no expert for {env_id}.")
-    slots = _slots(spec)
     outcomes: dict[str, list[Outcome]] = {env_id: [] for env_id in spec.env_ids}
     reasons: dict[str, str] = {}
-    with contextlib.ExitStack() as stack:
-        file: TextIO | None = None
-        if out is not None:
-            slots, file = _go_on(out, who, slots, outcomes)
-            stack.enter_context(file)
-        done = spec.episodes_total - len(slots)
-        spent = sum(one.tokens_in + one.tokens_out for those in outcomes.values() for one in those)
-        if done:
-            print(f"{done:,} of {spec.episodes_total:,} episodes are in {out} already.", file=sys.stderr)
-        records = rollout(player, slots, num_envs=spec.num_envs, opponent=other)
-        stack.callback(records.close)
-        for record in _progress(records, done, spec.episodes_total):
-            if file is not None:
-                _write(file, record, who)
-            outcomes[record.identity.env_id].append(_outcome(record))
-            reasons.setdefault(record.failed_by, record.failure)
-            spent += sum(record.tokens)
-            if spec.token_budget is not None and spent >= spec.token_budget:
-                print(f"The budget of {spec.token_budget:,} tokens is used up.", file=sys.stderr)
-                break
-    report.print_scores(spec, who, outcomes, reasons)
+    for record in _play(spec, player, opponent_agent, players, out, outcomes):
+        outcomes[record.identity.env_id].append(_outcome(record))
+        reasons.setdefault(record.failed_by, record.failure)
+    report.print_scores(spec, players, outcomes, reasons)
     return 0
 
 
-def _player(agent: str, opponent: str | None, num_envs: int, options: dict[str, Any]) -> tuple[Player, Who]:
-    """Who plays, and how the file and the table name them.
+def _play(
+    spec: EvaluationSpec,
+    player: AnyAgent,
+    opponent: AnyAgent | None,
+    players: Players,
+    out: Path | None,
+    outcomes: dict[str, list[Outcome]],
+) -> Iterator[EpisodeRecord]:
+    """Play the episodes that `out` does not have, add them to `out`, and yield their records.
+
+    Args:
+        outcomes: gets the outcomes of the episodes that `out` has.
+    """
+    from gem.rollout import rollout  # noqa: PLC0415
+
+    requests = _requests(spec)
+    with contextlib.ExitStack() as stack:
+        file: TextIO | None = None
+        if out is not None:
+            requests, file = _resume(out, players, requests, outcomes)
+            stack.enter_context(file)
+        done_count = spec.episodes_total - len(requests)
+        if done_count:
+            print(f"{done_count:,} of {spec.episodes_total:,} episodes are in {out} already.", file=sys.stderr)
+        spent_tokens = sum(row.tokens_in + row.tokens_out for rows in outcomes.values() for row in rows)
+        records = rollout(player, requests, num_envs=spec.num_envs, opponent=opponent)
+        stack.callback(records.close)
+        for record in _show_progress(records, done_count, spec.episodes_total):
+            if file is not None:
+                _write(file, record, players)
+            yield record
+            spent_tokens += sum(record.tokens)
+            if spec.token_budget is not None and spent_tokens >= spec.token_budget:
+                print(f"The budget of {spec.token_budget:,} tokens is used up.", file=sys.stderr)
+                break
+
+
+def _make_player(
+    agent: str, opponent: str | None, num_envs: int, options: Mapping[str, Any]
+) -> tuple[AnyAgent, Players]:
+    """Make the agent, and the names of the players for the file and the table.
 
     Raises:
-        UsageError: if an option is missing, wrong or of another kind of agent.
+        UsageError: if an option is missing, wrong, or for another kind of agent.
     """
     from gem.agents import make_agent  # noqa: PLC0415
 
     if agent == "policy":
-        endpoint.refuse({name: value for name, value in options.items() if name not in _OF_POLICY})
-        policy, name = checkpoint.make(options)
-        return policy, Who(name, opponent)
-    checkpoint.refuse(options)
-    others = {name: value for name, value in options.items() if name not in checkpoint.OWN}
+        endpoint.check_unused({name: value for name, value in options.items() if name not in _POLICY_OPTIONS})
+        policy, name = checkpoint.make_policy(options)
+        return policy, Players(name, opponent)
+    checkpoint.check_unused(options)
+    endpoint_options = {name: value for name, value in options.items() if name not in checkpoint.POLICY_OPTIONS}
     if agent == "endpoint":
-        asked = endpoint.make(others, num_envs)
-        return asked, Who(endpoint.label(asked), opponent, asked.spec)
-    endpoint.refuse(others)
-    return make_agent(agent), Who(agent, opponent)
+        endpoint_agent = endpoint.make_endpoint_agent(endpoint_options, num_envs)
+        return endpoint_agent, Players(endpoint.describe(endpoint_agent), opponent, endpoint_agent.spec)
+    endpoint.check_unused(endpoint_options)
+    return make_agent(agent), Players(agent, opponent)
 
 
-def _spec(**given: object) -> EvaluationSpec:
-    """The specification of a job, checked as a job's is.
+def _make_spec(**fields: object) -> EvaluationSpec:
+    """Make the specification of the evaluation; fields with the value None are left out.
 
     Raises:
-        UsageError: with what is wrong, in a sentence.
+        UsageError: if the fields are invalid.
     """
     from pydantic import ValidationError  # noqa: PLC0415
 
     from gem.evaluation.spec import EvaluationSpec  # noqa: PLC0415
 
     try:
-        return EvaluationSpec.model_validate({name: value for name, value in given.items() if value is not None})
+        return EvaluationSpec.model_validate({name: value for name, value in fields.items() if value is not None})
     except ValidationError as error:
         raise UsageError(error.errors()[0]["msg"]) from error
 
 
-def _slots(spec: EvaluationSpec) -> list[EpisodeRequest]:
+def _requests(spec: EvaluationSpec) -> list[EpisodeRequest]:
+    """Return a request for each episode of the evaluation."""
     from gem.rollout import EpisodeRequest  # noqa: PLC0415
 
-    places = [(part, *part.place(i)) for part in spec.parts for i in range(part.episodes)]
+    episodes = [(part, *part.seed_and_seat(i)) for part in spec.parts for i in range(part.episodes)]
     return [
         EpisodeRequest(index, part.env_id, seed, {}, spec.wrappers, seat, part.repeat)
-        for index, (part, seed, seat) in enumerate(places)
+        for index, (part, seed, seat) in enumerate(episodes)
     ]
 
 
-def _go_on(
-    out: Path, who: Who, slots: list[EpisodeRequest], outcomes: dict[str, list[Outcome]]
+def _resume(
+    out: Path, players: Players, requests: list[EpisodeRequest], outcomes: dict[str, list[Outcome]]
 ) -> tuple[list[EpisodeRequest], TextIO]:
-    """The slots that `out` does not hold yet, and the file to add them to; the outcomes of the others are noted.
+    """Return the requests whose episodes `out` does not have, and the file, opened for appending.
+
+    Args:
+        outcomes: gets the outcomes of the episodes that `out` has.
 
     Raises:
-        UsageError: if `out` cannot be written, or something else is in it.
+        UsageError: if `out` cannot be written or has other content.
     """
     from gem.records import episode_files  # noqa: PLC0415
 
     missing: dict[tuple[str, int, int], list[EpisodeRequest]] = {}
-    for slot in slots:
-        missing.setdefault((slot.env_id, slot.seed, slot.seat), []).append(slot)
+    for request in requests:
+        missing.setdefault((request.env_id, request.seed, request.seat), []).append(request)
     try:
         if out.exists() and out.stat().st_size:
-            episode_files.mend(out)
+            episode_files.repair_last_line(out)
         if out.exists() and out.stat().st_size:
             for stored in episode_files.read(out):
                 record = stored.record
                 tries = missing.get((record.identity.env_id, record.identity.seed, record.seat))
-                same = (stored.agent, stored.opponent) == (who.agent, who.beside(record))
-                if tries and same and _is_of(record, tries[0]):
-                    slot = tries.pop(0)
-                    outcomes[slot.env_id].append(_outcome(record)._replace(place=slot.index))
-        left = sorted((slot for tries in missing.values() for slot in tries), key=lambda slot: slot.index)
-        return left, out.open("a", encoding="utf-8")
+                has_same_players = (stored.agent, stored.opponent) == (players.agent, players.opponent_in(record))
+                if tries and has_same_players and _fulfils(record, tries[0]):
+                    request = tries.pop(0)
+                    outcomes[request.env_id].append(_outcome(record)._replace(place=request.index))
+        remaining = [request for tries in missing.values() for request in tries]
+        return sorted(remaining, key=lambda request: request.index), out.open("a", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{out} cannot be written: {error.strerror}.") from error
 
 
-def _is_of(record: EpisodeRecord, slot: EpisodeRequest) -> bool:
-    """Whether the record is what playing the slot would give; where the agent gave no answer, it is played again."""
+def _fulfils(record: EpisodeRecord, request: EpisodeRequest) -> bool:
+    """Whether the record is a valid result of the request; episodes that the agent failed are played again."""
     identity = record.identity
     return (
-        identity.env_version == gem.spec(slot.env_id).version
-        and identity.env_kwargs == slot.env_kwargs
-        and list(identity.wrappers) == list(slot.wrappers)
+        identity.env_version == gem.spec(request.env_id).version
+        and identity.env_kwargs == request.env_kwargs
+        and list(identity.wrappers) == list(request.wrappers)
         and (record.terminated or record.truncated or record.failed_by == "environment")
     )
 
 
-def _write(file: TextIO, record: EpisodeRecord, who: Who) -> None:
+def _write(file: TextIO, record: EpisodeRecord, players: Players) -> None:
     from gem.records import episode_files  # noqa: PLC0415
 
     try:
-        file.write(episode_files.line(record, who.agent, who.beside(record), who.set_up))
+        file.write(episode_files.episode_line(record, players.agent, players.opponent_in(record), players.set_up))
         file.flush()
     except OSError as error:
         raise UsageError(f"{file.name} cannot be written: {error.strerror}.") from error
@@ -218,19 +243,20 @@ def _outcome(record: EpisodeRecord) -> Outcome:
     )
 
 
-def _progress(records: Iterator[EpisodeRecord], done: int, total: int) -> Iterator[EpisodeRecord]:
-    """Pass the records on and say on stderr how far it is: all the time in a terminal, else every ten seconds."""
-    terminal = sys.stderr.isatty()
-    every = 0.1 if terminal else 10.0
-    started = said = time.monotonic()
-    first = done
+def _show_progress(records: Iterator[EpisodeRecord], done_count: int, total: int) -> Iterator[EpisodeRecord]:
+    """Yield the records and print the progress to stderr, ten times a second in a terminal, else every ten seconds."""
+    is_terminal = sys.stderr.isatty()
+    interval_seconds = 0.1 if is_terminal else 10.0
+    start = last_print = time.monotonic()
+    first_count = done_count
     for record in records:
         yield record
-        done += 1
+        done_count += 1
         now = time.monotonic()
-        if now - said >= every or (terminal and done == total):
-            said = now
-            text = f"{done:,} of {total:,} episodes, {(done - first) / max(now - started, 1e-9):,.0f} per second"
-            print(f"\r{text}" if terminal else text, end="" if terminal else "\n", file=sys.stderr, flush=True)
-    if terminal and done > first:
+        if now - last_print >= interval_seconds or (is_terminal and done_count == total):
+            last_print = now
+            rate = (done_count - first_count) / max(now - start, 1e-9)
+            text = f"{done_count:,} of {total:,} episodes, {rate:,.0f} per second"
+            print(f"\r{text}" if is_terminal else text, end="" if is_terminal else "\n", file=sys.stderr, flush=True)
+    if is_terminal and done_count > first_count:
         print(file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`gemweb index`: make, list and try the indexes that the search tool reads."""
+"""`gemweb index`: make, list and search the indexes of the search tool."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from gem.cli.output.tables import count, table
 from gem.errors import UsageError
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="build|list|search")
     build = verbs.add_parser("build", help="Index a corpus.", description="Index a corpus.")
     build.add_argument("corpus", type=Path, metavar="CORPUS", help="JSON lines with title and text, or contents")
-    build.add_argument("--name", help="what the search tool calls it; a folder if it has a slash (the file's name)")
-    build.add_argument("--replace", action="store_true", help="put it in the place of an index of this name")
+    build.add_argument("--name", help="its name for the search tool, or a folder if it has a slash (the file's name)")
+    build.add_argument("--replace", action="store_true", help="replace an index with this name")
     verbs.add_parser("list", help="List the indexes.", description="List the indexes.")
     search = verbs.add_parser("search", help="Search an index.", description="Search an index.")
     search.add_argument("name", metavar="NAME")
@@ -25,14 +25,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     search.add_argument("--topk", type=int, default=3, help="passages to print (3)")
 
 
-def run(verb: str, **given: Any) -> int:
-    """Do what the verb says."""
+def run(verb: str, **options: Any) -> int:
+    """Run one of the verbs."""
     verbs: dict[str, Callable[..., int]] = {"build": _build, "list": _list, "search": _search}
-    return verbs[verb](**given)
+    return verbs[verb](**options)
 
 
 def _build(corpus: Path, name: str | None, replace: bool) -> int:
-    from gem.tools.search import index as search_index  # noqa: PLC0415 (a quick start for the other commands)
+    from gem.tools.search import index as search_index  # noqa: PLC0415 (the other commands start faster without it)
 
     folder = search_index.folder_of(name or corpus.stem.lower())
     index = search_index.build(corpus, folder, replace=replace)
@@ -45,8 +45,10 @@ def _list() -> int:
     from gem.tools.search import index as search_index  # noqa: PLC0415 (as above)
 
     names = [search_index.BUNDLED, *(folder.name for folder in search_index.indexes())]
-    found = [(name, search_index.open_index(name)) for name in names]
-    rows = [[name, one.fingerprint, f"{len(one):,}", one.manifest["corpus_sha256"][:16]] for name, one in found]
+    rows = []
+    for name in names:
+        index = search_index.open_index(name)
+        rows.append([name, index.fingerprint, f"{len(index):,}", index.manifest["corpus_sha256"][:16]])
     table(["name", "index", "passages", "corpus"], rows)
     return 0
 
@@ -56,9 +58,9 @@ def _search(name: str, query: list[str], topk: int) -> int:
 
     if topk < 1:
         raise UsageError(f"--topk must be at least 1, not {topk}.")
-    found = search_index.open_index(name).search(" ".join(query), topk)
-    for place, (title, text, score) in enumerate(found, start=1):
-        print(f"{place}. {title} ({score:.2f})\n   {text}")
-    if not found:
+    passages = search_index.open_index(name).search(" ".join(query), topk)
+    for rank, (title, text, score) in enumerate(passages, start=1):
+        print(f"{rank}. {title} ({score:.2f})\n   {text}")
+    if not passages:
         print("Nothing was found.")
     return 0

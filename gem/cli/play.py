@@ -1,4 +1,4 @@
-"""`gemweb play`: an episode in the terminal, with its board in colour where the terminal can show it."""
+"""`gemweb play`: play an episode in the terminal, with the board in colour if the terminal supports it."""
 
 from __future__ import annotations
 
@@ -18,19 +18,23 @@ from gem.views.typed import as_action
 if TYPE_CHECKING:
     from gem.core import Info, Step
 
-FORMS = (("\\boxed{", "}"), ("<answer>", "</answer>"))
-"""What environments want around an action."""
+ACTION_TAGS = (("\\boxed{", "}"), ("<answer>", "</answer>"))
+"""The tags in which environments expect an action."""
 HELP = "? shows the rules, hint asks the expert, quit leaves."
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument("env_id", metavar="ID")
-    parser.add_argument("--seed", type=int, help="names the episode; drawn if left out")
-    parser.add_argument("--seat", type=int, help="where you sit if there are several seats (0)")
-    parser.add_argument("--opponent", help="who sits in the others: expert, random, or human to type for all seats")
-    parser.add_argument("--plain", action="store_true", help="no board and no colour: what an agent reads")
-    tooling.arguments(parser)
+    parser.add_argument("--seed", type=int, help="the seed of the episode; random by default")
+    parser.add_argument("--seat", type=int, help="your seat, if there are several (0)")
+    parser.add_argument(
+        "--opponent", help="the agent in the other seats: expert, random, or human to type for all seats"
+    )
+    parser.add_argument(
+        "--plain", action="store_true", help="show the text that an agent reads, not the board in colour"
+    )
+    tooling.add_arguments(parser)
 
 
 def run(
@@ -44,58 +48,58 @@ def run(
     tool_format: str | None,
     modules: Sequence[str] = (),
 ) -> int:
-    """Play one episode by typing."""
-    env = _equipped(_seated(env_id, seat, opponent), tooling.fields(tool, tool_uses, tool_format))
-    observation, info = _begin(env, seed)
+    """Play one episode with actions from standard input."""
+    env = _add_tools(_make_env(env_id, seat, opponent), tooling.spec_fields(tool, tool_uses, tool_format))
+    observation, info = _reset(env, seed)
     screen = open_screen(plain=plain)
     print(f"{env_id}, seed {env.seed}. {HELP}\n")
-    before, after = _around(env)
+    before, after = _action_tags(env)
     rules = observation_for_seat(env.to_act[0], observation, info)[0]
     turn, totals = 0, [0.0] * env.seats
     while True:
-        acting = env.to_act[0]
-        reading, own = observation_for_seat(acting, observation, info)
+        seat_to_act = env.to_act[0]
+        seat_observation, seat_info = observation_for_seat(seat_to_act, observation, info)
         if env.seats > 1:
-            print(f"Seat {acting}:")
-        screen.show(env, reading, own, acting)
-        action = _ask(env, turn + 1, rules, reading, own)
+            print(f"Seat {seat_to_act}:")
+        screen.show(env, seat_observation, seat_info, seat_to_act)
+        action = _read_action(env, turn + 1, rules, seat_observation, seat_info)
         if action is None:
             print(f"You left after {count(turn, 'turn')} with a return of {_returns(totals)}.")
             return 0
-        action = as_action(env, action, acting)
-        if before not in action and "\\boxed{" not in action and not _is_for_a_tool(env, action):
+        action = as_action(env, action, seat_to_act)
+        if before not in action and "\\boxed{" not in action and not _is_tool_call(env, action):
             action = f"{before}{action}{after}"
         observation, reward, terminated, truncated, info = _step(env, action, turn + 1)
         turn += 1
-        totals = [total + one for total, one in zip(totals, rewards(reward, info), strict=True)]
+        totals = [total + earned for total, earned in zip(totals, rewards(reward, info), strict=True)]
         print(f"\nreward {reward:g}, return {_returns(totals)}")
         if terminated or truncated:
             break
     screen.show(env, observation, info, 0 if env.seats == 1 else SPECTATOR)
-    print(f"\n{_how(env, info, truncated)} after {count(turn, 'turn')}, with a return of {_returns(totals)}.")
-    given: list[tuple[str, object]] = [("--module", name) for name in modules]
-    given += [("--seat", seat), ("--opponent", opponent), *(("--tool", name) for name in tool or [])]
-    given += [("--tool-uses", tool_uses), ("--tool-format", tool_format)]
-    words = "".join(f" {name} {value}" for name, value in given if value is not None)
-    print(f"The same episode again: gemweb play {env_id} --seed {env.seed}{words}")
+    print(f"\n{_describe_end(env, info, truncated)} after {count(turn, 'turn')}, with a return of {_returns(totals)}.")
+    options: list[tuple[str, object]] = [("--module", name) for name in modules]
+    options += [("--seat", seat), ("--opponent", opponent), *(("--tool", name) for name in tool or [])]
+    options += [("--tool-uses", tool_uses), ("--tool-format", tool_format)]
+    option_text = "".join(f" {name} {value}" for name, value in options if value is not None)
+    print(f"The same episode again: gemweb play {env_id} --seed {env.seed}{option_text}")
     return 0
 
 
-def _how(env: gem.Env, info: Info, truncated: bool) -> str:
-    """How the episode ended, in words."""
-    solved = [str(seat) for seat in range(env.seats) if success(seat, info)]
+def _describe_end(env: gem.Env, info: Info, truncated: bool) -> str:
+    """Return in words how the episode ended."""
+    successful_seats = [str(seat) for seat in range(env.seats) if success(seat, info)]
     if env.seats > 1:
-        return f"Seat {' and seat '.join(solved)} succeeded" if solved else "No seat succeeded"
-    return "Solved" if solved else "The turn limit is reached" if truncated else "Not solved"
+        return f"Seat {' and seat '.join(successful_seats)} succeeded" if successful_seats else "No seat succeeded"
+    return "Solved" if successful_seats else "The turn limit is reached" if truncated else "Not solved"
 
 
-def _seated(env_id: str, seat: int | None, opponent: str | None) -> gem.Env:
-    """The environment with the opponent in all seats but the player's, if there are several.
+def _make_env(env_id: str, seat: int | None, opponent: str | None) -> gem.Env:
+    """Make the environment, with the opponent in the other seats if there are several.
 
     Raises:
-        UsageError: if there are no seats to choose.
+        UsageError: if a seat or an opponent is given that the environment has no use for.
     """
-    from gem.agents import has_expert  # noqa: PLC0415 (a quick start)
+    from gem.agents import has_expert  # noqa: PLC0415 (the other commands start faster without it)
 
     if gem.spec(env_id).seats == 1:
         if seat is not None or opponent is not None:
@@ -108,31 +112,31 @@ def _seated(env_id: str, seat: int | None, opponent: str | None) -> gem.Env:
     return gem.make(env_id, opponent=opponent or ("expert" if has_expert(env_id) else "random"), seat=seat or 0)
 
 
-def _equipped(env: gem.Env, asked: Mapping[str, Any]) -> gem.Env:
-    """The environment with the tools that are asked for around it, if there are any."""
-    if not asked["tools"]:
+def _add_tools(env: gem.Env, tool_fields: Mapping[str, Any]) -> gem.Env:
+    """Put the tools around the environment, if there are any."""
+    if not tool_fields["tools"]:
         return env
-    from gem.tools.tool_catalog import check_takes_tools, wrapper  # noqa: PLC0415 (a quick start)
+    from gem.tools.tool_catalog import check_takes_tools, wrapper  # noqa: PLC0415 (as above)
     from gem.wrappers.wrapper_factory import wrap  # noqa: PLC0415 (as above)
 
     spec = env.spec
     if spec is not None and (env.seats > 1 or spec.tools):
         check_takes_tools(spec)
-    chosen = {name: value for name, value in asked.items() if name != "tools" and value is not None}
-    return wrap(env, [wrapper(asked["tools"], **chosen)])
+    other_fields = {name: value for name, value in tool_fields.items() if name != "tools" and value is not None}
+    return wrap(env, [wrapper(tool_fields["tools"], **other_fields)])
 
 
 def _returns(totals: Sequence[float]) -> str:
-    """One return, or one for each seat."""
+    """Return the return of each seat as text."""
     return " and ".join(f"{total:g}" for total in totals)
 
 
-def _begin(env: gem.Env, seed: int | None) -> tuple[str, Info]:
+def _reset(env: gem.Env, seed: int | None) -> tuple[str, Info]:
     try:
         return env.reset(seed=seed)
     except GemError:
         raise
-    except Exception as error:  # whatever an environment raises is its author's to mend; the player gets a sentence
+    except Exception as error:  # an environment may raise anything; the player gets a sentence
         raise EnvironmentFailure(f"The environment could not begin: {type(error).__name__}: {error}") from error
 
 
@@ -142,52 +146,54 @@ def _step(env: gem.Env, action: str, turn: int) -> Step:
     except GemError:
         raise
     except Exception as error:  # as above
-        said = f"{type(error).__name__}: {error}"
-        raise EnvironmentFailure(f"The environment broke at turn {turn}, which is not your fault: {said}") from error
+        message = f"{type(error).__name__}: {error}"
+        raise EnvironmentFailure(
+            f"The environment failed at turn {turn}, which is not your fault: {message}"
+        ) from error
 
 
-def _around(env: gem.Env) -> tuple[str, str]:
-    """What stands before and after an action, so that one need not type it."""
+def _action_tags(env: gem.Env) -> tuple[str, str]:
+    """Return the tags before and after an action, which the player then need not type."""
     try:
         example = env.sample_random_action()
     except MissingMethod:
         return "", ""
-    return next((pair for pair in FORMS if pair[0] in example), ("", ""))
+    return next((pair for pair in ACTION_TAGS if pair[0] in example), ("", ""))
 
 
-def _ask(env: gem.Env, turn: int, rules: str, observation: str, info: Info) -> str | None:
-    """The next action that is typed; None if the player leaves."""
-    of = f" of {env.max_turns}" if env.max_turns else ""
+def _read_action(env: gem.Env, turn: int, rules: str, observation: str, info: Info) -> str | None:
+    """Read the next action from standard input; None if the player leaves."""
+    limit = f" of {env.max_turns}" if env.max_turns else ""
     while True:
         try:
-            typed = input(f"\nTurn {turn}{of}. Your action: ").strip()
+            line = input(f"\nTurn {turn}{limit}. Your action: ").strip()
         except EOFError:
             print()
             return None
-        if typed in ("quit", "exit"):
+        if line in ("quit", "exit"):
             return None
-        if typed == "?":
+        if line == "?":
             print(f"\n{rules}\n\n{_documentation(env)}\n{HELP}")
-        elif typed == "hint":
+        elif line == "hint":
             print(_hint(env, turn, observation, info))
-        elif typed:
-            return typed
+        elif line:
+            return line
 
 
-def _is_for_a_tool(env: gem.Env, action: str) -> bool:
-    asks = getattr(env, "asks_for_tool", None)
-    return asks is not None and bool(asks(action))
+def _is_tool_call(env: gem.Env, action: str) -> bool:
+    asks_for_tool = getattr(env, "asks_for_tool", None)
+    return asks_for_tool is not None and bool(asks_for_tool(action))
 
 
 def _documentation(env: gem.Env) -> str:
-    """The page of the environment: what its module says."""
+    """Return the documentation of the environment, which is the docstring of its module."""
     module = sys.modules.get(type(env.unwrapped).__module__)
     return (module.__doc__ or "").strip() if module else ""
 
 
 def _hint(env: gem.Env, turn: int, observation: str, info: Info) -> str:
-    """What the expert would do, and why."""
-    from gem.agents import Request, has_expert, make_agent  # noqa: PLC0415 (a quick start)
+    """Return the action of the expert and its reason."""
+    from gem.agents import Request, has_expert, make_agent  # noqa: PLC0415 (as above)
 
     if env.spec is None or not has_expert(env.spec.id):
         return "There is no expert for this environment."

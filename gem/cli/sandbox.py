@@ -1,4 +1,4 @@
-"""`gemweb sandbox`: how untrusted programs are confined on this machine, and what each way of it said."""
+"""`gemweb sandbox`: how untrusted programs are confined on this machine, and the result of trying each level."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ import argparse
 from gem.cli.output.tables import table
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes: nothing."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add no arguments: the command takes none."""
 
 
 def run() -> int:
-    """Try the levels; 1 if none works."""
-    from gem.sandbox import layout, levels  # noqa: PLC0415 (a quick start for the other commands)
+    """Try the levels of confinement; the exit code is 1 if none works."""
+    from gem.sandbox import host_view, levels  # noqa: PLC0415 (the other commands start faster without it)
 
-    chosen = levels.choice()
-    print(chosen.said)
-    if chosen.probes:
+    choice = levels.choice()
+    print(choice.message)
+    if choice.probes:
         print()
-        rows = [[tried.level, "works" if tried.ok else "no", tried.said] for tried in chosen.probes]
-        table(["level", "", "what was found"], rows)
-    folder = layout.private_directory()
-    if folder is not None and chosen.level != "disabled":
-        print(f"\nOnly its owner may enter {folder}, where the interpreter or its packages are. docs/sandbox.md says")
-        print("what that means for the level landlock.")
-    return 1 if chosen.level == "disabled" else 0
+        rows = [[probe.level, "works" if probe.ok else "no", probe.message] for probe in choice.probes]
+        table(["level", "", "result"], rows)
+    folder = host_view.private_folder()
+    if folder is not None and choice.level != "disabled":
+        print(
+            f"\nOnly its owner may enter {folder}, where the interpreter or its packages are. docs/sandbox.md explains"
+        )
+        print("what this means for the level landlock.")
+    return 1 if choice.level == "disabled" else 0

@@ -1,4 +1,4 @@
-"""What the contract asks of an environment besides `reset` and `step`, for those that define only these two."""
+"""An adapter for environments that define only `reset` and `step`, which adds the rest of the contract."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any
 
-from gem.compat.global_rng import Chance
+from gem.compat.global_rng import GlobalRngState
 from gem.core import Env, EnvWrapper, Info, State, Step, check_action, check_reward
 from gem.errors import EnvironmentFailure, EpisodeOver
 from gem.rng import SplitMix64
@@ -16,133 +16,136 @@ from gem.wrappers.observation_wrapper import as_message
 
 SOLVED = 1.0
 """The reward of a success in GEM."""
-STEP = "(observation, reward, terminated, truncated, info)"
+STEP_RESULT = "(observation, reward, terminated, truncated, info)"
 
 
 class GemEnvAdapter(EnvWrapper):
-    """Keeps an environment that defines `reset` itself, as those written for GEM do, to the contract of `gem.core`.
+    """Makes an environment with a `reset` of its own, as those written for GEM have, keep the contract of `gem.core`.
 
-    `gem.make` puts it there. Every episode has a seed, drawn if none is given. Turns outside an episode are refused.
-    An end that is given as terminated and truncated at the same time, as GEM does, is the turn limit if `max_turns`
-    turns were taken and the last one is no success, and the problem's own end otherwise. Where the last info does not
-    say whether the problem was solved, it was if a terminal reward is at least `SOLVED`. Where the environment draws no
-    picture, there is the text that an agent reads. What it draws from the generators of the whole process, as GEM's do,
-    it draws from its own (see `gem.compat.global_rng`), unless it is registered as slow: nobody waits for it then.
+    `gem.make` puts it around such environments. It adds these things:
+
+    - Every episode has a seed, which is drawn if none is given, and a turn outside an episode raises `EpisodeOver`.
+    - GEM's environments may return terminated and truncated at the same time. This counts as the turn limit if
+      `max_turns` turns were taken and the last one is not a success, and as the end of the problem otherwise.
+    - If the last info has no `success`, the episode is a success if it terminated with a reward of at least `SOLVED`.
+    - If the environment has no view, the view is the text that an agent reads.
+    - If it draws from the random generators of the process, as GEM's environments do, it gets generators of its own
+      (see `gem.compat.global_rng`). Slow environments do not, because all others would have to wait for their steps.
     """
 
     def __init__(self, env: Env) -> None:
         super().__init__(env)
-        bare = SimpleNamespace()
-        Env.__init__(bare)  # type: ignore[arg-type]  # what every environment has, for a class that does not call it
-        for name, value in vars(bare).items():
+        defaults = SimpleNamespace()
+        Env.__init__(defaults)  # type: ignore[arg-type]  # the class may not have called it itself
+        for name, value in vars(defaults).items():
             vars(env).setdefault(name, value)
-        self.of_make = True
+        self.added_by_make = True
         self._turn = 0
-        self._asked = 0
-        self._over = True
-        self._shown = ""
-        self._chance = Chance(type(env))
+        self._sample_count = 0
+        self._is_over = True
+        self._message = ""
+        self._rng_state = GlobalRngState(type(env))
 
     @property
     def to_act(self) -> tuple[int, ...]:
-        """As `Env.to_act`; nobody outside an episode."""
-        return () if self._over else self.env.to_act
+        """See `Env.to_act`; empty outside an episode."""
+        return () if self._is_over else self.env.to_act
 
     def reset(self, seed: int | None = None) -> tuple[str, Info]:
-        """As `Env.reset`.
+        """See `Env.reset`.
 
         Raises:
-            EnvironmentFailure: if the environment returns something else than an observation and an info.
+            EnvironmentFailure: if the environment does not return an observation and an info.
         """
-        seed = self.env._choose_seed(seed)  # noqa: SLF001 (of our own class)
+        seed = self.env._choose_seed(seed)  # noqa: SLF001 (a method of the engine's own class)
         self.env._next_seed = None  # noqa: SLF001
-        with self._lent(seed):
-            begun: Any = self.env.reset(seed=seed)
-        if not _is_answer(begun, 2):
-            raise EnvironmentFailure(self._returned("reset", begun, "(observation, info)"))
+        with self._installed_rng(seed):
+            result: Any = self.env.reset(seed=seed)
+        if not _is_result(result, 2):
+            raise EnvironmentFailure(self._result_error("reset", result, "(observation, info)"))
         self.env.seed = seed
-        self._turn, self._asked, self._over = 0, 0, False
-        observation, info = begun
-        self._shown = as_message(observation, info)
+        self._turn, self._sample_count, self._is_over = 0, 0, False
+        observation, info = result
+        self._message = as_message(observation, info)
         return observation, info
 
     def step(self, action: str) -> Step:
-        """As `Env.step`.
+        """See `Env.step`.
 
         Raises:
-            EnvironmentFailure: if the environment returns something else than five values, or a reward that is no
-                number.
+            EnvironmentFailure: if the environment does not return five values of the right types.
         """
-        if self._over:
+        if self._is_over:
             raise EpisodeOver("There is no episode under way; call reset() to begin one.")
         check_action(action)
-        with self._lent():
-            taken: Any = self.env.step(action)
-        if not _is_answer(taken, 5):
-            raise EnvironmentFailure(self._returned("step", taken, STEP))
-        observation, given, terminated, truncated, info = taken
-        reward = check_reward(given)
+        with self._installed_rng():
+            result: Any = self.env.step(action)
+        if not _is_result(result, 5):
+            raise EnvironmentFailure(self._result_error("step", result, STEP_RESULT))
+        observation, raw_reward, terminated, truncated, info = result
+        reward = check_reward(raw_reward)
         self._turn += 1
-        self._asked = 0
+        self._sample_count = 0
         if terminated or truncated:
-            self._over = True
-            solved = bool(info.get("success", terminated and reward >= SOLVED))
+            self._is_over = True
+            is_success = bool(info.get("success", terminated and reward >= SOLVED))
             if terminated and truncated:
-                terminated = solved or not 0 < self.env.max_turns <= self._turn
-            info = {**info, "success": solved}
-        self._shown = as_message(observation, info)
+                terminated = is_success or not 0 < self.env.max_turns <= self._turn
+            info = {**info, "success": is_success}
+        self._message = as_message(observation, info)
         return observation, reward, bool(terminated), bool(truncated and not terminated), info
 
     def sample_random_action(self) -> str:
-        """As `Env.sample_random_action`.
+        """See `Env.sample_random_action`.
 
-        A class that draws it from `self.rng` or from a generator of the whole process draws it from another one, which
-        follows from the seed, the turn and how often this turn was asked: so asking changes nothing.
+        During the call, `self.rng` and the generators of the process are replaced by others, whose seed is computed
+        from the seed of the episode, the turn and the number of calls in this turn, so that the call has no effect on
+        later turns.
         """
-        self._asked += 1
-        seed = int(SplitMix64(self.env.seed or 0, self._turn, self._asked).random() * 2**53)
-        own = self.env.rng
-        if type(own) is Random:
+        self._sample_count += 1
+        seed = int(SplitMix64(self.env.seed or 0, self._turn, self._sample_count).random() * 2**53)
+        episode_rng = self.env.rng
+        if type(episode_rng) is Random:
             self.env.rng = Random(seed)
         try:
-            with self._chance.aside(seed) if self._has_chance else nullcontext():
+            with self._rng_state.installed_temporarily(seed) if self._has_own_rng else nullcontext():
                 return self.env.sample_random_action()
         finally:
-            self.env.rng = own
+            self.env.rng = episode_rng
 
     def view(self, seat: int = 0) -> View:
-        """As `Env.view`; the text that an agent reads where the environment draws nothing."""
+        """See `Env.view`; by default the text that an agent reads."""
         if type(self.env).view is not Env.view:
             return self.env.view(seat)
         spec = self.env.spec
-        return TextView(kind="text", name=spec.family if spec else type(self.env).__name__, text=self._shown)
+        return TextView(kind="text", name=spec.family if spec else type(self.env).__name__, text=self._message)
 
     @property
-    def _has_chance(self) -> bool:
-        """Whether it has generators of its own; a slow one would keep those of the process for as long as it takes."""
+    def _has_own_rng(self) -> bool:
+        """Whether the environment gets generators of its own, for which other environments wait while it acts."""
         return self.env.spec is None or self.env.spec.cost == "fast"
 
-    def _lent(self, seed: int | None = None) -> AbstractContextManager[None]:
-        return self._chance.lent(seed) if self._has_chance else nullcontext()
+    def _installed_rng(self, seed: int | None = None) -> AbstractContextManager[None]:
+        return self._rng_state.installed(seed) if self._has_own_rng else nullcontext()
 
-    def _returned(self, method: str, value: object, wanted: str) -> str:
-        given = ", ".join(type(one).__name__ for one in value) if isinstance(value, tuple) else type(value).__name__
+    def _result_error(self, method: str, value: object, expected: str) -> str:
+        actual = ", ".join(type(item).__name__ for item in value) if isinstance(value, tuple) else type(value).__name__
         return (
-            f"{type(self.env).__name__}.{method}() must return {wanted}, the observation a text and the info a "
-            f"dictionary; it returned {given}."
+            f"{type(self.env).__name__}.{method}() must return {expected}, the observation a text and the info a "
+            f"dictionary; it returned {actual}."
         )
 
     def _get_own_state(self) -> State:
-        return {"turn": self._turn, "over": self._over, "shown": self._shown, "chance": self._chance.pack()}
+        return {"turn": self._turn, "over": self._is_over, "shown": self._message, "chance": self._rng_state.pack()}
 
     def _set_own_state(self, state: State) -> None:
-        self._turn, self._over, self._shown = state["turn"], state["over"], state["shown"]
-        self._chance.unpack(state["chance"])
-        self._asked = 0
+        self._turn, self._is_over, self._message = state["turn"], state["over"], state["shown"]
+        self._rng_state.unpack(state["chance"])
+        self._sample_count = 0
 
 
-def _is_answer(value: Any, length: int) -> bool:
-    """Whether it is what `reset` or `step` has to return, so many values with a text first and an info last."""
+def _is_result(value: Any, length: int) -> bool:
+    """Whether `value` is a tuple of this length with a string first and a dictionary last."""
     return (
         isinstance(value, tuple) and len(value) == length and isinstance(value[0], str) and isinstance(value[-1], dict)
     )

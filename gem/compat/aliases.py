@@ -1,6 +1,6 @@
-"""GEM's import paths that are not our structure: scripts written for GEM import them as before.
+"""GEM's import paths as aliases, so that scripts written for GEM can import them although our modules are elsewhere.
 
-A path appears here as soon as what it names exists; where, says `ALIASES`. Nothing is loaded before it is imported.
+`ALIASES` maps GEM's modules to ours. An alias is resolved when it is imported.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-GAMES = {
+GAME_CLASSES = {
     "crosswords": "CrosswordsEnv",
     "fifteen_puzzle": "FifteenPuzzleEnv",
     "game_2048": "Game2048Env",
@@ -25,7 +25,7 @@ GAMES = {
     "word_search": "WordSearchEnv",
     "wordle": "WordleEnv",
 }
-"""GEM's modules of games, each with its class."""
+"""GEM's modules of games and the class in each."""
 
 ALIASES: Mapping[str, Mapping[str, str]] = {
     "gem.envs.registration": {
@@ -36,7 +36,7 @@ ALIASES: Mapping[str, Mapping[str, str]] = {
         "print_envs": "gem.registry",
         "register": "gem.registry",
     },
-    **{f"gem.envs.game_env.{module}": {name: "gem.compat.games"} for module, name in GAMES.items()},
+    **{f"gem.envs.game_env.{module}": {name: "gem.compat.games"} for module, name in GAME_CLASSES.items()},
     "gem.envs.math_env": {"MathEnv": "gem.envs.problems.math"},
     "gem.envs.math_visual_env": {"MathVisualEnv": "gem.envs.problems.visual"},
     "gem.envs.qa_env": {"QaEnv": "gem.envs.problems.qa"},
@@ -55,19 +55,19 @@ ALIASES: Mapping[str, Mapping[str, str]] = {
     "gem.utils.constants": {"LanguageGameReward": "gem.envs.game", "TERMINAL_STATE": "gem.compat.debug"},
     "gem.utils.qa_em": {
         "em_check": "gem.grading.answers:exact_match",
-        "normalize_answer": "gem.grading.answers:normalized",
+        "normalize_answer": "gem.grading.answers:normalize_answer",
     },
     "gem.utils.seeding": {"set_seed": "gem.compat.global_rng"},
 }
-"""GEM's module to its names, and the module that has each of them here; after a colon, its name if that is another."""
+"""GEM's module to its names, and each name to the module that has it here; `module:name` where the name differs."""
 
 
 PACKAGES = ("gem.utils", "gem.envs.game_env")
-"""Folders of GEM's that hold only modules of `ALIASES`."""
+"""GEM's packages that contain only modules of `ALIASES`."""
 
 
 class AliasFinder:
-    """Finds the modules of `ALIASES`; real modules come first."""
+    """An import hook for the modules of `ALIASES`; real modules take precedence."""
 
     @staticmethod
     def find_spec(
@@ -75,28 +75,28 @@ class AliasFinder:
         path: Sequence[str] | None,  # noqa: ARG004 (importlib's interface)
         target: ModuleType | None = None,  # noqa: ARG004
     ) -> ModuleSpec | None:
-        """As `importlib.abc.MetaPathFinder.find_spec`."""
+        """See `importlib.abc.MetaPathFinder.find_spec`."""
         if fullname not in ALIASES and fullname not in PACKAGES:
             return None
         return ModuleSpec(fullname, AliasFinder, is_package=fullname in PACKAGES)  # type: ignore[arg-type]
 
     @staticmethod
     def create_module(spec: ModuleSpec) -> None:
-        """As `importlib.abc.Loader.create_module`: an ordinary module."""
+        """See `importlib.abc.Loader.create_module`; None stands for an ordinary module."""
 
     @staticmethod
     def exec_module(module: ModuleType) -> None:
-        """As `importlib.abc.Loader.exec_module`."""
+        """See `importlib.abc.Loader.exec_module`."""
         names = ALIASES.get(module.__name__, {})
-        for name, home in names.items():
-            where, _, called = home.partition(":")
-            setattr(module, name, getattr(import_module(where), called or name))
-        homes = ", ".join(sorted({home.partition(":")[0] for home in names.values()}))
-        module.__doc__ = f"GEM's name for what is in {homes}." if homes else "GEM's folder of small modules."
+        for name, target in names.items():
+            module_name, _, attribute = target.partition(":")
+            setattr(module, name, getattr(import_module(module_name), attribute or name))
+        targets = ", ".join(sorted({target.partition(":")[0] for target in names.values()}))
+        module.__doc__ = f"GEM's name for what is in {targets}." if targets else "GEM's folder of small modules."
         module.__all__ = list(names)  # type: ignore[attr-defined]
 
 
 def install() -> None:
-    """Make the aliases importable; doing it twice is harmless."""
+    """Add the import hook. Further calls have no effect."""
     if AliasFinder not in sys.meta_path:
         sys.meta_path.append(AliasFinder)

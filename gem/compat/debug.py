@@ -1,4 +1,4 @@
-"""Watching an episode go by, as scripts written for GEM do: every turn on the screen."""
+"""Playing an episode and printing every turn, as scripts written for GEM do."""
 
 from __future__ import annotations
 
@@ -6,46 +6,48 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 TERMINAL_STATE = "<｜TERMINAL_STATE｜>"
-"""What GEM's one-turn environments give as their last observation. Ours say what came of the answer instead; the
-constant is here for scripts that compare with it."""
+"""The last observation of GEM's environments with one turn. Ours return the result of the answer instead; scripts that
+compare observations with this constant can still import it."""
 
 
 def run_and_print_episode(
     env: Any, policy: Callable[[Any], Any], ignore_done: bool = False, max_steps: float = 1e9
 ) -> None:
-    """Reset `env`, step it with what `policy` makes of each observation, and print every turn.
-
-    `env` is an environment or a vector of some; of a vector, each slot is printed and the end is that of all slots.
+    """Play an episode with `policy`, which maps an observation to an action, and print every turn.
 
     Args:
-        ignore_done: go on after the end, which only vectors that begin anew by themselves allow.
-        max_steps: stop after so many turns.
+        env: an environment or a vector of environments. Of a vector, every slot is printed, and it ends with the last.
+        policy: maps an observation to an action, or the list of observations of a vector to a list of actions.
+        ignore_done: whether to continue after the end, which only vectors with autoreset allow.
+        max_steps: the maximum number of turns.
     """
     observation, _ = env.reset()
-    turn, over = 0, False
-    while turn < max_steps and (ignore_done or not over):
+    turn, is_over = 0, False
+    while turn < max_steps and (ignore_done or not is_over):
         turn += 1
         action = policy(observation)
-        following, reward, terminated, truncated, _ = env.step(action)
-        print(f"{'=' * 30}\nTurn {turn}")  # noqa: T201 (printing is what it is for)
+        next_observation, reward, terminated, truncated, _ = env.step(action)
+        print(f"{'=' * 30}\nTurn {turn}")  # noqa: T201 (printing is the purpose of this function)
         for name, value in (("observation", observation), ("action", action), ("reward", reward)):
             print(f"{'-' * 10} {name}")  # noqa: T201
-            _print_each(value)
+            _print_value(value)
         print(f"terminated: {terminated}, truncated: {truncated}")  # noqa: T201
-        observation = following
-        over = _all_over(terminated, truncated)
+        observation = next_observation
+        is_over = _is_over(terminated, truncated)
 
 
-def _print_each(value: object) -> None:
+def _print_value(value: object) -> None:
     if isinstance(value, list | tuple):
-        for place, one in enumerate(value, start=1):
-            print(f"{place}/{len(value)}: {one}")  # noqa: T201
+        for index, item in enumerate(value, start=1):
+            print(f"{index}/{len(value)}: {item}")  # noqa: T201
     else:
         print(value)  # noqa: T201
 
 
-def _all_over(terminated: bool | Sequence[bool], truncated: bool | Sequence[bool]) -> bool:
-    """Whether the episode has ended, in a vector that of every slot."""
+def _is_over(terminated: bool | Sequence[bool], truncated: bool | Sequence[bool]) -> bool:
+    """Whether the episode has ended; in a vector, whether that of every slot has."""
     if isinstance(terminated, Sequence) and isinstance(truncated, Sequence):
-        return all(one or other for one, other in zip(terminated, truncated, strict=True))
+        return all(
+            is_terminated or is_truncated for is_terminated, is_truncated in zip(terminated, truncated, strict=True)
+        )
     return bool(terminated) or bool(truncated)

@@ -1,7 +1,7 @@
 """The games under the names of GEM's classes and with their defaults, for scripts that make them without an id.
 
-`from gem.envs.game_env.wordle import WordleEnv` and `register(..., "gem.envs.game_env.sudoku:SudokuEnv")` lead here
-(see `gem.compat`). The rules are those of our games. Arguments are given by name.
+`from gem.envs.game_env.wordle import WordleEnv` and `register(..., "gem.envs.game_env.sudoku:SudokuEnv")` import these
+classes (see `gem.compat.aliases`). The rules are those of our games. All arguments are keyword arguments.
 """
 
 from __future__ import annotations
@@ -36,15 +36,20 @@ __all__ = [
     "WordleEnv",
 ]
 
-Size = int | None
-"""None draws it anew for every episode, as in the ids that end in -random."""
+Setting = int | None
+"""A number, or None for one that is drawn in every episode, as in the ids that end in -random."""
 
 
 class CrosswordsEnv(Crosswords):
     """Five words in 100 turns."""
 
     def __init__(
-        self, *, hardcore: bool | None = False, max_turns: Size = 100, num_words: Size = 5, seed: int | None = None
+        self,
+        *,
+        hardcore: bool | None = False,
+        max_turns: Setting = 100,
+        num_words: Setting = 5,
+        seed: int | None = None,
     ) -> None:
         super().__init__(hardcore, max_turns, num_words, seed)
 
@@ -52,14 +57,14 @@ class CrosswordsEnv(Crosswords):
 class FifteenPuzzleEnv(FifteenPuzzle):
     """Two rows in 20 turns."""
 
-    def __init__(self, *, max_turns: Size = 20, num_rows: Size = 2, seed: int | None = None) -> None:
+    def __init__(self, *, max_turns: Setting = 20, num_rows: Setting = 2, seed: int | None = None) -> None:
         super().__init__(num_rows, max_turns, seed)
 
 
 class Game2048Env(Game2048):
     """2048 in 1,000 turns, on four rows and columns."""
 
-    def __init__(self, *, target_tile: Size = 2048, max_turns: Size = 1000, seed: int | None = None) -> None:
+    def __init__(self, *, target_tile: Setting = 2048, max_turns: Setting = 1000, seed: int | None = None) -> None:
         super().__init__(target_tile, max_turns, seed)
 
 
@@ -67,7 +72,7 @@ class HangmanEnv(Hangman):
     """Five letters in 20 turns."""
 
     def __init__(
-        self, *, word_length: Size = 5, hardcore: bool = False, max_turns: Size = 20, seed: int | None = None
+        self, *, word_length: Setting = 5, hardcore: bool = False, max_turns: Setting = 20, seed: int | None = None
     ) -> None:
         super().__init__(word_length, max_turns, hardcore, seed)
 
@@ -78,10 +83,10 @@ class MastermindEnv(Mastermind):
     def __init__(
         self,
         *,
-        code_length: Size = 4,
-        num_numbers: Size = 6,
+        code_length: Setting = 4,
+        num_numbers: Setting = 6,
         duplicate_numbers: bool = False,
-        max_turns: Size = 20,
+        max_turns: Setting = 20,
         seed: int | None = None,
     ) -> None:
         super().__init__(code_length, num_numbers, max_turns, duplicate_numbers, seed)
@@ -91,7 +96,13 @@ class MinesweeperEnv(Minesweeper):
     """Ten mines on eight rows and columns, in 20 turns."""
 
     def __init__(
-        self, *, rows: Size = 8, cols: Size = 8, num_mines: Size = 10, max_turns: Size = 20, seed: int | None = None
+        self,
+        *,
+        rows: Setting = 8,
+        cols: Setting = 8,
+        num_mines: Setting = 10,
+        max_turns: Setting = 20,
+        seed: int | None = None,
     ) -> None:
         super().__init__(rows, cols, num_mines, max_turns, seed)
 
@@ -103,8 +114,8 @@ class SokobanEnv(Sokoban):
         self,
         *,
         dim_room: Sequence[int] | None = (6, 6),
-        max_turns: Size = 100,
-        num_boxes: Size = 2,
+        max_turns: Setting = 100,
+        num_boxes: Setting = 2,
         seed: int | None = None,
     ) -> None:
         super().__init__(dim_room, num_boxes, max_turns, seed)
@@ -113,19 +124,21 @@ class SokobanEnv(Sokoban):
 class SudokuEnv(Sudoku):
     """Nine rows and columns with 30 clues, in 100 turns."""
 
-    def __init__(self, *, clues: Size = 30, max_turns: Size = 100, scale: Size = 9, seed: int | None = None) -> None:
+    def __init__(
+        self, *, clues: Setting = 30, max_turns: Setting = 100, scale: Setting = 9, seed: int | None = None
+    ) -> None:
         super().__init__(clues, max_turns, scale, seed)
 
 
 class TowerofHanoiEnv(TowerOfHanoi):
     """Three disks in 100 turns."""
 
-    def __init__(self, *, num_disks: Size = 3, max_turns: Size = 100, seed: int | None = None) -> None:
+    def __init__(self, *, num_disks: Setting = 3, max_turns: Setting = 100, seed: int | None = None) -> None:
         super().__init__(num_disks, max_turns, seed)
 
 
 class WordleEnv(Wordle):
     """Five letters in 20 turns."""
 
-    def __init__(self, *, word_length: Size = 5, max_turns: Size = 20, seed: int | None = None) -> None:
+    def __init__(self, *, word_length: Setting = 5, max_turns: Setting = 20, seed: int | None = None) -> None:
         super().__init__(word_length, max_turns, seed)

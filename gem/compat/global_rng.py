@@ -1,9 +1,9 @@
-"""The generators of the whole process, lent to one environment at a time.
+"""Private states of the global random generators for environments that draw from them.
 
-Environments written for GEM draw from the module `random` or from `numpy.random`, which GEM's `Env.reset` seeds. Two of
-them in one process would disturb each other. So `gem.make` gives each of them generators of its own, which stand in the
-place of the process's while it acts; afterwards those are as they were. With the same seed such an environment draws
-what it draws in GEM.
+Environments written for GEM draw from the module `random` or from `numpy.random`, which GEM's `Env.reset` seeds.
+Several such environments in one process would change each other's draws. So `gem.make` keeps the states of the global
+generators for each environment, installs them while it acts, and restores those of the process afterwards. With the
+same seed, an environment draws the same numbers as in GEM.
 """
 
 from __future__ import annotations
@@ -19,80 +19,93 @@ from typing import Any, NamedTuple
 
 from gem.rng import pack_generator, unpack_generator
 
-_lending = threading.RLock()
-"""Held while an environment has the generators: another one in another thread waits for its turn."""
+_lock = threading.RLock()
+"""A lock that is held while the states of an environment are installed."""
 
 
 def set_seed(seed: int | None = None) -> None:
-    """Seed Python's global generator, and NumPy's where it is loaded. GEM has it as `gem.utils.seeding.set_seed`.
+    """Seed Python's global generator, and NumPy's if NumPy is imported. In GEM it is `gem.utils.seeding.set_seed`.
 
     Args:
-        seed: any integer from 0; None draws one.
+        seed: an integer from 0; None for a random one.
     """
-    for shared in _loaded().values():
-        shared.seed(seed)
+    for generator in _loaded_generators().values():
+        generator.seed(seed)
 
 
-class Chance:
-    """The global generators as one environment knows them.
+class GlobalRngState:
+    """The states of the global generators that belong to one environment.
 
     Args:
-        env_class: its class, whose module says which of them it may draw from.
+        env_class: the class of the environment, whose module shows which generators it may draw from.
     """
 
     def __init__(self, env_class: type) -> None:
-        self.used = {name for name, shared in SHARED.items() if any(map(shared.is_named_by, _modules(env_class)))}
-        """Those that the environment draws from, as far as is known: its module imports them, or it was seen."""
-        self._own: dict[str, Any] = {}
+        self.used_names = {
+            name
+            for name, generator in GLOBAL_GENERATORS.items()
+            if any(map(generator.is_named_by, _user_modules(env_class)))
+        }
+        """The generators that the environment is known to draw from: its module imports them, or a draw was noticed."""
+        self._states: dict[str, Any] = {}
 
     @contextmanager
-    def lent(self, seed: int | None = None) -> Iterator[None]:
-        """The generators are the environment's inside this block, seeded anew if a seed is given.
+    def installed(self, seed: int | None = None) -> Iterator[None]:
+        """Install the states of the environment during the block.
 
-        Without one only those are lent that it is known to draw from.
+        With a seed, all generators are seeded with it first. Without one, only those are replaced that the environment
+        is known to draw from.
         """
-        lent = {name: shared for name, shared in _loaded().items() if seed is not None or name in self.used}
-        if not lent:
+        generators = {
+            name: generator
+            for name, generator in _loaded_generators().items()
+            if seed is not None or name in self.used_names
+        }
+        if not generators:
             yield
             return
-        with _lending:
-            outside = {name: shared.get() for name, shared in lent.items()}
-            for name, shared in lent.items():
+        with _lock:
+            saved_states = {name: generator.get() for name, generator in generators.items()}
+            for name, generator in generators.items():
                 if seed is not None:
-                    shared.seed(seed)
-                elif name in self._own:
-                    shared.set(self._own[name])
-            before = {name: shared.get() for name, shared in lent.items() if name not in self.used}
+                    generator.seed(seed)
+                elif name in self._states:
+                    generator.set(self._states[name])
+            states_before = {
+                name: generator.get() for name, generator in generators.items() if name not in self.used_names
+            }
             try:
                 yield
             finally:
-                self._own |= {name: shared.get() for name, shared in lent.items()}
-                self.used |= {name for name, state in before.items() if self._own[name] != state}
-                for name, shared in lent.items():
-                    shared.set(outside[name])
+                self._states |= {name: generator.get() for name, generator in generators.items()}
+                self.used_names |= {name for name, state in states_before.items() if self._states[name] != state}
+                for name, generator in generators.items():
+                    generator.set(saved_states[name])
 
     @contextmanager
-    def aside(self, seed: int) -> Iterator[None]:
-        """As `lent`, and afterwards the environment's generators are as they were."""
-        own = dict(self._own)
+    def installed_temporarily(self, seed: int) -> Iterator[None]:
+        """Install the states like `installed`, and discard the changes after the block."""
+        states = dict(self._states)
         try:
-            with self.lent(seed):
+            with self.installed(seed):
                 yield
         finally:
-            self._own = own
+            self._states = states
 
     def pack(self) -> dict[str, Any]:
-        """What those would draw next that the environment draws from, as plain JSON."""
-        return {name: SHARED[name].pack(state) for name, state in self._own.items() if name in self.used}
+        """Return the states of the generators that the environment draws from, as plain JSON."""
+        return {
+            name: GLOBAL_GENERATORS[name].pack(state) for name, state in self._states.items() if name in self.used_names
+        }
 
     def unpack(self, packed: Mapping[str, Any]) -> None:
-        """Take back what `pack` returned."""
-        self._own = {name: SHARED[name].unpack(state) for name, state in packed.items()}
-        self.used |= packed.keys()
+        """Restore states that `pack` returned."""
+        self._states = {name: GLOBAL_GENERATORS[name].unpack(state) for name, state in packed.items()}
+        self.used_names |= packed.keys()
 
 
-class Shared(NamedTuple):
-    """A generator that the whole process shares."""
+class GlobalGenerator(NamedTuple):
+    """The functions of a generator that the whole process shares."""
 
     seed: Callable[[int | None], object]
     get: Callable[[], Any]
@@ -100,16 +113,16 @@ class Shared(NamedTuple):
     pack: Callable[[Any], Any]
     unpack: Callable[[Any], Any]
     is_named_by: Callable[[ModuleType], bool]
-    """Whether a module has it, or its functions, among its names."""
+    """Whether a module has the generator, or one of its functions, among its global names."""
 
 
-def _loaded() -> dict[str, Shared]:
-    """The shared generators of this process; nothing is imported for it."""
-    return {name: shared for name, shared in SHARED.items() if name in sys.modules}
+def _loaded_generators() -> dict[str, GlobalGenerator]:
+    """Return the global generators whose modules are imported."""
+    return {name: generator for name, generator in GLOBAL_GENERATORS.items() if name in sys.modules}
 
 
-def _modules(env_class: type) -> list[ModuleType]:
-    """The modules of a class and of those it derives from, without ours and Python's."""
+def _user_modules(env_class: type) -> list[ModuleType]:
+    """Return the modules of a class and of its base classes, except those of the engine and of `abc`."""
     names = {base.__module__ for base in env_class.__mro__}
     return [sys.modules[name] for name in names if name in sys.modules and name.partition(".")[0] not in ("gem", "abc")]
 
@@ -146,9 +159,11 @@ def _numpy_set(state: Any) -> None:
     numpy.random.set_state(("MT19937", numpy.frombuffer(words, numpy.uint32), *rest))
 
 
-SHARED: Mapping[str, Shared] = {
-    "random": Shared(random.seed, random.getstate, random.setstate, _pack_random, _unpack_random, _names_random),
-    "numpy": Shared(
+GLOBAL_GENERATORS: Mapping[str, GlobalGenerator] = {
+    "random": GlobalGenerator(
+        random.seed, random.getstate, random.setstate, _pack_random, _unpack_random, _names_random
+    ),
+    "numpy": GlobalGenerator(
         lambda seed: sys.modules["numpy"].random.seed(None if seed is None else seed % 2**32),
         _numpy_get,
         _numpy_set,
@@ -157,4 +172,4 @@ SHARED: Mapping[str, Shared] = {
         _names_numpy,
     ),
 }
-"""Those that GEM seeds, by the module that has to be loaded for them to be there."""
+"""The generators that GEM seeds, by the name of their module."""

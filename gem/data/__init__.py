@@ -1,1 +1,1 @@
-"""Data that environments draw from, read when it is first needed."""
+"""Data that environments draw from: words, clues and wiki pages. Files are read when they are first needed."""

@@ -1,4 +1,4 @@
-"""Words with a clue each, in our own words, read from `clues.jsonl` when they are first asked for."""
+"""A dictionary of words with clues of our own, read from `clues.jsonl` when it is first needed."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Clue(NamedTuple):
     """An entry of the dictionary."""
 
     word: str
-    """In lower case."""
+    """The word in lower case."""
     clue: str
 
 
 @cache
 def clues(hard: bool) -> tuple[Clue, ...]:
-    """The entries with everyday words, or the harder ones."""
+    """All entries with everyday words, or with `hard` those with harder words."""
     with _FILE.open(encoding="utf-8") as lines:
         entries = [json.loads(line) for line in lines]
     return tuple(Clue(entry["word"], entry["clue"]) for entry in entries if entry["hard"] == hard)

@@ -1,4 +1,4 @@
-"""Rows that do not change, with their source and their hash."""
+"""A dataset: rows that do not change, with their source and their hash."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Any, Literal, overload
 from gem.errors import InvalidData
 
 Row = dict[str, Any]
-Kind = Literal["rows", "file", "hub", "sample"]
+DataKind = Literal["rows", "file", "hub", "sample"]
 
 
 class Table(Sequence[Row]):
-    """Rows that are read or made one at a time; a `Dataset` has seen to it that the number is one of the table's."""
+    """Rows that are read or generated one at a time. `Dataset` checks the index before it asks for a row."""
 
     @overload
     def __getitem__(self, index: int) -> Row: ...
@@ -30,10 +30,10 @@ class Table(Sequence[Row]):
 
     @abstractmethod
     def row(self, index: int) -> Row:
-        """The row with this number, the first being 0.
+        """The row with this index, counted from 0.
 
         Raises:
-            InvalidData: if what is stored there cannot be read.
+            InvalidData: if the row cannot be read.
         """
 
 
@@ -41,21 +41,21 @@ class Table(Sequence[Row]):
 class Dataset(Sequence[Row]):
     """A table of problems: `data[3]` is a dictionary, `len(data)` the number of rows.
 
-    Whatever it is read from stays as it is while it is used, so copies share the rows.
+    The files that it is read from must not change while it is used. Copies share the rows.
     """
 
     rows: Sequence[Mapping[str, Any]] = field(repr=False)
-    kind: Kind
-    """Rows that were given, a local file, a dataset of the hub, or a sample that comes with the engine."""
+    kind: DataKind
+    """Rows that the caller passed, local files, a dataset of the hub, or a sample that comes with the engine."""
     source: str
-    """Where the rows come from, for people, without the folders of this machine: "file gsm8k.jsonl"."""
+    """Where the rows come from, for people, without names of folders: "file gsm8k.jsonl"."""
     sha256: str
-    """64 hexadecimal digits. Of one file those that `sha256sum` prints; of several, those of their list."""
-    again: tuple[Callable[..., Dataset], tuple[Any, ...]] | None = field(default=None, repr=False)
-    """How another process opens the same data; None to send the rows themselves."""
+    """64 hexadecimal digits. For one file they are those of `sha256sum`, for several those of the list it prints."""
+    reopen: tuple[Callable[..., Dataset], tuple[Any, ...]] | None = field(default=None, repr=False)
+    """A function and arguments with which another process opens the same data; None to pickle the rows themselves."""
 
     folder: Path | None = field(default=None, repr=False)
-    """Where the files lie that rows may name, such as pictures; None if they may name none."""
+    """The folder of files that rows may refer to, such as pictures; None if rows may not refer to files."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -65,11 +65,11 @@ class Dataset(Sequence[Row]):
     @overload
     def __getitem__(self, index: slice) -> list[Row]: ...
     def __getitem__(self, index: int | slice) -> Row | list[Row]:
-        """The row with this number, or several.
+        """The row with this index, or a list of rows for a slice.
 
         Raises:
-            IndexError: outside the table.
-            InvalidData: if what is stored there cannot be read.
+            IndexError: if there is no such row.
+            InvalidData: if the row cannot be read.
         """
         if isinstance(index, slice):
             return [dict(self.rows[i]) for i in range(*index.indices(len(self)))]
@@ -82,32 +82,32 @@ class Dataset(Sequence[Row]):
 
     @property
     def columns(self) -> list[str]:
-        """The names of the values in the first row."""
+        """The names of the columns in the first row."""
         return list(self.rows[0]) if len(self) else []
 
     def __deepcopy__(self, _: dict[int, Any]) -> Dataset:
         return self
 
     def __reduce__(self) -> tuple[Callable[..., Dataset], tuple[Any, ...]]:
-        if self.again is not None:
-            return self.again
+        if self.reopen is not None:
+            return self.reopen
         return Dataset, (list(self.rows), self.kind, self.source, self.sha256)
 
 
-def of_rows(rows: Sequence[Mapping[str, Any]], source: str = "rows that were given") -> Dataset:
-    """A dataset of rows that are there already: a list of dictionaries, or anything that is read like one.
+def from_rows(rows: Sequence[Mapping[str, Any]], source: str = "rows that were given") -> Dataset:
+    """Make a dataset of rows: a list of dictionaries, or a sequence that can be read like one.
 
     Raises:
-        InvalidData: if there is none, or one is no dictionary.
+        InvalidData: if there are no rows, or a row is not a dictionary.
     """
-    kept = [rows[index] for index in range(len(rows))]
-    if not kept:
+    items = [rows[index] for index in range(len(rows))]
+    if not items:
         raise InvalidData("There are no rows; give at least one, as a dictionary.")
     digest = hashlib.sha256()
-    for number, row in enumerate(kept):
+    for number, row in enumerate(items):
         if not isinstance(row, Mapping):
             raise InvalidData(
                 f"Row {number} is {type(row).__name__}, not a dictionary such as {{'problem': '1 + 1?'}}."
             )
         digest.update(json.dumps(row, sort_keys=True, ensure_ascii=False, default=repr).encode() + b"\n")
-    return Dataset([dict(row) for row in kept], "rows", source, digest.hexdigest())
+    return Dataset([dict(row) for row in items], "rows", source, digest.hexdigest())

@@ -1,4 +1,4 @@
-"""Tables in files: JSONL, JSON, CSV, Parquet and Arrow, one file or several that belong together."""
+"""Reads tables from files: JSONL, JSON, CSV, Parquet and Arrow, one file or several that belong together."""
 
 from __future__ import annotations
 
@@ -17,51 +17,51 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from gem.datasets.dataset import Dataset, Kind, Row, Table
+from gem.datasets.dataset import DataKind, Dataset, Row, Table
 from gem.errors import DataUnavailable, InvalidData
 
-LONGEST_FIELD = 64 * 2**20
-"""Characters of a CSV cell; Python's own limit is 128 KB, less than some test cases of a program."""
+MAX_FIELD_CHARS = 64 * 2**20
+"""The largest CSV cell, in characters. Python's default of 128 KB is too small for some tests of programs."""
 
 
-def read(paths: Sequence[Path], kind: Kind, source: str) -> Dataset:
-    """The rows of these files, one after the other; files that did not change are opened once for each process.
+def read(paths: Sequence[Path], kind: DataKind, source: str) -> Dataset:
+    """Read the rows of these files, one file after the other. Each process opens a file only once until it changes.
 
     Raises:
-        DataUnavailable: if a file is missing, empty or of no known format, or its reader is not installed.
-        InvalidData: if a file is not what its name says.
+        DataUnavailable: if a file is missing, empty or in an unknown format, or its reader is not installed.
+        InvalidData: if the content of a file does not have the format that its name says.
     """
     stamps = []
     for path in paths:
         if not path.is_file():
             raise DataUnavailable(f"There is no file {path}.")
-        found = path.stat()
-        stamps.append((str(path.resolve()), found.st_size, found.st_mtime_ns))
-    return _read(tuple(stamps), kind, source)
+        stat = path.stat()
+        stamps.append((str(path.resolve()), stat.st_size, stat.st_mtime_ns))
+    return _read_cached(tuple(stamps), kind, source)
 
 
 def is_table(path: Path) -> bool:
-    """Whether the name ends like a table's that can be read here."""
+    """Whether the name has the extension of a format that can be read here."""
     return format_of(path) in READERS
 
 
 def format_of(path: Path) -> str:
-    """The ending that decides how a file is read: ".jsonl" also for `problems.jsonl.gz`."""
+    """The extension that decides how a file is read: ".jsonl" also for `problems.jsonl.gz`."""
     name = path.name.lower()
     return Path(name.removesuffix(".gz")).suffix
 
 
 @lru_cache(maxsize=64)
-def _read(stamps: tuple[tuple[str, int, int], ...], kind: Kind, source: str) -> Dataset:
+def _read_cached(stamps: tuple[tuple[str, int, int], ...], kind: DataKind, source: str) -> Dataset:
     paths = [Path(name) for name, _, _ in stamps]
-    tables = [_table(path) for path in paths]
-    rows = tables[0] if len(tables) == 1 else Joined(tables)
+    tables = [_open_table(path) for path in paths]
+    rows = tables[0] if len(tables) == 1 else ConcatenatedTable(tables)
     if not len(rows):
         raise DataUnavailable(f"{', '.join(path.name for path in paths)} has no rows.")
     return Dataset(rows, kind, source, _digest(paths), (read, (paths, kind, source)), paths[0].parent)
 
 
-def _table(path: Path) -> Sequence[Row]:
+def _open_table(path: Path) -> Sequence[Row]:
     reader = READERS.get(format_of(path))
     if reader is None:
         raise DataUnavailable(f"{path.name} is no table that can be read; known are {', '.join(READERS)}.")
@@ -69,12 +69,12 @@ def _table(path: Path) -> Sequence[Row]:
 
 
 def _digest(paths: Sequence[Path]) -> str:
-    """The hash of the only file; of several, that of what `sha256sum` would print for them."""
+    """The hash of a single file; for several files, the hash of what `sha256sum` would print for them."""
     digests = [_digest_of_one(path) for path in paths]
     if len(paths) == 1:
         return digests[0]
-    listed = "".join(f"{digest}  {path.name}\n" for digest, path in zip(digests, paths, strict=True))
-    return hashlib.sha256(listed.encode()).hexdigest()
+    lines = "".join(f"{digest}  {path.name}\n" for digest, path in zip(digests, paths, strict=True))
+    return hashlib.sha256(lines.encode()).hexdigest()
 
 
 def _digest_of_one(path: Path) -> str:
@@ -82,18 +82,18 @@ def _digest_of_one(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-class Lines(Table):
-    """A JSONL file: where each line begins is known, and a line is parsed when it is asked for."""
+class JsonLines(Table):
+    """A JSONL file. The offsets of its lines are stored, and a line is parsed when its row is needed."""
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
-        self._text: mmap.mmap | bytes = _content(path)
+        self._text: mmap.mmap | bytes = _open_content(path)
         self._starts = array("Q")
         self._ends = array("Q")
-        start, size = 0, len(self._text)
-        while start < size:
-            found = self._text.find(b"\n", start)
-            end = size if found < 0 else found
+        start, num_bytes = 0, len(self._text)
+        while start < num_bytes:
+            line_break = self._text.find(b"\n", start)
+            end = num_bytes if line_break < 0 else line_break
             if self._text[start:end].strip():
                 self._starts.append(start)
                 self._ends.append(end)
@@ -109,11 +109,11 @@ class Lines(Table):
             row = json.loads(line)
         except ValueError as error:
             raise InvalidData(f"Row {index} of {self.name} is not JSON: {error}") from error
-        return _object(row, index, self.name)
+        return _check_object(row, index, self.name)
 
 
-class Joined(Table):
-    """Several tables as one."""
+class ConcatenatedTable(Table):
+    """Several tables, one after the other, as one table."""
 
     def __init__(self, tables: Sequence[Sequence[Row]]) -> None:
         self._tables = tables
@@ -124,12 +124,12 @@ class Joined(Table):
 
     def row(self, index: int) -> Row:
         """See `Table`."""
-        place = bisect_right(self._ends, index)
-        return self._tables[place][index - (self._ends[place - 1] if place else 0)]
+        table_index = bisect_right(self._ends, index)
+        return self._tables[table_index][index - (self._ends[table_index - 1] if table_index else 0)]
 
 
-class Columns(Table):
-    """A table of Arrow's, of which one row becomes Python at a time."""
+class ArrowTable(Table):
+    """An Arrow table, whose rows are converted to Python one at a time."""
 
     def __init__(self, table: Any) -> None:
         self._table = table
@@ -144,7 +144,7 @@ class Columns(Table):
         return row
 
 
-def _content(path: Path) -> mmap.mmap | bytes:
+def _open_content(path: Path) -> mmap.mmap | bytes:
     if path.name.lower().endswith(".gz"):
         try:
             return gzip.decompress(path.read_bytes())
@@ -154,32 +154,32 @@ def _content(path: Path) -> mmap.mmap | bytes:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
-        return bytes(_content(path)).decode("utf-8-sig")
+        return bytes(_open_content(path)).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidData(f"{path.name} is not UTF-8: {error}") from error
 
 
-def _object(row: object, index: int, name: str) -> Row:
+def _check_object(row: object, index: int, name: str) -> Row:
     if not isinstance(row, dict):
         raise InvalidData(f'Row {index} of {name} is {type(row).__name__}, not an object such as {{"problem": ...}}.')
     return row
 
 
-def _json(path: Path) -> Sequence[Row]:
+def _read_json(path: Path) -> Sequence[Row]:
     try:
-        rows = json.loads(_text(path))
+        rows = json.loads(_read_text(path))
     except ValueError as error:
         raise InvalidData(f"{path.name} is not JSON: {error}") from error
     if not isinstance(rows, list):
         raise InvalidData(f"{path.name} has to hold a list of objects; one object on each line goes into a .jsonl.")
-    return [_object(row, index, path.name) for index, row in enumerate(rows)]
+    return [_check_object(row, index, path.name) for index, row in enumerate(rows)]
 
 
-def _csv(path: Path, delimiter: str) -> Sequence[Row]:
-    csv.field_size_limit(LONGEST_FIELD)
-    reader = csv.DictReader(io.StringIO(_text(path), newline=""), delimiter=delimiter, strict=True)
+def _read_csv(path: Path, delimiter: str) -> Sequence[Row]:
+    csv.field_size_limit(MAX_FIELD_CHARS)
+    reader = csv.DictReader(io.StringIO(_read_text(path), newline=""), delimiter=delimiter, strict=True)
     rows = []
     try:
         for index, row in enumerate(reader):
@@ -191,28 +191,28 @@ def _csv(path: Path, delimiter: str) -> Sequence[Row]:
     return rows
 
 
-def _parquet(path: Path) -> Sequence[Row]:
-    arrow: Any = import_module("pyarrow")  # here because it is heavy, and only these files need it
+def _read_parquet(path: Path) -> Sequence[Row]:
+    arrow: Any = import_module("pyarrow")  # imported here because it is large, and only these files need it
     parquet: Any = import_module("pyarrow.parquet")
     try:
-        return Columns(parquet.read_table(path, memory_map=True))
+        return ArrowTable(parquet.read_table(path, memory_map=True))
     except (arrow.ArrowException, OSError) as error:
         raise InvalidData(f"{path.name} is not a Parquet file: {error}") from error
 
 
-def _arrow(path: Path) -> Sequence[Row]:
-    """Arrow's file format or its stream, which has the same endings."""
+def _read_arrow(path: Path) -> Sequence[Row]:
+    """Read Arrow's file format or its stream format, which have the same extensions."""
     arrow: Any = import_module("pyarrow")
     try:
         try:
-            return Columns(arrow.ipc.open_file(arrow.memory_map(str(path))).read_all())
+            return ArrowTable(arrow.ipc.open_file(arrow.memory_map(str(path))).read_all())
         except arrow.ArrowException:
-            return Columns(arrow.ipc.open_stream(arrow.memory_map(str(path))).read_all())
+            return ArrowTable(arrow.ipc.open_stream(arrow.memory_map(str(path))).read_all())
     except (arrow.ArrowException, OSError) as error:
         raise InvalidData(f"{path.name} is not an Arrow file: {error}") from error
 
 
-def _needs_arrow(reader: Callable[[Path], Sequence[Row]], path: Path) -> Sequence[Row]:
+def _require_arrow(reader: Callable[[Path], Sequence[Row]], path: Path) -> Sequence[Row]:
     try:
         return reader(path)
     except ModuleNotFoundError as error:
@@ -222,13 +222,13 @@ def _needs_arrow(reader: Callable[[Path], Sequence[Row]], path: Path) -> Sequenc
 
 
 READERS: Mapping[str, Callable[[Path], Sequence[Row]]] = {
-    ".jsonl": Lines,
-    ".ndjson": Lines,
-    ".json": _json,
-    ".csv": partial(_csv, delimiter=","),
-    ".tsv": partial(_csv, delimiter="\t"),
-    ".parquet": partial(_needs_arrow, _parquet),
-    ".arrow": partial(_needs_arrow, _arrow),
-    ".feather": partial(_needs_arrow, _arrow),
+    ".jsonl": JsonLines,
+    ".ndjson": JsonLines,
+    ".json": _read_json,
+    ".csv": partial(_read_csv, delimiter=","),
+    ".tsv": partial(_read_csv, delimiter="\t"),
+    ".parquet": partial(_require_arrow, _read_parquet),
+    ".arrow": partial(_require_arrow, _read_arrow),
+    ".feather": partial(_require_arrow, _read_arrow),
 }
-"""Ending to what reads such a file."""
+"""Extension to the function that reads such a file."""

@@ -1,12 +1,13 @@
-"""From what somebody names to rows.
+"""Loads a dataset from a source.
 
-What may be named:
-    - rows themselves: a list of dictionaries, or anything that is read like one (a `datasets.Dataset`);
+A source is one of these:
+    - rows: a list of dictionaries, or a sequence that can be read like one (a `datasets.Dataset`);
     - a file or folder: `problems.jsonl`, `Path("train.parquet")`;
     - `hub:owner/name`, `hub:owner/name@revision`: a dataset of the Hugging Face hub;
     - `sample:name`: a sample that comes with the engine;
     - an environment such as `math:GSM8K`: its file in the data folder, else what was fetched from the hub, else the
-      hub if it answers, else the built-in sample. `GEM_DATA_FROM` leaves out some of these (see `folder.where`).
+      hub if it answers, else the built-in sample. `GEM_DATA_FROM` can exclude some of these (see
+      `folder.allowed_sources`).
 """
 
 from __future__ import annotations
@@ -17,49 +18,51 @@ from pathlib import Path
 from typing import Any
 
 from gem.datasets import hub
-from gem.datasets.dataset import Dataset, of_rows
+from gem.datasets.dataset import Dataset, from_rows
 from gem.datasets.files import READERS, is_table, read
-from gem.datasets.folder import data_folder, is_inside, own_files, where
-from gem.datasets.names import NAMED, Named
+from gem.datasets.folder import allowed_sources, data_folder, is_inside, own_files
+from gem.datasets.names import NAMED_DATASETS, NamedDataset
 from gem.datasets.samples import sample
 from gem.errors import DataUnavailable
 
 logger = logging.getLogger(__name__)
 
 Source = str | Path | Sequence[Mapping[str, Any]]
-_told: set[str] = set()
+_warned_ids: set[str] = set()
+"""The environments for which this process has warned that they use a built-in sample."""
 
 
 def load(source: Source, *, split: str = "", revision: str = "") -> Dataset:
-    """The rows that `source` names (see the module).
+    """Load the dataset that `source` names (see the module's documentation).
 
     Args:
-        split: of a dataset of the hub, where it has several; of an environment it is known.
-        revision: of a dataset of the hub: a commit, branch or tag.
+        source: rows, a path, or a name.
+        split: the split of a dataset of the hub that has several; not needed for an environment.
+        revision: a commit, branch or tag of a dataset of the hub.
 
     Raises:
-        DataUnavailable: if they cannot be had; the message says what to do.
-        InvalidData: if they are not what they should be.
+        DataUnavailable: if the data are not available; the message says what to do.
+        InvalidData: if the data cannot be read.
     """
     if isinstance(source, Dataset):
         return source
     if isinstance(source, Path):
-        return _local(source)
+        return _load_local(source)
     if not isinstance(source, str):
-        return of_rows(source)
-    if source in NAMED:
-        return _named(source, NAMED[source])
-    kind, _, rest = source.partition(":")
+        return from_rows(source)
+    if source in NAMED_DATASETS:
+        return _load_named(source, NAMED_DATASETS[source])
+    kind, _, name = source.partition(":")
     if kind == "hub":
-        repository, _, named = rest.partition("@")
-        return _from_hub(repository, split, revision or named)
+        repository, _, pinned_revision = name.partition("@")
+        return _load_from_hub(repository, split, revision or pinned_revision)
     if kind == "sample":
-        return sample(rest)
-    return _local(Path(source).expanduser())
+        return sample(name)
+    return _load_local(Path(source).expanduser())
 
 
-def _local(path: Path) -> Dataset:
-    if where() == "folder" and not is_inside(path):
+def _load_local(path: Path) -> Dataset:
+    if allowed_sources() == "folder" and not is_inside(path):
         raise DataUnavailable(
             f"With GEM_DATA_FROM=folder, this process reads files of the data folder alone; put {path.name} into "
             f"{data_folder()}."
@@ -77,42 +80,42 @@ def _local(path: Path) -> Dataset:
     return read([path], "file", f"file {path.name}")
 
 
-def _from_hub(repository: str, split: str, revision: str) -> Dataset:
-    fetched = hub.opened(repository, split, revision)
-    if fetched is not None:
-        return fetched
-    if where() != "auto":
+def _load_from_hub(repository: str, split: str, revision: str) -> Dataset:
+    dataset = hub.open_fetched(repository, split, revision)
+    if dataset is not None:
+        return dataset
+    if allowed_sources() != "auto":
         raise DataUnavailable(f"{repository} is not fetched, and GEM_DATA_FROM keeps this process off the network.")
     return hub.fetch(repository, split, revision)
 
 
-def _named(env_id: str, named: Named) -> Dataset:
-    """The best that there is of the data of an environment."""
-    allowed = where()
+def _load_named(env_id: str, dataset: NamedDataset) -> Dataset:
+    """The dataset of an environment, from the best source that is available."""
+    allowed = allowed_sources()
     if allowed == "sample":
-        return sample(named.sample)
-    present = present_data(env_id)
-    if present is not None:
-        return present
+        return sample(dataset.sample)
+    present_data = find_present_data(env_id)
+    if present_data is not None:
+        return present_data
     reason = "GEM_DATA_FROM keeps this process off the network"
     if allowed == "auto":
         try:
-            return hub.fetch(named.repository, named.split)
+            return hub.fetch(dataset.repository, dataset.split)
         except DataUnavailable as error:
             reason = str(error)
-    data = sample(named.sample)
-    if env_id not in _told:  # once for each process: vectors make hundreds of one environment
-        _told.add(env_id)
+    data = sample(dataset.sample)
+    if env_id not in _warned_ids:  # only once for each process, because a vector makes the same environment many times
+        _warned_ids.add(env_id)
         logger.warning(
             "%s plays on a built-in sample of %d problems, made by us and not taken from %s. %s",
-            env_id, len(data), named.repository, reason,
+            env_id, len(data), dataset.repository, reason,
         )  # fmt: skip
     return data
 
 
-def present_data(env_id: str) -> Dataset | None:
-    """The real data of an environment as far as it is on this machine: your own file, or what was fetched."""
+def find_present_data(env_id: str) -> Dataset | None:
+    """The real data of an environment, if they are on this machine: the user's own file, or what was fetched."""
     files = own_files(env_id)
     if files:
         return read(files, "file", f"file {files[0].name}" if len(files) == 1 else f"folder {files[0].parent.name}")
-    return hub.opened(NAMED[env_id].repository, NAMED[env_id].split)
+    return hub.open_fetched(NAMED_DATASETS[env_id].repository, NAMED_DATASETS[env_id].split)

@@ -1,7 +1,9 @@
-r"""What all games share: the boxed action, the turn counter, the turn limit and the guard at the end.
+r"""The base of every game: the boxed action, the turn counter, the turn limit and the end of an episode.
 
-A game defines `pattern` and the six methods that raise here or say "override"; `GuessTheNumber` is the shortest
-example, and `docs/add-an-environment.md` walks through one.
+`Env` says what an environment is; the two classes here do the part that all games have in common. `BoxedEnv` handles
+arguments, generator and state for any number of seats; `Game` adds the turns of a game for one seat. A new game
+derives from `Game`, sets `pattern` and `prompt`, and defines the abstract methods of both classes. `GuessTheNumber`
+is the shortest example, and `docs/add-an-environment.md` walks through another one.
 """
 
 from __future__ import annotations
@@ -10,16 +12,16 @@ import re
 from abc import abstractmethod
 from typing import Any, ClassVar, Literal
 
-from gem.core import Env, Info, State, Step, check_action, reading_state
+from gem.core import AgentFault, Env, Info, State, Step, check_action, reading_state
 from gem.errors import EpisodeOver
 from gem.rng import SplitMix64, pack_generator, unpack_generator
 
 FORMAT_PENALTY = -0.1
-"""The reward of an action that cannot be parsed; it also ends the episode."""
+"""The reward for an action that cannot be parsed. Such an action also ends the episode."""
 
 
 class LanguageGameReward:
-    """GEM's rewards by name, for games written for it; a game may earn something in between."""
+    """The names that GEM's games use for their rewards, for games written for GEM; other values are allowed too."""
 
     success_reward = 1.0
     internal_step_reward = 0.0
@@ -28,43 +30,47 @@ class LanguageGameReward:
     format_error_reward = FORMAT_PENALTY
 
 
-Played = tuple[str, float, Literal["rule"] | None]
-"""What happened in words, the reward, and whether the action was against the rules."""
+PlayResult = tuple[str, float, Literal["rule"] | None]
+"""What a turn of a game leads to: the observation, the reward, and "rule" if the rules forbid the action."""
 
 
 class BoxedEnv(Env):
-    r"""An environment whose actions are written `\boxed{...}`: its arguments, generator, turn counter and state.
+    r"""An environment whose actions are written `\boxed{...}`, for one seat or several.
 
-    Subclasses keep their arguments in `self.config` (a frozen dataclass whose fields are the constructor's
-    arguments) and draw the episode in `_draw`. `Game` has one seat, `gem.envs.multiagent.MultiAgentEnv` several.
+    A subclass keeps its arguments in `self.config`, a frozen dataclass whose fields are the constructor's arguments,
+    and draws each episode in `_draw`. Derive from `Game` for one seat, from `gem.envs.multiagent.MultiAgentEnv` for
+    several.
     """
 
     pattern: ClassVar[re.Pattern[str]]
-    """Finds the actions in a text; the last one counts, as `findall` returns it."""
+    """Finds actions in the agent's text. The last match counts; `_play` gets it in the form that `findall` returns."""
     config: Any
 
     def __init__(self, seed: int | None = None) -> None:
         super().__init__(seed)
         self.turn = 0
+        """Turns taken in this episode."""
         self.over = True
-        self._asked = 0  # random actions asked for at this turn, so that two questions get two answers
+        """Whether no episode is running: before the first `reset` and after the end of an episode."""
+        self._num_random_actions = 0
+        """Random actions drawn in this turn, so that each call of `sample_random_action` gives another one."""
 
     @property
     def to_act(self) -> tuple[int, ...]:
-        """As `Env.to_act`; nobody after the end."""
+        """See `Env.to_act`; empty when the episode is over."""
         return () if self.over else (0,)
 
     @abstractmethod
     def _draw(self) -> None:
-        """Draw a new episode from `self.rng`; set `self.max_turns`."""
+        """Draw a new episode from `self.rng` and set `self.max_turns`."""
 
     @abstractmethod
     def _instructions(self) -> str:
-        """The rules and the action format, as the first observation."""
+        """The first observation: the rules and how to write an action."""
 
     @abstractmethod
     def _format_help(self) -> str:
-        """What to say to an action that cannot be parsed."""
+        """The observation after an action that cannot be parsed."""
 
     @abstractmethod
     def _random_action(self, rng: SplitMix64) -> str:
@@ -72,21 +78,21 @@ class BoxedEnv(Env):
 
     @abstractmethod
     def _get_own_state(self) -> State:
-        """What the environment remembers, as plain JSON, parameters drawn at reset included."""
+        """The state of the subclass as plain JSON, including parameters that were drawn at reset."""
 
     @abstractmethod
     def _set_own_state(self, state: State) -> None:
-        """Take back what `_get_own_state` returned."""
+        """Restore what `_get_own_state` returned."""
 
     def _common_state(self) -> State:
-        """What an environment of this kind remembers besides."""
+        """The state that a base class for a kind of environments, such as `Game`, adds to the one kept here."""
         return {}
 
     def _set_common_state(self, state: State) -> None:
-        """Take back what `_common_state` returned."""
+        """Restore what `_common_state` returned."""
 
     def get_state(self) -> State:
-        """As `Env.get_state`."""
+        """See `Env.get_state`."""
         return {
             "seed": self.seed,
             "rng": pack_generator(self.rng),
@@ -98,82 +104,85 @@ class BoxedEnv(Env):
         }
 
     def set_state(self, state: State) -> None:
-        """As `Env.set_state`."""
+        """See `Env.set_state`."""
         with reading_state(self):
             self.seed = state["seed"]
-            self._next_seed = None  # the constructor's was for the first episode, and this one is under way
+            self._next_seed = None  # the constructor's seed was for the first episode; this one has begun already
             self.rng = unpack_generator(state["rng"])
             self.turn = state["turn"]
             self.over = state["over"]
             self.max_turns = state["max_turns"]
-            self._asked = 0
+            self._num_random_actions = 0
             self._set_common_state(state)
             self._set_own_state(state)
 
     def sample_random_action(self) -> str:
-        """As `Env.sample_random_action`: follows from the seed, the turn and how often this turn was asked."""
-        self._expect_begun()
+        """See `Env.sample_random_action`. The action depends on the seed, the turn and the number of earlier calls."""
+        self._require_reset()
         assert self.seed is not None
-        self._asked += 1
-        return self._random_action(SplitMix64(self.seed, self.turn, self._asked))
+        self._num_random_actions += 1
+        return self._random_action(SplitMix64(self.seed, self.turn, self._num_random_actions))
 
-    def _expect_begun(self) -> None:
-        """Refuse what only makes sense in an episode, before the first one."""
+    def _require_reset(self) -> None:
+        """Raise `EpisodeOver` if there has been no `reset` yet."""
         if self.seed is None:
-            raise self._no_episode()
+            raise self._episode_over_error()
 
-    def _no_episode(self) -> EpisodeOver:
+    def _episode_over_error(self) -> EpisodeOver:
+        """The exception to raise when an episode is needed and none is running."""
         if self.seed is None:
             return EpisodeOver("There is no episode yet; call reset() first.")
         return EpisodeOver("The episode is over; call reset() to begin another one.")
 
 
 class Game(BoxedEnv):
-    r"""A turn-limited game for one seat.
+    """A game for one seat with a turn limit.
 
-    Subclasses set `self.over` and `self.solved` in `_play`.
+    `step` parses the action, counts the turn and ends the episode at the turn limit. A subclass plays the parsed
+    action in `_play`, and sets `self.over`, and if need be `self.solved`, when it ends the episode.
     """
 
     prompt: ClassVar[str] = ""
-    """The question with which `_suffix` ends; nobody is asked it after the end of the episode."""
+    """The question at the end of `_suffix`. `step` removes it when the episode is over."""
 
     def __init__(self, seed: int | None = None) -> None:
         super().__init__(seed)
         self.solved = False
+        """Whether the episode ended in success."""
 
     @abstractmethod
-    def _play(self, match: Any) -> Played:
-        """Take the parsed action; set `self.over` and `self.solved` if it ends the episode."""
+    def _play(self, match: Any) -> PlayResult:
+        """Play a parsed action; set `self.over` and `self.solved` if it ends the episode."""
 
     @abstractmethod
     def _suffix(self) -> str:
-        """The board and, at its end, `prompt`."""
+        """What the agent reads after the observation: the board, and `prompt` at its end."""
 
     def _reward_at_limit(self, reward: float) -> float:
-        """The last reward of an episode that the turn limit ends; games with partial credit override it."""
+        """The reward of the last turn when the turn limit ends the episode; override it to give partial credit."""
         return reward
 
     def _start(self) -> tuple[str, Info]:
         self.turn = 0
         self.over = self.solved = False
-        self._asked = 0
+        self._num_random_actions = 0
         self._draw()
         return self._instructions(), {"suffix": self._suffix()}
 
     def step(self, action: str) -> Step:
-        """As `Env.step`. An action without a match ends the episode with `FORMAT_PENALTY`."""
-        already_over = self.over
-        if already_over:
-            raise self._no_episode()
+        """See `Env.step`. An action that `pattern` does not match earns `FORMAT_PENALTY` and ends the episode."""
+        is_over = self.over  # read into a local, or mypy takes `self.over` for False in the rest of the method
+        if is_over:
+            raise self._episode_over_error()
         try:
             matches = self.pattern.findall(action)
-        except TypeError:
+        except TypeError:  # checking the action only now saves time in every turn
             check_action(action)
             raise
         self.turn += 1
-        self._asked = 0
+        self._num_random_actions = 0
         truncated = False
-        fault: Literal["format", "rule"] | None
+        fault: AgentFault | None
         if matches:
             text, reward, fault = self._play(matches[-1])
             terminated = self.over

@@ -1,4 +1,4 @@
-r"""What all environments with several seats share: who acts, what each seat reads and earns, and how an episode ends.
+r"""The base of environments with several seats: who acts, what each seat reads and earns, and how an episode ends.
 
     env = gem.make("duel:TicTacToe-v0")
     observation, info = env.reset(seed=7)
@@ -7,8 +7,9 @@ r"""What all environments with several seats share: who acts, what each seat rea
         reading, own = observation_for_seat(seat, observation, info)   # gem.seats
         observation, reward, terminated, truncated, info = env.step(agents[seat](reading, own))
 
-One call of `step` is one seat's action, also where all seats act at the same time (`SimultaneousEnv`): then the
-actions are kept sealed until the last one is there. So an episode is one sequence of actions, whoever took them.
+One call of `step` takes the action of one seat, so an episode is a single sequence of actions, whichever seat took
+them. This also holds where all seats act at the same time (`SimultaneousEnv`): the environment keeps their actions
+sealed until the last seat has acted.
 """
 
 from __future__ import annotations
@@ -21,86 +22,93 @@ from gem.envs.game import BoxedEnv
 from gem.seats import SPECTATOR, with_success
 
 Fault = Literal["rule"] | None
+"""The fault in an action that could be parsed: "rule" if the rules forbid it, otherwise None."""
 
 
 class MultiAgentEnv(BoxedEnv):
-    r"""An environment that several seats act from in turn.
+    r"""An environment in which several seats act in turn.
 
-    Subclasses define what `BoxedEnv` asks for and the methods below. `_play` calls `_end` when the episode is over,
-    `_tell` where a seat reads something else than the public account, and sets `self.acting` where the turn does not
-    simply go round.
+    A subclass defines the abstract methods of `BoxedEnv` and those below. Its `_play` calls `_end` when the episode
+    is over, `_tell` when a seat should read something other than the public account of the turn, and `_pass_turn` (or
+    sets `self.acting`) when another seat acts next.
 
-    An action that cannot be parsed, or a second one in a row that the rules do not allow, ends the episode: the seat
-    at fault earns `forfeit[0]`, every other seat `forfeit[1]`.
+    An action that cannot be parsed ends the episode, and so does a second action in a row that the rules forbid. The
+    seat at fault then earns `forfeit[0]`, every other seat `forfeit[1]`.
     """
 
     num_seats: ClassVar[int] = 2
     names: ClassVar[tuple[str, ...]] = ("the first player", "the second player")
-    """What the texts call the seats."""
+    """The names of the seats in observations and instructions."""
     forfeit: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    """Worth as much as a lost and a won episode, so that nobody saves anything by a fault."""
+    """Rewards of the seat at fault and of every other seat when a fault ends the episode.
+
+    They equal those of a lost and a won episode, so no seat gains by a fault.
+    """
 
     def __init__(self, seed: int | None = None) -> None:
         super().__init__(seed)
         self.acting = 0
         """The seat whose turn it is."""
         self.warned = False
-        """Whether the last action was against the rules, so that the next such one ends the episode."""
+        """Whether the rules forbade the last action, so that another such action ends the episode."""
         self.returns = [0.0] * self.num_seats
-        """What each seat has earned in this episode."""
+        """The sum of each seat's rewards in this episode."""
         self.winners: list[int] = []
         """The seats for which the episode was a success."""
         self._unread: list[list[str]] = [[] for _ in range(self.num_seats)]
-        self._told: dict[int, str] = {}
-        self._earned = [0.0] * self.num_seats
+        """For each seat, the texts since its last action."""
+        self._private_texts: dict[int, str] = {}
+        """Seat to what it reads in place of the public account of this turn (see `_tell`)."""
+        self._turn_rewards = [0.0] * self.num_seats
+        """What each seat earns in this turn."""
 
     # ------------------------------------------------------------------ what an environment defines
 
     @abstractmethod
     def _play(self, seat: int, match: Any) -> tuple[str, Fault]:
-        """Take the parsed action of `seat`: what everybody may read of it, and whether it was against the rules."""
+        """Play the parsed action of `seat`; return the public account of it, and "rule" if the rules forbid it."""
 
     @abstractmethod
     def _suffix(self, seat: int) -> str:
-        """The board as `seat` may see it and, if it is to act, the prompt; also for `SPECTATOR`."""
+        """The board as `seat` (or `SPECTATOR`) may see it, followed by the prompt if the seat is to act."""
 
     def _briefing(self, seat: int) -> str:
-        """What is told to `seat` alone at the beginning."""
+        """The text that only `seat` reads at the beginning."""
         return f"You are {self.names[seat]}."
 
     # ------------------------------------------------------------------ what it can call while it plays
 
     def _tell(self, seat: int, text: str) -> None:
         """Let `seat` read `text` instead of the public account of this turn."""
-        self._told[seat] = text
+        self._private_texts[seat] = text
 
     def _end(self, rewards: list[float]) -> None:
-        """End the episode: what it earns each seat; a success for those that earn more than nothing."""
+        """End the episode with a reward for each seat. A positive reward counts as a success."""
         self.over = True
-        self._earned = list(rewards)
+        self._turn_rewards = list(rewards)
         self.winners = [seat for seat, reward in enumerate(rewards) if reward > 0]
 
     def _win(self, seat: int) -> None:
         """End the episode with 1 for `seat` and -1 for the others."""
-        self._end([1.0 if one == seat else -1.0 for one in range(self.num_seats)])
+        self._end([1.0 if i == seat else -1.0 for i in range(self.num_seats)])
 
     # ------------------------------------------------------------------ what every environment does
 
     @property
     def seats(self) -> int:
-        """As `Env.seats`."""
+        """See `Env.seats`."""
         return self.num_seats
 
     @property
     def to_act(self) -> tuple[int, ...]:
-        """As `Env.to_act`; nobody after the end."""
+        """See `Env.to_act`; empty when the episode is over."""
         return () if self.over else (self.acting,)
 
     def _start(self) -> tuple[str, Info]:
-        self.turn = self._asked = self.acting = 0
+        self.turn = self._num_random_actions = self.acting = 0
         self.over = self.warned = False
         self.returns = [0.0] * self.num_seats
-        self._earned = [0.0] * self.num_seats
+        self._turn_rewards = [0.0] * self.num_seats
         self.winners = []
         self._draw()
         rules = self._instructions()
@@ -108,62 +116,62 @@ class MultiAgentEnv(BoxedEnv):
         return rules, self._info(None, None)
 
     def step(self, action: str) -> Step:
-        """As `Env.step`: the action of the first seat in `to_act`; the reward is that seat's."""
-        already_over = self.over
-        if already_over:
-            raise self._no_episode()
+        """See `Env.step`. The action and the reward are those of the first seat in `to_act`."""
+        is_over = self.over  # read into a local, or mypy takes `self.over` for False in the rest of the method
+        if is_over:
+            raise self._episode_over_error()
         check_action(action)
         seat = self.to_act[0]
         self.turn += 1
-        self._asked = 0
-        self._unread[seat], self._told = [], {}
-        self._earned = [0.0] * self.num_seats
-        text, fault = self._take(seat, action)
+        self._num_random_actions = 0
+        self._unread[seat], self._private_texts = [], {}
+        self._turn_rewards = [0.0] * self.num_seats
+        text, fault = self._take_action(seat, action)
         terminated = self.over
         truncated = self.turn >= self.max_turns and not terminated
         if truncated:
             self.over = True
             text = f"{text} That was turn {self.turn} of {self.max_turns}: the turn limit ends the episode."
-        for one, unread in enumerate(self._unread):
-            unread.append(self._told.get(one, text))
-        self.returns = [total + earned for total, earned in zip(self.returns, self._earned, strict=True)]
-        return text, self._earned[seat], terminated, truncated, self._info(seat, fault)
+        for reader, unread in enumerate(self._unread):
+            unread.append(self._private_texts.get(reader, text))
+        self.returns = [total + reward for total, reward in zip(self.returns, self._turn_rewards, strict=True)]
+        return text, self._turn_rewards[seat], terminated, truncated, self._info(seat, fault)
 
-    def _take(self, seat: int, action: str) -> tuple[str, Literal["format", "rule"] | None]:
-        """Play the action if it can be; its account and the fault in it."""
+    def _take_action(self, seat: int, action: str) -> tuple[str, Literal["format", "rule"] | None]:
+        """Play the action if it can be parsed; return the public account of it and the fault in it."""
         matches = self.pattern.findall(action)
         if not matches:
             text = self._format_help()
-            self._give_up(seat)
+            self._forfeit_episode(seat)
             return text, "format"
         text, fault = self._play(seat, matches[-1])
         if fault is None:
             self.warned = False
         elif self.warned:
-            self._give_up(seat)
+            self._forfeit_episode(seat)
             text = f"{text} It is the second such action in a row, which ends the episode."
         else:
             self.warned = True
             text = f"{text} It is still the same turn; a second such action ends the episode."
         return text, fault
 
-    def _give_up(self, seat: int) -> None:
-        """End the episode by the fault of `seat`."""
-        own, others = self.forfeit
-        self._end([own if one == seat else others for one in range(self.num_seats)])
+    def _forfeit_episode(self, seat: int) -> None:
+        """End the episode because of a fault of `seat`."""
+        own_reward, other_reward = self.forfeit
+        self._end([own_reward if i == seat else other_reward for i in range(self.num_seats)])
 
-    def _title(self, seat: int) -> str:
-        """The name of a seat at the beginning of a sentence."""
+    def _capitalized_name(self, seat: int) -> str:
+        """The name of a seat as it is written at the beginning of a sentence."""
         return self.names[seat][0].upper() + self.names[seat][1:]
 
-    def _pass_on(self) -> None:
+    def _pass_turn(self) -> None:
         """Give the turn to the next seat."""
         self.acting = (self.acting + 1) % self.num_seats
 
     def _info(self, actor: int | None, fault: str | None) -> Info:
         seats: list[Info] = [
-            {"observation": "\n".join(part for part in unread if part), "suffix": self._suffix(seat), "reward": earned}
-            for seat, (unread, earned) in enumerate(zip(self._unread, self._earned, strict=True))
+            {"observation": "\n".join(text for text in unread if text), "suffix": self._suffix(seat), "reward": reward}
+            for seat, (unread, reward) in enumerate(zip(self._unread, self._turn_rewards, strict=True))
         ]
         info: Info = {"suffix": self._suffix(SPECTATOR), "seats": seats}
         if actor is not None and fault is not None:
@@ -186,28 +194,28 @@ class MultiAgentEnv(BoxedEnv):
 
 
 class SimultaneousEnv(MultiAgentEnv):
-    """An environment whose seats act at the same time.
+    """An environment in which all seats act at the same time.
 
-    `to_act` names all seats that have not acted yet. What they choose is in no view, observation or info before the
-    last of them has acted; then `_resolve` says what comes of it.
+    `to_act` lists the seats that have not chosen yet in this round. No view, observation or info reveals a choice
+    before the last seat has chosen; then `_resolve` plays the round.
     """
 
     def __init__(self, seed: int | None = None) -> None:
         super().__init__(seed)
         self.sealed: list[Any] = []
-        """What the first seats have chosen in this round, as plain JSON."""
+        """The choices of the first seats in this round, as plain JSON."""
 
     @abstractmethod
-    def _read(self, seat: int, match: Any) -> tuple[Any, str]:
-        """The choice in a parsed action, as plain JSON, and what is wrong with it (empty if nothing is)."""
+    def _parse_choice(self, seat: int, match: Any) -> tuple[Any, str]:
+        """The choice in a parsed action, as plain JSON, and an error message, empty if the rules allow the choice."""
 
     @abstractmethod
     def _resolve(self, choices: list[Any]) -> str:
-        """Play a round in which every seat has chosen; the public account of it."""
+        """Play a round with the choices of all seats; return the public account of it."""
 
     @property
     def to_act(self) -> tuple[int, ...]:
-        """As `Env.to_act`."""
+        """See `Env.to_act`."""
         return () if self.over else tuple(range(len(self.sealed), self.num_seats))
 
     def _start(self) -> tuple[str, Info]:
@@ -215,13 +223,13 @@ class SimultaneousEnv(MultiAgentEnv):
         return super()._start()
 
     def _play(self, seat: int, match: Any) -> tuple[str, Fault]:
-        choice, problem = self._read(seat, match)
+        choice, problem = self._parse_choice(seat, match)
         if problem:
             return problem, "rule"
         self.sealed.append(choice)
         if len(self.sealed) < self.num_seats:
             self._tell(seat, "Your choice is sealed.")
-            return f"{self._title(seat)} has chosen.", None
+            return f"{self._capitalized_name(seat)} has chosen.", None
         choices, self.sealed = self.sealed, []
         return self._resolve(choices), None
 

@@ -1,9 +1,10 @@
-"""Environments whose id stands for their tools; the same without tools are registered elsewhere.
+"""Variants of dataset environments that come with a tool, such as `math:GSM8K-python`.
 
-Any environment can be made with tools, `gem.make(id, tools=[...])`; these are the ones to choose by name on a page.
+Any environment can be made with tools, `gem.make(id, tools=[...])`. These variants have an id of their own, so that
+they can be chosen by name in the catalog.
 """
 
-from gem.envs.problems import LATER, MATH, QA
+from gem.envs.problems import MATH, QA, SAMPLE_NOTE
 from gem.registry import register
 
 PYTHON = ("math:GSM8K", "math:Math12K")
@@ -19,7 +20,7 @@ for env_id in PYTHON:
         turns="single",
         board="text",
         requires=["math-verify"],
-        summary=f"{MATH[env_id]} With Python to compute. {LATER.format(env_id)}",
+        summary=f"{MATH[env_id]} With Python to compute. {SAMPLE_NOTE.format(env_id)}",
     )
 for env_id in SEARCH:
     register(
@@ -31,5 +32,5 @@ for env_id in SEARCH:
         turns="single",
         board="text",
         requires=["bm25s", "PyStemmer"],
-        summary=f"{QA[env_id]} With a search engine. {LATER.format(env_id)}",
+        summary=f"{QA[env_id]} With a search engine. {SAMPLE_NOTE.format(env_id)}",
     )

@@ -1,1 +1,1 @@
-"""Evaluations: `spec` says what is to be played, `scores` turns episodes into means with intervals."""
+"""Evaluations: `spec` describes the episodes to play, `scores` computes means with intervals from the results."""

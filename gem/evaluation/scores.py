@@ -1,4 +1,4 @@
-"""From episodes to scores: means with their uncertainty."""
+"""Scores of episodes: means, success rates and their 95 % intervals."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from gem.errors import InvalidArgument
 
-RESAMPLE_UP_TO = 1000
-"""More values than this are not resampled one by one: see `interval`."""
+MAX_RESAMPLED_VALUES = 1000
+"""Above this number of values, `interval` computes percentiles by an expansion and not by resampling."""
 
 
 class Interval(NamedTuple):
-    """A mean and its 95 % interval."""
+    """A mean and the ends of its 95 % interval."""
 
     mean: float
     low: float
@@ -23,11 +23,11 @@ class Interval(NamedTuple):
 
 
 def interval(values: Sequence[float], *, seed: int = 0, samples: int = 2000) -> Interval:
-    """The mean of `values` and its 95 % bootstrap interval (percentiles), the same for the same arguments.
+    """Compute the mean of `values` and its 95 % bootstrap interval (percentiles); equal arguments give equal results.
 
-    Up to 1,000 values are resampled `samples` times. Above that the percentiles of the bootstrap distribution are
-    computed from its first three moments (the Edgeworth expansion; Hall, The Bootstrap and Edgeworth Expansion,
-    1992): at that size the two differ by less than one run of resampling differs from the next, and 10,000 values
+    Up to 1,000 values are resampled `samples` times. Above that, the percentiles of the bootstrap distribution are
+    computed from its first three moments (the Edgeworth expansion; Hall, The Bootstrap and Edgeworth Expansion, 1992).
+    At that size the difference between the two is smaller than that between two runs of resampling, and 10,000 values
     take milliseconds.
 
     Raises:
@@ -39,19 +39,19 @@ def interval(values: Sequence[float], *, seed: int = 0, samples: int = 2000) -> 
     mean = math.fsum(values) / n
     if min(values) == max(values):
         return Interval(mean, mean, mean)
-    if n > RESAMPLE_UP_TO:
+    if n > MAX_RESAMPLED_VALUES:
         return Interval(mean, _edgeworth(values, mean, -Z95), _edgeworth(values, mean, Z95))
-    draw = random.Random(seed).random
-    places = range(n)
-    means = sorted(sum([values[int(draw() * n)] for _ in places]) / n for _ in range(samples))
+    uniform = random.Random(seed).random
+    indices = range(n)
+    means = sorted(sum([values[int(uniform() * n)] for _ in indices]) / n for _ in range(samples))
     return Interval(mean, _quantile(means, 0.025), _quantile(means, 0.975))
 
 
 def wilson(successes: float, n: int) -> Interval:
-    """The share of successes with Wilson's 95 % interval (E. B. Wilson, 1927), which stays within 0 and 1.
+    """Compute a success rate with Wilson's 95 % interval (E. B. Wilson, 1927), which stays within 0 and 1.
 
-    A success may count in part, such as a tie for half: then the interval is rather too wide than too narrow, because
-    shares between 0 and 1 vary less than all or nothing.
+    A success may be partial, such as one half for a tie. The interval is then conservative, because partial successes
+    vary less than successes of 0 or 1.
 
     Raises:
         InvalidArgument: if there are no episodes.
@@ -61,44 +61,47 @@ def wilson(successes: float, n: int) -> Interval:
     share = successes / n
     scale = 1 + Z95**2 / n
     centre = (share + Z95**2 / (2 * n)) / scale
-    half = Z95 * math.sqrt(share * (1 - share) / n + Z95**2 / (4 * n * n)) / scale
-    return Interval(share, max(0.0, centre - half), min(1.0, centre + half))
+    half_width = Z95 * math.sqrt(share * (1 - share) / n + Z95**2 / (4 * n * n)) / scale
+    return Interval(share, max(0.0, centre - half_width), min(1.0, centre + half_width))
 
 
 def paired_difference(first_only: int, second_only: int, n: int) -> Interval:
-    """How much more often the first of two agents succeeds on the same `n` seeds, with its 95 % interval, from -1 to 1.
+    """Compute the difference of two success rates on the same `n` seeds, the first minus the second, with an interval.
 
-    `first_only` and `second_only` count the seeds on which one of them alone succeeds. The interval adds half a seed
-    to each of the four counts (A. Agresti and Y. Min, Simple improved confidence intervals for comparing matched
-    proportions, 2005), so that it has a width even where all seeds agree.
+    `first_only` and `second_only` are the numbers of seeds on which only one of the two agents succeeds. The 95 %
+    interval adds half a seed to each of the four counts (A. Agresti and Y. Min, Simple improved confidence intervals
+    for comparing matched proportions, 2005), so that it has a width even if the agents agree on all seeds.
 
     Raises:
         InvalidArgument: if there are no seeds, or more successes than seeds.
     """
     if n < 1 or first_only + second_only > n:
         raise InvalidArgument(f"{first_only} and {second_only} seeds do not fit into {n}.")
-    first, second, seeds = first_only + 0.5, second_only + 0.5, n + 2
-    centre = (first - second) / seeds
-    half = Z95 * math.sqrt(first + second - (first - second) ** 2 / seeds) / seeds
-    return Interval((first_only - second_only) / n, max(-1.0, centre - half), min(1.0, centre + half))
+    first_count, second_count, seed_count = first_only + 0.5, second_only + 0.5, n + 2
+    centre = (first_count - second_count) / seed_count
+    half_width = (
+        Z95 * math.sqrt(first_count + second_count - (first_count - second_count) ** 2 / seed_count) / seed_count
+    )
+    return Interval((first_only - second_only) / n, max(-1.0, centre - half_width), min(1.0, centre + half_width))
 
 
 def pool(intervals: Sequence[Interval]) -> Interval:
-    """The mean over environments, each counting alike.
+    """Compute the mean over environments, with equal weights.
 
-    Their episodes are independent, so the distances of the interval's ends from the mean add up in squares.
+    Their episodes are independent, so the squared distances of the ends of the intervals from the means add up.
     """
     count = len(intervals)
-    mean = math.fsum(one.mean for one in intervals) / count
-    below = math.sqrt(math.fsum((one.mean - one.low) ** 2 for one in intervals)) / count
-    above = math.sqrt(math.fsum((one.high - one.mean) ** 2 for one in intervals)) / count
+    mean = math.fsum(interval.mean for interval in intervals) / count
+    below = math.sqrt(math.fsum((interval.mean - interval.low) ** 2 for interval in intervals)) / count
+    above = math.sqrt(math.fsum((interval.high - interval.mean) ** 2 for interval in intervals)) / count
     return Interval(mean, mean - below, mean + above)
 
 
 def pass_at(k: int, n: int, successes: int) -> float:
-    """The chance that at least one of `k` tries at a problem succeeds, estimated from `n` of them without bias.
+    """Estimate pass@k: the probability that at least one of `k` tries at a problem succeeds, from `n` tries.
 
-    That is 1 - C(n - successes, k) / C(n, k) (M. Chen et al., Evaluating Large Language Models Trained on Code, 2021).
+    The unbiased estimate is 1 - C(n - successes, k) / C(n, k) (M. Chen et al., Evaluating Large Language Models Trained
+    on Code, 2021).
 
     Raises:
         InvalidArgument: if there are fewer than `k` tries.
@@ -109,85 +112,88 @@ def pass_at(k: int, n: int, successes: int) -> float:
 
 
 class Outcome(NamedTuple):
-    """What counts of an episode in a summary."""
+    """The result of an episode, as `summarize` needs it."""
 
     place: int
-    """Its place in the batch, which orders a summary."""
+    """The place of the episode in its batch, by which `summarize` sorts."""
     total_reward: float
     success: bool
     turns: int
     failed: bool
-    """The environment broke: the episode is counted, and nothing else of it."""
+    """Whether the environment failed; scores do not include such episodes."""
     unanswered: bool = False
-    """The agent gave no answer: likewise."""
+    """Whether the agent could not decide; scores do not include such episodes."""
     problem: tuple[int, int] = (0, 0)
-    """Seed and seat: episodes that share them are tries at the same problem."""
+    """Seed and seat; episodes with the same are tries at the same problem."""
     tokens_in: int = 0
     tokens_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What an agent reached in one environment; without episodes that count there are no intervals."""
+    """The scores of an agent in one environment; without episodes that count there are no intervals."""
 
     n: int
-    """Episodes that count."""
+    """The number of episodes that count."""
     failed: int
-    """Episodes in which the environment broke."""
+    """The number of episodes in which the environment failed."""
     returns: tuple[float, ...]
     mean_return: Interval | None
     success: Interval | None
     mean_turns: float | None
     unanswered: int = 0
-    """Episodes in which the agent gave no answer."""
+    """The number of episodes in which the agent could not decide."""
     tokens_in: int = 0
     tokens_out: int = 0
-    """Of all episodes, those that do not count included: they were spent."""
+    """The tokens of all episodes, including those that do not count."""
     passes: Mapping[int, Interval] = field(default_factory=dict)
-    """Where every problem was tried `n` times: pass@k for 1, 2, 4 ... and `n`, with intervals over problems."""
+    """pass@k by k, with intervals over problems (see `passes`); empty if a problem was tried once."""
 
 
 def summarize(outcomes: Iterable[Outcome]) -> Summary:
-    """The summary of some episodes, the same in whatever order they ended."""
-    rows = sorted(outcomes)
-    counted = [row for row in rows if not (row.failed or row.unanswered)]
-    n = len(counted)
-    returns = tuple(row.total_reward for row in counted)
+    """Summarize episodes; the result does not depend on their order."""
+    ordered = sorted(outcomes)
+    counted_outcomes = [outcome for outcome in ordered if not (outcome.failed or outcome.unanswered)]
+    n = len(counted_outcomes)
+    returns = tuple(outcome.total_reward for outcome in counted_outcomes)
     return Summary(
         n=n,
-        failed=sum(row.failed for row in rows),
+        failed=sum(outcome.failed for outcome in ordered),
         returns=returns,
         mean_return=interval(returns) if n else None,
-        success=wilson(sum(row.success for row in counted), n) if n else None,
-        mean_turns=sum(row.turns for row in counted) / n if n else None,
-        unanswered=sum(row.unanswered for row in rows),
-        tokens_in=sum(row.tokens_in for row in rows),
-        tokens_out=sum(row.tokens_out for row in rows),
-        passes=passes(counted),
+        success=wilson(sum(outcome.success for outcome in counted_outcomes), n) if n else None,
+        mean_turns=sum(outcome.turns for outcome in counted_outcomes) / n if n else None,
+        unanswered=sum(outcome.unanswered for outcome in ordered),
+        tokens_in=sum(outcome.tokens_in for outcome in ordered),
+        tokens_out=sum(outcome.tokens_out for outcome in ordered),
+        passes=passes(counted_outcomes),
     )
 
 
 def passes(outcomes: Sequence[Outcome]) -> dict[int, Interval]:
-    """pass@k over problems that were tried several times; empty if one was tried once.
+    """Compute pass@k over problems that were tried several times; empty if one of them was tried once.
 
-    k is 1, 2, 4 and so on, and the number of tries that every problem has.
+    k is 1, 2, 4 and so on, and the least number of tries at a problem.
     """
-    tries: dict[tuple[int, int], list[bool]] = {}
+    successes_by_problem: dict[tuple[int, int], list[bool]] = {}
     for outcome in outcomes:
-        tries.setdefault(outcome.problem, []).append(outcome.success)
-    least = min((len(each) for each in tries.values()), default=0)
-    if least < 2:
+        successes_by_problem.setdefault(outcome.problem, []).append(outcome.success)
+    min_tries = min((len(successes) for successes in successes_by_problem.values()), default=0)
+    if min_tries < 2:
         return {}
-    ks = sorted({*(2**power for power in range(least.bit_length())), least})
-    return {k: interval([pass_at(k, len(each), sum(each)) for each in tries.values()]) for k in ks}
+    ks = sorted({*(2**power for power in range(min_tries.bit_length())), min_tries})
+    return {
+        k: interval([pass_at(k, len(successes), sum(successes)) for successes in successes_by_problem.values()])
+        for k in ks
+    }
 
 
 Z95 = 1.959963984540054
-"""The standard normal's 97.5th percentile."""
+"""The 97.5th percentile of the standard normal distribution."""
 
 
 def _edgeworth(values: Sequence[float], mean: float, z: float) -> float:
-    """The value that the resampled mean stays below as often as a standard normal stays below `z`."""
+    """Return the quantile of the bootstrap distribution of the mean that corresponds to the normal quantile `z`."""
     n = len(values)
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / n)
     skewness = math.fsum((value - mean) ** 3 for value in values) / n / deviation**3
@@ -196,19 +202,19 @@ def _edgeworth(values: Sequence[float], mean: float, z: float) -> float:
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
-    """The quantile of sorted values, linear between neighbours."""
+    """Return a quantile of sorted values, interpolated linearly."""
     position = share * (len(ordered) - 1)
     below = int(position)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
 
 
-STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
-"""97.5th percentiles of Student's distribution with 1, 2, 3 ... degrees of freedom."""
+STUDENT_T_QUANTILES = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+"""The 97.5th percentiles of Student's t-distribution with 1, 2, 3 ... degrees of freedom."""
 
 
-def student(values: Sequence[float]) -> Interval:
-    """The mean of a few values and its 95 % interval by Student's distribution.
+def student_t_interval(values: Sequence[float]) -> Interval:
+    """Compute the mean of a few values and its 95 % interval by Student's t-distribution.
 
     Raises:
         InvalidArgument: if there are fewer than two.
@@ -218,6 +224,6 @@ def student(values: Sequence[float]) -> Interval:
         raise InvalidArgument("An interval over seeds needs at least two.")
     mean = math.fsum(values) / n
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
-    quantile = STUDENT[n - 2] if n - 2 < len(STUDENT) else 1.96
-    half = quantile * deviation / math.sqrt(n)
-    return Interval(mean, mean - half, mean + half)
+    quantile = STUDENT_T_QUANTILES[n - 2] if n - 2 < len(STUDENT_T_QUANTILES) else 1.96
+    half_width = quantile * deviation / math.sqrt(n)
+    return Interval(mean, mean - half_width, mean + half_width)

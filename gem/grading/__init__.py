@@ -1,1 +1,1 @@
-"""Whether answers are correct: mathematics (`math`), short answers to questions (`answers`)."""
+"""Grades answers: to mathematical problems (`math`), to questions (`answers`), and programs under tests (`code`)."""

@@ -1,10 +1,11 @@
-"""Whether a program passes the tests of its problem. It runs in the sandbox; what it should answer stays outside.
+"""Runs a program under the tests of its problem. The program runs in the sandbox; the expected results stay outside.
 
     grade = grade_code("print(int(input()) * 2)", [InputTest("3\\n", "6\\n")])
     grade.passed, [test.status for test in grade.tests]      # True, ["passed"]
 
-Tests share a process as long as they pass, which is several times faster than one for each. A test that fails after
-another one is run once more alone, and that decides: so nothing fails for what an earlier test left behind.
+Tests share a process as long as they pass, which is several times faster than one process for each. A test that fails
+after another one is run again alone, and the second result counts, so no test fails because of what an earlier test
+left behind.
 """
 
 from __future__ import annotations
@@ -17,53 +18,56 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from gem.grading.code_tests import CallTest, CheckTests, InputTest, Tests
-from gem.sandbox.collect import Job, SlotDied
 from gem.sandbox.inside.execution import values
+from gem.sandbox.job import SandboxJob, SlotDied
 from gem.sandbox.limits import Level, Limits, Result
 from gem.sandbox.pool import Pool, libraries_in, shared
 
 TestStatus = Literal["passed", "wrong", "error", "timeout", "memory", "output", "killed", "not run"]
 
-PER_TEST = Limits(wall_seconds=10.0, output_bytes=1 << 20)
-"""Ten seconds for each test, as GEM gives them."""
-MAX_SHOWN = 600
+DEFAULT_LIMITS = Limits(wall_seconds=10.0, output_bytes=1 << 20)
+"""The limits of one test: ten seconds, as in GEM."""
+MAX_SHOWN_CHARS = 600
 """Characters of inputs and outputs that a result keeps, for people to read."""
 TOLERANCE = 1e-6
-"""Relative and absolute, for numbers with a fraction that functions return."""
-MESSAGE = 4096
-"""Bytes that a test's line takes besides what it printed."""
+"""The relative and absolute tolerance for floats that functions return."""
+MESSAGE_BYTES = 4096
+"""Bytes that the report of a test needs besides the output of the program."""
 
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
-    """How one test went. Texts are cut to `MAX_SHOWN` characters."""
+    """The result of one test. Strings are cut to `MAX_SHOWN_CHARS` characters."""
 
-    __test__ = False
+    __test__ = False  # or pytest would take this class for tests
     number: int
-    """From 1."""
+    """Counted from 1."""
     status: TestStatus
-    given: str
-    wanted: str
-    got: str = ""
-    said: str = ""
+    input: str
+    """The standard input, or the call of the function."""
+    expected: str
+    actual: str = ""
+    message: str = ""
     """The end of what the program wrote to its standard error, or why the test failed."""
 
     @property
     def passed(self) -> bool:
-        """Whether the answer was right."""
+        """Whether the test passed."""
         return self.status == "passed"
 
 
 @dataclass(frozen=True, slots=True)
 class CodeGrade:
-    """What became of a program."""
+    """The result of running a program under its tests."""
 
     tests: tuple[TestResult, ...]
-    """One for each test, in their order. Assertions are known only when they are reached: without any, one that
-    says what happened."""
+    """One result for each test, in order.
+
+    Of assertions only those have one that were executed; if none was, there is one result that says what happened.
+    """
     level: Level
     """How the program was confined."""
-    refused: str = ""
+    compile_error: str = ""
     """Why the program could not be compiled."""
 
     @property
@@ -73,7 +77,7 @@ class CodeGrade:
 
     @property
     def share(self) -> float:
-        """Of the tests that passed, 0 to 1."""
+        """The share of tests that passed, from 0 to 1."""
         return sum(test.passed for test in self.tests) / len(self.tests) if self.tests else 0.0
 
 
@@ -89,83 +93,93 @@ def grade_code(
 
     Args:
         code: the program.
-        tests: of one kind, see `gem.grading.code_tests`.
-        limits: for each test; of assertions, for all of them together.
-        stop_at_first_failure: leave the tests after it out ("not run").
-        pool: of sandboxes; the process's own by default.
+        tests: the tests, all of one kind (see `gem.grading.code_tests`).
+        limits: the limits of each test, or of all assertions together.
+        stop_at_first_failure: whether to skip the tests after the first failure; their status is "not run".
+        pool: the pool of sandboxes; by default the one that the process shares.
 
     Raises:
         SandboxUnavailable: if this machine cannot confine code.
     """
     pool = pool or shared()
-    limits = limits or PER_TEST
+    limits = limits or DEFAULT_LIMITS
     if isinstance(tests, CheckTests):
-        return _Dialogue(pool, limits).grade(code, tests)
-    return _Series(pool, limits, code, tests, stop=stop_at_first_failure).grade()
+        return _AssertionRun(pool, limits).grade(code, tests)
+    return _TestSeries(pool, limits, code, tests, stop_at_first_failure=stop_at_first_failure).grade()
 
 
-class _Series:
-    """Tests with an input and an expected output each."""
+class _TestSeries:
+    """A run of tests that each have an input and an expected output."""
 
     def __init__(
-        self, pool: Pool, limits: Limits, code: str, tests: Sequence[InputTest] | Sequence[CallTest], *, stop: bool
+        self,
+        pool: Pool,
+        limits: Limits,
+        code: str,
+        tests: Sequence[InputTest] | Sequence[CallTest],
+        *,
+        stop_at_first_failure: bool,
     ) -> None:
-        self.pool, self.limits, self.code, self.tests, self.stop = pool, limits, code, tests, stop
-        self.refused = ""
+        self.pool, self.limits, self.code, self.tests = pool, limits, code, tests
+        self.stop_at_first_failure = stop_at_first_failure
+        self.compile_error = ""
 
     def grade(self) -> CodeGrade:
-        """Run them, as many as possible together."""
-        done: list[TestResult] = []
-        while len(done) < len(self.tests) and not self.refused:
-            found = self._together(len(done))
-            if not found[-1].passed and len(found) > 1 and found[-1].status != "timeout":
-                found[-1] = self._together(len(done) + len(found) - 1, 1)[0]
-            done += found
-            if self.stop and not done[-1].passed:
+        """Run all tests, as many as possible in one process."""
+        results: list[TestResult] = []
+        while len(results) < len(self.tests) and not self.compile_error:
+            new_results = self._run_together(len(results))
+            if not new_results[-1].passed and len(new_results) > 1 and new_results[-1].status != "timeout":
+                new_results[-1] = self._run_together(len(results) + len(new_results) - 1, 1)[0]
+            results += new_results
+            if self.stop_at_first_failure and not results[-1].passed:
                 break
-        done += [self._result(number, "not run") for number in range(len(done), len(self.tests))]
-        return CodeGrade(tuple(done), self.pool.level, self.refused)
+        results += [self._result(number, "not run") for number in range(len(results), len(self.tests))]
+        return CodeGrade(tuple(results), self.pool.level, self.compile_error)
 
-    def _together(self, first: int, most: int = 0) -> list[TestResult]:
-        """Tests from `first` on in one process, up to the first that fails."""
-        tests = self.tests[first : first + most] if most else self.tests[first:]
-        judged: list[TestResult] = []
-        read = 0
+    def _run_together(self, start: int, max_tests: int = 0) -> list[TestResult]:
+        """Run tests from number `start` (counted from 0) in one process, up to the first that fails."""
+        tests = self.tests[start : start + max_tests] if max_tests else self.tests[start:]
+        results: list[TestResult] = []
+        num_read = 0
 
-        def enough(stream: bytearray) -> bool:
-            nonlocal read
-            end = stream.rfind(b"\n") + 1
-            for line in bytes(stream[read:end]).splitlines()[: len(tests) - len(judged)]:
-                judged.append(self._judged(first + len(judged), line))
-            read = end
-            return bool(judged) and not judged[-1].passed
+        def is_finished(stream: bytearray) -> bool:
+            nonlocal num_read
+            line_end = stream.rfind(b"\n") + 1
+            for line in bytes(stream[num_read:line_end]).splitlines()[: len(tests) - len(results)]:
+                results.append(self._parse_line(start + len(results), line))
+            num_read = line_end
+            return bool(results) and not results[-1].passed
 
-        result = self.pool.execute(self._job(tests, enough), libraries_in(self.code))
-        while judged and not all(one.passed for one in judged[:-1]):
-            judged.pop()
-        if self.refused:
-            return [self._result(first, "error", said=self.refused)]
-        if len(judged) < len(tests) and (not judged or judged[-1].passed):
-            judged.append(self._unfinished(first + len(judged), result))
-        return judged
+        result = self.pool.execute(self._job(tests, is_finished), libraries_in(self.code))
+        while results and not all(earlier.passed for earlier in results[:-1]):
+            results.pop()
+        if self.compile_error:
+            return [self._result(start, "error", message=self.compile_error)]
+        if len(results) < len(tests) and (not results or results[-1].passed):
+            results.append(self._unfinished_test(start + len(results), result))
+        return results
 
-    def _unfinished(self, number: int, result: Result) -> TestResult:
-        """A test during which the process ended. A program may end it itself (`os._exit`): it is run as a script."""
+    def _unfinished_test(self, number: int, result: Result) -> TestResult:
+        """The result of a test during which the process ended.
+
+        The program itself may have ended it, with `os._exit` for example, so it is run again as a script.
+        """
         test = self.tests[number]
         if result.status in ("ok", "error") and isinstance(test, InputTest):
-            result = self.pool.run(self.code, stdin=test.given, limits=self.limits)
+            result = self.pool.run(self.code, stdin=test.input, limits=self.limits)
             if result.ok:
-                right = same_output(result.stdout, test.wanted)
-                return self._result(number, "passed" if right else "wrong", result.stdout, result.stderr)
-        return self._result(number, _why(result), result.stdout, result.stderr)
+                is_right = same_output(result.stdout, test.expected)
+                return self._result(number, "passed" if is_right else "wrong", result.stdout, result.stderr)
+        return self._result(number, _failure_status(result), result.stdout, result.stderr)
 
-    def _job(self, tests: Sequence[InputTest] | Sequence[CallTest], enough: Any) -> Job:
-        """All inputs, and no expected output."""
-        calls = isinstance(tests[0], CallTest)
+    def _job(self, tests: Sequence[InputTest] | Sequence[CallTest], is_finished: Any) -> SandboxJob:
+        """The sandbox's job: all inputs, but no expected output."""
+        are_calls = isinstance(tests[0], CallTest)
         task = {
             "source": self.code,
             "entry": tests[0].entry if isinstance(tests[0], CallTest) else None,
-            "tests": [values.encode(list(test.given)) if calls else test.given for test in tests],
+            "tests": [values.encode(list(test.input)) if are_calls else test.input for test in tests],
             "output": self.limits.output_bytes,
         }
         count = len(tests)
@@ -173,97 +187,109 @@ class _Series:
             self.limits,
             wall_seconds=self.limits.wall_seconds * count + 1,
             cpu_seconds=(self.limits.cpu_seconds or self.limits.wall_seconds) * count + 1,
-            output_bytes=(2 * self.limits.output_bytes + MESSAGE) * count,
+            output_bytes=(2 * self.limits.output_bytes + MESSAGE_BYTES) * count,
         )
         payload = json.dumps(task, ensure_ascii=False).encode("utf-8", "surrogateescape")
-        return Job(payload, b"", total, "cases", (), self.limits.wall_seconds, enough)
+        return SandboxJob(payload, b"", total, "cases", (), self.limits.wall_seconds, is_finished)
 
-    def _judged(self, number: int, line: bytes) -> TestResult:
-        """What a line of the program's process says about a test. The program may have forged it."""
+    def _parse_line(self, number: int, line: bytes) -> TestResult:
+        """The result of a test from the line that the program's process wrote. The program may have forged the line."""
         try:
-            found = json.loads(line)
-            if "refused" in found:
-                self.refused = str(found["refused"])
-                return self._result(number, "error", said=self.refused)
-            return self._compared(number, found)
+            report = json.loads(line)
+            if "refused" in report:
+                self.compile_error = str(report["refused"])
+                return self._result(number, "error", message=self.compile_error)
+            return self._compare(number, report)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return self._result(number, "wrong", said="The program wrote over the lines between it and the grader.")
+            return self._result(number, "wrong", message="The program wrote over the lines between it and the grader.")
 
-    def _compared(self, number: int, found: dict[str, Any]) -> TestResult:
-        ended, said = found["ended"], str(found.get("err", ""))
+    def _compare(self, number: int, report: dict[str, Any]) -> TestResult:
+        end_status, message = report["ended"], str(report.get("err", ""))
         test = self.tests[number]
         if isinstance(test, InputTest):
-            got, right = str(found["out"]), same_output(str(found["out"]), test.wanted)
+            actual, is_right = str(report["out"]), same_output(str(report["out"]), test.expected)
         else:
-            value = values.decode(found.get("value"))
-            got, right = repr(value) if "value" in found else "", same_value(value, test.wanted)
-        if ended == "ok":
-            return self._result(number, "passed" if right else "wrong", got, said)
-        return self._result(number, ended if ended in ("error", "memory", "output") else "error", got, said)
+            value = values.decode(report.get("value"))
+            actual, is_right = repr(value) if "value" in report else "", same_value(value, test.expected)
+        if end_status == "ok":
+            return self._result(number, "passed" if is_right else "wrong", actual, message)
+        status: TestStatus = end_status if end_status in ("error", "memory", "output") else "error"
+        return self._result(number, status, actual, message)
 
-    def _result(self, number: int, status: TestStatus, got: str = "", said: str = "") -> TestResult:
+    def _result(self, number: int, status: TestStatus, actual: str = "", message: str = "") -> TestResult:
         test = self.tests[number]
-        given, wanted = (test.given, test.wanted) if isinstance(test, InputTest) else _as_call(test)
-        return TestResult(number + 1, status, _cut(given), _cut(wanted), _cut(got), said[-MAX_SHOWN:])
+        input_text, expected = (test.input, test.expected) if isinstance(test, InputTest) else _call_texts(test)
+        return TestResult(
+            number + 1, status, _shorten(input_text), _shorten(expected), _shorten(actual), message[-MAX_SHOWN_CHARS:]
+        )
 
 
-class _Dialogue:
-    """Assertions in one sandbox, the program in another, a pipe each way."""
+class _AssertionRun:
+    """A run of assertions in one sandbox and the program in another, connected by a pipe in each direction."""
 
     def __init__(self, pool: Pool, limits: Limits) -> None:
         self.pool, self.limits = pool, limits
 
     def grade(self, code: str, tests: CheckTests) -> CodeGrade:
         """Run both until one of them ends."""
-        refused = _refusal(code)
-        if refused:
-            return CodeGrade((TestResult(1, "error", tests.entry, "", "", refused),), self.pool.level, refused)
-        asked, answered = self._run_both(
+        compile_error = _find_compile_error(code)
+        if compile_error:
+            result = TestResult(1, "error", tests.entry, "", "", compile_error)
+            return CodeGrade((result,), self.pool.level, compile_error)
+        checker_result, program_result = self._run_both(
             {"before": tests.before, "tests": tests.code, "entry": tests.entry},
             {"source": code, "entry": tests.entry},
             libraries_in(code + tests.code),
         )
-        results = [_assertion(number, line) for number, line in enumerate(asked.stdout.splitlines(), 1)]
-        if not asked.ok or not results:
-            why = asked if not asked.ok else answered
-            status: TestStatus = _why(why) if not why.ok else "error"
-            results.append(TestResult(len(results) + 1, status, tests.entry, "", "", why.stderr[-MAX_SHOWN:]))
-        elif not answered.ok and not all(one.passed for one in results):
-            results = [one if one.passed else replace(one, status=_why(answered)) for one in results]
+        results = [_assertion_result(number, line) for number, line in enumerate(checker_result.stdout.splitlines(), 1)]
+        if not checker_result.ok or not results:
+            cause = checker_result if not checker_result.ok else program_result
+            status: TestStatus = _failure_status(cause) if not cause.ok else "error"
+            results.append(TestResult(len(results) + 1, status, tests.entry, "", "", cause.stderr[-MAX_SHOWN_CHARS:]))
+        elif not program_result.ok and not all(result.passed for result in results):
+            status = _failure_status(program_result)
+            results = [result if result.passed else replace(result, status=status) for result in results]
         return CodeGrade(tuple(results), self.pool.level)
 
     def _run_both(
-        self, asking: dict[str, str], answering: dict[str, str], libraries: frozenset[str]
+        self, checker_task: dict[str, str], program_task: dict[str, str], libraries: frozenset[str]
     ) -> tuple[Result, Result]:
-        """Both results; once more if a sandbox ended under them, which can be another's fault."""
+        """The results of the checker and the program.
+
+        If a sandbox ended, both are run a second time, because another program may have caused that.
+        """
         try:
-            return self._try_both(asking, answering, libraries)
+            return self._try_both(checker_task, program_task, libraries)
         except SlotDied:
             pass
         try:
-            return self._try_both(asking, answering, libraries)
+            return self._try_both(checker_task, program_task, libraries)
         except SlotDied:
-            lost = Result("killed", "", "The sandbox ended together with the code.", 0.0, 0.0, self.pool.level)
-            return lost, lost
+            killed = Result("killed", "", "The sandbox ended together with the code.", 0.0, 0.0, self.pool.level)
+            return killed, killed
 
     def _try_both(
-        self, asking: dict[str, str], answering: dict[str, str], libraries: frozenset[str]
+        self, checker_task: dict[str, str], program_task: dict[str, str], libraries: frozenset[str]
     ) -> tuple[Result, Result]:
-        questions, asks = os.pipe()
-        answers, says = os.pipe()
-        ask = Job(json.dumps(asking).encode(), b"", self.limits, "ask", (answers, asks))
-        answer = Job(json.dumps(answering).encode(), b"", self.limits, "answer", (questions, says))
-        return self.pool.execute_pair(ask, answer, libraries)
+        question_reader, question_writer = os.pipe()
+        answer_reader, answer_writer = os.pipe()
+        checker = SandboxJob(
+            json.dumps(checker_task).encode(), b"", self.limits, "ask", (answer_reader, question_writer)
+        )
+        program = SandboxJob(
+            json.dumps(program_task).encode(), b"", self.limits, "answer", (question_reader, answer_writer)
+        )
+        return self.pool.execute_pair(checker, program, libraries)
 
 
-def _assertion(number: int, line: str) -> TestResult:
-    found = json.loads(line)
-    status: TestStatus = "passed" if found["passed"] else "error" if found["said"] else "wrong"
-    return TestResult(number, status, found["asked"], "True", str(found["passed"]), found["said"])
+def _assertion_result(number: int, line: str) -> TestResult:
+    report = json.loads(line)
+    status: TestStatus = "passed" if report["passed"] else "error" if report["said"] else "wrong"
+    return TestResult(number, status, report["asked"], "True", str(report["passed"]), report["said"])
 
 
-def _refusal(code: str) -> str:
-    """Why a program cannot be compiled; empty if it can. Nothing of it is executed."""
+def _find_compile_error(code: str) -> str:
+    """Why a program cannot be compiled; empty if it can. The program is not executed."""
     try:
         compile(code, "solution.py", "exec", dont_inherit=True, flags=0x400)
     except (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError) as error:
@@ -271,47 +297,49 @@ def _refusal(code: str) -> str:
     return ""
 
 
-def same_output(got: str, wanted: str) -> bool:
-    """Whether two printed texts agree, line by line, apart from white space at the ends of lines and of the text."""
-    return list(_lines(got)) == list(_lines(wanted))
+def same_output(actual: str, expected: str) -> bool:
+    """Whether two outputs are equal, ignoring white space at the ends of lines and of the whole output."""
+    return list(_lines(actual)) == list(_lines(expected))
 
 
 def _lines(text: str) -> Iterator[str]:
     return (line.rstrip() for line in text.strip().splitlines())
 
 
-def same_value(got: Any, wanted: Any) -> bool:
-    """Whether a returned value is the expected one: tuples are lists, and numbers with a fraction nearly equal.
+def same_value(actual: Any, expected: Any) -> bool:
+    """Whether a returned value equals the expected one. Tuples count as lists, and floats need only be close.
 
-    Some datasets put an expected result into a list of one.
+    Some datasets wrap an expected result in a list with one element, so the element itself is accepted too.
     """
-    if _same(got, wanted):
+    if _equal_values(actual, expected):
         return True
-    return isinstance(wanted, list) and len(wanted) == 1 and _same(got, wanted[0])
+    return isinstance(expected, list) and len(expected) == 1 and _equal_values(actual, expected[0])
 
 
-def _same(got: Any, wanted: Any) -> bool:
-    if isinstance(got, list | tuple) and isinstance(wanted, list | tuple):
-        return len(got) == len(wanted) and all(map(_same, got, wanted))
-    if isinstance(got, dict) and isinstance(wanted, dict):
-        ours = {str(key): value for key, value in got.items()}  # JSON has no other keys than text
-        theirs = {str(key): value for key, value in wanted.items()}
-        return ours.keys() == theirs.keys() and all(_same(ours[key], theirs[key]) for key in ours)
-    if isinstance(got, bool) != isinstance(wanted, bool):
+def _equal_values(actual: Any, expected: Any) -> bool:
+    if isinstance(actual, list | tuple) and isinstance(expected, list | tuple):
+        return len(actual) == len(expected) and all(map(_equal_values, actual, expected))
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        actual_items = {str(key): value for key, value in actual.items()}  # keys are strings in JSON
+        expected_items = {str(key): value for key, value in expected.items()}
+        return actual_items.keys() == expected_items.keys() and all(
+            _equal_values(actual_items[key], expected_items[key]) for key in actual_items
+        )
+    if isinstance(actual, bool) != isinstance(expected, bool):
         return False
-    if isinstance(got, float) and isinstance(wanted, int | float):
-        return math.isclose(got, wanted, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
-    return bool(got == wanted)
+    if isinstance(actual, float) and isinstance(expected, int | float):
+        return math.isclose(actual, expected, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    return bool(actual == expected)
 
 
-def _why(result: Result) -> TestStatus:
-    """What ended a process before its time, as the status of the test that it was at."""
+def _failure_status(result: Result) -> TestStatus:
+    """The status of the test during which a process ended prematurely."""
     return "killed" if result.status == "ok" else result.status
 
 
-def _as_call(test: CallTest) -> tuple[str, str]:
-    return f"{test.entry}({', '.join(map(repr, test.given))})", repr(test.wanted)
+def _call_texts(test: CallTest) -> tuple[str, str]:
+    return f"{test.entry}({', '.join(map(repr, test.input))})", repr(test.expected)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + " ..."
+def _shorten(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + " ..."

@@ -1,7 +1,7 @@
 """The tests of a programming problem, read from the formats that datasets use.
 
-`inputs`/`outputs`: a dictionary of two lists (CodeContests, TACO, APPS), with `fn_name` for calls of a function;
-a list of dictionaries with `input` and `output` (PrimeIntellect, LiveCodeBench); a row of HumanEval.
+The formats are: a dictionary of two lists `inputs` and `outputs`, with `fn_name` for calls of a function (CodeContests,
+TACO, APPS); a list of dictionaries with `input` and `output` (PrimeIntellect, LiveCodeBench); a row of HumanEval.
 """
 
 from __future__ import annotations
@@ -15,62 +15,62 @@ from typing import Any
 from gem.errors import InvalidData
 
 TESTS = ("tests", "test_cases", "input_output", "verification_info", "test")
-"""Columns that tests are in, in the order they are looked for."""
+"""The columns that may contain the tests; the first one that exists is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputTest:
-    """The program reads `given` and must print `wanted`."""
+    """A test in which the program reads `input` and must print `expected`."""
 
-    given: str
-    wanted: str
+    input: str
+    expected: str
 
 
 @dataclass(frozen=True, slots=True)
 class CallTest:
-    """The function `entry` gets `given` and must return `wanted`."""
+    """A test in which the function `entry` is called with the arguments `input` and must return `expected`."""
 
     entry: str
-    given: tuple[Any, ...]
-    wanted: Any
+    input: tuple[Any, ...]
+    expected: Any
 
 
 @dataclass(frozen=True, slots=True)
 class CheckTests:
-    """Statements that assert something of the function `entry`, as HumanEval has them."""
+    """Statements with assertions about the function `entry`, as in HumanEval."""
 
     entry: str
     code: str
-    """Defines `check(candidate)`, or is statements that name `entry`."""
+    """The statements. They define `check(candidate)`, or use `entry` by its name."""
     before: str = ""
-    """The start of the program that the problem gives: its signature and helper functions."""
+    """The beginning of the program, which the problem gives: a signature and helper functions."""
 
 
 Tests = Sequence[InputTest] | Sequence[CallTest] | CheckTests
 
 
 def read_tests(row: Mapping[str, Any], column: str = "") -> Tests:
-    """The tests of a problem, from its row.
+    """Read the tests of a problem.
 
     Args:
-        row: of a dataset.
-        column: where they are; by default the first of `TESTS` that is there.
+        row: the problem's row of the dataset.
+        column: the column with the tests; by default the first of `TESTS` that exists.
 
     Raises:
-        InvalidData: if there are none, or they are in no known format.
+        InvalidData: if there are no tests, or their format is unknown.
     """
     name = column or next((name for name in TESTS if name in row), "")
-    found = _unpacked(row.get(name))
-    if isinstance(found, str) and row.get("entry_point"):
-        return CheckTests(str(row["entry_point"]), found, str(row.get("prompt", "")))
-    if isinstance(found, Mapping) and "test_cases" in found:
-        found = _unpacked(found["test_cases"])
-    if isinstance(found, Mapping) and "inputs" in found:
-        entry = found.get("fn_name") or ""
-        pairs = list(zip(found["inputs"], found.get("outputs", []), strict=False))
-    elif isinstance(found, Sequence) and not isinstance(found, str) and all(isinstance(one, Mapping) for one in found):
-        entry = next((one["fn_name"] for one in found if one.get("fn_name")), "")
-        pairs = [(one.get("input", ""), one.get("output", "")) for one in found]
+    data = _parse_json(row.get(name))
+    if isinstance(data, str) and row.get("entry_point"):
+        return CheckTests(str(row["entry_point"]), data, str(row.get("prompt", "")))
+    if isinstance(data, Mapping) and "test_cases" in data:
+        data = _parse_json(data["test_cases"])
+    if isinstance(data, Mapping) and "inputs" in data:
+        entry = data.get("fn_name") or ""
+        pairs = list(zip(data["inputs"], data.get("outputs", []), strict=False))
+    elif isinstance(data, Sequence) and not isinstance(data, str) and all(isinstance(entry, Mapping) for entry in data):
+        entry = next((entry["fn_name"] for entry in data if entry.get("fn_name")), "")
+        pairs = [(entry.get("input", ""), entry.get("output", "")) for entry in data]
     else:
         raise InvalidData(
             f"The tests of a problem are 'inputs' and 'outputs', a list of 'input' and 'output', or HumanEval's "
@@ -78,18 +78,20 @@ def read_tests(row: Mapping[str, Any], column: str = "") -> Tests:
         )
     if not pairs:
         raise InvalidData("The problem has no tests.")
-    return [_call(entry, *pair) for pair in pairs] if entry else [InputTest(*map(_as_text, pair)) for pair in pairs]
+    return (
+        [_call_test(entry, *pair) for pair in pairs] if entry else [InputTest(*map(_as_text, pair)) for pair in pairs]
+    )
 
 
-def longest(tests: Tests, most: int) -> Tests:
-    """At most so many tests, those with the longest inputs first, as GEM picks them; assertions are all kept."""
-    if isinstance(tests, CheckTests) or not 0 < most < len(tests):
+def select_longest_tests(tests: Tests, max_tests: int) -> Tests:
+    """The `max_tests` tests with the longest inputs, longest first, as GEM selects them; of assertions, all of them."""
+    if isinstance(tests, CheckTests) or not 0 < max_tests < len(tests):
         return tests
-    return sorted(tests, key=lambda test: -len(str(test.given)))[:most]  # type: ignore[return-value]
+    return sorted(tests, key=lambda test: -len(str(test.input)))[:max_tests]  # type: ignore[return-value]
 
 
-def _unpacked(value: Any) -> Any:
-    """What a column holds: JSON in text, where it is JSON."""
+def _parse_json(value: Any) -> Any:
+    """The value of a column, parsed if it is a string with JSON."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return json.loads(value)
@@ -99,23 +101,23 @@ def _unpacked(value: Any) -> Any:
 
 
 def _as_text(value: Any) -> str:
-    """An input or output as a program reads and writes it: lists are lines."""
+    """An input or output as a program reads or writes it; a list is written line by line."""
     if isinstance(value, list):
         return "\n".join(str(line) for line in value)
     return str(value)
 
 
-def _call(entry: str, given: Any, wanted: Any) -> CallTest:
-    """APPS writes the arguments as a list, LiveCodeBench as lines of literals; results sometimes in a list of one."""
-    if isinstance(given, str):
-        given = [_literal(line) for line in given.splitlines() if line.strip()]
-    return CallTest(entry, tuple(given), _literal(wanted) if isinstance(wanted, str) else wanted)
+def _call_test(entry: str, arguments: Any, result: Any) -> CallTest:
+    """A call from APPS, which has the arguments as a list, or from LiveCodeBench, which has a literal on each line."""
+    if isinstance(arguments, str):
+        arguments = [_literal(line) for line in arguments.splitlines() if line.strip()]
+    return CallTest(entry, tuple(arguments), _literal(result) if isinstance(result, str) else result)
 
 
 def _literal(text: str) -> Any:
-    for read in (json.loads, ast.literal_eval):
+    for parse in (json.loads, ast.literal_eval):
         try:
-            return read(text)
+            return parse(text)
         except (ValueError, SyntaxError):
             continue
     return text

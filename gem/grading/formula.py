@@ -1,6 +1,6 @@
-r"""Formulas in LaTeX or as people type them, read and worked out without SymPy: numbers, roots, powers, functions.
+r"""Parses and evaluates formulas without SymPy, in LaTeX or plain notation: numbers, roots, powers, functions.
 
-What is not understood here is said so by `NotUnderstood`, never guessed: somebody slower looks at it then.
+A formula that is not understood raises `NotUnderstood` and is never guessed; then SymPy, which is slower, decides.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from functools import lru_cache
 Value = Fraction | complex
 Node = tuple[str, ...] | tuple[object, ...]
 
-MOST_BITS = 4_000
-"""Exact numbers may get this long."""
-DEEPEST = 40
+MAX_BITS = 4_000
+"""The largest number of bits of an exact number, numerator and denominator together."""
+MAX_DEPTH = 40
+"""The deepest nesting of a formula."""
 
 _TOKEN = re.compile(
     r"(?P<number>(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3}(?![\da-zA-Z.]))?)|(?P<command>\\[a-zA-Z]+|\\[{}|])"
@@ -30,95 +31,95 @@ NAMES = frozenset({
     "xi", "rho", "sigma", "tau", "phi", "chi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Xi", "Sigma",
     "Phi", "Psi", "Omega", "hbar", "ell", "infty",
 })  # fmt: skip
-"""Commands that are names; infinity is one, so that the ends of intervals can be compared."""
+"""Commands that are names of variables. Infinity is one of them, so that the ends of intervals can be compared."""
 
 
 class NotUnderstood(Exception):
-    """This is no formula of the kinds that are read here, or it cannot be worked out."""
+    """The text is not a formula that can be parsed here, or the formula cannot be evaluated."""
 
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Node:
-    """The tree of a tidied formula (see `latex.tidy`).
+    """Parse a tidied formula (see `latex.tidy`) into a tree.
 
     Raises:
-        NotUnderstood: if it is none.
+        NotUnderstood: if it cannot be parsed.
     """
-    reader = _Reader(text)
-    tree = reader.sum()
-    if reader.here[0] != "end":
+    parser = _Parser(text)
+    tree = parser.sum()
+    if parser.current[0] != "end":
         raise NotUnderstood(text)
     return tree
 
 
 def variables(tree: Node) -> frozenset[str]:
-    """The names in a formula that stand for no number."""
+    """The names of the variables in a formula."""
     if tree[0] == "name":
         return frozenset({str(tree[1])})
-    found: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
     for part in tree[1:]:
         if isinstance(part, tuple):
-            found |= variables(part)
-    return found
+            names |= variables(part)
+    return names
 
 
-def evaluate(tree: Node, at: Mapping[str, complex]) -> Value:
-    """The value of a formula, exact as long as it is rational, with these values for its variables.
+def evaluate(tree: Node, values: Mapping[str, complex]) -> Value:
+    """The value of a formula for these values of its variables; exact if it is rational.
 
     Raises:
-        NotUnderstood: if it has none there, or numbers get too long.
+        NotUnderstood: if it has no value there, or a number gets too long.
     """
     try:
-        return _evaluate(tree, at)
+        return _evaluate(tree, values)
     except (ZeroDivisionError, OverflowError, ValueError, TypeError) as error:
         raise NotUnderstood(str(error)) from error
 
 
-class _Reader:
-    """A recursive descent over the tokens."""
+class _Parser:
+    """A recursive-descent parser."""
 
     def __init__(self, text: str) -> None:
         self.tokens: list[tuple[str, str]] = []
-        place = 0
-        while place < len(text):
-            found = _TOKEN.match(text, place)
-            if found is None:
+        position = 0
+        while position < len(text):
+            match = _TOKEN.match(text, position)
+            if match is None:
                 raise NotUnderstood(text)
-            kind = str(found.lastgroup)
+            kind = str(match.lastgroup)
             if kind != "space":
-                self.tokens.append((kind, found[0]))
-            place = found.end()
+                self.tokens.append((kind, match[0]))
+            position = match.end()
         self.tokens.append(("end", ""))
-        self.place = 0
+        self.position = 0
         self.depth = 0
 
     @property
-    def here(self) -> tuple[str, str]:
-        return self.tokens[self.place]
+    def current(self) -> tuple[str, str]:
+        return self.tokens[self.position]
 
     def next(self) -> tuple[str, str]:
-        token = self.tokens[self.place]
+        token = self.tokens[self.position]
         if token[0] == "end":
             raise NotUnderstood("it ends too early")
-        self.place += 1
+        self.position += 1
         return token
 
-    def skip(self, *texts: str) -> str:
-        """Take the next token if it is one of these."""
-        if self.here[0] != "end" and self.here[1] in texts:
+    def accept(self, *texts: str) -> str:
+        """Consume the next token if it is one of these, and return it; otherwise return an empty string."""
+        if self.current[0] != "end" and self.current[1] in texts:
             return self.next()[1]
         return ""
 
-    def need(self, text: str) -> None:
-        if not self.skip(text):
+    def expect(self, text: str) -> None:
+        if not self.accept(text):
             raise NotUnderstood(f"{text} is missing")
 
     def sum(self) -> Node:
         self.depth += 1
-        if self.depth > DEEPEST:
+        if self.depth > MAX_DEPTH:
             raise NotUnderstood("too deep")
         tree = self.product()
-        while sign := self.skip("+", "-"):
+        while sign := self.accept("+", "-"):
             tree = (sign, tree, self.product())
         self.depth -= 1
         return tree
@@ -126,17 +127,17 @@ class _Reader:
     def product(self) -> Node:
         tree = self.signed()
         while True:
-            if sign := self.skip("*", "/"):
+            if sign := self.accept("*", "/"):
                 tree = (sign, tree, self.signed())
             elif self.begins_factor():
-                if self.here[0] == "number" and self.tokens[self.place - 1][0] == "number":
+                if self.current[0] == "number" and self.tokens[self.position - 1][0] == "number":
                     raise NotUnderstood("two numbers side by side")
                 tree = ("*", tree, self.power())
             else:
                 return tree
 
     def begins_factor(self) -> bool:
-        kind, text = self.here
+        kind, text = self.current
         return (
             kind in ("number", "letter", "word")
             or text in ("(", "[", "{")
@@ -144,27 +145,27 @@ class _Reader:
         )
 
     def signed(self) -> Node:
-        if self.skip("-"):
+        if self.accept("-"):
             return ("neg", self.signed())
-        if self.skip("+"):
+        if self.accept("+"):
             return self.signed()
         return self.power()
 
     def power(self) -> Node:
         tree = self.atom()
-        while self.skip("!"):
+        while self.accept("!"):
             tree = ("!", tree)
-        if self.skip("^", "**"):
+        if self.accept("^", "**"):
             tree = ("^", tree, self.exponent())
         return tree
 
     def exponent(self) -> Node:
-        return self.braced() if self.here[1] == "{" else self.signed()
+        return self.braced() if self.current[1] == "{" else self.signed()
 
     def braced(self) -> Node:
-        self.need("{")
+        self.expect("{")
         tree = self.sum()
-        self.need("}")
+        self.expect("}")
         return tree
 
     def atom(self) -> Node:
@@ -176,15 +177,15 @@ class _Reader:
             return self.name(text)
         if text in _CLOSING:
             tree = self.sum()
-            self.need(_CLOSING[text])
+            self.expect(_CLOSING[text])
             return tree
         if kind in ("command", "word"):
             return self.command(text.removeprefix("\\"))
         raise NotUnderstood(text)
 
     def mixed(self, whole: str) -> Node | None:
-        r"""A mixed number such as `3\frac{1}{2}`, which is a sum and no product."""
-        ahead = self.tokens[self.place : self.place + 7]
+        r"""Parse a mixed number such as `3\frac{1}{2}`, which is a sum and not a product; None if there is none."""
+        ahead = self.tokens[self.position : self.position + 7]
         if [text for _, text in ahead[:2]] != ["\\frac", "{"] or not whole.isdigit():
             return None
         if [kind for kind, _ in ahead[2::3]] != ["number", "number"] or [t for _, t in ahead[3:5]] != ["}", "{"]:
@@ -194,7 +195,7 @@ class _Reader:
         return ("+", ("number", Fraction(whole)), ("/", above, below))
 
     def name(self, text: str) -> Node:
-        if self.skip("_"):
+        if self.accept("_"):
             kind, index = self.next()
             if index == "{":
                 parts = []
@@ -204,7 +205,7 @@ class _Reader:
             elif kind not in ("number", "letter"):
                 raise NotUnderstood(index)
             text = f"{text}_{index}"
-        if [token for _, token in self.tokens[self.place : self.place + 3 : 2]] == ["(", ")"]:
+        if [token for _, token in self.tokens[self.position : self.position + 3 : 2]] == ["(", ")"]:
             raise NotUnderstood(f"{text}(...), which may be a function")
         return ("name", text) if text not in _CONSTANTS else ("constant", text)
 
@@ -214,11 +215,11 @@ class _Reader:
         if name == "binom":
             return ("binom", self.braced(), self.braced())
         if name == "sqrt":
-            if self.skip("["):
+            if self.accept("["):
                 degree = self.sum()
-                self.need("]")
+                self.expect("]")
                 return ("root", self.braced(), degree)
-            return ("sqrt", self.braced() if self.here[1] == "{" else self.atom())
+            return ("sqrt", self.braced() if self.current[1] == "{" else self.atom())
         if name in _FUNCTIONS or name == "log":
             return self.function(name)
         if name == "pi":
@@ -229,9 +230,9 @@ class _Reader:
 
     def function(self, name: str) -> Node:
         base: Node | None = None
-        if name == "log" and self.skip("_"):
-            base = self.braced() if self.here[1] == "{" else self.atom()
-        power = self.exponent() if self.skip("^") else None
+        if name == "log" and self.accept("_"):
+            base = self.braced() if self.current[1] == "{" else self.atom()
+        power = self.exponent() if self.accept("^") else None
         if power == ("neg", ("number", Fraction(1))):
             raise NotUnderstood("an inverse or a reciprocal")
         argument = self.argument()
@@ -241,11 +242,11 @@ class _Reader:
         return tree if power is None else ("^", tree, power)
 
     def argument(self) -> Node:
-        """What a function is applied to: brackets, or the factors up to the next sign or function."""
-        if self.here[1] in _CLOSING:
+        """Parse the argument of a function: brackets, or all factors up to the next sign or function."""
+        if self.current[1] in _CLOSING:
             return self.power()
         tree = self.signed()
-        while self.here[0] in ("letter", "number") or self.here[1] in ("\\pi", "\\theta", "\\frac"):
+        while self.current[0] in ("letter", "number") or self.current[1] in ("\\pi", "\\theta", "\\frac"):
             tree = ("*", tree, self.power())
         return tree
 
@@ -271,25 +272,25 @@ _FUNCTIONS: Mapping[str, Callable[[complex], complex]] = {
 }  # fmt: skip
 
 
-def _evaluate(tree: Node, at: Mapping[str, complex]) -> Value:
+def _evaluate(tree: Node, values: Mapping[str, complex]) -> Value:
     match tree:
         case ("number", Fraction() as number):
             return number
         case ("constant", str(name)):
             return _CONSTANTS[name]
         case ("name", str(name)):
-            return at[name]
+            return values[name]
         case ("call", str(name), tuple(part)):
-            return _FUNCTIONS[name](complex(_evaluate(part, at)))
+            return _FUNCTIONS[name](complex(_evaluate(part, values)))
         case (str(sign), tuple(part)):
-            return _SIGNS[sign](_evaluate(part, at))
+            return _SIGNS[sign](_evaluate(part, values))
         case (str(sign), tuple(left), tuple(right)):
-            return _bounded(_OPERATIONS[sign](_evaluate(left, at), _evaluate(right, at)))
+            return _bounded(_OPERATIONS[sign](_evaluate(left, values), _evaluate(right, values)))
     raise NotUnderstood(str(tree))
 
 
 def _bounded(value: Value) -> Value:
-    if isinstance(value, Fraction) and value.numerator.bit_length() + value.denominator.bit_length() > MOST_BITS:
+    if isinstance(value, Fraction) and value.numerator.bit_length() + value.denominator.bit_length() > MAX_BITS:
         raise NotUnderstood("too long a number")
     return value
 
@@ -298,7 +299,7 @@ def _power(base: Value, exponent: Value) -> Value:
     if isinstance(exponent, Fraction) and isinstance(base, Fraction):
         if exponent.denominator == 1:
             size = max(base.numerator.bit_length(), base.denominator.bit_length())
-            if size * abs(exponent.numerator) > MOST_BITS:
+            if size * abs(exponent.numerator) > MAX_BITS:
                 raise NotUnderstood("too large a power")
             return base**exponent.numerator
         if exponent == Fraction(1, 2) and base >= 0:
@@ -309,7 +310,7 @@ def _power(base: Value, exponent: Value) -> Value:
 
 
 def _root(value: Value, degree: Value) -> Value:
-    """The real root of a negative number where the degree is odd."""
+    """The root of a value. For a negative number and an odd degree it is the real root."""
     if not isinstance(degree, Fraction) or degree.denominator != 1 or degree < 1:
         raise NotUnderstood("a root of another degree")
     number = complex(value)
@@ -326,8 +327,8 @@ def _factorial(value: Value) -> Value:
     return _gamma(complex(value))
 
 
-def _binomial(above: Value, below: Value) -> Value:
-    return _factorial(above) / (_factorial(below) * _factorial(above - below))
+def _binomial(n: Value, k: Value) -> Value:
+    return _factorial(n) / (_factorial(k) * _factorial(n - k))
 
 
 _SIGNS: Mapping[str, Callable[[Value], Value]] = {

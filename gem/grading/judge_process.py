@@ -1,7 +1,7 @@
-"""The process that compares formulas with math-verify: a request on each line of its input, an answer on each line.
+"""The process that compares formulas with math-verify. It reads a request from each line and writes an answer.
 
-An answer that needs too much computing is given up: first by an exception at the next Python instruction, and where
-that does not come (a huge power is one instruction) the process ends. Memory is limited as well.
+A comparison that needs too much computing time is aborted by an exception at the next Python instruction. If that is
+never reached, because a huge power is a single instruction, the process is killed. Memory is limited as well.
 """
 
 from __future__ import annotations
@@ -15,26 +15,27 @@ from importlib import import_module
 from types import FrameType
 from typing import Any
 
-SOFT_SECONDS = 2.0
-"""Computing time of an answer, of which ordinary ones take a hundredth; GEM allows a second by the clock."""
-HARD_SECONDS = 4.0
-MEMORY = 3 * 2**30
-"""Bytes of address space."""
+SOFT_LIMIT_SECONDS = 2.0
+"""CPU seconds after which a comparison is aborted. Usual ones take a hundredth; GEM allows one wall-clock second."""
+HARD_LIMIT_SECONDS = 4.0
+"""CPU seconds after which the process is killed."""
+MAX_MEMORY_BYTES = 3 * 2**30
+"""The largest address space of the process."""
 
 
-class TooLong(BaseException):
-    """The time is up. No `Exception`: SymPy catches those."""
+class TimeLimitExceeded(BaseException):
+    """A comparison takes too long. It is not an `Exception`, because SymPy catches those."""
 
 
 def serve() -> None:
-    """Answer until the input ends."""
+    """Answer requests until the input ends."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     logging.disable()
     _limit_memory()
     library: Any = import_module("math_verify")
     if hasattr(signal, "SIGVTALRM"):
-        signal.signal(signal.SIGVTALRM, _raise)
+        signal.signal(signal.SIGVTALRM, _raise_time_limit)
     _warm_up(library)
     for line in sys.stdin:
         request = json.loads(line)
@@ -43,7 +44,7 @@ def serve() -> None:
 
 
 def _warm_up(library: Any) -> None:
-    """Compare what needs most of the parser and of SymPy, which are slow the first time; it counts for no answer."""
+    """Use most of the parser and of SymPy once, since they are slow the first time and no answer should pay for it."""
     for text in (
         "$\\frac{x}{2}+\\sqrt{3}$",
         "$\\{1,2\\}$",
@@ -57,9 +58,9 @@ def _warm_up(library: Any) -> None:
 
 def _equal(library: Any, answer: str, reference: str) -> bool | None:
     try:
-        _limit(SOFT_SECONDS, HARD_SECONDS)
+        _limit(SOFT_LIMIT_SECONDS, HARD_LIMIT_SECONDS)
         return compare(library, answer, reference)
-    except (TooLong, MemoryError):
+    except (TimeLimitExceeded, MemoryError):
         return None
     except Exception:  # noqa: BLE001 (the parser and SymPy raise anything on odd input, which equals nothing)
         return False
@@ -68,9 +69,9 @@ def _equal(library: Any, answer: str, reference: str) -> bool | None:
 
 
 def compare(library: Any, answer: str, reference: str) -> bool:
-    """Whether math-verify finds them equal, read as GEM reads them: one formula in LaTeX, no search in the text.
+    """Whether math-verify finds both equal. As in GEM, each is parsed as a single LaTeX formula.
 
-    Its own time limits are off, because they work in the main thread alone and are seconds by the clock.
+    The library's own time limits are off, because they work only in the main thread and count wall-clock time.
     """
     targets = (library.LatexExtractionConfig(boxed_match_priority=0), library.ExprExtractionConfig())
     parsed = [
@@ -96,8 +97,8 @@ def _limit_memory() -> None:
     if sys.platform == "linux":
         import resource  # noqa: PLC0415 (absent elsewhere)
 
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
 
 
-def _raise(_signal: int, _frame: FrameType | None) -> None:
-    raise TooLong
+def _raise_time_limit(_signal: int, _frame: FrameType | None) -> None:
+    raise TimeLimitExceeded

@@ -1,6 +1,6 @@
-r"""One spelling for answers that are written in many: `\dfrac{1}{2}\,\text{cm}.` and `$\frac12$` become `\frac{1}{2}`.
+r"""Brings answers into one spelling: `\dfrac{1}{2}\,\text{cm}.` and `$\frac12$` become `\frac{1}{2}`.
 
-Only what cannot change the value is taken away: typesetting, units after a number, a full stop, currency signs.
+Only what cannot change the value is removed: typesetting, units after a number, a full stop, currency signs.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-LONGEST = 2_000
-"""Characters of an answer that are read; a longer one is no answer."""
+MAX_ANSWER_CHARS = 2_000
+"""A longer answer counts as wrong without being read."""
 
-_SAME = {
+_REPLACEMENTS = {
     "\\dfrac": "\\frac", "\\tfrac": "\\frac", "\\cfrac": "\\frac", "\\left": "", "\\right": "", "\\bigl": "",
     "\\bigr": "", "\\big": "", "\\Big": "", "\\displaystyle": "", "\\limits": "", "\\!": "", "\\,": " ", "\\;": " ",
     "\\:": " ", "\\quad": " ", "\\qquad": " ", "\\ ": " ", "~": " ", "\\$": "", "\\%": "%", "\\cdot": "*",
@@ -26,7 +26,9 @@ _SIGNS = str.maketrans(
 )  # fmt: skip
 _COMMAND = re.compile(r"\\(?:\\|[a-zA-Z]+|[!,;: $%])")
 _SPACES = re.compile(r"\s+")
-_TEXT = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|mbox|operatorname|bf|rm)\s*\{([^{}]*)\}")
+_TEXT_COMMAND = re.compile(
+    r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|mbox|operatorname|bf|rm)\s*\{([^{}]*)\}"
+)
 _DEGREES = re.compile(r"\s*(?:\^\s*\{?\s*(?:\\circ|°)\s*\}?|°|\\circ\b)\s*(?=$|[,;)\]}])")
 _CURRENCY = re.compile(r"\\?\$|€|£|\\[()\[\]]")
 _THOUSANDS = re.compile(r"(?<![\d.])(\d{1,3})((?:(?:\{,\}|,\\!|\\,)\d{3})+)(?![\d,])")
@@ -48,23 +50,23 @@ UNITS = frozenset({
     "joules", "newton", "newtons", "watt", "watts", "volt", "volts", "ohm", "ohms", "kelvin", "erg", "ergs", "ways",
     "people", "students", "apples", "points",
 })  # fmt: skip
-"""Words after a number that do not change it."""
+"""Words that are removed after a number."""
 _UNIT = re.compile(r"(?<=[\d)}%])\s*(?:[a-zA-Z]+(?:\^\{?-?\d\}?)?[\s./*]*)+$")
 _UNIT_WORDS = re.compile(r"[a-zA-Z]+")
 
 
 @lru_cache(maxsize=4096)
 def tidy(answer: str) -> str:
-    """The answer in the one spelling, its words as plain text."""
+    """The answer in the common spelling, with words as plain text."""
     text = _CURRENCY.sub("", answer.translate(_SIGNS)).strip().rstrip(" .")
-    text = _THOUSANDS.sub(lambda found: found[1] + re.sub(r"\D", "", found[2]), text)
-    text = _COMMAND.sub(lambda found: _SAME.get(found[0], found[0]), text)
-    text = _TEXT.sub(r" \1 ", text)
+    text = _THOUSANDS.sub(lambda match: match[1] + re.sub(r"\D", "", match[2]), text)
+    text = _COMMAND.sub(lambda match: _REPLACEMENTS.get(match[0], match[0]), text)
+    text = _TEXT_COMMAND.sub(r" \1 ", text)
     text = _DEGREES.sub("", text)
     if not any(sign in text for sign in "()[]{}"):  # (12,102) is a pair
-        text = _COMMAS.sub(lambda found: found[0].replace(",", ""), text)
-    for _ in range(3):  # of fractions in fractions the inner ones first
-        text = _SHORT_FRACTION.sub(lambda found: f"\\frac{_braced(found[1])}{_braced(found[2])}", text)
+        text = _COMMAS.sub(lambda match: match[0].replace(",", ""), text)
+    for _ in range(3):  # in nested fractions, the inner ones come first
+        text = _SHORT_FRACTION.sub(lambda match: f"\\frac{_braced(match[1])}{_braced(match[2])}", text)
     text = _SHORT_ROOT.sub(r"\\sqrt{\1}", text)
     text = _POWER.sub(r"^{\1}", text)
     text = _SPACES.sub(" ", text).strip().rstrip(" .")
@@ -73,12 +75,12 @@ def tidy(answer: str) -> str:
 
 
 def without_units(text: str) -> str:
-    """A tidied answer without the units that follow its number; the same if there are none."""
-    found = _UNIT.search(text)
-    if found is None or not all(word.lower() in UNITS for word in _UNIT_WORDS.findall(found[0])):
+    """A tidied answer without the units after its number; unchanged if it has none."""
+    match = _UNIT.search(text)
+    if match is None or not all(word.lower() in UNITS for word in _UNIT_WORDS.findall(match[0])):
         return text
-    return text[: found.start()].strip()
+    return text[: match.start()].strip()
 
 
-def _braced(part: str) -> str:
-    return part if part.startswith("{") else "{" + part + "}"
+def _braced(argument: str) -> str:
+    return argument if argument.startswith("{") else "{" + argument + "}"

@@ -1,1 +1,4 @@
-"""Requests to addresses that other people chose: `http` is the guarded client, `addresses` says which may be asked."""
+"""HTTP requests to addresses that other people chose.
+
+`http` is the client, and `addresses` decides which network addresses it may connect to.
+"""

@@ -1,4 +1,4 @@
-"""Which network addresses may be connected to on behalf of people who chose a name."""
+"""Which network addresses the server may connect to on behalf of people who chose a host name."""
 
 from __future__ import annotations
 
@@ -10,44 +10,44 @@ from gem.errors import InvalidArgument
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _UNICAST = ipaddress.ip_network("2000::/3")
-"""The only part of IPv6 that is given out for the internet (RFC 4291); the rest is local, reserved or a disguise."""
-_NOT_GLOBAL = [ipaddress.ip_network(one) for one in ("192.0.0.0/24", "192.88.99.0/24", "2001::/23")]
-"""What Python 3.11's `is_global` lets through, or did in one of its releases."""
+"""The only part of IPv6 that is assigned for the internet (RFC 4291); the rest is local, reserved or an alias."""
+_SPECIAL_NETWORKS = [ipaddress.ip_network(network) for network in ("192.0.0.0/24", "192.88.99.0/24", "2001::/23")]
+"""Networks that are not global although `is_global` is true for them in some releases of Python 3.11."""
 
 
-class Guard:
-    """Which addresses may be connected to: global ones, and those on the list.
+class AddressGuard:
+    """Allows connections to global addresses and to those of a list.
 
     Args:
-        allow: networks and ports beyond the global addresses: `10.1.0.0/16:8000`, `127.0.0.0/8:*`, `[::1/128]:*`.
+        allow: further networks with a port or `*`, such as `10.1.0.0/16:8000`, `127.0.0.0/8:*` or `[::1/128]:*`.
 
     Raises:
-        InvalidArgument: if an entry cannot be read.
+        InvalidArgument: if an entry is malformed.
     """
 
     def __init__(self, allow: Iterable[str] = ()) -> None:
-        self._allowed = [_allowed(entry) for entry in allow]
+        self._allowed = [_parse_entry(entry) for entry in allow]
 
-    def permits(self, address: str, port: int) -> bool:
+    def allows(self, address: str, port: int) -> bool:
         """Whether this address, such as `127.0.0.1` or `::1`, may be connected to on this port."""
-        ip = _unwrapped(ipaddress.ip_address(address.partition("%")[0]))
-        if any(ip in network and wanted in (None, port) for network, wanted in self._allowed):
+        ip = _unwrap(ipaddress.ip_address(address.partition("%")[0]))
+        if any(ip in network and allowed_port in (None, port) for network, allowed_port in self._allowed):
             return True
-        if any(ip in network for network in _NOT_GLOBAL) or (ip.version == 6 and ip not in _UNICAST):
+        if any(ip in network for network in _SPECIAL_NETWORKS) or (ip.version == 6 and ip not in _UNICAST):
             return False
         return ip.is_global and not ip.is_multicast and not ip.is_reserved
 
 
-class Anywhere(Guard):
-    """No limits: for people who name the address themselves, on their own machine."""
+class UnrestrictedGuard(AddressGuard):
+    """Allows every address, for people who choose the address of a server on their own machine."""
 
-    def permits(self, address: str, port: int) -> bool:
-        """Always."""
+    def allows(self, address: str, port: int) -> bool:
+        """Return True."""
         return True
 
 
-def _unwrapped(ip: Address) -> Address:
-    """The IPv4 address that an IPv6 one stands for: mapped, 6to4 and NAT64 reach the same machine."""
+def _unwrap(ip: Address) -> Address:
+    """Return the IPv4 address that an IPv6 address embeds (mapped, 6to4 or NAT64); other addresses as they are."""
     if isinstance(ip, ipaddress.IPv4Address):
         return ip
     if ip in _NAT64:
@@ -55,7 +55,8 @@ def _unwrapped(ip: Address) -> Address:
     return ip.ipv4_mapped or ip.sixtofour or ip
 
 
-def _allowed(entry: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, int | None]:
+def _parse_entry(entry: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, int | None]:
+    """Return the network and the port of an entry of the list; the port is None for `*`."""
     network, _, port = entry.strip().rpartition(":")
     try:
         if port != "*" and not 0 < int(port) < 65536:

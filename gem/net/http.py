@@ -1,13 +1,14 @@
-"""A small HTTP client for addresses that other people chose, such as an endpoint agent's server.
+"""A small HTTP client for addresses that other people chose, such as the server of an endpoint agent.
 
-It resolves a name once, checks every address that comes back and connects to one of exactly those, so that a name
-cannot point elsewhere a moment later. It follows no redirect, reads no proxy from the environment, opens no unix
-socket, takes no compressed answer, and stops at a deadline and at a number of bytes.
+It resolves a host name once, checks every address in the result and connects to one of exactly these, so that the name
+cannot resolve to another address between check and connection (DNS rebinding). It follows no redirects, ignores the
+proxies of the environment, opens no Unix sockets and accepts no compressed responses. Every response has a deadline and
+a maximum size.
 
-    guard = Guard(["10.1.0.0/16:8000"])            # global addresses, and this network on this port
-    async with Client(guard) as client:
-        async with client.send("POST", url, headers, body, seconds=60, most_bytes=1_000_000) as answer:
-            async for part in answer.body: ...
+    guard = AddressGuard(["10.1.0.0/16:8000"])     # global addresses, and this network on this port
+    async with GuardedClient(guard) as client:
+        async with client.send("POST", url, headers, body, timeout_seconds=60, max_bytes=1_000_000) as response:
+            async for part in response.body: ...
 
 Needs the package httpcore (`pip install 'httpcore[asyncio]'`).
 """
@@ -27,59 +28,60 @@ from urllib.parse import urlsplit
 import httpcore
 
 from gem.errors import GemError, InvalidArgument
-from gem.net.addresses import Anywhere, Guard
+from gem.net.addresses import AddressGuard, UnrestrictedGuard
 
 __all__ = [
-    "Answer", "Anywhere", "Blocked", "Client", "Garbled", "Guard", "HttpError", "TimedOut", "TooLarge", "Unreachable",
-    "check_url", "origin",
+    "AddressBlocked", "AddressGuard", "GuardedClient", "HttpError", "HttpResponse", "InvalidHttpResponse",
+    "RequestTimedOut", "ResponseTooLarge", "ServerUnreachable", "UnrestrictedGuard", "check_url", "origin",
 ]  # fmt: skip
 
-CONNECT_SECONDS = 10.0
-CONNECTIONS = 512
+CONNECT_TIMEOUT_SECONDS = 10.0
+MAX_CONNECTIONS = 512
 
 
 class HttpError(GemError):
-    """A request that got no answer; the message is a sentence that names neither a secret nor the address."""
+    """A request failed; the message is a sentence that contains neither secrets nor the address."""
 
 
-class Blocked(HttpError):
-    """The address is not one that may be asked."""
+class AddressBlocked(HttpError):
+    """The guard does not allow a connection to this address."""
 
 
-class Unreachable(HttpError):
-    """No connection, or one that broke."""
+class ServerUnreachable(HttpError):
+    """The connection could not be made, or it broke."""
 
 
-class TimedOut(HttpError):
-    """The deadline passed."""
+class RequestTimedOut(HttpError):
+    """The response did not arrive before the deadline."""
 
 
-class TooLarge(HttpError):
-    """More bytes than were allowed for."""
+class ResponseTooLarge(HttpError):
+    """The response has more bytes than the caller allows."""
 
 
-class Garbled(HttpError):
-    """Something that is not HTTP, or not as it was asked for."""
+class InvalidHttpResponse(HttpError):
+    """The response is not valid HTTP, or compressed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a server sent; `body` can be read once."""
+class HttpResponse:
+    """The response of a server."""
 
     status: int
     headers: Mapping[str, str]
-    """By name in lower case."""
+    """The headers by their names in lower case."""
     body: AsyncIterator[bytes]
+    """The content in parts; it can be read once."""
 
 
-class Client:
-    """Connections of one event loop; close it there."""
+class GuardedClient:
+    """An HTTP client with a connection pool, which belongs to one event loop and has to be closed there."""
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: AddressGuard) -> None:
         self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=_tls(),
-            network_backend=_Pinned(guard),
-            max_connections=CONNECTIONS,
+            ssl_context=_tls_context(),
+            network_backend=_PinnedBackend(guard),
+            max_connections=MAX_CONNECTIONS,
             keepalive_expiry=30.0,
             retries=0,
         )
@@ -91,7 +93,7 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         await self._pool.aclose()
 
     @asynccontextmanager
@@ -102,39 +104,47 @@ class Client:
         headers: Mapping[str, str],
         content: bytes = b"",
         *,
-        seconds: float,
-        most_bytes: int,
-    ) -> AsyncIterator[Answer]:
-        """Send a request; the block reads the answer, and all of it has `seconds`.
+        timeout_seconds: float,
+        max_bytes: int,
+    ) -> AsyncIterator[HttpResponse]:
+        """Send a request and yield the response.
+
+        Args:
+            timeout_seconds: the time limit for the whole block, reading the body included.
+            max_bytes: the maximum size of the body.
 
         Raises:
-            HttpError: Blocked, Unreachable, TimedOut, TooLarge or Garbled.
+            HttpError: one of its subclasses, also while the block reads the body.
         """
-        sent = [("Accept-Encoding", "identity"), *headers.items()]
-        timeouts = {"connect": min(CONNECT_SECONDS, seconds)}
+        all_headers = [("Accept-Encoding", "identity"), *headers.items()]
+        timeouts = {"connect": min(CONNECT_TIMEOUT_SECONDS, timeout_seconds)}
         try:
             async with (
-                asyncio.timeout(seconds),
+                asyncio.timeout(timeout_seconds),
                 self._pool.stream(
-                    method, url, headers=sent, content=content, extensions={"timeout": timeouts}
+                    method, url, headers=all_headers, content=content, extensions={"timeout": timeouts}
                 ) as response,
             ):
-                found = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
-                if found.get("content-encoding", "identity").lower() != "identity":
-                    raise Garbled("The server sent a compressed answer, which was not asked for.")
-                yield Answer(response.status, found, _capped(response, most_bytes))
+                response_headers = {
+                    name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers
+                }
+                if response_headers.get("content-encoding", "identity").lower() != "identity":
+                    raise InvalidHttpResponse("The server sent a compressed answer, which was not asked for.")
+                yield HttpResponse(response.status, response_headers, _limit_size(response, max_bytes))
         except (TimeoutError, httpcore.TimeoutException) as error:
-            raise TimedOut(f"The server did not answer within {seconds:g} s.") from error
+            raise RequestTimedOut(f"The server did not answer within {timeout_seconds:g} s.") from error
         except httpcore.ConnectError as error:
-            raise Unreachable(f"No connection to the server: {_reason(error)}.") from error
+            raise ServerUnreachable(f"No connection to the server: {_reason(error)}.") from error
         except httpcore.NetworkError as error:
-            raise Unreachable("The connection to the server broke.") from error
+            raise ServerUnreachable("The connection to the server broke.") from error
         except (httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
-            raise Garbled("The server sent something that is not HTTP, or closed the connection early.") from error
+            raise InvalidHttpResponse(
+                "The server sent something that is not HTTP, or closed the connection early."
+            ) from error
 
 
 def origin(url: str) -> str:
-    """Scheme, host and port of an address: what a key belongs to, and what a limit counts."""
+    """Return scheme, host and port of a URL. Keys belong to an origin, and limits count the requests to one."""
     parts = urlsplit(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     host = parts.hostname or ""
@@ -142,18 +152,18 @@ def origin(url: str) -> str:
 
 
 def check_url(url: str) -> str:
-    """The address as it can be sent to.
+    """Return the URL in a normalized form: the host in ASCII, without a slash at the end.
 
     Raises:
-        InvalidArgument: if it is not one of http or https, or carries a password, a query or a fragment.
+        InvalidArgument: if the scheme is not http or https, or the URL has a user, a query or a fragment.
     """
     try:
         parts = urlsplit(url.strip())
         host, port = parts.hostname, parts.port
-        plain = (host or "").encode("idna").decode() if host and ":" not in host else host
+        ascii_host = (host or "").encode("idna").decode() if host and ":" not in host else host
     except ValueError as error:
         raise InvalidArgument(f"This is not an address: {error}.") from error
-    if parts.scheme not in ("http", "https") or not plain:
+    if parts.scheme not in ("http", "https") or not ascii_host:
         raise InvalidArgument("An address begins with http:// or https://, for example http://127.0.0.1:8000/v1.")
     if parts.username is not None or parts.password is not None:
         raise InvalidArgument("Leave user and password out of the address; the key has a field of its own.")
@@ -161,15 +171,15 @@ def check_url(url: str) -> str:
         raise InvalidArgument("An address ends with its path: leave out what follows ? or #.")
     if any(character.isspace() or not character.isprintable() for character in url.strip()):
         raise InvalidArgument("An address has no spaces.")
-    shown = f"[{plain}]" if ":" in plain else plain
-    where = f"{shown}:{port}" if port is not None else shown
-    return f"{parts.scheme}://{where}{parts.path.rstrip('/')}"
+    bracketed_host = f"[{ascii_host}]" if ":" in ascii_host else ascii_host
+    netloc = f"{bracketed_host}:{port}" if port is not None else bracketed_host
+    return f"{parts.scheme}://{netloc}{parts.path.rstrip('/')}"
 
 
-class _Pinned(httpcore.AsyncNetworkBackend):
-    """Connects to addresses that were checked, and to nothing else; TLS and the Host header keep the name."""
+class _PinnedBackend(httpcore.AsyncNetworkBackend):
+    """Connects only to addresses that the guard allows; TLS and the Host header still use the host name."""
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: AddressGuard) -> None:
         self._guard = guard
         self._backend = httpcore.AnyIOBackend()
 
@@ -181,14 +191,14 @@ class _Pinned(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect to the first address of the name that answers; all of them must be permitted."""
+        """Connect to the first address of the host that accepts a connection; the guard has to allow all of them."""
         try:
-            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
-            raise Unreachable("The name of the server cannot be found.") from error
-        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-        if not addresses or not all(self._guard.permits(address, port) for address in addresses):
-            raise Blocked(
+            raise ServerUnreachable("The name of the server cannot be found.") from error
+        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
+        if not addresses or not all(self._guard.allows(address, port) for address in addresses):
+            raise AddressBlocked(
                 "The server does not have a public address, and this site does not allow others. "
                 "Whoever runs the site can put its network on the list (PRIVATE_ENDPOINTS)."
             )
@@ -205,29 +215,34 @@ class _Pinned(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Never."""
-        raise Blocked("Unix sockets are not asked.")
+        """Refuse the connection: the client is for servers in the network."""
+        raise AddressBlocked("Unix sockets are not asked.")
 
     async def sleep(self, seconds: float) -> None:
-        """As the class it extends."""
+        """Sleep, as httpcore requires of a backend."""
         await asyncio.sleep(seconds)
 
 
-async def _capped(response: httpcore.Response, most: int) -> AsyncIterator[bytes]:
+async def _limit_size(response: httpcore.Response, max_bytes: int) -> AsyncIterator[bytes]:
+    """Yield the body of a response.
+
+    Raises:
+        ResponseTooLarge: when it exceeds `max_bytes`.
+    """
     size = 0
     async for part in response.aiter_stream():
         size += len(part)
-        if size > most:
-            raise TooLarge(f"The answer has more than {most:,} bytes.")
+        if size > max_bytes:
+            raise ResponseTooLarge(f"The answer has more than {max_bytes:,} bytes.")
         yield part
 
 
 @functools.cache
-def _tls() -> ssl.SSLContext:
-    """One for all clients: reading the certificates takes 50 ms."""
+def _tls_context() -> ssl.SSLContext:
+    """Return the TLS context that all clients share, because reading the certificates takes 50 ms."""
     return httpcore.default_ssl_context()
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong in a few words; the library's own text names the address."""
+    """Return the reason in a few words, without the address that the library's own message contains."""
     return "its certificate is not valid" if "certificate" in str(error) else "it is not there, or refuses connections"

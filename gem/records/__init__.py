@@ -1,4 +1,4 @@
-"""Episodes as records: `episode` has the classes, `episode_files` writes them to files and reads them back."""
+"""Records of episodes: `episode` has the classes, `episode_files` writes them to files and reads them back."""
 
 from gem.records.episode import EpisodeRecord, Identity, StoredEpisode, TurnRecord
 

@@ -1,4 +1,4 @@
-"""An episode as a record: what it follows from, and every turn of it."""
+"""The record of an episode: what identifies it, and every turn of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gem.seats import rewards
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What, together with the actions, an episode follows from."""
+    """What determines an episode together with its actions."""
 
     env_id: str
     env_version: int
@@ -20,29 +20,29 @@ class Identity:
     env_kwargs: Mapping[str, Any] = field(default_factory=dict)
     data_hash: str = ""
     wrappers: Sequence[Mapping[str, Any]] = ()
-    """Plain data, innermost first: `{"name": "time_limit", "max_turns": 20}`."""
+    """The wrappers as plain data, innermost first: `{"name": "time_limit", "max_turns": 20}`."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """One exchange: the action taken and what the environment answered."""
+    """One turn: the action, and what `step` returned."""
 
     action: str
     observation: str
     reward: float
     info: Info
     seat: int | None = None
-    """Who acted; None where the record does not say."""
+    """The seat that acted; None if the record does not have it."""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """What the agent gave besides the action: its `note`, and what is in `Decision.extra`."""
+    """What the agent reported besides the action: its `note` and the entries of `Decision.extra`."""
 
 
 @dataclass(slots=True)
 class EpisodeRecord:
-    """One run of an environment from reset to its end."""
+    """The record of an episode."""
 
     index: int
-    """Its place in the batch."""
+    """The place of the episode in its batch."""
     identity: Identity
     first_observation: str
     first_info: Info
@@ -50,14 +50,15 @@ class EpisodeRecord:
     terminated: bool = False
     truncated: bool = False
     success: bool | None = None
-    """Whether it was one for `seat`; None if the environment failed."""
+    """Whether `seat` solved the problem; None if the episode failed."""
     failure: str = ""
-    """Why it broke off, empty if it did not: the episode is not counted."""
+    """Why the episode could not be played to its end; empty if it could. Failed episodes are not counted."""
     failed_by: Literal["", "environment", "agent"] = ""
-    """Whose failure it was: the environment raised something, or the agent's server gave no answer."""
+    """What failed: the environment raised an exception, or the agent could not decide."""
     max_turns: int = 0
+    """The turn limit; 0 means none."""
     seat: int = 0
-    """Where the agent sat whose episode it is, if there were several seats."""
+    """The seat of the agent that the episode belongs to, if there are several seats."""
 
     @property
     def total_reward(self) -> float:
@@ -67,34 +68,34 @@ class EpisodeRecord:
     @property
     def total_rewards(self) -> list[float]:
         """The return of every seat."""
-        earned = [rewards(turn.reward, turn.info) for turn in self.turns]
-        return [sum(column) for column in zip(*earned, strict=True)]
+        rewards_by_turn = [rewards(turn.reward, turn.info) for turn in self.turns]
+        return [sum(seat_rewards) for seat_rewards in zip(*rewards_by_turn, strict=True)]
 
     @property
     def turn_count(self) -> int:
-        """How many turns were taken."""
+        """The number of turns."""
         return len(self.turns)
 
     @property
     def infos(self) -> list[Info]:
-        """All infos, that of the reset first."""
+        """The infos of all turns, that of the reset first."""
         return [self.first_info, *(turn.info for turn in self.turns)]
 
     @property
     def tokens(self) -> tuple[int, int]:
-        """How many tokens went in and came out, as far as the agents counted them."""
+        """The number of input and output tokens of all turns, as far as the agents counted them."""
         extras = [turn.extra for turn in self.turns if turn.extra]
-        return sum(one.get("tokens_in", 0) for one in extras), sum(one.get("tokens_out", 0) for one in extras)
+        return sum(extra.get("tokens_in", 0) for extra in extras), sum(extra.get("tokens_out", 0) for extra in extras)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredEpisode:
-    """An episode from a file."""
+    """An episode that was read from a file."""
 
     name: str
-    """Its id, or its place in the file: "line 3"."""
+    """The id of the episode, or its place in the file, such as "line 3"."""
     agent: str
-    """Who played it, empty if the file does not say; where there were several seats, whose episode it is."""
+    """The agent that played it, in the seat of the record if there are several; empty if the file does not have it."""
     record: EpisodeRecord
     opponent: str = ""
-    """Who sat in the other seats, empty if nobody else did."""
+    """The agent in the other seats; empty if there are none."""

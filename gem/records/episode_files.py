@@ -1,7 +1,7 @@
-"""Episodes in files: one JSON object on each line, written as the episodes end and read back by whoever needs them.
+"""Episodes in files, with one JSON object on each line.
 
-What is written has the fields of the documents that the web application offers for download; both forms of those
-(one JSON document, or the episode and each turn on lines of their own) can be read as well.
+The objects have the fields of the documents that the web application offers for download. Both forms of these documents
+can be read as well: one JSON document, or JSON lines with the episode first and then each turn.
 """
 
 from __future__ import annotations
@@ -20,20 +20,22 @@ from gem.errors import UsageError
 from gem.records.episode import EpisodeRecord, Identity, StoredEpisode, TurnRecord
 from gem.version import __version__
 
-FIRST_KEY = b'{"env_id": '
-"""How every line that `line` writes begins."""
+LINE_PREFIX = b'{"env_id": '
+"""The beginning of every line that `episode_line` returns."""
 NOT_JSON = (ValueError, RecursionError)
-"""What reading a text that is no JSON raises."""
+"""The exceptions that `json.loads` raises."""
 
 
 class UnreadableEpisode(UsageError):
-    """A file that holds no episodes, or damaged ones; the message names the place."""
+    """A file has no episodes, or damaged ones; the message names the place in the file."""
 
 
-def line(record: EpisodeRecord, agent: str, opponent: str = "", set_up: Mapping[str, Any] | None = None) -> str:
-    """The episode as one line of a file, end of line included.
+def episode_line(record: EpisodeRecord, agent: str, opponent: str = "", set_up: Mapping[str, Any] | None = None) -> str:
+    """Return the episode as one line of a file, including the newline.
 
-    `opponent` sat in all seats but the record's; `set_up` says how the agent was, where its name does not.
+    Args:
+        opponent: the agent in all seats but that of the record.
+        set_up: the settings of the agent, if its name does not imply them.
     """
     data = {
         **asdict(record.identity),
@@ -61,36 +63,39 @@ def line(record: EpisodeRecord, agent: str, opponent: str = "", set_up: Mapping[
 
 
 def read(path: Path) -> Iterator[StoredEpisode]:
-    """The episodes of a file, one after the other, however it is laid out.
+    """Yield the episodes of a file, which may have any of the three layouts.
 
     Raises:
-        UnreadableEpisode: if the file cannot be read or something else is in it.
+        UnreadableEpisode: if the file cannot be read or has other content.
     """
     episode: dict[str, Any] | None = None
     name = ""
-    for place, data in _objects(path):
+    for place, data in _iter_objects(path):
         if episode is not None and "env_id" not in data and "action" in data:
             episode.setdefault("turns", []).append(data)
             continue
         if episode is not None:
-            yield _stored(path, name, episode)
+            yield _parse_episode(path, name, episode)
         episode, name = data, place
     if episode is None:
         raise UnreadableEpisode(f"{path} is empty.")
-    yield _stored(path, name, episode)
+    yield _parse_episode(path, name, episode)
 
 
-def mend(path: Path) -> None:
-    """Remove the unfinished last line that a killed writer leaves behind; anything else stays as it is."""
+def repair_last_line(path: Path) -> None:
+    """Remove an incomplete last line, which a killed writer leaves behind, or add the newline that it lacks.
+
+    Files whose last line does not begin like an episode stay as they are.
+    """
     content = path.read_bytes()
     end = content.rfind(b"\n") + 1
-    rest = content[end:]
-    if not rest:
+    last_line = content[end:]
+    if not last_line:
         return
-    if not rest.startswith(FIRST_KEY[: len(rest)]):
+    if not last_line.startswith(LINE_PREFIX[: len(last_line)]):
         return
     try:
-        json.loads(rest)
+        json.loads(last_line)
     except NOT_JSON:
         with path.open("r+b") as file:
             file.truncate(end)
@@ -99,7 +104,7 @@ def mend(path: Path) -> None:
             file.write(b"\n")
 
 
-# ------------------------------------------------------------------ what may stand in a file
+# ------------------------------------------------------------------ the content of a file
 
 
 class _Turn(BaseModel):
@@ -114,7 +119,7 @@ class _Turn(BaseModel):
 
 
 class _Episode(BaseModel):
-    """Other entries (whose episode it was, when it was played) may be there and are not needed."""
+    """The fields of an episode that are read. Further fields, such as its owner and its date, are ignored."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
@@ -142,18 +147,22 @@ class _Episode(BaseModel):
     max_turns: int = 0
 
 
-def _stored(path: Path, place: str, data: dict[str, Any]) -> StoredEpisode:
+def _parse_episode(path: Path, place: str, data: dict[str, Any]) -> StoredEpisode:
     try:
         episode = _Episode.model_validate(data)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise UnreadableEpisode(f"{path}, {place} is no episode: {where}: {first['msg'].lower()}.") from error
-    turns = len(episode.turns)
-    if episode.turn_count not in (None, turns):
-        raise UnreadableEpisode(f"{path}, {place}: the episode has {episode.turn_count} turns, the file {turns} of it.")
-    if any(episode.seat >= len(seats.rewards(one.reward, one.info)) for one in episode.turns):
-        raise UnreadableEpisode(f"{path}, {place}: the episode is said to be of seat {episode.seat}, which it has not.")
+        detail = error.errors()[0]
+        field_path = ".".join(map(str, detail["loc"]))
+        raise UnreadableEpisode(f"{path}, {place} is not an episode: {field_path}: {detail['msg'].lower()}.") from error
+    turn_count = len(episode.turns)
+    if episode.turn_count not in (None, turn_count):
+        raise UnreadableEpisode(
+            f"{path}, {place}: the episode has {episode.turn_count} turns, the file {turn_count} of it."
+        )
+    if any(episode.seat >= len(seats.rewards(turn.reward, turn.info)) for turn in episode.turns):
+        raise UnreadableEpisode(
+            f"{path}, {place}: the episode is said to be of seat {episode.seat}, which it does not have."
+        )
     identity = Identity(
         episode.env_id, episode.env_version, episode.seed, episode.env_kwargs, episode.data_hash, episode.wrappers
     )
@@ -163,8 +172,8 @@ def _stored(path: Path, place: str, data: dict[str, Any]) -> StoredEpisode:
         first_observation=episode.first_observation,
         first_info=episode.first_info,
         turns=[
-            TurnRecord(one.action, one.observation, one.reward, one.info, one.seat, one.extra or {})
-            for one in episode.turns
+            TurnRecord(turn.action, turn.observation, turn.reward, turn.info, turn.seat, turn.extra or {})
+            for turn in episode.turns
         ],
         terminated=episode.terminated,
         truncated=episode.truncated,
@@ -178,8 +187,8 @@ def _stored(path: Path, place: str, data: dict[str, Any]) -> StoredEpisode:
     return StoredEpisode(episode.id or place, episode.agent or ", ".join(agents), record, episode.opponent)
 
 
-def _objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every JSON object of the file and its place: line by line if the first line is one, else the whole file."""
+def _iter_objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the place and content of every JSON object: each line if the first line is one, else the whole file."""
     try:
         with path.open(encoding="utf-8") as file:
             number = 0
@@ -194,18 +203,18 @@ def _objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                     break
                 if number == 1 and isinstance(data, list):
                     break
-                yield f"line {number}", _object(path, f"line {number}", data)
+                yield f"line {number}", _check_object(path, f"line {number}", data)
             else:
                 return
-            for place, data in _documents(path, text + file.read()):  # a pipe cannot be read from its start again
-                yield place, _object(path, place, data)
+            for place, data in _iter_documents(path, text + file.read()):  # a pipe cannot be read from its start again
+                yield place, _check_object(path, place, data)
     except OSError as error:
         raise UnreadableEpisode(f"{path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise UnreadableEpisode(f"{path} is not a text file in UTF-8.") from error
 
 
-def _documents(path: Path, text: str) -> Iterator[tuple[str, Any]]:
+def _iter_documents(path: Path, text: str) -> Iterator[tuple[str, Any]]:
     try:
         data = json.loads(text)
     except NOT_JSON as error:
@@ -215,7 +224,7 @@ def _documents(path: Path, text: str) -> Iterator[tuple[str, Any]]:
         yield f"episode {number}", document
 
 
-def _object(path: Path, place: str, data: Any) -> dict[str, Any]:
+def _check_object(path: Path, place: str, data: Any) -> dict[str, Any]:
     if not isinstance(data, dict) or not {"env_id", "action"} & data.keys():
         raise UnreadableEpisode(f"{path}, {place} is neither an episode nor a turn.")
     return data

@@ -1,12 +1,16 @@
-"""Untrusted Python, run without trusting it.
+"""Runs untrusted Python in a sandbox.
 
     import gem.sandbox
 
     result = gem.sandbox.run("print(6 * 7)")
     result.status, result.stdout            # "ok", "42\\n"
 
-There is no way to run code unconfined: a machine that can confine it in none of the ways tried (see `level`) gets
-`SandboxUnavailable`. docs/sandbox.md says what the levels are and what they do not protect from.
+There is no way to run code unconfined: on a machine where no level of confinement works (see `level`),
+`SandboxUnavailable` is raised. docs/sandbox.md describes the levels and what they do not protect from.
+
+Host side: `pool` hands jobs to sandboxes (`backends`: `slot`, or `gvisor` over `one_shot`), `levels` finds the level
+that works here, `job` is a job and collects its output, `shell` (or `containers`) runs commands of a terminal, and
+`mcp_confinement` confines MCP servers. The package `inside` runs in the sandboxes. Begin with `pool`.
 """
 
 from __future__ import annotations
@@ -19,24 +23,25 @@ __all__ = ["Level", "Limits", "Result", "Status", "level", "run"]
 def run(code: str, *, stdin: str = "", limits: Limits | None = None) -> Result:
     """Run a program as `python main.py` would, confined, with `stdin` as its input.
 
-    Packages installed beside the engine can be imported; numpy, sympy and pandas are imported beforehand. Every run
-    starts anew: an empty working directory, the same random numbers, nothing left of the runs before.
+    Packages installed beside the engine can be imported; numpy, sympy and pandas are imported beforehand. Runs do not
+    affect each other: each starts with an empty working directory and the same random seed.
 
-    It may be called from many threads and processes at once; each process holds as many sandboxes as it has cores.
+    This function may be called from many threads and processes at once; each process has as many sandboxes as cores.
 
     Raises:
         SandboxUnavailable: if this machine cannot confine code; the message says why and what to do.
     """
-    from gem.sandbox.pool import shared  # noqa: PLC0415 (starts nothing, but takes time to import)
+    from gem.sandbox.pool import shared  # noqa: PLC0415 (importing it takes time)
 
     return shared().run(code, stdin=stdin, limits=limits)
 
 
 def level() -> Level:
-    """How code is confined on this machine: the strongest way that works, tried once by each process.
+    """How code is confined on this machine: the first level that works, tried once by each process.
 
-    `full`: namespaces, Landlock and a filter of system calls. `landlock`: the last two. `disabled`: code is not run.
+    `full`: namespaces, Landlock and a system call filter. `landlock`: the last two. `runsc`: a container of gVisor.
+    `disabled`: code is not run.
     """
-    from gem.sandbox.levels import choice  # noqa: PLC0415 (see run)
+    from gem.sandbox.levels import choice  # noqa: PLC0415 (as in `run`)
 
     return choice().level

@@ -1,8 +1,8 @@
-"""One sandbox in gVisor (https://gvisor.dev): a kernel of its own in user space, a container for every run.
+"""A sandbox in gVisor (https://gvisor.dev), a kernel in user space, with a container for every run.
 
-`runsc`, gVisor's runtime, is asked for a container without network, with a read-only root that holds the interpreter,
-its packages and the system's libraries. Inside, the process limits itself as at the other levels. The container of the
-next run is started while nobody waits for it.
+`runsc`, gVisor's runtime, makes a container without network, with a read-only root that holds the interpreter, its
+packages and the system's libraries. The process in it sets the same limits for itself as at the other levels. The
+container for the next run is started in advance.
 """
 
 from __future__ import annotations
@@ -16,136 +16,138 @@ from pathlib import Path
 from typing import Any
 
 from gem.errors import SandboxUnavailable
-from gem.sandbox import layout
-from gem.sandbox.collect import Job
+from gem.sandbox import host_view
 from gem.sandbox.inside.settings import HOME
+from gem.sandbox.job import SandboxJob
 from gem.sandbox.limits import Limits, Result
 from gem.sandbox.one_shot import OneShotProcess
-from gem.sandbox.slot import HERE, with_parts
+from gem.sandbox.slot import PACKAGE_FOLDER, with_submodules
 
-COMMAND = "import sys; sys.path.insert(0, sys.argv.pop()); from inside.alone import main; main()"
-RUNSC = "GEM_RUNSC"
-"""Names the program, where it is not on the PATH."""
-WORK, CODE = HOME, "/opt/gem"
-"""In the container: where the job may write, and where our part of it is."""
+COMMAND = "import sys; sys.path.insert(0, sys.argv.pop()); from inside.one_shot import main; main()"
+RUNSC_VARIABLE = "GEM_RUNSC"
+"""Environment variable with the path of `runsc`, if it is not on the PATH."""
+WORK_FOLDER = HOME
+"""The folder in the container to which a job may write."""
+CODE_FOLDER = "/opt/gem"
+"""The folder in the container that holds the package `inside`."""
 NOBODY = 65534
-DEFAULT_FILES = Limits().files_bytes
+DEFAULT_FILES_BYTES = Limits().files_bytes
 
 
-def program() -> str | None:
-    """Where `runsc` is; None if it is not installed."""
-    return shutil.which(os.environ.get(RUNSC) or "runsc")
+def runsc_path() -> str | None:
+    """The path of `runsc`; None if it is not installed."""
+    return shutil.which(os.environ.get(RUNSC_VARIABLE) or "runsc")
 
 
 class GvisorSlot:
-    """Starts containers and hands each one job; not for several threads at once. As `gem.sandbox.slot.Slot`.
+    """Starts containers and hands each one job; not thread-safe. See `gem.sandbox.backends.Sandbox`.
 
     Args:
         preload: modules that a container imports before its job arrives.
 
     Raises:
-        SandboxUnavailable: if there is no runsc, or no container comes up.
+        SandboxUnavailable: if there is no runsc, or no container starts.
     """
 
     def __init__(self, preload: tuple[str, ...] = ()) -> None:
         self.preload = preload
         self.jobs = 0
-        found = program()
-        if found is None:
+        path = runsc_path()
+        if path is None:
             raise SandboxUnavailable("runsc is not installed")
-        self._runsc = found
-        self._waiting: OneShotProcess | None = self._start()
+        self._runsc = path
+        self._next_container: OneShotProcess | None = self._start()
 
     @property
     def pid(self) -> int:
-        """Of the waiting container's first process."""
-        if self._waiting is None:
+        """The id of the first process of the container for the next job."""
+        if self._next_container is None:
             raise SandboxUnavailable("This sandbox has been closed.")
-        return self._waiting.pid
+        return self._next_container.pid
 
     def has(self, modules: frozenset[str]) -> bool:
-        """Whether all of `modules` are imported beforehand."""
+        """See `Sandbox.has`."""
         return modules <= set(self.preload)
 
     def import_also(self, modules: frozenset[str]) -> None:
-        """Have the containers to come import more."""
+        """See `Sandbox.import_also`; the container for the next job is started again."""
         self.preload = (*self.preload, *sorted(modules))
-        self._end(self._waiting)
-        self._waiting = self._start()
+        self._end(self._next_container)
+        self._next_container = self._start()
 
-    def execute(self, job: Job) -> Result:
-        """Run one job to its end.
-
-        Raises:
-            SlotDied: if the container goes away in the middle of the job; it may be given to another.
-            SandboxUnavailable: if the process could not be confined.
-        """
+    def execute(self, job: SandboxJob) -> Result:
+        """See `Sandbox.execute`."""
         self.jobs += 1
-        container, self._waiting = self._waiting, None
-        if container is None or job.limits.files_bytes != DEFAULT_FILES:
+        container, self._next_container = self._next_container, None
+        if container is None or job.limits.files_bytes != DEFAULT_FILES_BYTES:
             self._end(container)
             container = self._start(job.limits.files_bytes)
         try:
             return container.run(job)
         finally:
             self._end(container)
-            self._waiting = self._start()
+            self._next_container = self._start()
 
     def close(self) -> None:
-        """End all containers; safe to call twice."""
-        self._end(self._waiting)
-        self._waiting = None
+        """See `Sandbox.close`."""
+        self._end(self._next_container)
+        self._next_container = None
 
-    def forget(self) -> None:
-        """In a process forked from ours: let go without ending what is not ours to end."""
-        if self._waiting is not None:
-            self._waiting.forget()
+    def abandon_after_fork(self) -> None:
+        """See `Sandbox.abandon_after_fork`."""
+        if self._next_container is not None:
+            self._next_container.abandon_after_fork()
 
     def _end(self, container: OneShotProcess | None) -> None:
         if container is not None:
             container.end()
 
-    def _start(self, files: int = DEFAULT_FILES) -> OneShotProcess:
-        """A container that comes up while we do something else."""
+    def _start(self, files_bytes: int = DEFAULT_FILES_BYTES) -> OneShotProcess:
+        """Start a container without waiting until it is ready."""
         bundle = tempfile.mkdtemp(prefix="gem-gvisor-")
-        settings = {"modules": layout.modules(), "preload": with_parts(self.preload), "work": WORK}
+        settings = {
+            "module_paths": host_view.module_paths(),
+            "preload": with_submodules(self.preload),
+            "work_folder": WORK_FOLDER,
+        }
         python = [os.path.realpath(sys.executable), "-S", "-s", "-P", "-B", "-X", "utf8", "-c", COMMAND]
-        make_bundle(bundle, [*python, json.dumps(settings), CODE], files)
+        make_bundle(bundle, [*python, json.dumps(settings), CODE_FOLDER], files_bytes)
         return OneShotProcess(command_line(self._runsc, bundle), "runsc", bundle)
 
 
 def command_line(runsc: str, bundle: str) -> list[str]:
-    """How gVisor's runtime is asked for a container: no network, no cgroups (the limits are the process's own)."""
+    """The command that starts a container without network and without cgroups (the process limits itself)."""
     flags = ["-network=none", "-ignore-cgroups", f"-root={bundle}/state"]
     if os.geteuid() != 0:
         flags.append("-rootless")
     return [runsc, *flags, "run", f"-bundle={bundle}", os.path.basename(bundle)]
 
 
-def make_bundle(bundle: str, argv: list[str], files: int) -> None:
-    """A folder with a container's description (OCI runtime specification 1.0) and its root."""
+def make_bundle(bundle: str, argv: list[str], files_bytes: int) -> None:
+    """Write a container's description (OCI runtime specification 1.0) and its root into a folder."""
     root = f"{bundle}/root"
     os.makedirs(root, 0o700)
-    mounts = [_mount("tmpfs", WORK, f"size={files}", "mode=0777")]
+    mounts = [_mount("tmpfs", WORK_FOLDER, f"size={files_bytes}", "mode=0777")]
     mounts += [_mount("tmpfs", path, "size=64k", "mode=0555", "ro") for path in ("/proc", "/sys", "/tmp")]  # noqa: S108
-    for path in [*layout.readable(), os.path.realpath(sys.executable), HERE]:
+    for path in [*host_view.readable_paths(), os.path.realpath(sys.executable), PACKAGE_FOLDER]:
         if os.path.islink(path):
             os.makedirs(os.path.dirname(root + path), exist_ok=True)
             os.symlink(os.readlink(path), root + path)
         else:
-            _make_place(root + (CODE if path == HERE else path), folder=os.path.isdir(path))
-            mounts.append(_bind(path, CODE if path == HERE else path))
-    for folder in (WORK, "/proc", "/sys", "/tmp"):  # noqa: S108
-        _make_place(root + folder, folder=True)
+            destination = CODE_FOLDER if path == PACKAGE_FOLDER else path
+            _make_mount_point(root + destination, is_folder=os.path.isdir(path))
+            mounts.append(_bind(path, destination))
+    for folder in (WORK_FOLDER, "/proc", "/sys", "/tmp"):  # noqa: S108
+        _make_mount_point(root + folder, is_folder=True)
     for folder, _, _ in os.walk(root, topdown=False):
-        os.chmod(folder, 0o111)  # noqa: S103 (to pass through, not to list)
-    user = NOBODY if os.geteuid() == 0 else 0  # the only user that there is without root: ourselves
+        os.chmod(folder, 0o111)  # noqa: S103 (folders can be passed through, but not listed)
+    user = NOBODY if os.geteuid() == 0 else 0  # without root, the container has no user but ours
     Path(bundle, "config.json").write_text(json.dumps(_description(argv, mounts, user)))
 
 
 def _description(argv: list[str], mounts: list[dict[str, Any]], user: int) -> dict[str, Any]:
-    nothing: dict[str, list[str]] = {kind: [] for kind in ("bounding", "effective", "inheritable", "permitted")}
-    variables = layout.VARIABLES | {"HOME": WORK, "TMPDIR": WORK}
+    capabilities: dict[str, list[str]] = {kind: [] for kind in ("bounding", "effective", "inheritable", "permitted")}
+    variables = host_view.VARIABLES | {"HOME": WORK_FOLDER, "TMPDIR": WORK_FOLDER}
     return {
         "ociVersion": "1.0.0",
         "process": {
@@ -153,8 +155,8 @@ def _description(argv: list[str], mounts: list[dict[str, Any]], user: int) -> di
             "user": {"uid": user, "gid": user},
             "args": argv,
             "env": [f"{name}={value}" for name, value in variables.items()],
-            "cwd": WORK,
-            "capabilities": nothing,
+            "cwd": WORK_FOLDER,
+            "capabilities": capabilities,
             "noNewPrivileges": True,
         },
         "root": {"path": "root", "readonly": True},
@@ -169,13 +171,13 @@ def _bind(source: str, destination: str) -> dict[str, Any]:
 
 
 def _mount(kind: str, destination: str, *options: str) -> dict[str, Any]:
-    safe = ["nosuid", "nodev", "noexec", *options]
-    return {"type": kind, "source": kind, "destination": destination, "options": safe}
+    all_options = ["nosuid", "nodev", "noexec", *options]
+    return {"type": kind, "source": kind, "destination": destination, "options": all_options}
 
 
-def _make_place(path: str, *, folder: bool) -> None:
-    """Something to mount on."""
-    if folder:
+def _make_mount_point(path: str, *, is_folder: bool) -> None:
+    """Make an empty folder, or an empty file."""
+    if is_folder:
         os.makedirs(path, exist_ok=True)
         return
     os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -1,4 +1,4 @@
-"""What a run may use, and what comes out of it."""
+"""The limits of a run, and its result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MEBIBYTE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that one run may use.
+    """What one run may use at most.
 
     Raises:
         InvalidArgument: for an amount that is not positive.
@@ -23,14 +23,15 @@ class Limits:
 
     wall_seconds: float = 10.0
     cpu_seconds: float | None = None
-    """Processor time over all threads; None: as much as `wall_seconds`. The kernel counts whole seconds."""
+    """CPU time over all threads; None allows as much as `wall_seconds`. The kernel counts whole seconds."""
     memory_bytes: int = 512 * MEBIBYTE
-    """Beyond what the interpreter and the packages imported for it beforehand take."""
+    """Memory in addition to that of the interpreter and the packages that were imported beforehand."""
     output_bytes: int = MEBIBYTE
-    """Of standard output, and as much again of standard error."""
+    """Size of standard output, and of standard error."""
     files_bytes: int = 16 * MEBIBYTE
-    """What the run may keep in its working directory, the only place it can write to. It is empty at the start."""
+    """Size of the files in the working directory, which is empty at the start and the only folder to write to."""
     threads: int = 16
+    """Number of threads."""
 
     def __post_init__(self) -> None:
         for name in ("wall_seconds", "memory_bytes", "output_bytes", "files_bytes", "threads"):
@@ -42,23 +43,24 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One run of a program."""
+    """The result of one run of a program."""
 
     status: Status
-    """`ok`: it ended with exit code 0. `error`: with another one, usually after an exception. `timeout`: it used up
-    wall or processor time. `memory`: it could not get more. `output`: it wrote too much. `killed`: by a signal, such
-    as a crash of the interpreter or a forbidden system call."""
+    """`ok`: the program ended with exit code 0. `error`: it ended with another exit code, usually after an exception.
+    `timeout`: it used up its wall or CPU time. `memory`: it reached the limit of its memory. `output`: it wrote too
+    much. `killed`: a signal ended it, for example because of a crash of the interpreter or a forbidden system call."""
     stdout: str
-    """Undecodable bytes are replaced."""
+    """Standard output; bytes that are not UTF-8 are replaced."""
     stderr: str
+    """Standard error; bytes that are not UTF-8 are replaced."""
     wall_seconds: float
     cpu_seconds: float
     level: Level
     """How the run was confined."""
     exit_code: int | None = None
-    """Of the program; negative: the signal that ended it; None if it was stopped from outside."""
+    """The program's exit code; negative: the signal that ended it; None if it was stopped from outside."""
     memory_bytes: int = 0
-    """The most it had in memory, shared pages of the interpreter included."""
+    """Peak of the resident memory, shared pages of the interpreter included."""
 
     @property
     def ok(self) -> bool:

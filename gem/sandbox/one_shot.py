@@ -1,4 +1,4 @@
-"""One job in a sandbox that another program makes: gVisor's runtime, a WebAssembly engine."""
+"""One job in a sandbox that another program makes, such as gVisor's runtime."""
 
 from __future__ import annotations
 
@@ -15,115 +15,115 @@ from io import FileIO
 from typing import Any
 
 from gem.errors import SandboxUnavailable
-from gem.sandbox.collect import CHUNK, Collector, Job, SlotDied, is_readable
-from gem.sandbox.inside.alone import BEGINS, READY
-from gem.sandbox.inside.keeper import remove
-from gem.sandbox.inside.settings import MAX_MESSAGE
+from gem.sandbox.inside.one_shot import BEGINS, READY
+from gem.sandbox.inside.settings import MAX_MESSAGE_BYTES
+from gem.sandbox.inside.supervisor import remove_folder
+from gem.sandbox.job import CHUNK_BYTES, OutputCollector, SandboxJob, SlotDied, is_readable
 from gem.sandbox.limits import Level, Result
-from gem.sandbox.slot import HERE, result_of
+from gem.sandbox.slot import PACKAGE_FOLDER, make_result
 
-COMMAND = "import sys; sys.path.insert(0, sys.argv.pop(1)); from inside.keeper import main; main()"
-START_SECONDS = 60.0
+COMMAND = "import sys; sys.path.insert(0, sys.argv.pop(1)); from inside.supervisor import main; main()"
+START_TIMEOUT_SECONDS = 60.0
 
 
 class OneShotProcess:
-    """A process that waits in its sandbox for the one job that it will run (`inside.alone`).
+    """A process that waits in its sandbox for the one job that it will run (see `inside.one_shot`).
 
     Args:
-        command: starts the sandbox, with its standard streams as the process's.
-        level: what results name.
-        scratch: a folder that is removed at the end, also when the host is killed.
+        command: starts the sandbox, whose process has the command's standard streams.
+        level: the level that results name.
+        scratch: a folder that is removed at the end, even if the host is killed.
     """
 
     def __init__(self, command: list[str], level: Level, scratch: str) -> None:
         self.level = level
         self._scratch = scratch
         self._threads: list[threading.Thread] = []
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        (reading, given), (said, out), (complained, err) = os.pipe(), os.pipe(), os.pipe()
-        self._in, self._out, self._err = FileIO(given, "w"), FileIO(said), FileIO(complained)
+        self._control, supervisor_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        (stdin, stdin_end), (stdout_end, stdout), (stderr_end, stderr) = os.pipe(), os.pipe(), os.pipe()
+        self._in, self._out, self._err = FileIO(stdin_end, "w"), FileIO(stdout_end), FileIO(stderr_end)
         try:
-            keeper = [sys.executable, "-S", "-s", "-P", "-B", "-X", "utf8", "-c", COMMAND, HERE]
+            supervisor = [sys.executable, "-S", "-s", "-P", "-B", "-X", "utf8", "-c", COMMAND, PACKAGE_FOLDER]
             self._process = subprocess.Popen(  # noqa: S603 (our own interpreter and program)
-                [*keeper, str(theirs.fileno()), scratch, *command],
-                stdin=reading,
-                stdout=out,
-                stderr=err,
+                [*supervisor, str(supervisor_end.fileno()), scratch, *command],
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
                 env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
                 cwd="/",
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,  # Ctrl-C is for us
+                pass_fds=(supervisor_end.fileno(),),
+                start_new_session=True,  # so that Ctrl-C does not reach it
             )
         finally:
-            theirs.close()
-            for fd in (reading, out, err):
+            supervisor_end.close()
+            for fd in (stdin, stdout, stderr):
                 os.close(fd)
 
     @property
     def pid(self) -> int:
-        """Of the process that all others of this sandbox are below."""
+        """The id of the process from which all others of this sandbox descend."""
         return self._process.pid
 
-    def run(self, job: Job) -> Result:
+    def run(self, job: SandboxJob) -> Result:
         """Hand over the job and wait for its end.
 
         Raises:
-            SandboxUnavailable: if the process says that it cannot come up or be confined; no code ran.
-            SlotDied: if the sandbox goes away without a word, or does not end the job in time.
+            SandboxUnavailable: if the process reports that it cannot start or be confined; no code ran.
+            SlotDied: if the sandbox ends without a message, or does not end the job in time.
         """
-        left = list(job.own)  # descriptors that nobody has yet who closes them
+        unclaimed_fds = list(job.extra_fds)  # those that no thread has to close yet
         try:
-            return self._run(job, left)
+            return self._run(job, unclaimed_fds)
         finally:
-            for fd in left:
+            for fd in unclaimed_fds:
                 os.close(fd)
 
-    def _run(self, job: Job, left: list[int]) -> Result:
+    def _run(self, job: SandboxJob, unclaimed_fds: list[int]) -> Result:
         self._expect(READY)
         limits = job.limits
-        cpu = limits.cpu_seconds or limits.wall_seconds
-        told = {
+        cpu_seconds = limits.cpu_seconds or limits.wall_seconds
+        header = {
             "program": job.program,
             "bytes": len(job.code),
-            "cpu": cpu,
+            "cpu": cpu_seconds,
             "memory": limits.memory_bytes,
             "files": limits.files_bytes,
             "threads": limits.threads,
         }
-        given = json.dumps(told).encode() + b"\n" + job.code + job.stdin
-        self._begin(self._write, given, left.pop(0) if left else None)
+        data = json.dumps(header).encode() + b"\n" + job.code + job.stdin
+        self._start_thread(self._write, data, unclaimed_fds.pop(0) if unclaimed_fds else None)
         self._expect(BEGINS)
         started = time.monotonic()
-        with contextlib.suppress(OSError):  # it has ended already: its report says how
-            self._control.send(json.dumps({"wall": limits.wall_seconds, "cpu": cpu}).encode())
-        if left:
-            self._begin(_carry, self._out, left.pop())
+        with contextlib.suppress(OSError):  # the process may have ended already; its report tells how
+            self._control.send(json.dumps({"wall": limits.wall_seconds, "cpu": cpu_seconds}).encode())
+        if unclaimed_fds:
+            self._start_thread(_copy_and_close, self._out, unclaimed_fds.pop())
         with _streams(job, self._out.fileno(), self._err.fileno()) as (out, err):
-            collected = Collector(job, out, err, self._control.fileno(), self._receive, self._stop)
-            report = collected.until_the_end()
-        return result_of(report, collected, time.monotonic() - started, self.level)
+            collector = OutputCollector(job, out, err, self._control.fileno(), self._receive, self._stop)
+            report = collector.collect()
+        return make_result(report, collector, time.monotonic() - started, self.level)
 
-    def _begin(self, work: Callable[..., None], *arguments: Any) -> None:
-        thread = threading.Thread(target=work, args=arguments, daemon=True)
+    def _start_thread(self, target: Callable[..., None], *arguments: Any) -> None:
+        thread = threading.Thread(target=target, args=arguments, daemon=True)
         self._threads.append(thread)
         thread.start()
 
     def _expect(self, mark: bytes) -> None:
-        """Wait for a mark of the process on its standard output; the code has not begun before the second."""
-        if not is_readable(self._out.fileno(), START_SECONDS) or self._out.read(1) != mark:
-            complaint = self._complaint()
-            raise SandboxUnavailable(complaint) if complaint else SlotDied
+        """Wait for a mark of the process on its standard output; the code begins after the second mark."""
+        if not is_readable(self._out.fileno(), START_TIMEOUT_SECONDS) or self._out.read(1) != mark:
+            message = self._last_error_line()
+            raise SandboxUnavailable(message) if message else SlotDied
 
-    def _complaint(self) -> str:
-        """The last line that was written to standard error; the process is ended."""
+    def _last_error_line(self) -> str:
+        """End the process, and return the last line that it wrote to standard error."""
         self._kill()
         os.set_blocking(self._err.fileno(), False)
         lines = (self._err.read() or b"").decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else ""
 
-    def _write(self, given: bytes, pipe: int | None) -> None:
-        """The job, then its input, or what another program writes into the pipe; then the end of it."""
-        view = memoryview(given)
+    def _write(self, data: bytes, pipe: int | None) -> None:
+        """Write the job, then what another program writes into the pipe, and close the standard input."""
+        view = memoryview(data)
         with contextlib.suppress(OSError), self._in:  # the program may end without reading all of it
             while view:
                 view = view[self._in.write(view) :]
@@ -137,55 +137,55 @@ class OneShotProcess:
             self._control.send(b"{}")
 
     def _receive(self) -> dict[str, Any]:
-        data = self._control.recv(MAX_MESSAGE)
+        data = self._control.recv(MAX_MESSAGE_BYTES)
         if not data:
             raise SlotDied
         report: dict[str, Any] = json.loads(data)
         return report
 
     def _kill(self) -> None:
-        self._process.kill()  # what it keeps ends with it
+        self._process.kill()  # the supervisor's children end with it
         self._process.wait()
 
     def end(self) -> None:
-        """End it, whatever it does; safe to call twice."""
+        """End the process and remove its folder; may be called twice."""
         self._kill()
         for thread in self._threads:
             thread.join()
-        for held in (self._control, self._in, self._out, self._err):
-            held.close()
-        remove(self._scratch)
+        for handle in (self._control, self._in, self._out, self._err):
+            handle.close()
+        remove_folder(self._scratch)
 
-    def forget(self) -> None:
-        """In a process forked from ours: let go without ending what is not ours to end."""
-        for held in (self._control, self._in, self._out, self._err):
-            held.close()
+    def abandon_after_fork(self) -> None:
+        """See `Sandbox.abandon_after_fork`."""
+        for handle in (self._control, self._in, self._out, self._err):
+            handle.close()
         self._process.returncode = 0
 
 
-def _carry(out: FileIO, pipe: int) -> None:
-    """Carry what the program writes into a pipe that is ours to close."""
+def _copy_and_close(out: FileIO, pipe: int) -> None:
+    """Copy what the program writes into a pipe, and close the pipe."""
     with contextlib.suppress(OSError):  # the other program has ended
         _copy(out.fileno(), pipe)
     os.close(pipe)
 
 
 def _copy(source: int, target: int) -> None:
-    """All that comes, until its end."""
-    while data := os.read(source, CHUNK):
+    """Copy from one descriptor to another until the end of the stream."""
+    while data := os.read(source, CHUNK_BYTES):
         view = memoryview(data)
         while view:
             view = view[os.write(target, view) :]
 
 
 @contextlib.contextmanager
-def _streams(job: Job, out: int, err: int) -> Iterator[tuple[int, int]]:
-    """What is collected as standard output and standard error.
+def _streams(job: SandboxJob, out: int, err: int) -> Iterator[tuple[int, int]]:
+    """The descriptors to collect as standard output and standard error.
 
-    A program that is joined to another one has its standard output carried there. What it reports, if it asks, or
-    complains of, if it answers, comes on standard error.
+    The standard output of a program that is connected to another one is copied to that one. The reports of `ask`, and
+    the error messages of `answer`, arrive on standard error.
     """
-    if not job.own:
+    if not job.extra_fds:
         yield out, err
         return
     empty, end = os.pipe()

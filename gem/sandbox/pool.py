@@ -1,4 +1,4 @@
-"""As many sandboxes as there are cores, shared by the threads of a process."""
+"""A pool of as many sandboxes as there are cores, shared by the threads of a process."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from importlib.util import find_spec
 
 from gem.errors import SandboxUnavailable
 from gem.sandbox.backends import Sandbox, open_sandbox
-from gem.sandbox.collect import Job, SlotDied
+from gem.sandbox.job import SandboxJob, SlotDied
 from gem.sandbox.limits import Level, Limits, Result
 
 LIBRARIES = ("numpy", "pandas", "sympy")
-"""Slow to import (0.2 to 1.5 s), so a zygote imports those that the code names, once."""
-STANDARD = (
+"""Libraries that are slow to import (0.2 to 1.5 s). A sandbox imports those that a program names, once."""
+STANDARD_MODULES = (
     "bisect", "cmath", "collections", "copy", "dataclasses", "datetime", "decimal", "enum", "fractions", "functools",
     "heapq", "io", "itertools", "json", "math", "operator", "random", "re", "statistics", "string", "threading", "time",
     "traceback", "typing",
 )  # fmt: skip
-JOBS_PER_SLOT = 2000
-"""A zygote is replaced after so many, whatever may have piled up in it."""
-TRIES = 2
-"""A job whose sandbox died is given to a second one; then it is the job's fault."""
-NONE: frozenset[str] = frozenset()
-_NAMES = re.compile(rf"\b({'|'.join(LIBRARIES)})\b")
+"""Modules that every sandbox imports beforehand."""
+MAX_JOBS_PER_SANDBOX = 2000
+"""Number of jobs after which a sandbox is replaced, in case something accumulates in it."""
+ATTEMPTS = 2
+"""How many sandboxes a job is given to if they die; after that, the job is considered the cause."""
+NO_LIBRARIES: frozenset[str] = frozenset()
+_LIBRARY_NAMES = re.compile(rf"\b({'|'.join(LIBRARIES)})\b")
 
 
 class Pool:
@@ -35,7 +36,8 @@ class Pool:
 
     Args:
         level: how code is confined.
-        size: sandboxes held at once; by default one for each core that this process may use, at least two.
+        size: how many sandboxes there are at most; the default is one for each core that this process may use, and
+            at least two.
     """
 
     def __init__(self, level: Level, size: int | None = None) -> None:
@@ -43,147 +45,153 @@ class Pool:
         self.size = size or max(2, len(os.sched_getaffinity(0)))
         self._idle: list[Sandbox] = []
         self._busy = 0
-        """Those at work or being started."""
-        self._slots: set[Sandbox] = set()
-        """All that were started and not ended, idle or at work."""
+        """Number of sandboxes that run a job or are being started."""
+        self._sandboxes: set[Sandbox] = set()
+        """All sandboxes that were started and have not been ended, idle or busy."""
         self._changed = threading.Condition()
-        self._closed = False
+        self._is_closed = False
 
     def run(self, code: str, *, stdin: str = "", limits: Limits | None = None) -> Result:
-        """As `gem.sandbox.run`."""
+        """Run a program (see `gem.sandbox.run`)."""
         content = code.encode("utf-8", "surrogateescape")
-        job = Job(content, stdin.encode("utf-8", "surrogateescape"), limits or Limits())
+        job = SandboxJob(content, stdin.encode("utf-8", "surrogateescape"), limits or Limits())
         return self.execute(job, libraries_in(code))
 
-    def execute(self, job: Job, libraries: frozenset[str] = NONE) -> Result:
+    def execute(self, job: SandboxJob, libraries: frozenset[str] = NO_LIBRARIES) -> Result:
         """Run a job in a sandbox that has imported `libraries`.
 
         Raises:
             SandboxUnavailable: if no sandbox can be started.
         """
-        for _ in range(TRIES):
+        for _ in range(ATTEMPTS):
             try:
                 return self._execute_in(self.take(libraries), job)
             except SlotDied:
                 continue
-        said = "The sandbox ended together with the code.\n"
-        return Result("killed", "", said, job.limits.wall_seconds, 0.0, self.level)
+        message = "The sandbox ended together with the code.\n"
+        return Result("killed", "", message, job.limits.wall_seconds, 0.0, self.level)
 
-    def execute_pair(self, first: Job, second: Job, libraries: frozenset[str] = NONE) -> tuple[Result, Result]:
-        """Run two jobs at the same time, each in a sandbox of its own; they may be joined by pipes.
+    def execute_pair(
+        self, first: SandboxJob, second: SandboxJob, libraries: frozenset[str] = NO_LIBRARIES
+    ) -> tuple[Result, Result]:
+        """Run two jobs at the same time, each in a sandbox of its own; they may be connected by pipes.
 
         Raises:
             SandboxUnavailable: if no sandbox can be started.
             SlotDied: if one of the sandboxes ended; the descriptors of both jobs are closed.
         """
-        one, other = self.take_many(2, libraries)
+        first_sandbox, second_sandbox = self.take_many(2, libraries)
         with ThreadPoolExecutor(1) as thread:
-            beside = thread.submit(self._execute_in, other, second)
-            return self._execute_in(one, first), beside.result()
+            future = thread.submit(self._execute_in, second_sandbox, second)
+            return self._execute_in(first_sandbox, first), future.result()
 
-    def _execute_in(self, slot: Sandbox, job: Job) -> Result:
-        """Run a job in a sandbox that was taken for it, and give that back; a second try is not possible."""
+    def _execute_in(self, sandbox: Sandbox, job: SandboxJob) -> Result:
+        """Run a job in a sandbox that was taken for it, and return the sandbox to the pool."""
         try:
-            result = slot.execute(job)
-        except BaseException:  # even if this is interrupted: its place would be taken for ever
-            self.give_back(slot, broken=True)
+            result = sandbox.execute(job)
+        except BaseException:  # also on an interrupt: otherwise the sandbox would count as busy for ever
+            self.give_back(sandbox, is_broken=True)
             raise
-        self.give_back(slot)
+        self.give_back(sandbox)
         return result
 
-    def take(self, libraries: frozenset[str] = NONE) -> Sandbox:
-        """A sandbox for one job, with `libraries` imported; waits for one if all are busy."""
+    def take(self, libraries: frozenset[str] = NO_LIBRARIES) -> Sandbox:
+        """Take a sandbox for one job, with `libraries` imported; wait for one if all are busy."""
         return self.take_many(1, libraries)[0]
 
-    def take_many(self, count: int, libraries: frozenset[str] = NONE) -> list[Sandbox]:
-        """Several sandboxes at once, so that two that need two each cannot wait for each other."""
+    def take_many(self, count: int, libraries: frozenset[str] = NO_LIBRARIES) -> list[Sandbox]:
+        """Take several sandboxes at once, so that two callers that need two each cannot wait for each other."""
         with self._changed:
-            while not self._closed and self.size - self._busy < count:
+            while not self._is_closed and self.size - self._busy < count:
                 self._changed.wait()
-            if self._closed:
+            if self._is_closed:
                 raise SandboxUnavailable("The pool of sandboxes has been closed.")
-            found = [slot for slot in [self._choose(libraries) for _ in range(count)] if slot is not None]
+            chosen = [self._choose(libraries) for _ in range(count)]
+        sandboxes = [sandbox for sandbox in chosen if sandbox is not None]
         try:
-            for slot in found:
-                if not slot.has(libraries):
-                    slot.import_also(libraries)
-            while len(found) < count:
-                found.append(open_sandbox(self.level, (*STANDARD, *sorted(libraries))))
-                self._slots.add(found[-1])
+            for sandbox in sandboxes:
+                if not sandbox.has(libraries):
+                    sandbox.import_also(libraries)
+            while len(sandboxes) < count:
+                sandboxes.append(open_sandbox(self.level, (*STANDARD_MODULES, *sorted(libraries))))
+                self._sandboxes.add(sandboxes[-1])
         except BaseException as error:  # as above
-            self._lose(found, count)
+            self._discard(sandboxes, count)
             if isinstance(error, SlotDied):
                 raise SandboxUnavailable("A sandbox ended while it imported a package.") from error
             raise
-        return found
+        return sandboxes
 
     def _choose(self, libraries: frozenset[str]) -> Sandbox | None:
-        """An idle sandbox, or None if a new one is better; either is counted as busy from now on. The lock is held.
+        """Take an idle sandbox, or return None if a new one is better; either counts as busy from now on.
 
-        Small ones fork faster, so the smallest that has everything is taken. If none has, there is a new one as
-        long as there may be one, and otherwise the largest learns more: so a mixture of programs settles.
+        Of the idle sandboxes with all libraries, the one with the fewest modules is taken, because it forks fastest.
+        If there is none, a new one is started as long as the pool is not full; otherwise the one with the most
+        modules imports the missing libraries. So the sandboxes adapt to a mixture of programs.
+
+        The caller holds the lock.
         """
-        fitting = [slot for slot in self._idle if slot.has(libraries)]
-        room = len(self._idle) + self._busy < self.size
+        suitable = [sandbox for sandbox in self._idle if sandbox.has(libraries)]
+        has_room = len(self._idle) + self._busy < self.size
         self._busy += 1
-        if (not fitting and room) or not self._idle:
+        if (not suitable and has_room) or not self._idle:
             return None
-        chosen = min(fitting, key=_size) if fitting else max(self._idle, key=_size)
-        self._idle.remove(chosen)
-        return chosen
+        sandbox = min(suitable, key=_module_count) if suitable else max(self._idle, key=_module_count)
+        self._idle.remove(sandbox)
+        return sandbox
 
-    def _lose(self, slots: list[Sandbox], count: int) -> None:
-        """End sandboxes that nobody will use again; `count` places are free then, with those that did not start."""
+    def _discard(self, sandboxes: list[Sandbox], count: int) -> None:
+        """End sandboxes and free `count` places, which includes those of sandboxes that did not start."""
         try:
-            for slot in slots:
-                self._end(slot)
+            for sandbox in sandboxes:
+                self._end(sandbox)
         finally:
             with self._changed:
                 self._busy -= count
                 self._changed.notify_all()
 
-    def give_back(self, slot: Sandbox, *, broken: bool = False) -> None:
-        """Let others use a sandbox; a broken or old one is ended, and its place is free for a new one."""
-        with self._changed:  # or `close` could come in between and miss it
-            spent = broken or self._closed or slot.jobs >= JOBS_PER_SLOT
-            if not spent:
-                self._idle.append(slot)
+    def give_back(self, sandbox: Sandbox, *, is_broken: bool = False) -> None:
+        """Return a sandbox to the pool; a broken or old one is ended, which frees its place for a new one."""
+        with self._changed:  # decided under the lock, so that a concurrent `close` cannot miss the sandbox
+            is_spent = is_broken or self._is_closed or sandbox.jobs >= MAX_JOBS_PER_SANDBOX
+            if not is_spent:
+                self._idle.append(sandbox)
                 self._busy -= 1
                 self._changed.notify_all()
-        if spent:
-            self._lose([slot], 1)
+        if is_spent:
+            self._discard([sandbox], 1)
 
     def close(self) -> None:
-        """End all sandboxes; those at work end with their job."""
+        """End all sandboxes; busy ones are ended after their job."""
         with self._changed:
-            self._closed = True
+            self._is_closed = True
             idle, self._idle = self._idle, []
             self._changed.notify_all()
-        for slot in idle:
-            self._end(slot)
+        for sandbox in idle:
+            self._end(sandbox)
 
-    def _end(self, slot: Sandbox) -> None:
-        self._slots.discard(slot)
-        slot.close()
+    def _end(self, sandbox: Sandbox) -> None:
+        self._sandboxes.discard(sandbox)
+        sandbox.close()
 
-    def forget(self) -> None:
-        """In a forked process: let go of the sandboxes, which stay those of the process that made them."""
-        for slot in self._slots:
-            slot.forget()
+    def abandon_after_fork(self) -> None:
+        """In a forked process: leave the sandboxes to the process that started them."""
+        for sandbox in self._sandboxes:
+            sandbox.abandon_after_fork()
 
 
 def libraries_in(code: str) -> frozenset[str]:
     """The slow libraries that a program names and that are installed."""
-    return frozenset(_NAMES.findall(code)) & _installed()
+    return frozenset(_LIBRARY_NAMES.findall(code)) & _installed_libraries()
 
 
 @cache
-def _installed() -> frozenset[str]:
+def _installed_libraries() -> frozenset[str]:
     return frozenset(name for name in LIBRARIES if find_spec(name) is not None)
 
 
-def _size(slot: Sandbox) -> int:
-    return len(slot.preload)
+def _module_count(sandbox: Sandbox) -> int:
+    return len(sandbox.preload)
 
 
 _lock = threading.Lock()
@@ -191,20 +199,20 @@ _shared: Pool | None = None
 
 
 def shared() -> Pool:
-    """The pool of this process, made when first asked for.
+    """The pool of this process, made by the first call.
 
     Raises:
         SandboxUnavailable: if this machine cannot confine code.
     """
-    from gem.sandbox.levels import choice  # noqa: PLC0415 (it tries the levels with slots)
+    from gem.sandbox.levels import choice  # noqa: PLC0415 (only needed where code is run)
 
     global _shared  # noqa: PLW0603 (one for each process)
-    chosen = choice()
+    level_choice = choice()
     with _lock:
         if _shared is None:
-            if chosen.level == "disabled":
-                raise SandboxUnavailable(chosen.said)
-            _shared = Pool(chosen.level)
+            if level_choice.level == "disabled":
+                raise SandboxUnavailable(level_choice.message)
+            _shared = Pool(level_choice.level)
             atexit.register(close_shared)
         return _shared
 
@@ -219,11 +227,11 @@ def close_shared() -> None:
 
 
 def _after_fork() -> None:
-    """A forked process shares no sandbox with its parent: both would write to the same socket."""
+    """Drop the pool in a forked process: parent and child would write to the same sockets."""
     global _shared, _lock  # noqa: PLW0603
     _lock = threading.Lock()
     if _shared is not None:
-        _shared.forget()
+        _shared.abandon_after_fork()
         _shared = None
 
 

@@ -1,4 +1,4 @@
-"""One sandbox seen from the host: a zygote that runs one job at a time."""
+"""One sandbox seen from the host: a zygote process that runs one job at a time."""
 
 from __future__ import annotations
 
@@ -14,86 +14,89 @@ from pathlib import Path
 from typing import Any
 
 from gem.errors import SandboxUnavailable
-from gem.sandbox import layout
-from gem.sandbox.collect import Collector, Job, SlotDied
-from gem.sandbox.inside.files.emptying import empty
-from gem.sandbox.inside.settings import MAX_MESSAGE, Settings
+from gem.sandbox import host_view
+from gem.sandbox.inside.files.cleanup import empty_folder
+from gem.sandbox.inside.settings import MAX_MESSAGE_BYTES, Settings
+from gem.sandbox.job import OutputCollector, SandboxJob, SlotDied
 from gem.sandbox.limits import Level, Limits, Result, Status
 
-HERE = str(Path(__file__).parent)
+PACKAGE_FOLDER = str(Path(__file__).parent)
+"""The folder that holds the package `inside`."""
 COMMAND = "import sys; sys.path.insert(0, sys.argv.pop()); from inside.launch import main; main()"
-START_SECONDS = 60.0
-"""Importing pandas takes a second, on a busy machine several."""
-PARTS = {"numpy": ("numpy.random", "numpy.linalg", "numpy.fft", "numpy.ma", "numpy.polynomial")}
+START_TIMEOUT_SECONDS = 60.0
+"""How long a zygote may take to start; importing pandas takes a second, on a busy machine several."""
+SUBMODULES = {"numpy": ("numpy.random", "numpy.linalg", "numpy.fft", "numpy.ma", "numpy.polynomial")}
+"""Submodules that a package imports only when they are used."""
 
 
-class Slot:
-    """Starts a zygote and hands it jobs; not for several threads at once.
+class SandboxSlot:
+    """Starts a zygote and hands it jobs; not thread-safe. See `gem.sandbox.backends.Sandbox`.
 
     Args:
         level: `full` or `landlock`.
         preload: modules that the zygote imports beforehand.
 
     Raises:
-        SandboxUnavailable: if the zygote does not come up; the message has its complaint.
+        SandboxUnavailable: if the zygote does not start; the message contains its error.
     """
 
     def __init__(self, level: Level, preload: tuple[str, ...] = ()) -> None:
         self.level = level
         self.preload = preload
         self.jobs = 0
-        self._user = layout.user()
-        self._work = layout.work() if level == "full" else self._make_work()
+        self._user = host_view.random_user()
+        self._work_folder = host_view.work_folder() if level == "full" else self._make_work_folder()
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control, zygote_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            self._process = self._start(theirs)
+            self._process = self._start(zygote_end)
         finally:
-            theirs.close()
+            zygote_end.close()
         self._await_ready()
 
-    def _make_work(self) -> str:
-        """A directory that only the sandbox's user may enter."""
-        work = tempfile.mkdtemp(prefix="gem-sandbox-")
+    def _make_work_folder(self) -> str:
+        """Make a folder that only the sandbox's user may enter."""
+        folder = tempfile.mkdtemp(prefix="gem-sandbox-")
         if self._user is not None:
-            os.chown(work, self._user, self._user)
-        return work
+            os.chown(folder, self._user, self._user)
+        return folder
 
     def _start(self, control: socket.socket) -> subprocess.Popen[bytes]:
+        may_be_unreadable = self.level != "full" and self._user is not None
         settings = Settings(
             level=self.level,
             control=control.fileno(),
-            readable=layout.readable(),
-            modules=layout.modules(),
-            preload=with_parts(self.preload),
+            readable=host_view.readable_paths(),
+            module_paths=host_view.module_paths(),
+            preload=with_submodules(self.preload),
             user=self._user,
-            reach=self.level != "full" and self._user is not None and layout.private_directory() is not None,
-            work=self._work,
+            can_read_all=may_be_unreadable and host_view.private_folder() is not None,
+            work_folder=self._work_folder,
             work_bytes=Limits().files_bytes,
         )
         return subprocess.Popen(  # noqa: S603 (our own interpreter and program)
-            [sys.executable, "-S", "-s", "-P", "-B", "-X", "utf8", "-c", COMMAND, settings.text(), HERE],
+            [sys.executable, "-S", "-s", "-P", "-B", "-X", "utf8", "-c", COMMAND, settings.to_json(), PACKAGE_FOLDER],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self._stderr,
-            env=layout.VARIABLES | {"HOME": self._work, "TMPDIR": self._work},
+            env=host_view.VARIABLES | {"HOME": self._work_folder, "TMPDIR": self._work_folder},
             cwd="/",
             pass_fds=(control.fileno(),),
-            start_new_session=True,  # Ctrl-C is for us
+            start_new_session=True,  # so that Ctrl-C does not reach it
         )
 
     def _await_ready(self) -> None:
-        self._control.settimeout(START_SECONDS)
+        self._control.settimeout(START_TIMEOUT_SECONDS)
         try:
-            ready = bool(self._receive().get("ready"))
+            is_ready = bool(self._receive().get("ready"))
         except (SlotDied, TimeoutError):
-            ready = False
-        if not ready:
-            complaint = self._complaint()
+            is_ready = False
+        if not is_ready:
+            message = self._last_error_line()
             self.close()
-            raise SandboxUnavailable(complaint)
+            raise SandboxUnavailable(message)
 
-    def _complaint(self) -> str:
+    def _last_error_line(self) -> str:
         """The last line that the zygote wrote to its standard error."""
         self._stderr.seek(0)
         lines = self._stderr.read().decode(errors="replace").strip().splitlines()
@@ -101,50 +104,41 @@ class Slot:
 
     @property
     def pid(self) -> int:
-        """Of the process that all others of this sandbox are below."""
+        """See `Sandbox.pid`."""
         return self._process.pid
 
     def has(self, modules: frozenset[str]) -> bool:
-        """Whether all of `modules` are imported already."""
+        """See `Sandbox.has`."""
         return modules <= set(self.preload)
 
     def import_also(self, modules: frozenset[str]) -> None:
-        """Have the zygote import more, for the runs to come.
-
-        Raises:
-            SlotDied: if it does not survive that.
-        """
-        self._send({"preload": with_parts(tuple(sorted(modules)))})
+        """See `Sandbox.import_also`."""
+        self._send({"preload": with_submodules(tuple(sorted(modules)))})
         self._receive()
         self.preload = (*self.preload, *sorted(modules))
 
-    def execute(self, job: Job) -> Result:
-        """Run one job to its end.
-
-        Raises:
-            SlotDied: if the zygote goes away; the job may be given to another.
-            SandboxUnavailable: if the process could not be confined; no code ran.
-        """
+    def execute(self, job: SandboxJob) -> Result:
+        """See `Sandbox.execute`."""
         self.jobs += 1
         started = time.monotonic()
         out, out_end = os.pipe()
         err, err_end = os.pipe()
-        given = [_memory_file(job.code), _memory_file(job.stdin), out_end, err_end, *job.own]
+        job_fds = [_memory_file(job.code), _memory_file(job.stdin), out_end, err_end, *job.extra_fds]
         try:
             try:
-                self._send(_message(job, self.jobs), given)
+                self._send(_job_message(job, self.jobs), job_fds)
             finally:
-                for fd in given:
+                for fd in job_fds:
                     os.close(fd)
-            collected = Collector(job, out, err, self._control.fileno(), self._receive, self._stop)
-            report = collected.until_the_end()
+            collector = OutputCollector(job, out, err, self._control.fileno(), self._receive, self._stop)
+            report = collector.collect()
         finally:
             os.close(out)
             os.close(err)
-        return result_of(report, collected, time.monotonic() - started, self.level)
+        return make_result(report, collector, time.monotonic() - started, self.level)
 
     def _stop(self) -> None:
-        """Have the zygote end the present job; a message that comes too late names a job that is over."""
+        """Make the zygote end the present job; it ignores a request for a job that has ended."""
         with contextlib.suppress(OSError, SlotDied):
             self._send({"kill": self.jobs})
 
@@ -156,7 +150,7 @@ class Slot:
 
     def _receive(self) -> dict[str, Any]:
         try:
-            data = self._control.recv(MAX_MESSAGE)
+            data = self._control.recv(MAX_MESSAGE_BYTES)
         except ConnectionResetError as error:
             raise SlotDied from error
         if not data:
@@ -165,56 +159,57 @@ class Slot:
         return message
 
     def close(self) -> None:
-        """End the zygote and all below it; safe to call twice."""
+        """See `Sandbox.close`."""
         self._control.close()
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
         self._process.wait()
         self._stderr.close()
         if self.level != "full":
-            empty(self._work)
+            empty_folder(self._work_folder)
             with contextlib.suppress(OSError):
-                os.rmdir(self._work)
+                os.rmdir(self._work_folder)
 
-    def forget(self) -> None:
-        """In a process forked from ours: let go without ending what is not ours to end."""
+    def abandon_after_fork(self) -> None:
+        """See `Sandbox.abandon_after_fork`."""
         self._control.close()
         self._stderr.close()
-        self._process.returncode = 0  # so that nobody waits for another process's child
+        self._process.returncode = 0  # marks it as ended, so that Python does not wait for another process's child
 
 
-def result_of(report: dict[str, Any], collected: Collector, wall: float, level: Level) -> Result:
-    """What a run gave, from the report on its end and what was read of its streams.
+def make_result(report: dict[str, Any], collector: OutputCollector, wall_seconds: float, level: Level) -> Result:
+    """The result of a run, from the report on its end and the output that was collected.
 
     Raises:
         SandboxUnavailable: if the process could not be confined; no code ran.
     """
-    if report["ended"] == "setup":
-        raise SandboxUnavailable(report["said"] or "a process could not be confined")
+    if report["end"] == "setup":
+        raise SandboxUnavailable(report["message"] or "a process could not be confined")
     code = report["code"]
+    has_exit_code = report["end"] in ("exit", "signal", "memory") and not collector.stop_reason
     return Result(
-        status=collected.stopped or _status(report["ended"], code),
-        stdout=collected.out.decode("utf-8", "replace"),
-        stderr=collected.err.decode("utf-8", "replace") + _note(report["ended"]),
-        wall_seconds=wall,
+        status=collector.stop_reason or _status(report["end"], code),
+        stdout=collector.out.decode("utf-8", "replace"),
+        stderr=collector.err.decode("utf-8", "replace") + _note(report["end"]),
+        wall_seconds=wall_seconds,
         cpu_seconds=report["cpu"],
         level=level,
-        exit_code=code if report["ended"] in ("exit", "signal", "memory") and not collected.stopped else None,
+        exit_code=code if has_exit_code else None,
         memory_bytes=report["memory"],
     )
 
 
-def with_parts(modules: tuple[str, ...]) -> list[str]:
-    """Modules with those parts of them that are imported only when they are used."""
-    return [part for module in modules for part in (module, *PARTS.get(module, ()))]
+def with_submodules(modules: tuple[str, ...]) -> list[str]:
+    """Modules, each followed by the submodules that it does not import itself."""
+    return [name for module in modules for name in (module, *SUBMODULES.get(module, ()))]
 
 
-def _message(job: Job, number: int) -> dict[str, Any]:
+def _job_message(job: SandboxJob, number: int) -> dict[str, Any]:
     limits = job.limits
     return {
         "id": number,
         "program": job.program,
-        "own": len(job.own),
+        "extra_fds": len(job.extra_fds),
         "wall": limits.wall_seconds,
         "cpu": limits.cpu_seconds or limits.wall_seconds,
         "memory": limits.memory_bytes,
@@ -224,7 +219,7 @@ def _message(job: Job, number: int) -> dict[str, Any]:
 
 
 def _memory_file(content: bytes) -> int:
-    """A file in memory at its beginning, for the other side to read."""
+    """A descriptor of a file in memory with this content, positioned at its beginning."""
     fd = os.memfd_create("sandbox", os.MFD_CLOEXEC)
     view = memoryview(content)
     while view:
@@ -233,13 +228,13 @@ def _memory_file(content: bytes) -> int:
     return fd
 
 
-def _status(ended: str, code: int) -> Status:
-    words: dict[str, Status] = {"timeout": "timeout", "memory": "memory", "files": "output", "exit": "ok"}
-    if ended == "exit" and code != 0:
+def _status(end: str, code: int) -> Status:
+    if end == "exit" and code != 0:
         return "error"
-    return words.get(ended, "killed")
+    statuses: dict[str, Status] = {"timeout": "timeout", "memory": "memory", "files": "output", "exit": "ok"}
+    return statuses.get(end, "killed")
 
 
-def _note(ended: str) -> str:
+def _note(end: str) -> str:
     notes = {"files": "It wrote more to files than it may.\n", "threads": "It started more threads than it may.\n"}
-    return notes.get(ended, "")
+    return notes.get(end, "")

@@ -1,4 +1,4 @@
-"""Tools by name, as command lines, job specifications and recorded episodes write them."""
+"""Tools by name, as command lines, job specifications and recorded episodes name them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gem.tools.tool import BaseTool
 from gem.validation.arguments import check_arguments
 from gem.validation.near import did_you_mean
 
-Described = str | Mapping[str, Any] | BaseTool
+ToolSpec = str | Mapping[str, Any] | BaseTool
 """A tool, its name, or its name and arguments: `{"name": "search", "index": "wiki"}`."""
 
 TOOLS: dict[str, str | Callable[..., BaseTool]] = {
@@ -19,11 +19,11 @@ TOOLS: dict[str, str | Callable[..., BaseTool]] = {
     "search": "gem.tools.search_tool:SearchTool",
     "mcp": "gem.tools.mcp_tool:registered",
 }
-"""Name to `module:factory`, imported when one is made, or to the class or function itself."""
+"""Factories by name: a class or function, or its `module:name`, which is imported when a tool is made."""
 
 
 def register_tool(name: str, factory: str | Callable[..., BaseTool]) -> None:
-    """Make `tools=["name"]` mean this tool, also in records that are replayed.
+    """Give a tool a name for `tools=["name"]` and for records that are replayed.
 
     Raises:
         InvalidArgument: if another tool has the name.
@@ -33,34 +33,37 @@ def register_tool(name: str, factory: str | Callable[..., BaseTool]) -> None:
     TOOLS[name] = factory
 
 
-def make_tool(described: Described) -> BaseTool:
-    """The tool described as plain data; a tool is returned as it is.
+def make_tool(spec: ToolSpec) -> BaseTool:
+    """Make the tool that plain data specify; a tool is returned as it is.
 
     Raises:
-        InvalidArgument: on an unknown name or argument; the nearest is named.
+        InvalidArgument: on an unknown name or argument, with the nearest one in the message.
     """
-    if isinstance(described, BaseTool):
-        return described
-    arguments: dict[str, Any] = {"name": described} if isinstance(described, str) else dict(described)
+    if isinstance(spec, BaseTool):
+        return spec
+    arguments: dict[str, Any] = {"name": spec} if isinstance(spec, str) else dict(spec)
     name = arguments.pop("name", "")
-    factory = _find(name)
+    factory = _find_factory(name)
     check_arguments(factory, arguments, f"The tool {name}")
     return factory(**arguments)
 
 
 def describe_tool(tool: BaseTool) -> dict[str, Any] | BaseTool:
-    """What `make_tool` makes the same tool from; the tool itself if its class has no name in `TOOLS`."""
+    """The plain data from which `make_tool` makes the same tool; the tool itself if its class is not in `TOOLS`."""
     factory = TOOLS.get(tool.name)
-    named = factory.partition(":")[0] == type(tool).__module__ if isinstance(factory, str) else factory is type(tool)
-    return {"name": tool.name, **tool.settings()} if named else tool
+    if isinstance(factory, str):
+        is_registered = factory.partition(":")[0] == type(tool).__module__
+    else:
+        is_registered = factory is type(tool)
+    return {"name": tool.name, **tool.settings()} if is_registered else tool
 
 
-def _find(name: object) -> Callable[..., BaseTool]:
-    found = TOOLS.get(name) if isinstance(name, str) else None
-    if found is None:
+def _find_factory(name: object) -> Callable[..., BaseTool]:
+    factory = TOOLS.get(name) if isinstance(name, str) else None
+    if factory is None:
         raise InvalidArgument(f"There is no tool {name!r}. {did_you_mean(str(name), TOOLS)}")
-    if not isinstance(found, str):
-        return found
-    module, _, attribute = found.partition(":")
-    factory: Callable[..., BaseTool] = getattr(import_module(module), attribute)
-    return factory
+    if not isinstance(factory, str):
+        return factory
+    module, _, attribute = factory.partition(":")
+    loaded: Callable[..., BaseTool] = getattr(import_module(module), attribute)
+    return loaded

@@ -11,10 +11,17 @@ from typing import Any, ClassVar, Self
 
 from gem.errors import InvalidArgument, ToolError
 from gem.tools.calls import find_calls
-from gem.tools.mcp.config import SERVERS_FILE, Allowed, ServerConfig, allow_commands, read_config, registered_servers
+from gem.tools.mcp.config import (
+    SERVERS_FILE_VARIABLE,
+    CommandPermissions,
+    ServerConfig,
+    allow_commands,
+    read_config,
+    registered_servers,
+)
 from gem.tools.mcp.servers import Connection, connect
-from gem.tools.schema import Function
-from gem.tools.tool import BaseTool, Call, Output
+from gem.tools.schema import FunctionSchema
+from gem.tools.tool import BaseTool, ToolCall, ToolOutput
 
 TIMEOUT = 30.0
 """Seconds for a call, as in GEM."""
@@ -46,7 +53,7 @@ class MCPTool(BaseTool):
 
     name: ClassVar[str] = "mcp"
     tool_type: ClassVar[str] = "mcp"
-    told_from_outside = True
+    has_external_instructions = True
 
     def __init__(
         self,
@@ -54,7 +61,7 @@ class MCPTool(BaseTool):
         auth: str | None = None,
         headers: Mapping[str, str] | None = None,
         execution_timeout: float = TIMEOUT,
-        allow: Allowed = (),
+        allow: CommandPermissions = (),
         fresh: bool = False,
         num_workers: int = 1,
     ) -> None:
@@ -73,7 +80,7 @@ class MCPTool(BaseTool):
         self.execution_timeout, self.fresh = execution_timeout, fresh
         self._connections = {server.name: connect(server) for server in servers}
         self._places: dict[str, tuple[Connection, str]] | None = None
-        self._offered: list[Function] = []
+        self._offered: list[FunctionSchema] = []
         self._used = False
 
     @classmethod
@@ -120,7 +127,7 @@ class MCPTool(BaseTool):
         self._used = False
         self._listed()
 
-    def functions(self) -> list[Function]:
+    def functions(self) -> list[FunctionSchema]:
         """As `BaseTool.functions`: what the servers offer, by name.
 
         Raises:
@@ -133,7 +140,7 @@ class MCPTool(BaseTool):
         """The same as GEM gives it: `name`, `description` and `parameters` of each."""
         return [dict(one["function"]) for one in self.functions()]
 
-    def call(self, function: str, arguments: Mapping[str, Any]) -> Output:
+    def call(self, function: str, arguments: Mapping[str, Any]) -> ToolOutput:
         """As `BaseTool.call`."""
         try:
             places = self._listed()
@@ -142,16 +149,16 @@ class MCPTool(BaseTool):
             self._used = True
             connection, name = places[function]
             details = {"sandbox": "full"} if connection.confined else {}
-            return Output(*connection.call(name, arguments, self.execution_timeout), details)
+            return ToolOutput(*connection.call(name, arguments, self.execution_timeout), details)
         except ToolError as error:
-            return Output(str(error), error=True)
+            return ToolOutput(str(error), error=True)
 
-    def find(self, action: str) -> Call | None:
+    def find(self, action: str) -> ToolCall | None:
         """As `BaseTool.find`: the first `<tool_call>`."""
         return next(iter(find_calls(action)), None)
 
-    def told(self, output: str) -> str:
-        """As `BaseTool.told`, in GEM's form."""
+    def format_output(self, output: str) -> str:
+        """As `BaseTool.format_output`, in GEM's form."""
         return f"\n<tool_response>\n{output}\n</tool_response>\n"
 
     def instruction_string(self) -> str:
@@ -180,7 +187,7 @@ class MCPTool(BaseTool):
         """Where each function is; the servers are asked once."""
         if self._places is None:
             places: dict[str, tuple[Connection, str]] = {}
-            offered: list[Function] = []
+            offered: list[FunctionSchema] = []
             for server, connection in self._connections.items():
                 for one in connection.tools():
                     name = f"{server}_{one['name']}" if len(self._connections) > 1 else one["name"]
@@ -188,9 +195,9 @@ class MCPTool(BaseTool):
                     places[name] = connection, one["name"]
                     parameters = {"properties": {}, **one["parameters"]}  # OpenAI refuses a function without
                     described = {"name": name, "description": one["description"], "parameters": parameters}
-                    offered.append(Function(type="function", function=described))  # type: ignore[typeddict-item]
+                    offered.append(FunctionSchema(type="function", function=described))  # type: ignore[typeddict-item]
             if not self._connections:
-                raise ToolError(f"No MCP server is registered: {SERVERS_FILE} names a file with them.")
+                raise ToolError(f"No MCP server is registered: {SERVERS_FILE_VARIABLE} names a file with them.")
             if not places:
                 raise ToolError(f"The MCP servers {', '.join(self._connections)} offer no tools.")
             self._offered = sorted(offered, key=lambda one: one["function"]["name"])

@@ -1,11 +1,11 @@
-"""What agents are told about tools, besides what each tool says of itself."""
+"""What agents read about tools, in addition to each tool's own instructions."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 
-from gem.tools.schema import Function
+from gem.tools.schema import FunctionSchema
 from gem.tools.tool import BaseTool
 
 LAST_USE = "That was the last use of a tool in this episode. Act now, or give your final answer."
@@ -19,26 +19,26 @@ _NATIVE = (
 )
 
 
-def instructions(tools: Sequence[BaseTool], schemas: Sequence[Function], limit: int | None) -> str:
-    """What stands after the environment's own instructions.
+def instructions(tools: Sequence[BaseTool], schemas: Sequence[FunctionSchema], limit: int | None) -> str:
+    """The text that follows the environment's own instructions.
 
     Args:
-        schemas: the functions, where they are called as such; empty where each tool has its own tags.
-        limit: how many uses an episode has, if there is a limit.
+        schemas: the functions, if tools are called as functions; empty if each tool has its own tags.
+        limit: how often tools may be used in an episode; None for any number.
     """
     uses = "" if limit is None else f" Tools may be used {limit} time{'' if limit == 1 else 's'} in an episode."
     if schemas:
-        functions = "\n".join(json.dumps(one, ensure_ascii=False) for one in schemas)
+        functions = "\n".join(json.dumps(schema, ensure_ascii=False) for schema in schemas)
         return f"{_HEADING}{uses} {_NATIVE}\n<tools>\n{functions}\n</tools>"
     return "\n".join([f"{_HEADING}{uses}", *(tool.instruction_string() for tool in tools)])
 
 
-def unknown(name: str, schemas: Sequence[Function]) -> str:
-    """What is said to a call of a function that there is not."""
-    names = ", ".join(one["function"]["name"] for one in schemas)
+def unknown_function(name: str, schemas: Sequence[FunctionSchema]) -> str:
+    """The answer to a call of a function that does not exist."""
+    names = ", ".join(schema["function"]["name"] for schema in schemas)
     return f"There is no function {name!r:.80}; there is {names}."
 
 
-def broke(name: str, error: Exception) -> str:
-    """What is said when a tool raised what no tool should."""
+def tool_failure(name: str, error: Exception) -> str:
+    """The answer to a call in which the tool raised an unexpected exception."""
     return f"The tool {name} broke: {type(error).__name__}: {error}"

@@ -13,8 +13,8 @@ from typing import Annotated, Any, ClassVar
 
 from gem import sandbox
 from gem.errors import InvalidArgument, SandboxUnavailable
-from gem.tools.tags import Tagged, between
-from gem.tools.tool import BaseTool, Call, Output
+from gem.tools.tags import TaggedText, find_tagged
+from gem.tools.tool import BaseTool, ToolCall, ToolOutput
 
 TIMEOUT = 5.0
 """Seconds, as in GEM."""
@@ -73,14 +73,14 @@ class PythonCodeTool(BaseTool):
         self.keep_error_last_line = keep_error_last_line
         self.all_blocks = all_blocks
 
-    def find(self, action: str) -> Call | None:
+    def find(self, action: str) -> ToolCall | None:
         """The first complete block, or all of them."""
         blocks = list(_blocks(action) if self.all_blocks else islice(_blocks(action), 1))
         if not blocks:
             return None
-        return Call(self.name, {"code": "\n".join(block.text.strip("\n") for block in blocks)}, blocks[-1].end)
+        return ToolCall(self.name, {"code": "\n".join(block.text.strip("\n") for block in blocks)}, blocks[-1].end)
 
-    def run(self, code: Annotated[str, "a complete program, which prints what you want to know"]) -> Output:
+    def run(self, code: Annotated[str, "a complete program, which prints what you want to know"]) -> ToolOutput:
         """As `BaseTool.run`; what went wrong is part of the text."""
         limits = sandbox.Limits(wall_seconds=self.timeout)
         try:
@@ -89,12 +89,12 @@ class PythonCodeTool(BaseTool):
                 result = sandbox.run(PRELUDE + code, limits=limits)
                 result = replace(result, stderr=_LINE.sub(_own_line, result.stderr))
         except SandboxUnavailable as error:
-            return Output(f"Code cannot be run here: {error}", error=True)
+            return ToolOutput(f"Code cannot be run here: {error}", error=True)
         details = {"sandbox": result.level, "status": result.status}
-        return Output(self._said(result), result.status != "ok", details)
+        return ToolOutput(self._said(result), result.status != "ok", details)
 
-    def told(self, output: str) -> str:
-        """As `BaseTool.told`, in GEM's form."""
+    def format_output(self, output: str) -> str:
+        """As `BaseTool.format_output`, in GEM's form."""
         return f"Code execution result: {output}\n"
 
     def instruction_string(self) -> str:
@@ -131,10 +131,10 @@ def _own_line(number: re.Match[str]) -> str:
     return str(int(number[0]) - PRELUDE.count("\n"))
 
 
-def _blocks(action: str) -> Iterator[Tagged]:
+def _blocks(action: str) -> Iterator[TaggedText]:
     """The complete blocks, in their order."""
     after = 0
-    while found := [block for form in _FORMS if (block := between(action, *form, after))]:
+    while found := [block for form in _FORMS if (block := find_tagged(action, *form, after))]:
         first = min(found, key=lambda block: block.start)
         yield first
         after = first.end

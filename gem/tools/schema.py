@@ -1,4 +1,4 @@
-"""Functions as OpenAI's interface describes them, read from Python functions, and calls checked against that."""
+"""Schemas of functions in the form of OpenAI's interface: made from Python functions, and used to check calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gem.validation.near import nearest
 
 Schema = dict[str, Any]
 
-_TYPES: Mapping[Any, str] = {
+_JSON_TYPES: Mapping[Any, str] = {
     str: "string",
     int: "integer",
     float: "number",
@@ -21,27 +21,34 @@ _TYPES: Mapping[Any, str] = {
     list: "array",
     dict: "object",
 }
-_WORDS = {"string": "a text", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
-_WORDS |= {"array": "a list", "object": "an object"}
+_TYPE_PHRASES = {
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
+"""JSON types as agents read them in error messages."""
 
 
-class _Described(TypedDict):
+class _FunctionFields(TypedDict):
     name: str
     description: str
     parameters: Schema
 
 
-class Function(TypedDict):
+class FunctionSchema(TypedDict):
     """A function that an agent may call, in the form of OpenAI's `tools`."""
 
     type: Literal["function"]
-    function: _Described
+    function: _FunctionFields
 
 
-def function_of(name: str, description: str, function: Callable[..., Any]) -> Function:
-    """The description of a Python function, whose parameters are annotated.
+def describe_function(name: str, description: str, function: Callable[..., Any]) -> FunctionSchema:
+    """The schema of a Python function with annotated parameters.
 
-    `Annotated[str, "what it is"]` describes a parameter; one with a default may be left out.
+    `Annotated[str, "what it is"]` describes a parameter; a parameter with a default is optional.
     """
     hints = get_type_hints(function, include_extras=True)
     properties: dict[str, Schema] = {}
@@ -53,7 +60,8 @@ def function_of(name: str, description: str, function: Callable[..., Any]) -> Fu
         elif parameter.default is not None:
             properties[parameter.name]["default"] = parameter.default
     parameters = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-    return Function(type="function", function=_Described(name=name, description=description, parameters=parameters))
+    fields = _FunctionFields(name=name, description=description, parameters=parameters)
+    return FunctionSchema(type="function", function=fields)
 
 
 def _schema_of(hint: Any) -> Schema:
@@ -61,67 +69,67 @@ def _schema_of(hint: Any) -> Schema:
     if origin is Annotated:
         return {**_schema_of(arguments[0]), "description": str(arguments[1])}
     if origin is Literal:
-        return {"type": _TYPES.get(type(arguments[0]), "string"), "enum": list(arguments)}
+        return {"type": _JSON_TYPES.get(type(arguments[0]), "string"), "enum": list(arguments)}
     if origin in (Union, types.UnionType):
-        return _schema_of(next(one for one in arguments if one is not type(None)))
+        return _schema_of(next(argument for argument in arguments if argument is not type(None)))
     if origin is list:
         return {"type": "array", "items": _schema_of(arguments[0])}
-    return {"type": _TYPES.get(origin or hint, "string")}
+    return {"type": _JSON_TYPES.get(origin or hint, "string")}
 
 
-def form_of(function: Function) -> str:
-    """How the arguments are written as one text: the name of the first, or a JSON object where several are needed."""
-    described = function["function"]["parameters"]
-    required: list[str] = described["required"]
+def argument_format(schema: FunctionSchema) -> str:
+    """How the arguments are written as one text: the name of the first, or a JSON object if several are required."""
+    parameters = schema["function"]["parameters"]
+    required: list[str] = parameters["required"]
     if len(required) > 1:
         return "{" + ", ".join(f'"{name}": ...' for name in required) + "}"
-    return next(iter(described["properties"]), "")
+    return next(iter(parameters["properties"]), "")
 
 
-def arguments_in(function: Function, text: str) -> tuple[dict[str, Any], str]:
-    """The arguments in a text of the form that `form_of` names, and what is wrong with it (empty if nothing is).
+def parse_arguments(schema: FunctionSchema, text: str) -> tuple[dict[str, Any], str]:
+    """The arguments in a text of the form `argument_format`, and why the text is refused (empty if it is not).
 
-    A text for an argument that is none, such as a number, is read as JSON.
+    The text for an argument that is no string, such as a number, is parsed as JSON.
     """
-    described = function["function"]
-    properties: dict[str, Schema] = described["parameters"]["properties"]
-    several = len(described["parameters"]["required"]) > 1
+    function = schema["function"]
+    properties: dict[str, Schema] = function["parameters"]["properties"]
+    has_several = len(function["parameters"]["required"]) > 1
     name = next(iter(properties), "")
-    if not several and (not name or properties[name].get("type") == "string"):
+    if not has_several and (not name or properties[name].get("type") == "string"):
         return ({name: text} if name else {}), ""
     try:
-        given = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
-        given = text
-    if not several:
-        return {name: given}, ""
-    if isinstance(given, dict):
-        return given, ""
-    return {}, f"{described['name']} takes its arguments as a JSON object: {form_of(function)}"
+        value = text
+    if not has_several:
+        return {name: value}, ""
+    if isinstance(value, dict):
+        return value, ""
+    return {}, f"{function['name']} takes its arguments as a JSON object: {argument_format(schema)}"
 
 
-def check_call(function: Function, arguments: Mapping[str, Any]) -> None:
+def check_call(schema: FunctionSchema, arguments: Mapping[str, Any]) -> None:
     """Refuse arguments that the function does not take.
 
     Raises:
         ToolError: with a sentence for the agent.
     """
-    described = function["function"]
-    properties: dict[str, Schema] = described["parameters"].get("properties", {})
+    function = schema["function"]
+    properties: dict[str, Schema] = function["parameters"].get("properties", {})
     for name, value in arguments.items():
         if name not in properties:
             near = nearest(name, properties) or list(properties)
             takes = f"it takes {' and '.join(near)}" if near else "it takes none"
-            raise ToolError(f"{described['name']} has no argument {name!r}; {takes}.")
-        _check_value(described["name"], name, value, properties[name])
-    missing = [name for name in described["parameters"].get("required", ()) if name not in arguments]
+            raise ToolError(f"{function['name']} has no argument {name!r}; {takes}.")
+        _check_value(function["name"], name, value, properties[name])
+    missing = [name for name in function["parameters"].get("required", ()) if name not in arguments]
     if missing:
-        raise ToolError(f"{described['name']} needs the argument {missing[0]!r}.")
+        raise ToolError(f"{function['name']} needs the argument {missing[0]!r}.")
 
 
 def _check_value(function: str, name: str, value: Any, schema: Schema) -> None:
-    wanted = schema.get("type")
-    fits = {
+    json_type = schema.get("type")
+    matches = {
         "string": isinstance(value, str),
         "integer": isinstance(value, int) and not isinstance(value, bool),
         "number": isinstance(value, int | float) and not isinstance(value, bool),
@@ -129,7 +137,7 @@ def _check_value(function: str, name: str, value: Any, schema: Schema) -> None:
         "array": isinstance(value, list),
         "object": isinstance(value, dict),
     }
-    if isinstance(wanted, str) and not fits.get(wanted, True):
-        raise ToolError(f"The argument {name!r} of {function} is {_WORDS[wanted]}, not {value!r:.80}.")
+    if isinstance(json_type, str) and not matches.get(json_type, True):
+        raise ToolError(f"The argument {name!r} of {function} is {_TYPE_PHRASES[json_type]}, not {value!r:.80}.")
     if "enum" in schema and value not in schema["enum"]:
         raise ToolError(f"The argument {name!r} of {function} is one of {schema['enum']}, not {value!r:.80}.")

@@ -12,7 +12,7 @@ from gem.errors import InvalidArgument, MissingDependency, ToolError
 from gem.tools.search import index as search_index
 from gem.tools.search import server as search_server
 from gem.tools.search.passages import Passage
-from gem.tools.tool import BaseTool, Output
+from gem.tools.tool import BaseTool, ToolOutput
 
 TIMEOUT = 5.0
 """Seconds, as in GEM."""
@@ -66,16 +66,16 @@ class SearchTool(BaseTool):
         if url is None:
             self._open(index)
 
-    def run(self, query: Annotated[str, "what to look for, in a few words"]) -> Output:
+    def run(self, query: Annotated[str, "what to look for, in a few words"]) -> ToolOutput:
         """As `BaseTool.run`."""
         url, index = self._engine()
         if url is not None:
-            return Output(_listed(search_server.ask(url, query, self.topk, self.timeout)))
+            return ToolOutput(_listed(search_server.ask(url, query, self.topk, self.timeout)))
         opened = self._open(index)
-        return Output(_listed(opened.search(query, self.topk)), details={"index": opened.fingerprint})
+        return ToolOutput(_listed(opened.search(query, self.topk)), details={"index": opened.fingerprint})
 
-    def told(self, output: str) -> str:
-        """As `BaseTool.told`, in GEM's form."""
+    def format_output(self, output: str) -> str:
+        """As `BaseTool.format_output`, in GEM's form."""
         return f"\n\n<information>{output}</information>\n\n"
 
     def instruction_string(self) -> str:

@@ -1,24 +1,24 @@
-"""Texts between tags, found in one pass however the tags are strewn: an agent's text may be made to be slow to read."""
+"""Finds text between tags in one pass, so that no text, however many tags it has, takes long to search."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 
-class Tagged(NamedTuple):
-    """What stands between two tags."""
+class TaggedText(NamedTuple):
+    """The text between two tags."""
 
     text: str
     start: int
-    """Where the opening tag begins."""
+    """Index at which the opening tag begins."""
     end: int
-    """Where the closing tag ends."""
+    """Index at which the closing tag ends."""
 
 
-def between(text: str, opening: str, closing: str, after: int = 0) -> Tagged | None:
-    """The first complete pair of tags from `after` on."""
-    start = text.find(opening, after)
-    stop = text.find(closing, start + len(opening)) if start >= 0 else -1
+def find_tagged(text: str, opening: str, closing: str, start: int = 0) -> TaggedText | None:
+    """The first complete pair of tags from the index `start` on."""
+    begin = text.find(opening, start)
+    stop = text.find(closing, begin + len(opening)) if begin >= 0 else -1
     if stop < 0:
         return None
-    return Tagged(text[start + len(opening) : stop], start, stop + len(closing))
+    return TaggedText(text[begin + len(opening) : stop], begin, stop + len(closing))

@@ -1,4 +1,4 @@
-"""What a tool is. The shortest one names itself and says in `run` what it does:
+"""The base class of tools. The shortest tool has a name and a method `run`:
 
 class WordCount(BaseTool):
     "Counts the words of a text."
@@ -19,130 +19,132 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
-from gem.core import Remembers
+from gem.core import RecordConstructorArgs
 from gem.errors import ToolError, UsageError
-from gem.tools.schema import Function, arguments_in, check_call, form_of, function_of
-from gem.tools.tags import between
+from gem.tools.schema import FunctionSchema, argument_format, check_call, describe_function, parse_arguments
+from gem.tools.tags import find_tagged
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """One use of a tool that an action asks for."""
+class ToolCall:
+    """A call of a tool in an action."""
 
     function: str
     """The name of one of the tool's functions."""
     arguments: Mapping[str, Any]
     end: int
-    """Where in the action it ends; what follows is not looked at."""
+    """Index at which the call ends in the action; the rest of the action is ignored."""
     fault: str = ""
-    """Why it cannot be carried out as it is written; empty if it can."""
+    """Why the call cannot be carried out as it is written; empty if it can."""
 
 
-class Output(NamedTuple):
-    """What a tool gave."""
+class ToolOutput(NamedTuple):
+    """The result of a call."""
 
     text: str
+    """What the agent reads."""
     error: bool = False
+    """Whether the call failed."""
     details: Mapping[str, Any] = {}
-    """What else is worth a place in the record: the level of the sandbox, the hash of the corpus."""
+    """What is recorded besides, such as the level of the sandbox or the hash of the corpus."""
 
 
-class BaseTool(Remembers):
+class BaseTool(RecordConstructorArgs):
     """A tool; GEM's interface is `tool_type`, `instruction_string` and `execute_action`.
 
-    A subclass defines `name` and `run`, whose parameters and docstrings say what agents are told. One that finds its
-    calls in another way defines `find`, one that offers several functions `functions` and `call`, and one that only
-    has GEM's interface overrides `execute_action` and `instruction_string`.
+    A subclass defines `name` and `run`, from whose docstring and parameters the instructions for agents are made. A
+    tool that finds its calls in another way defines `find`, a tool with several functions defines `functions` and
+    `call`, and a tool that has only GEM's interface overrides `execute_action` and `instruction_string`.
 
-    A tool is used by one environment at a time and may be asked from any thread.
+    A tool belongs to one environment and may be called from any thread.
     """
 
     name: ClassVar[str] = ""
-    """Its tag and the name of its function."""
+    """Its tag, and the name of its function."""
     tool_type: ClassVar[str] = ""
-    """What GEM calls it in `info["tool_type"]`; the name if left out."""
+    """Its name in `info["tool_type"]`, as in GEM; the default is `name`."""
     repeatable: bool = False
-    """Whether the same call always gives the same output, so that a record of it can be checked by asking again."""
-    told_from_outside: bool = False
+    """Whether the same call always gives the same output, so that a record can be verified by repeating the call."""
+    has_external_instructions: bool = False
     """Whether its instructions come from elsewhere; they are then recorded with the episode."""
 
     def __init__(self, num_workers: int = 1) -> None:
         self.num_workers = num_workers
-        """Accepted as GEM's tools do; without effect."""
+        """Accepted for compatibility with GEM's tools; without effect."""
 
     @property
     def label(self) -> str:
-        """What records and pages call it."""
+        """Its name in records and on pages."""
         return self.name or self.tool_type
 
-    # ------------------------------------------------------------------ what it does
+    # ------------------------------------------------------------------ carrying out calls
 
-    def run(self, *args: Any, **kwargs: Any) -> str | Output:
-        """Do it, and return what the agent reads; an `Output` says more.
+    def run(self, *args: Any, **kwargs: Any) -> str | ToolOutput:
+        """Carry out a call, and return the text for the agent, or a `ToolOutput` with more.
 
         Raises:
-            ToolError: if it cannot be done; the agent reads the message.
-            UsageError: if the tool does not define it.
+            ToolError: if the call cannot be carried out; the agent reads the message.
+            UsageError: if the tool does not define this method.
         """
-        raise _unwritten(self)
+        raise _missing_run_error(self)
 
-    def functions(self) -> list[Function]:
-        """What an agent may call, as OpenAI's interface describes functions."""
+    def functions(self) -> list[FunctionSchema]:
+        """The functions that an agent may call, as OpenAI's interface describes them."""
         return [self._function]
 
-    def call(self, function: str, arguments: Mapping[str, Any]) -> Output:
-        """Carry out a call of one of `functions`; what goes wrong on the way is an output as well."""
+    def call(self, function: str, arguments: Mapping[str, Any]) -> ToolOutput:
+        """Carry out a call of one of the `functions`; a failure is an output as well."""
         try:
             check_call(self._function, arguments)
-            given = self.run(**arguments)
-            return given if isinstance(given, Output) else Output(str(given))
+            result = self.run(**arguments)
+            return result if isinstance(result, ToolOutput) else ToolOutput(str(result))
         except ToolError as error:
-            return Output(str(error), error=True)
+            return ToolOutput(str(error), error=True)
 
     def prepare(self, seconds: float) -> None:
-        """Ask beforehand what has to be asked elsewhere before an episode can begin, so that `reset` waits for nothing.
+        """Make the requests to other machines that an episode needs at its beginning, so that `reset` need not wait.
 
         Raises:
-            ToolError: if that cannot be known within `seconds`, so that no episode should begin.
+            ToolError: if they do not succeed within `seconds`, so that no episode should begin.
         """
 
     def reset(self) -> None:
-        """A new episode begins; what a tool remembers of the last one ends here.
+        """Prepare for a new episode, and discard what was remembered of the last one.
 
         Raises:
             ToolError: if the tool cannot be used, so that no episode should begin.
         """
 
     def close(self) -> None:
-        """Release what the tool holds; safe to call twice."""
+        """Release the tool's resources; may be called twice."""
 
     def spawn(self) -> Self:
         """Another tool made with the same arguments."""
-        args, kwargs = self._made_with
+        args, kwargs = self._constructor_args
         return type(self)(*args, **kwargs)
 
     def settings(self) -> dict[str, Any]:
-        """The arguments that were not left at their defaults, as plain data: what makes the same tool again."""
+        """The arguments that differ from their defaults, as plain data from which the same tool can be made."""
         return {}
 
-    # ------------------------------------------------------------------ how it is asked for by tags
+    # ------------------------------------------------------------------ calls by tags
 
-    def find(self, action: str) -> Call | None:
+    def find(self, action: str) -> ToolCall | None:
         """The first complete call in an action."""
-        found = between(action, f"<{self.name}>", f"</{self.name}>")
-        if found is None:
+        tagged = find_tagged(action, f"<{self.name}>", f"</{self.name}>")
+        if tagged is None:
             return None
-        given, fault = arguments_in(self._function, found.text.strip())
-        return Call(self.name, given, found.end, fault)
+        arguments, fault = parse_arguments(self._function, tagged.text.strip())
+        return ToolCall(self.name, arguments, tagged.end, fault)
 
-    def told(self, output: str) -> str:
-        """The output as the agent reads it."""
+    def format_output(self, output: str) -> str:
+        """The output between the tags in which the agent reads it."""
         return f"\n<output>\n{output}\n</output>\n"
 
     def instruction_string(self) -> str:
-        """What an agent is told about the tool before an episode begins."""
+        """The instructions for agents at the beginning of an episode."""
         description = self._function["function"]["description"]
-        form = form_of(self._function)
+        form = argument_format(self._function)
         return (
             f"{description} To use it, write <{self.name}>{form and f' {form} '}</{self.name}>; "
             "what it gives comes back in <output> ... </output>."
@@ -151,26 +153,26 @@ class BaseTool(Remembers):
     def execute_action(self, action: str) -> tuple[bool, bool, str, str]:
         """GEM's interface: `(is_valid, has_error, observation, parsed_action)`.
 
-        `is_valid` says whether the action asks for this tool, `has_error` whether that went wrong; `parsed_action` is
-        the action up to the end of the call.
+        `is_valid` is whether the action calls this tool, `has_error` whether the call failed; `parsed_action` is the
+        action up to the end of the call.
         """
         call = self.find(action)
         if call is None:
             return False, True, "", action
-        output = Output(call.fault, error=True) if call.fault else self.call(call.function, call.arguments)
-        return True, output.error, self.told(output.text), action[: call.end]
+        output = ToolOutput(call.fault, error=True) if call.fault else self.call(call.function, call.arguments)
+        return True, output.error, self.format_output(output.text), action[: call.end]
 
-    # ------------------------------------------------------------------ read from `run`
+    # ------------------------------------------------------------------ the schema of `run`
 
     @cached_property
-    def _function(self) -> Function:
+    def _function(self) -> FunctionSchema:
         if type(self).run is BaseTool.run:
-            raise _unwritten(self)
+            raise _missing_run_error(self)
         description = inspect.getdoc(type(self)) or self.name
-        return function_of(self.name, description.partition("\n\n")[0].replace("\n", " "), self.run)
+        return describe_function(self.name, description.partition("\n\n")[0].replace("\n", " "), self.run)
 
 
-def _unwritten(tool: BaseTool) -> UsageError:
+def _missing_run_error(tool: BaseTool) -> UsageError:
     return UsageError(
         f"The tool {type(tool).__name__} says nowhere what it does. Define its method run; a tool that is written for "
         "GEM defines execute_action and instruction_string instead."
@@ -178,13 +180,13 @@ def _unwritten(tool: BaseTool) -> UsageError:
 
 
 def is_opaque(tool: BaseTool) -> bool:
-    """Whether the tool has GEM's interface only: what it reads in an action is known to nobody else."""
+    """Whether the tool has only GEM's interface, so that only the tool itself can find its calls in an action."""
     return type(tool).execute_action is not BaseTool.execute_action
 
 
 @dataclass(slots=True)
-class Used:
-    """One call and what came of it, as `info["tool_calls"]` keeps it."""
+class ToolUse:
+    """A call and its output, as recorded in `info["tool_calls"]`."""
 
     tool: str
     function: str

@@ -17,9 +17,9 @@ from os import environ
 from typing import Any, Literal
 
 from gem.errors import InvalidArgument
-from gem.registry import TOOL_USES, EnvSpec
+from gem.registry import DEFAULT_MAX_TOOL_USES, EnvSpec
 from gem.tools.kinds import TOOLS
-from gem.tools.mcp.config import SERVERS_FILE, registered_servers
+from gem.tools.mcp.config import SERVERS_FILE_VARIABLE, registered_servers
 from gem.tools.search.index import BUNDLED, NAME, PACKAGES, indexes
 from gem.validation.near import did_you_mean
 
@@ -80,7 +80,9 @@ def check_takes_tools(spec: EnvSpec) -> None:
         raise InvalidArgument(f"{spec.id} has tools of its own ({', '.join(spec.tools)}). Leave the others out.")
 
 
-def wrapper(names: Sequence[str], max_tool_uses: int = TOOL_USES, tool_format: Format = "tags") -> dict[str, Any]:
+def wrapper(
+    names: Sequence[str], max_tool_uses: int = DEFAULT_MAX_TOOL_USES, tool_format: Format = "tags"
+) -> dict[str, Any]:
     """The wrapper that adds these tools, as `gem.wrappers.wrap` takes it and episodes record it.
 
     Nothing is asked of this machine, so that a record can be read where a tool is not there.
@@ -119,7 +121,10 @@ def as_fields(wrapper: Mapping[str, Any]) -> list[tuple[str, str]]:
     pairs = [("tool", name) for name in names_of(wrapper)]
     if not pairs:
         return []
-    given = {"max_tool_uses": wrapper.get("max_tool_uses", TOOL_USES), "tool_format": wrapper.get("format", "tags")}
+    given = {
+        "max_tool_uses": wrapper.get("max_tool_uses", DEFAULT_MAX_TOOL_USES),
+        "tool_format": wrapper.get("format", "tags"),
+    }
     return [*pairs, *((name, str(value)) for name, value in given.items())]
 
 
@@ -165,7 +170,7 @@ def _python(*, wait: bool) -> Offer:
 
     found = levels.choice() if wait else levels.choice_if_known()
     disabled = found is not None and found.level == "disabled"
-    return Offer("python", "runs programs in the sandbox", found.said if found and disabled else "")
+    return Offer("python", "runs programs in the sandbox", found.message if found and disabled else "")
 
 
 def _searches() -> list[Offer]:
@@ -184,7 +189,11 @@ def _servers() -> list[Offer]:
     except InvalidArgument as error:
         return [Offer("mcp", "asks MCP servers", str(error))]
     if not names:
-        return [Offer("mcp", "asks MCP servers", f"No server is registered: {SERVERS_FILE} names a file with them.")]
+        return [
+            Offer(
+                "mcp", "asks MCP servers", f"No server is registered: {SERVERS_FILE_VARIABLE} names a file with them."
+            )
+        ]
     lacking = importlib.util.find_spec("mcp") is None
     obstacle = "It needs a package: pip install 'mcp>=2'" if lacking else ""
     return [Offer(f"mcp:{name}", f"asks the MCP server {name}", obstacle) for name in names]

@@ -2,8 +2,15 @@
 
     python -m gem.training --recipe guess-easy --folder runs/guess
 
-`spec` says what a training is asked to do and `recipes` holds tested ones; neither needs torch. `trainer.train` is the
-loop: `collector` plays episodes with `sampler`, `gem.credit` says what their turns earned, `learner` changes the
-`policy`, `checkpoint` and `run_folder` write down what came of it. Install torch, transformers, tokenizers and
-safetensors for those (docs/training.md).
+`spec` describes a training and `recipes` holds tested descriptions; neither needs torch. To follow one update, read:
+
+1. `trainer`: `_Training._loop` makes the updates, one after the other.
+2. `collector`: `Collector.collect` plays a batch of complete episodes with the policy as the agent.
+3. `gem.credit`: `compute_advantages` gives every turn its advantage; only this step depends on the algorithm.
+4. `learner`: `Learner.learn` makes the optimizer steps, and `Learner._loss` is the loss.
+5. `run_folder` and `checkpoints.checkpoint` write the metrics, some episodes, and now and then a checkpoint.
+
+What these build on: `policy` (weights, tokens and sampling), `processes` (one training in several processes),
+`progress` (counters and curriculum) and `failures` (why a training ended). They need torch, transformers, tokenizers
+and safetensors (docs/training.md). `study` compares algorithms and draws curves.
 """

@@ -1,141 +1,181 @@
-"""Plays the episodes of an update: a fixed number of complete ones, in groups of one seed where the algorithm asks."""
+"""Plays the episodes of an update: a fixed number of complete ones, in groups that share a seed if the algorithm
+compares episodes of one seed."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gem.agents.agent import Decision, Request
+from gem.credit import Gather
 from gem.records import EpisodeRecord
 from gem.rng import SplitMix64
 from gem.rollout import EpisodeRequest, rollout
 from gem.training.policy.policies import Policy
 from gem.training.policy.sampler import Sampler
-from gem.training.policy.tokenizing_agent import TokenizingAgent, TokenSequence
+from gem.training.policy.tokenizing_agent import CUT_OFF_ACTION, TokenizingAgent, TokenSequence
 from gem.training.spec import Stage, TrainingSpec
 
 FIRST_SEED = 2**40
-"""Training draws its seeds from here up: evaluations and benchmarks use small ones, which it never meets."""
+"""The smallest seed of a training. Evaluations and benchmarks use small seeds, so no training meets them."""
 LAST_SEED = 2**53
-FIRST_HELD_OUT = 2**39
-"""Neither trainings nor benchmarks use seeds from here to `FIRST_SEED`: whoever chooses by them has not seen a test."""
+FIRST_HELD_OUT_SEED = 2**39
+"""The smallest held-out seed. Neither trainings nor benchmarks use seeds from here to `FIRST_SEED`, so choosing a
+checkpoint by its held-out results does not use any benchmark's seeds."""
 EPISODE_KEY, RESPONSE_KEY, EXAM_KEY, HELD_OUT_KEY = 1, 2, 3, 4
-"""What a stream of chance is for."""
+"""What a stream of random numbers is used for; part of the key from which it is seeded."""
 
 
 @dataclass(slots=True)
 class PlayedEpisode:
-    """An episode and its tokens."""
+    """An episode, and the tokens that the policy read and wrote in it."""
 
     record: EpisodeRecord
     sequences: list[TokenSequence]
     group: int
+    """Index of the group of episodes that share a seed."""
 
     @property
     def rewards(self) -> list[float]:
-        """Of each turn."""
+        """The reward of each turn."""
         return [turn.reward for turn in self.record.turns]
 
     @property
     def values(self) -> list[float]:
-        """What the critic said before each turn."""
-        return [written.value for sequence in self.sequences for written in sequence.responses]
+        """The critic's estimate before each turn."""
+        return [response.value for sequence in self.sequences for response in sequence.responses]
 
 
 @dataclass(slots=True)
-class Batch:
-    """What one update learns from."""
+class RolloutBatch:
+    """What one update learns from, in this process."""
 
     episodes: list[PlayedEpisode]
-    """By their place; those whose environment broke are not among them."""
+    """Complete episodes by index; those in which the environment raised are in `failures` instead."""
     failures: list[EpisodeRecord]
     generation_seconds: float
     environment_seconds: float
 
+    @property
+    def turn_count(self) -> int:
+        """Number of turns, each of which has one response."""
+        return sum(len(sequence.responses) for episode in self.episodes for sequence in episode.sequences)
+
+    def metrics(self, gather: Gather) -> dict[str, float]:
+        """Averages over the episodes and turns of all processes, under the names that metrics have in run folders.
+
+        Args:
+            gather: collects the numbers of all processes.
+        """
+        records = [episode.record for episode in self.episodes]
+        turns = [turn for record in records for turn in record.turns]
+        sequences = [sequence for episode in self.episodes for sequence in episode.sequences]
+        errors = [turn.info.get("error") for turn in turns]
+        lengths = gather([float(response.length) for sequence in sequences for response in sequence.responses])
+        truncations = [float(sequence.is_truncated) for sequence in sequences for _ in sequence.responses]
+        returns = gather([record.total_reward for record in records])
+        return {
+            "return": mean(returns),
+            "success": mean(gather([float(bool(record.success)) for record in records])),
+            "invalid": mean(gather([float(error == "format") for error in errors])),
+            "against_rules": mean(gather([float(error == "rule") for error in errors])),
+            "cut_off": mean(gather([float(turn.action == CUT_OFF_ACTION) for turn in turns])),
+            "shortened": mean(gather(truncations)),
+            "turns_per_episode": len(lengths) / max(len(returns), 1),
+            "length": mean(lengths),
+        }
+
 
 class Collector:
-    """Plays batches with a policy."""
+    """Plays batches of episodes with a policy.
+
+    Args:
+        share: the indices of the episodes that this process plays of every batch.
+    """
 
     def __init__(self, spec: TrainingSpec, policy: Policy, sampler: Sampler, share: range) -> None:
         self.spec = spec
         self.share = share
-        """The places of the episodes that this process plays."""
         self._update = 0
         self._stream: tuple[int, ...] = ()
-        self._player = TokenizingAgent(
-            policy.prompts,
+        """The part of the random numbers' key that all responses of a batch share."""
+        self._agent = TokenizingAgent(
+            policy.prompt_format,
             sampler,
             input_mode=spec.input_mode,
             max_tokens=spec.max_tokens,
             max_length=spec.max_length,
             temperature=spec.temperature,
-            draws=self._draws,
+            make_rng=self._make_rng,
             capacity=len(share),
         )
-        self._generation = 0.0
 
-    def collect(self, update: int, stage: Stage) -> Batch:
-        """The batch of an update; it follows from the training's seed, the update and the policy."""
+    def collect(self, update: int, stage: Stage) -> RolloutBatch:
+        """Play the batch of an update, which follows from the training's seed, the update and the policy's weights."""
         self._update, self._stream = update, (RESPONSE_KEY, update)
-        self._generation = 0.0
-        self._player.forget()
-        group = self.spec.group
-        slots = [
-            EpisodeRequest(i, stage.env_id, self._seed(i // group), stage.env_kwargs, self.spec.wrappers)
+        self._agent.forget()
+        agent, group_size = _TimedAgent(self._agent), self.spec.group
+        requests = [
+            EpisodeRequest(i, stage.env_id, self._seed(i // group_size), stage.env_kwargs, self.spec.wrappers)
             for i in self.share
         ]
         began = time.perf_counter()
-        records = sorted(rollout(_Timed(self), slots, num_envs=len(slots)), key=lambda record: record.index)
-        spent = time.perf_counter() - began
-        memories = self._player.memories
+        records = sorted(rollout(agent, requests, num_envs=len(requests)), key=lambda record: record.index)
+        seconds = time.perf_counter() - began
+        contexts = self._agent.contexts
         episodes = [
-            PlayedEpisode(record, memories[record.index].sequences, record.index // group)
+            PlayedEpisode(record, contexts[record.index].sequences, record.index // group_size)
             for record in records
             if not record.failure
         ]
         failures = [record for record in records if record.failure]
-        return Batch(episodes, failures, self._generation, spent - self._generation)
+        return RolloutBatch(episodes, failures, agent.seconds, seconds - agent.seconds)
 
-    def exam(self, stage: Stage, episodes: int) -> list[PlayedEpisode]:
-        """Episodes of the seeds 0, 1, ..., the same ones with the same chances for every policy."""
-        return self._look_at(stage, EXAM_KEY, 0, range(min(episodes, len(self.share))))
+    def play_exam(self, stage: Stage, episodes: int) -> list[PlayedEpisode]:
+        """Play episodes on the seeds 0, 1, ... with the same random numbers for every policy."""
+        return self._play_unlearned(stage, EXAM_KEY, 0, range(min(episodes, len(self.share))))
 
-    def held_out(self, stage: Stage, places: range) -> list[PlayedEpisode]:
-        """The same of seeds that nothing else plays, those at some places of them."""
-        return self._look_at(stage, HELD_OUT_KEY, FIRST_HELD_OUT, places)
+    def play_held_out(self, stage: Stage, indices: range) -> list[PlayedEpisode]:
+        """Play episodes on the held-out seeds with these indices, with the same random numbers for every policy."""
+        return self._play_unlearned(stage, HELD_OUT_KEY, FIRST_HELD_OUT_SEED, indices)
 
-    def _look_at(self, stage: Stage, key: int, first: int, places: range) -> list[PlayedEpisode]:
-        """Episodes that nothing is learned from."""
+    def _play_unlearned(self, stage: Stage, key: int, first_seed: int, indices: range) -> list[PlayedEpisode]:
+        """Play episodes that are not learned from."""
         self._stream = (key,)
-        self._player.forget()
-        slots = [EpisodeRequest(i, stage.env_id, first + i, stage.env_kwargs, self.spec.wrappers) for i in places]
-        at_once = max(1, min(len(slots), len(self.share)))
-        records = sorted(rollout(_Timed(self), slots, num_envs=at_once), key=lambda record: record.index)
+        self._agent.forget()
+        requests = [
+            EpisodeRequest(i, stage.env_id, first_seed + i, stage.env_kwargs, self.spec.wrappers) for i in indices
+        ]
+        num_envs = max(1, min(len(requests), len(self.share)))
+        records = sorted(rollout(self._agent, requests, num_envs=num_envs), key=lambda record: record.index)
         return [PlayedEpisode(record, [], record.index) for record in records]
 
-    def act(self, requests: Sequence[Request]) -> list[Decision]:
-        """The player's decisions, with the time they took."""
-        began = time.perf_counter()
-        decisions = self._player.act(requests)
-        self._generation += time.perf_counter() - began
-        return decisions
-
     def _seed(self, group: int) -> int:
-        draw = SplitMix64(self.spec.seed, EPISODE_KEY, self._update, group).random()
-        return FIRST_SEED + int(draw * (LAST_SEED - FIRST_SEED))
+        fraction = SplitMix64(self.spec.seed, EPISODE_KEY, self._update, group).random()
+        return FIRST_SEED + int(fraction * (LAST_SEED - FIRST_SEED))
 
-    def _draws(self, request: Request) -> SplitMix64:
+    def _make_rng(self, request: Request) -> SplitMix64:
         return SplitMix64(self.spec.seed, *self._stream, request.episode, request.turn)
 
 
-class _Timed:
-    """The collector as an agent."""
+class _TimedAgent:
+    """An agent that adds up the seconds its decisions take."""
 
-    name = "policy"
-
-    def __init__(self, collector: Collector) -> None:
-        self._collector = collector
+    def __init__(self, agent: TokenizingAgent) -> None:
+        self._agent = agent
+        self.name = agent.name
+        self.seconds = 0.0
 
     def act(self, requests: Sequence[Request]) -> list[Decision]:
-        return self._collector.act(requests)
+        began = time.perf_counter()
+        decisions = self._agent.act(requests)
+        self.seconds += time.perf_counter() - began
+        return decisions
+
+
+def mean(numbers: Iterable[float]) -> float:
+    """The arithmetic mean, independent of the order of the numbers; 0 if there are none."""
+    values = list(numbers)
+    return math.fsum(values) / len(values) if values else 0.0

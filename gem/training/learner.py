@@ -1,9 +1,11 @@
-"""Changes the policy so that it repeats what earned more than expected. Nothing here depends on the algorithm.
+"""Changes the policy so that it repeats responses with a positive advantage. Nothing here depends on the algorithm.
 
 The loss of a turn is that of proximal policy optimization (Schulman et al., arXiv 1707.06347, equation 7) for each
 token of its response, summed, and divided by the constant `token_divisor`: a mean over the response would make long
-ones count less (Liu et al., arXiv 2503.20783). Losses of turns are averaged over the minibatch, of all processes
+ones count less (Liu et al., arXiv 2503.20783). The losses of turns are averaged over the minibatch of all processes
 together.
+
+Shapes in names: B sequences, T tokens, D hidden size, V vocabulary, N response tokens, M turns.
 """
 
 from __future__ import annotations
@@ -23,88 +25,77 @@ from gem.credit import Credit
 from gem.errors import GemError
 from gem.rng import SplitMix64, shuffle
 from gem.training.collector import PlayedEpisode
-from gem.training.policy.policies import Policy, tensor_cores
+from gem.training.policy.policies import Policy, tf32_matmul
 from gem.training.policy.sampler import microbatches
 from gem.training.policy.tokenizing_agent import TokenSequence
 from gem.training.processes import Processes
 from gem.training.spec import Schedule, TrainingSpec
 
-ORDER_KEY = 3
-"""What the stream of chance is for that shuffles the batch."""
-LOGITS_AT_ONCE = 2**28
-"""A gigabyte of float32. Of more tokens the logits are computed in pieces, and anew for the gradient: a vocabulary of
-150,000 makes 10 gigabytes of 16,384 tokens, several times over."""
+SHUFFLE_KEY = 3
+"""Part of the key of the random numbers that shuffle the batch."""
+MAX_LOGITS = 2**28
+"""How many logits are computed at once, a gigabyte of float32. Logits of more tokens are computed in pieces, and again
+for the gradient: with a vocabulary of 150,000 those of 16,384 tokens would take 10 gigabytes, several times over."""
 WEIGHT_DECAY = 0.0
 BETAS = (0.9, 0.95)
 
 
-class NotFinite(GemError):
-    """A loss or a gradient that is no number; the message says what to look at."""
+class NonFiniteGradient(GemError):
+    """The gradient is infinite or not a number; the message says what to look at."""
 
 
 @dataclass(slots=True)
-class Example:
-    """A sequence and what its responses are credited with, one number for each."""
+class TrainingExample:
+    """A token sequence, and what each of its responses is credited with."""
 
     sequence: TokenSequence
     advantages: list[float]
-    targets: list[float]
+    """The advantage of each response."""
+    value_targets: list[float]
+    """What the critic should have estimated before each response."""
+
+
+def training_examples(episodes: Sequence[PlayedEpisode], credit: Credit) -> list[TrainingExample]:
+    """The sequences of a batch with the credit of their turns."""
+    examples = []
+    for episode, advantages, targets in zip(episodes, credit.advantages, credit.targets, strict=True):
+        for sequence in episode.sequences:
+            turns = [response.turn for response in sequence.responses]
+            examples.append(
+                TrainingExample(sequence, [advantages[turn] for turn in turns], [targets[turn] for turn in turns])
+            )
+    return examples
 
 
 @dataclass(slots=True)
 class UpdateStats:
-    """What an update did, averaged over its tokens, turns or steps."""
+    """Statistics of an update, averaged over its tokens, turns or steps; the names are those of the metrics."""
 
     entropy: float = 0.0
-    """Of the distribution that a token was drawn from, in nats."""
+    """Entropy of the distribution that a token was drawn from, in nats."""
     kl: float = 0.0
-    """How far the policy has moved from the one that played, per token (estimator k3: ratio - 1 - log ratio)."""
+    """Divergence per token from the policy that played the batch (estimator k3: ratio - 1 - log ratio)."""
     kl_reference: float = 0.0
-    """The same from the policy that the training began with."""
+    """Divergence per token from the policy that the training began with, by the same estimator."""
     clip_fraction: float = 0.0
-    """Share of tokens whose ratio was outside the clip range."""
+    """Share of tokens whose probability ratio was outside the clip range."""
     policy_loss: float = 0.0
     value_loss: float = 0.0
     gradient_norm: float = 0.0
-    """Before clipping."""
+    """Norm of the gradient before clipping."""
     learning_rate: float = 0.0
     zero_advantage_share: float = 0.0
-    """Share of turns with an advantage of 0, which teach nothing: with GRPO those of groups that earned alike."""
+    """Share of turns with an advantage of 0, from which nothing is learned; with GRPO, those of groups whose episodes
+    all have the same return."""
     steps: float = 0.0
-    """Of the optimizer; fewer than asked for where `target_kl` ended the update."""
-
-
-def learning_rate(spec: TrainingSpec, update: int) -> float:
-    """The learning rate of an update, the first being 0."""
-    warm = min(1.0, (update + 1) / spec.warmup) if spec.warmup else 1.0
-    return spec.learning_rate * warm * _left(spec.schedule, update / spec.updates)
-
-
-def entropy_bonus(spec: TrainingSpec, update: int) -> float:
-    """What a nat of entropy is worth in an update, the first being 0."""
-    return spec.entropy_bonus * _left(spec.entropy_schedule, update / spec.updates)
-
-
-def _left(schedule: Schedule, done: float) -> float:
-    """The share of a setting that is left after the share `done` of a training."""
-    return {"constant": 1.0, "linear": 1 - done, "cosine": 0.5 * (1 + math.cos(math.pi * done))}[schedule]
-
-
-def examples(episodes: Sequence[PlayedEpisode], credit: Credit) -> list[Example]:
-    """The sequences of a batch with the credit of their turns."""
-    found = []
-    for episode, advantages, targets in zip(episodes, credit.advantages, credit.targets, strict=True):
-        for sequence in episode.sequences:
-            turns = [written.turn for written in sequence.responses]
-            found.append(Example(sequence, [advantages[t] for t in turns], [targets[t] for t in turns]))
-    return found
+    """Number of optimizer steps; fewer than specified where `target_kl` ended the update."""
 
 
 class Learner:
     """The optimizer and the loss.
 
     Args:
-        reference: the policy that `kl_coefficient` keeps the trained one near; None if that is the policy itself
+        reference: the policy from which `kl_coefficient` penalizes divergence; None if that is the policy itself
             without its adapters, or the coefficient is 0.
     """
 
@@ -112,184 +103,209 @@ class Learner:
         self, spec: TrainingSpec, policy: Policy, processes: Processes, reference: Policy | None = None
     ) -> None:
         self.spec, self.policy, self.processes, self.reference = spec, policy, processes, reference
-        self.parameters = {name: one for name, one in policy.named_parameters() if one.requires_grad}
+        self.parameters = {name: parameter for name, parameter in policy.named_parameters() if parameter.requires_grad}
         self.optimizer = torch.optim.AdamW(
-            self._groups(), lr=spec.learning_rate, betas=BETAS, weight_decay=WEIGHT_DECAY
+            self._parameter_groups(), lr=spec.learning_rate, betas=BETAS, weight_decay=WEIGHT_DECAY
         )
         self.device = next(policy.parameters()).device
         self._entropy_bonus = spec.entropy_bonus
 
-    def learn(self, batch: Sequence[Example], update: int) -> UpdateStats:
+    def learn(self, batch: Sequence[TrainingExample], update: int) -> UpdateStats:
         """Make the optimizer steps of one update.
 
         Raises:
-            NotFinite: before a step whose loss or gradient is no number is taken; the policy is as it was.
+            NonFiniteGradient: before a step whose gradient is infinite or not a number; the policy is then as it was
+                before that step.
         """
         rate = learning_rate(self.spec, update)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate * group["times"]
-        sums = _Sums()
+            group["lr"] = rate * group["rate_factor"]
+        totals = _UpdateTotals()
         self._entropy_bonus = entropy_bonus(self.spec, update)
         for epoch in range(self.spec.epochs):
             order = list(range(len(batch)))
-            shuffle(SplitMix64(self.spec.seed, ORDER_KEY, update, epoch, self.processes.rank), order)
+            shuffle(SplitMix64(self.spec.seed, SHUFFLE_KEY, update, epoch, self.processes.rank), order)
             for first in range(self.spec.minibatches):
-                if not self._step([batch[i] for i in order[first :: self.spec.minibatches]], sums):
-                    return sums.averages(self.processes, rate)
-        return sums.averages(self.processes, rate)
+                minibatch = [batch[i] for i in order[first :: self.spec.minibatches]]
+                if not self._step(minibatch, totals):
+                    return totals.averages(self.processes, rate)
+        return totals.averages(self.processes, rate)
 
-    def _groups(self) -> list[dict[str, Any]]:
-        """What the optimizer changes, and how many times the learning rate it is changed with."""
+    def _parameter_groups(self) -> list[dict[str, Any]]:
+        """The optimizer's groups of parameters, each with the factor by which its learning rate is scaled."""
         head = self.policy.value_head
-        apart = {id(one) for one in head.parameters()} if head and self.spec.critic_learning_rate else set()
-        groups = [{"params": [one for one in self.parameters.values() if id(one) not in apart], "times": 1.0}]
-        if head and apart:
-            times = self.spec.critic_learning_rate / self.spec.learning_rate
-            groups.append({"params": list(head.parameters()), "times": times})
-        return groups
+        if head is None or not self.spec.critic_learning_rate:
+            return [{"params": list(self.parameters.values()), "rate_factor": 1.0}]
+        critic = list(head.parameters())
+        critic_ids = {id(parameter) for parameter in critic}
+        others = [parameter for parameter in self.parameters.values() if id(parameter) not in critic_ids]
+        rate_factor = self.spec.critic_learning_rate / self.spec.learning_rate
+        return [{"params": others, "rate_factor": 1.0}, {"params": critic, "rate_factor": rate_factor}]
 
-    def _step(self, minibatch: Sequence[Example], sums: _Sums) -> bool:
-        """One optimizer step; False, and no step, if the policy has moved too far for one."""
-        tokens, kl = sums.tokens, sums.kl
-        (turns,) = self.processes.total([float(sum(len(one.advantages) for one in minibatch))])
+    def _step(self, minibatch: Sequence[TrainingExample], totals: _UpdateTotals) -> bool:
+        """Make one optimizer step; return False without one if the policy has diverged farther than `target_kl`."""
+        tokens_before, kl_before = totals.tokens, totals.kl
+        (turns,) = self.processes.total([float(sum(len(example.advantages) for example in minibatch))])
         self.optimizer.zero_grad(set_to_none=False)
-        for part in microbatches([len(one.sequence.tokens) for one in minibatch], self.spec.microbatch_tokens):
+        lengths = [len(example.sequence.tokens) for example in minibatch]
+        for indices in microbatches(lengths, self.spec.microbatch_tokens):
             with autocast(self.spec, self.device):
-                loss = self._loss([minibatch[i] for i in part], max(turns, 1.0), sums)
-            with tensor_cores(self.device) if self.spec.precision == "bfloat16" else contextlib.nullcontext():
+                loss = self._loss([minibatch[i] for i in indices], max(turns, 1.0), totals)
+            with tf32_matmul(self.device) if self.spec.precision == "bfloat16" else contextlib.nullcontext():
                 loss.backward()  # type: ignore[no-untyped-call]
         if self.spec.target_kl:
-            tokens, kl = self.processes.total([sums.tokens - tokens, sums.kl - kl])
+            tokens, kl = self.processes.total([totals.tokens - tokens_before, totals.kl - kl_before])
             if kl > self.spec.target_kl * max(tokens, 1.0):
                 return False
         self.processes.add_gradients(self.parameters.values())
-        longest = self.spec.gradient_clip or math.inf
-        norm = float(nn.utils.clip_grad_norm_(self.parameters.values(), longest))
+        max_norm = self.spec.gradient_clip or math.inf
+        norm = float(nn.utils.clip_grad_norm_(self.parameters.values(), max_norm))
         if not math.isfinite(norm):
-            raise NotFinite(
-                f"The gradient is {norm}: the training has left the numbers. Look at the batch, and try a lower "
-                "learning rate, a shorter gradient (gradient_clip), or float32."
+            raise NonFiniteGradient(
+                f"The gradient is {norm}, so the weights would no longer be numbers. Look at the batch, and try a "
+                "lower learning rate, a shorter gradient (gradient_clip), or float32."
             )
         self.optimizer.step()
-        sums.norms.append(norm)
+        totals.gradient_norms.append(norm)
         return True
 
-    def _loss(self, part: Sequence[Example], turns: float, sums: _Sums) -> Tensor:
-        """The loss of some sequences, as their share of a minibatch with so many turns.
-
-        N tokens were written in M turns.
-        """
-        view = PackedBatch(part, self.device)
-        hidden_BTD = self.policy.hidden(view.ids_BT)
-        logp_N, entropy_N = self._logps(self.policy, hidden_BTD, view)
-        advantage_N = view.advantage_M[view.turn_N]
-        log_ratio_N = logp_N - view.old_logp_N
+    def _loss(self, microbatch: Sequence[TrainingExample], turns: float, totals: _UpdateTotals) -> Tensor:
+        """The loss of some sequences, as their share of a minibatch with `turns` turns."""
+        batch = PackedBatch(microbatch, self.device)
+        hidden_BTD = self.policy.hidden(batch.ids_BT)
+        logp_N, entropy_N = self._logps(self.policy, hidden_BTD, batch)
+        advantage_N = batch.advantage_M[batch.turn_N]
+        log_ratio_N = logp_N - batch.old_logp_N
         ratio_N = log_ratio_N.exp()
-        clip, high = self.spec.clip_range, self.spec.clip_range_high or self.spec.clip_range
-        clipped_N = ratio_N.clamp(1 - clip, 1 + high)
+        clip_low, clip_high = self.spec.clip_range, self.spec.clip_range_high or self.spec.clip_range
+        clipped_N = ratio_N.clamp(1 - clip_low, 1 + clip_high)
         policy_loss = -torch.minimum(ratio_N * advantage_N, clipped_N * advantage_N).sum()
         loss = policy_loss - self._entropy_bonus * entropy_N.sum()
         if self.spec.kl_coefficient:
-            away_N = self._away(view, logp_N)
-            loss = loss + self.spec.kl_coefficient * away_N.sum()
-            sums.kl_reference += float(away_N.detach().sum())
+            kl_N = self._reference_kl(batch, logp_N)
+            loss = loss + self.spec.kl_coefficient * kl_N.sum()
+            totals.kl_reference += float(kl_N.detach().sum())
         loss = loss / self.spec.token_divisor
         if self.policy.value_head is not None:
-            value_loss = self._value_loss(self.policy.values(hidden_BTD[view.row_M, view.prompt_M]), view)
+            value_loss = self._value_loss(self.policy.values(hidden_BTD[batch.row_M, batch.prompt_end_M]), batch)
             loss = loss + self.spec.value_loss_coef * value_loss
-            sums.value_loss += float(value_loss.detach())
+            totals.value_loss += float(value_loss.detach())
         with torch.no_grad():
-            sums.tokens += len(logp_N)
-            sums.turns += len(view.advantage_M)
-            sums.zero_advantages += int((view.advantage_M == 0).sum())
-            sums.policy_loss += float(policy_loss) / self.spec.token_divisor
-            sums.entropy += float(entropy_N.sum())
-            sums.kl += float((ratio_N - 1 - log_ratio_N).sum())
-            sums.clipped += int(((1 - ratio_N > clip) | (ratio_N - 1 > high)).sum())
+            totals.tokens += len(logp_N)
+            totals.turns += len(batch.advantage_M)
+            totals.zero_advantages += int((batch.advantage_M == 0).sum())
+            totals.policy_loss += float(policy_loss) / self.spec.token_divisor
+            totals.entropy += float(entropy_N.sum())
+            totals.kl += float((ratio_N - 1 - log_ratio_N).sum())
+            totals.clipped += int(((1 - ratio_N > clip_low) | (ratio_N - 1 > clip_high)).sum())
         return loss / turns
 
-    def _logps(self, policy: Policy, hidden_BTD: Tensor, view: PackedBatch) -> tuple[Tensor, Tensor]:
-        """Log-probability of each written token at the temperature it was drawn at, and the entropy there."""
-        hidden_ND, rows = hidden_BTD[view.row_N, view.column_N], max(1, LOGITS_AT_ONCE // policy.vocabulary)
-        if len(hidden_ND) <= rows:
-            return self._logps_of(policy, hidden_ND, view.token_N)
-        pieces = zip(torch.split(hidden_ND, rows), torch.split(view.token_N, rows), strict=True)
-        found = [checkpoint(self._logps_of, policy, *piece, use_reentrant=False) for piece in pieces]
-        logps, entropies = zip(*found, strict=True)
+    def _logps(self, policy: Policy, hidden_BTD: Tensor, batch: PackedBatch) -> tuple[Tensor, Tensor]:
+        """Log-probability of each response token at the temperature it was drawn at, and the entropy there."""
+        hidden_ND = hidden_BTD[batch.row_N, batch.column_N]
+        max_rows = max(1, MAX_LOGITS // policy.vocab_size)
+        if len(hidden_ND) <= max_rows:
+            return self._logps_of_rows(policy, hidden_ND, batch.token_N)
+        pieces = zip(torch.split(hidden_ND, max_rows), torch.split(batch.token_N, max_rows), strict=True)
+        results = [checkpoint(self._logps_of_rows, policy, *piece, use_reentrant=False) for piece in pieces]
+        logps, entropies = zip(*results, strict=True)
         return torch.cat(logps), torch.cat(entropies)
 
-    def _logps_of(self, policy: Policy, hidden_ND: Tensor, token_N: Tensor) -> tuple[Tensor, Tensor]:
+    def _logps_of_rows(self, policy: Policy, hidden_ND: Tensor, token_N: Tensor) -> tuple[Tensor, Tensor]:
         logits_NV = policy.logits(hidden_ND).float() / self.spec.temperature
         logps_NV = functional.log_softmax(logits_NV, -1)
         with torch.set_grad_enabled(torch.is_grad_enabled() and self.spec.entropy_bonus > 0):
             entropy_N = -(logps_NV.exp() * logps_NV).sum(-1)
         return logps_NV.gather(1, token_N[:, None])[:, 0], entropy_N
 
-    def _away(self, view: PackedBatch, logp_N: Tensor) -> Tensor:
+    def _reference_kl(self, batch: PackedBatch, logp_N: Tensor) -> Tensor:
         """Divergence from the reference at each token (k3, of samples of the policy), never negative.
 
         Source: Schulman, Approximating KL divergence (2020); as in GRPO, arXiv 2402.03300, equation 4.
         """
-        with torch.no_grad(), self.policy.untrained() as itself:
-            reference = self.policy if itself else self.reference
+        with torch.no_grad(), self.policy.as_reference() as is_reference:
+            reference = self.policy if is_reference else self.reference
             assert reference is not None
-            reference_N, _ = self._logps(reference, reference.hidden(view.ids_BT), view)
+            reference_N, _ = self._logps(reference, reference.hidden(batch.ids_BT), batch)
         log_ratio_N = reference_N - logp_N
         return log_ratio_N.exp() - 1 - log_ratio_N
 
-    def _value_loss(self, value_M: Tensor, view: PackedBatch) -> Tensor:
-        """Half the squared error of the critic, clipped around what it said while playing."""
-        error_M = (value_M - view.target_M) ** 2
+    def _value_loss(self, value_M: Tensor, batch: PackedBatch) -> Tensor:
+        """Half the squared error of the critic, clipped around what it estimated while playing."""
+        error_M = (value_M - batch.value_target_M) ** 2
         if self.spec.value_clip:
-            moved_M = (value_M - view.old_value_M).clamp(-self.spec.value_clip, self.spec.value_clip)
-            error_M = torch.maximum(error_M, (view.old_value_M + moved_M - view.target_M) ** 2)
+            change_M = (value_M - batch.old_value_M).clamp(-self.spec.value_clip, self.spec.value_clip)
+            error_M = torch.maximum(error_M, (batch.old_value_M + change_M - batch.value_target_M) ** 2)
         return 0.5 * error_M.sum()
+
+
+def learning_rate(spec: TrainingSpec, update: int) -> float:
+    """The learning rate of an update, the first being 0."""
+    warm = min(1.0, (update + 1) / spec.warmup) if spec.warmup else 1.0
+    return spec.learning_rate * warm * _remaining_share(spec.schedule, update / spec.updates)
+
+
+def entropy_bonus(spec: TrainingSpec, update: int) -> float:
+    """What a nat of entropy is worth in an update, the first being 0."""
+    return spec.entropy_bonus * _remaining_share(spec.entropy_schedule, update / spec.updates)
+
+
+def _remaining_share(schedule: Schedule, done: float) -> float:
+    """The share of a scheduled setting that remains after the share `done` of a training."""
+    return {"constant": 1.0, "linear": 1 - done, "cosine": 0.5 * (1 + math.cos(math.pi * done))}[schedule]
 
 
 @contextlib.contextmanager
 def autocast(spec: TrainingSpec, device: torch.device) -> Iterator[None]:
-    """Within, forward passes are computed with the specification's precision."""
+    """Compute forward passes within the context at the specification's precision."""
     with torch.autocast(device.type, torch.bfloat16, enabled=spec.precision == "bfloat16"):
         yield
 
 
 class PackedBatch:
-    """Sequences as tensors: B of them, padded; N written tokens; M turns."""
+    """Sequences as tensors: B sequences padded on the right, with N response tokens in M turns.
 
-    def __init__(self, part: Sequence[Example], device: torch.device) -> None:
-        longest = max(len(one.sequence.tokens) for one in part)
-        ids = [[*one.sequence.tokens[:-1], *[0] * (longest - len(one.sequence.tokens))] for one in part]
+    The last token of a sequence is left out of `ids_BT`, because no token is predicted from it.
+    """
+
+    def __init__(self, examples: Sequence[TrainingExample], device: torch.device) -> None:
+        sequences = [example.sequence for example in examples]
+        longest = max(len(sequence.tokens) for sequence in sequences)
+        ids = [[*sequence.tokens[:-1], *[0] * (longest - len(sequence.tokens))] for sequence in sequences]
         rows: list[int] = []
         columns: list[int] = []
         tokens: list[int] = []
         turns: list[int] = []
-        prompts: list[int] = []
+        prompt_ends: list[int] = []
         prompt_rows: list[int] = []
-        for row, one in enumerate(part):
-            for written in one.sequence.responses:
-                rows += [row] * written.length
-                columns += range(written.start - 1, written.start - 1 + written.length)
-                tokens += one.sequence.tokens[written.start : written.start + written.length]
-                turns += [len(prompts)] * written.length
-                prompts.append(written.start - 1)
+        for row, sequence in enumerate(sequences):
+            for response in sequence.responses:
+                rows += [row] * response.length
+                columns += range(response.start - 1, response.start - 1 + response.length)
+                tokens += sequence.tokens[response.start : response.start + response.length]
+                turns += [len(prompt_ends)] * response.length
+                prompt_ends.append(response.start - 1)
                 prompt_rows.append(row)
         self.ids_BT = torch.tensor(ids, device=device)
         self.row_N, self.column_N = torch.tensor(rows, device=device), torch.tensor(columns, device=device)
         self.token_N, self.turn_N = torch.tensor(tokens, device=device), torch.tensor(turns, device=device)
-        self.row_M, self.prompt_M = torch.tensor(prompt_rows, device=device), torch.tensor(prompts, device=device)
-        self.old_logp_N = _numbers([logp for one in part for logp in one.sequence.logps], device)
-        self.old_value_M = _numbers([written.value for one in part for written in one.sequence.responses], device)
-        self.advantage_M = _numbers([one for example in part for one in example.advantages], device)
-        self.target_M = _numbers([one for example in part for one in example.targets], device)
+        self.row_M = torch.tensor(prompt_rows, device=device)
+        self.prompt_end_M = torch.tensor(prompt_ends, device=device)
+        self.old_logp_N = _floats([logp for sequence in sequences for logp in sequence.logps], device)
+        self.old_value_M = _floats(
+            [response.value for sequence in sequences for response in sequence.responses], device
+        )
+        self.advantage_M = _floats([number for example in examples for number in example.advantages], device)
+        self.value_target_M = _floats([number for example in examples for number in example.value_targets], device)
 
 
-def _numbers(listed: Sequence[float], device: torch.device) -> Tensor:
-    return torch.tensor(listed, dtype=torch.float32, device=device)
+def _floats(numbers: Sequence[float], device: torch.device) -> Tensor:
+    return torch.tensor(numbers, dtype=torch.float32, device=device)
 
 
 @dataclass(slots=True)
-class _Sums:
-    """What is averaged over an update."""
+class _UpdateTotals:
+    """Sums over the tokens and turns of an update in this process, from which the averages are made."""
 
     tokens: float = 0.0
     turns: float = 0.0
@@ -300,16 +316,22 @@ class _Sums:
     policy_loss: float = 0.0
     value_loss: float = 0.0
     zero_advantages: float = 0.0
-    norms: list[float] = field(default_factory=list)
+    gradient_norms: list[float] = field(default_factory=list)
+    """The norm of each step, the same in every process."""
 
     def averages(self, processes: Processes, rate: float) -> UpdateStats:
-        """The same in every process."""
-        of_tokens = [self.entropy, self.kl, self.kl_reference, self.clipped]
-        of_turns = [self.policy_loss, self.value_loss, self.zero_advantages]
-        tokens, turns, *sums = processes.total([self.tokens, self.turns, *of_tokens, *of_turns])
-        entropy, kl, kl_reference, clipped = (one / max(tokens, 1.0) for one in sums[: len(of_tokens)])
-        policy_loss, value_loss, zero_share = (one / max(turns, 1.0) for one in sums[len(of_tokens) :])
-        norm = math.fsum(self.norms) / max(len(self.norms), 1)
+        """The statistics over all processes, the same in each of them.
+
+        Args:
+            rate: the learning rate of the update.
+        """
+        token_sums = [self.entropy, self.kl, self.kl_reference, self.clipped]
+        turn_sums = [self.policy_loss, self.value_loss, self.zero_advantages]
+        tokens, turns, *sums = processes.total([self.tokens, self.turns, *token_sums, *turn_sums])
+        entropy, kl, kl_reference, clipped = (total / max(tokens, 1.0) for total in sums[: len(token_sums)])
+        policy_loss, value_loss, zero_share = (total / max(turns, 1.0) for total in sums[len(token_sums) :])
+        steps = len(self.gradient_norms)
+        norm = math.fsum(self.gradient_norms) / max(steps, 1)
         return UpdateStats(
-            entropy, kl, kl_reference, clipped, policy_loss, value_loss, norm, rate, zero_share, float(len(self.norms))
+            entropy, kl, kl_reference, clipped, policy_loss, value_loss, norm, rate, zero_share, float(steps)
         )

@@ -1,9 +1,9 @@
-"""One training in several processes: what they have to tell each other. With one process nothing is sent.
+"""One training in several processes: what they exchange. With one process nothing is sent.
 
     torchrun --nproc-per-node 2 -m gem.training --recipe guess-easy --folder runs/guess
 
-Every process plays its share of the episodes and sees the same statistics; gradients are added up, so all of them take
-the same step.
+Every process plays its share of the episodes and computes with the statistics of all; gradients are summed over the
+processes, so that all of them make the same step.
 """
 
 from __future__ import annotations
@@ -17,37 +17,38 @@ from torch import Tensor, distributed, nn
 
 from gem.errors import InvalidArgument
 
-PATIENCE = timedelta(hours=2)
-"""How long a process waits for the others: one may have far longer episodes to play. If one ends, torchrun ends all."""
+TIMEOUT = timedelta(hours=2)
+"""How long a process waits for the others, one of which may have far longer episodes to play. If one process ends,
+torchrun ends all of them."""
 
 
 class Processes:
-    """This process among those of the training."""
+    """This process, and its communication with the others of the training."""
 
     def __init__(self, device: str = "cpu") -> None:
         self.rank = int(os.environ.get("RANK", "0"))
         self.count = int(os.environ.get("WORLD_SIZE", "1"))
         self.device = device
         if self.count > 1 and not distributed.is_initialized():
-            distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo", timeout=PATIENCE)
+            distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo", timeout=TIMEOUT)
 
     @property
     def is_first(self) -> bool:
-        """Whether this one writes the files."""
+        """Whether this is the process that writes the files."""
         return self.rank == 0
 
     def gather(self, numbers: list[float]) -> list[float]:
         """The numbers of all processes, in the order of their ranks."""
         if self.count == 1:
             return numbers
-        lengths = [int(length) for length in self._all(torch.tensor([len(numbers)], dtype=torch.float64))]
+        lengths = [int(length) for length in self._all_gather(torch.tensor([len(numbers)], dtype=torch.float64))]
         padded = torch.zeros(max(lengths), dtype=torch.float64)
         padded[: len(numbers)] = torch.tensor(numbers, dtype=torch.float64)
-        rows = self._all(padded).view(self.count, -1).tolist()
-        return [one for row, length in zip(rows, lengths, strict=True) for one in row[:length]]
+        rows = self._all_gather(padded).view(self.count, -1).tolist()
+        return [number for row, length in zip(rows, lengths, strict=True) for number in row[:length]]
 
     def add_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Replace each gradient by its sum over all processes; a process that had nothing to learn from adds 0."""
+        """Replace each gradient by its sum over all processes; a process without a gradient adds 0."""
         if self.count > 1:
             for parameter in parameters:
                 if parameter.grad is None:
@@ -55,36 +56,40 @@ class Processes:
                 distributed.all_reduce(parameter.grad)
 
     def total(self, numbers: list[float]) -> list[float]:
-        """The sum over all processes of each number."""
+        """The sum of each number over all processes."""
         if self.count == 1:
             return numbers
         tensor = torch.tensor(numbers, dtype=torch.float64).to(self.device)
         distributed.all_reduce(tensor)
-        return [float(one) for one in tensor.tolist()]
+        return [float(number) for number in tensor.tolist()]
 
     def from_first(self, number: float) -> float:
-        """What the first process says."""
+        """The number that the first process passes, in every process."""
         return self.gather([number])[0]
 
     def share(self, episodes: int, group: int) -> range:
-        """Which episodes this process plays: as many as any other one, and whole groups.
+        """The indices of the episodes that this process plays: as many as every other process, in complete groups.
+
+        Args:
+            group: number of episodes in a group.
 
         Raises:
-            InvalidArgument: if they cannot be shared out so.
+            InvalidArgument: if the episodes cannot be divided equally.
         """
         if episodes % (self.count * group):
             groups = f" in groups of {group}" if group > 1 else ""
             raise InvalidArgument(f"{episodes} episodes{groups} cannot be shared equally by {self.count} processes.")
-        each = episodes // self.count
-        return range(self.rank * each, (self.rank + 1) * each)
+        share = episodes // self.count
+        return range(self.rank * share, (self.rank + 1) * share)
 
     def close(self) -> None:
-        """Part from the others."""
+        """End the communication with the other processes."""
         if self.count > 1 and distributed.is_initialized():
             distributed.destroy_process_group()
 
-    def _all(self, tensor: Tensor) -> Tensor:
-        mine = tensor.to(self.device)
-        rows = [torch.zeros_like(mine) for _ in range(self.count)]
-        distributed.all_gather(rows, mine)
+    def _all_gather(self, tensor: Tensor) -> Tensor:
+        """The tensors of all processes, concatenated in the order of their ranks; all have the same shape."""
+        on_device = tensor.to(self.device)
+        rows = [torch.zeros_like(on_device) for _ in range(self.count)]
+        distributed.all_gather(rows, on_device)
         return torch.cat(rows).cpu()

@@ -1,10 +1,10 @@
-"""Recipes: specifications that were tried, with what came of them. Each is a JSON file in `recipes/`.
+"""Recipes: specifications of trainings that were tried, with their results, as JSON files in `recipes/`.
 
-Besides the specification a recipe says in words what it is for (`summary`), what to expect (`expected`, measured by
-`python -m bench.training`), and on what it was tried (`status`: "reproduced here", or what it needs).
+Besides the specification, a recipe has a sentence about its purpose (`summary`), the result to expect (`expected`,
+measured by `python -m bench.training`), and whether it was tried (`status`: "reproduced here", or what it needs).
 
-A file with a table `recipes` holds several: each has a name and what it changes in the specification, perhaps with a
-summary of its own. `{env_id}` in a summary stands for the recipe's environment.
+A file with a table `recipes` holds several recipes. Each entry of the table has a name, the settings that it changes in
+the file's specification, and optionally a summary. `{env_id}` in a summary stands for the recipe's environment.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FOLDER = Path(__file__).parent / "recipes"
 
 
 class Recipe(BaseModel):
-    """A tried specification."""
+    """A specification that was tried, with its results."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -36,18 +36,18 @@ class Recipe(BaseModel):
 
     @property
     def training_spec(self) -> TrainingSpec:
-        """The specification, checked."""
+        """The specification as a validated model."""
         return read_spec({**self.spec, "recipe": self.name})
 
 
 @cache
 def all_recipes() -> tuple[Recipe, ...]:
-    """Every recipe, in the order of the files."""
+    """Every recipe, in the order of the files' names."""
     return tuple(recipe for path in sorted(FOLDER.glob("*.json")) for recipe in read_file(path))
 
 
 def read_file(path: Path) -> list[Recipe]:
-    """The recipe of a file, or those of its table, in the table's order."""
+    """The recipe in a file, or those in its table, in the table's order."""
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     table: dict[str, dict[str, Any]] = content.pop("recipes", {path.stem: {}})
     recipes = []
@@ -65,8 +65,8 @@ def data(name: str) -> dict[str, Any]:
     Raises:
         InvalidArgument: if there is no such recipe; the nearest is named.
     """
-    known = {recipe.name: recipe for recipe in all_recipes()}
-    if name not in known:
-        hint = did_you_mean(name, known, "python -m gem.training --list shows them.")
+    by_name = {recipe.name: recipe for recipe in all_recipes()}
+    if name not in by_name:
+        hint = did_you_mean(name, by_name, "python -m gem.training --list shows them.")
         raise InvalidArgument(f"There is no recipe {name!r}. {hint}")
-    return {**known[name].spec, "recipe": name}
+    return {**by_name[name].spec, "recipe": name}

@@ -1,14 +1,14 @@
-"""The folder of a run: what a training writes for whoever watches it, and how it is told to stop.
+"""The folder of a run: what a training writes for whoever watches it, and how others pause or cancel it.
 
-    spec.json                 what was asked for
+    spec.json                 the specification
     state.json                running, paused, finished, cancelled, interrupted or failed, and why
     metrics.jsonl             one object for each update
     episodes/000120.jsonl     some episodes of an update, as `gem.records.episode_files` writes them
-    exams/000120.jsonl        seeds 0, 1, ... played with the weights after an update that has a checkpoint
-    checkpoints/000120/       weights and what goes on from them
-    pause, cancel             files that somebody puts there
+    exams/000120.jsonl        episodes on seeds 0, 1, ... played with the weights of a checkpoint
+    checkpoints/000120/       weights, and what is needed to resume from them
+    pause, cancel             files that somebody else creates to request it
 
-Everything is JSON or safetensors; nothing that is read can run. This module needs no torch.
+Everything is JSON or safetensors, so that reading the folder cannot run a program. This module needs no torch.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 
 from gem.errors import UsageError
 from gem.records import episode_files
-from gem.training.spec import OF_THE_MACHINE, TrainingSpec, read_spec
+from gem.training.spec import MACHINE_SETTINGS, TrainingSpec, read_spec
 
 if TYPE_CHECKING:
     from gem.training.collector import PlayedEpisode
 
 FAILED_BATCH = "failed-batch"
-"""The name of the batch from which nothing could be learned, among the episodes; its update is the one that failed."""
+"""The name, among the episodes, of the batch whose gradient was not finite; its update is the one that failed."""
 RENAMED_METRICS = {"flat": "zero_advantage_share"}
-"""Metrics by the names that earlier versions wrote, and their names now."""
+"""Present names of metrics by the names that earlier versions wrote."""
 State = Literal["running", "paused", "finished", "cancelled", "interrupted", "failed"]
 
 
 class RunFolder:
-    """One run's files."""
+    """Reads and writes the files of one run."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -45,24 +45,24 @@ class RunFolder:
         self._metrics = path / "metrics.jsonl"
 
     def begin(self, spec: TrainingSpec) -> None:
-        """Make the folder for a specification, or find it there already.
+        """Make the folder for a specification, unless it exists.
 
         Raises:
-            UsageError: if another training is in it.
+            UsageError: if it holds another training.
         """
         for folder in (self.path, self.checkpoints, self.path / "episodes", self.path / "exams"):
             folder.mkdir(parents=True, exist_ok=True)
         stored = self.spec()
         if stored is None:
-            write_whole(self.path / "spec.json", spec.model_dump_json(indent=2) + "\n")
+            write_atomically(self.path / "spec.json", spec.model_dump_json(indent=2) + "\n")
         elif stored != spec:
             raise UsageError(f"{self.path} holds another training: go on with its own spec.json, or name a new folder.")
 
     def spec(self) -> TrainingSpec | None:
-        """What was asked for, None in an empty folder.
+        """The stored specification, None in an empty folder.
 
         Raises:
-            UsageError: if the file cannot be read or its content is refused.
+            UsageError: if the file cannot be read or its content is invalid.
         """
         path = self.path / "spec.json"
         try:
@@ -75,31 +75,27 @@ class RunFolder:
             raise UsageError(f"{path} cannot be read: {error}.") from error
 
     def extend(self, spec: TrainingSpec) -> None:
-        """Have the training go on for as many updates, and with the settings of the machine, as the specification says.
+        """Store a specification with more updates or other settings of the machine, before the training resumes.
 
         Raises:
-            UsageError: if it changes anything else, or has fewer updates, or somebody trains here now.
+            UsageError: if it changes any other setting, or has fewer updates, or another process trains here now.
         """
-        with self.alone():
+        with self.lock():
             stored = self.spec()
-            if (
-                stored is None
-                or spec.updates < stored.updates
-                or spec
-                != stored.model_copy(update={name: getattr(spec, name) for name in ("updates", *OF_THE_MACHINE)})
-            ):
+            changes = {name: getattr(spec, name) for name in ("updates", *MACHINE_SETTINGS)}
+            if stored is None or spec.updates < stored.updates or spec != stored.model_copy(update=changes):
                 raise UsageError(
                     "A training goes on as it began: only more updates may be asked for, as --set updates=200, and "
-                    f"settings of the machine: {', '.join(OF_THE_MACHINE)}. For others begin one in a new folder."
+                    f"settings of the machine: {', '.join(MACHINE_SETTINGS)}. For others begin one in a new folder."
                 )
-            write_whole(self.path / "spec.json", spec.model_dump_json(indent=2) + "\n")
+            write_atomically(self.path / "spec.json", spec.model_dump_json(indent=2) + "\n")
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Within, nobody else trains in this folder.
+    def lock(self) -> Iterator[None]:
+        """Keep other processes from training in this folder within the context.
 
         Raises:
-            UsageError: if somebody does.
+            UsageError: if another process trains in it.
         """
         with (self.path / "lock").open("w") as file:
             try:
@@ -109,27 +105,32 @@ class RunFolder:
             yield
 
     def set_state(self, state: State, update: int, reason: str = "") -> None:
-        """Write down how the training is."""
-        said = {"state": state, "update": update, "reason": reason, "time": time.time(), "pid": os.getpid()}
-        write_whole(self.path / "state.json", json.dumps(said) + "\n")
+        """Write the state of the training to `state.json`.
+
+        Args:
+            update: number of updates made.
+            reason: why the training failed, in a sentence.
+        """
+        content = {"state": state, "update": update, "reason": reason, "time": time.time(), "pid": os.getpid()}
+        write_atomically(self.path / "state.json", json.dumps(content) + "\n")
 
     def state(self) -> dict[str, Any]:
-        """What `set_state` wrote last; empty before."""
+        """The content of `state.json`; empty before the first call of `set_state`."""
         with suppress(FileNotFoundError):
             return dict(json.loads((self.path / "state.json").read_text(encoding="utf-8")))
         return {}
 
-    def asks(self, what: Literal["pause", "cancel"]) -> bool:
-        """Whether somebody put a file of this name into the folder."""
-        return (self.path / what).exists()
+    def has_request(self, name: Literal["pause", "cancel"]) -> bool:
+        """Whether somebody created a file of this name in the folder."""
+        return (self.path / name).exists()
 
     def add_metrics(self, row: Mapping[str, float]) -> None:
-        """Add the point of one update."""
+        """Append the metrics of one update."""
         with self._metrics.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
 
     def metrics(self) -> list[dict[str, Any]]:
-        """The points so far, under the names that metrics have now; a line that was not finished is left out."""
+        """The metrics of all updates, under their present names; a line that was not written to its end is left out."""
         rows = []
         with suppress(FileNotFoundError):
             for line in self._metrics.read_text(encoding="utf-8").splitlines():
@@ -138,10 +139,10 @@ class RunFolder:
                     rows.append({RENAMED_METRICS.get(name, name): value for name, value in row.items()})
         return rows
 
-    def cut_after(self, update: int) -> None:
+    def discard_after(self, update: int) -> None:
         """Remove what was written about later updates, which will be made again."""
-        kept = [row for row in self.metrics() if row["update"] <= update]
-        write_whole(self._metrics, "".join(json.dumps(row) + "\n" for row in kept))
+        rows = [row for row in self.metrics() if row["update"] <= update]
+        write_atomically(self._metrics, "".join(json.dumps(row) + "\n" for row in rows))
         (self.path / "episodes" / f"{FAILED_BATCH}.jsonl").unlink(missing_ok=True)
         for path in self.path.glob("e*s/*.jsonl"):
             if path.stem.isdecimal() and int(path.stem) > update:
@@ -150,31 +151,36 @@ class RunFolder:
     def write_episodes(
         self, update: int, episodes: Iterable[PlayedEpisode], agent: str, name: str = "", folder: str = "episodes"
     ) -> Path:
-        """Write episodes of an update; episodes of one group have one seed, and their `group` says which."""
-        path = self.path / folder / f"{name or number(update)}.jsonl"
-        with whole_file(path) as file:
+        """Write episodes of an update, each with its group and the group's seed; return the file's path.
+
+        Args:
+            agent: the agent's name in the records.
+            name: the file's name without its ending; the default is the update's number.
+        """
+        path = self.path / folder / f"{name or update_name(update)}.jsonl"
+        with atomic_file(path) as file:
             for episode in episodes:
                 record = episode.record
-                data = json.loads(episode_files.line(record, agent))
+                data = json.loads(episode_files.episode_line(record, agent))
                 data |= {"update": update, "group": episode.group, "group_seed": record.identity.seed}
                 file.write((json.dumps(data, ensure_ascii=False) + "\n").encode())
         return path
 
 
-def number(update: int) -> str:
-    """An update in the name of a file, so that names sort as numbers."""
+def update_name(update: int) -> str:
+    """The number of an update in names of files, padded so that names sort as numbers."""
     return f"{update:06d}"
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that there is always a whole one under its name."""
-    with whole_file(path) as file:
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file so that a reader finds either the old content or the new, never a part of it."""
+    with atomic_file(path) as file:
         file.write(text.encode())
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file that gets its name when it is complete and on the disk."""
+def atomic_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write, which gets its name at the end of the context, when its content is on the disk."""
     draft = path.with_name(f".{path.name}.new")
     try:
         with draft.open("wb") as file:

@@ -1,4 +1,4 @@
-"""What a training is asked to do, as one Pydantic model: form, API, command and worker validate with the same one."""
+"""The specification of a training as one Pydantic model, with which form, API, command and worker validate."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ from gem import registry
 from gem.credit import ALGORITHMS, Algorithm
 from gem.errors import InvalidArgument, UsageError
 from gem.factory import make_wrapped
-from gem.validation.messages import in_words
+from gem.validation.messages import error_sentence
 
 NANO_BASE = "nano-base"
 """The name of the policy that comes with the engine."""
 
-RENAMED = {"trace": "gae_lambda", "value_coefficient": "value_loss_coef"}
-"""Settings by the names that they had in specifications of earlier versions, and their names now."""
+RENAMED_SETTINGS = {"trace": "gae_lambda", "value_coefficient": "value_loss_coef"}
+"""Present names of settings by the names that they had in specifications of earlier versions."""
 
 Schedule = Literal["constant", "linear", "cosine"]
-"""How a setting falls from the first update to the last: not at all, evenly to 0, or along half a cosine to 0."""
+"""How a setting decreases from the first update to the last: not at all, linearly to 0, or along half a cosine to 0."""
 
-
-OF_THE_MACHINE = (
+MACHINE_SETTINGS = (
     "device",
     "threads",
     "microbatch_tokens",
@@ -38,70 +37,85 @@ OF_THE_MACHINE = (
     "sample_episodes",
     "exam_episodes",
 )
-"""Settings of where a training runs and what it writes down, not of what it learns: they may change when it goes on."""
+"""Settings of where a training runs and what it writes, not of what it learns; they may change when it resumes."""
 
 
 class Stage(BaseModel):
-    """One step of a curriculum: what is trained on until it is solved often enough, or for some updates."""
+    """One stage of a curriculum: an environment to train in until it is solved often enough, or for some updates."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     env_id: str
     env_kwargs: dict[str, Any] = {}
-    until_success: float = Field(default=0.8, gt=0, le=1, description="Go on once this share of episodes is solved.")
-    window: int = Field(default=5, ge=1, le=1000, description="The share is taken over so many updates.")
+    until_success: float = Field(
+        default=0.8, gt=0, le=1, description="Share of episodes to solve before the next stage begins."
+    )
+    window: int = Field(default=5, ge=1, le=1000, description="Number of updates over which this share is measured.")
     updates: int = Field(
-        default=0, ge=0, le=1_000_000, description="Go on after so many updates, solved or not; 0 waits until it is."
+        default=0,
+        ge=0,
+        le=1_000_000,
+        description="Number of updates after which the next stage begins in any case; 0 sets no limit.",
     )
 
 
 class TrainingSpec(BaseModel):
     """Train a policy in an environment.
 
-    A batch of `episodes` complete episodes is played, `gem.credit` says what each turn earned, and `epochs` passes over
-    the batch change the policy; that is one update.
+    In an update, a batch of `episodes` complete episodes is played, `gem.credit` computes the advantage of each turn,
+    and `epochs` passes over the batch change the policy.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    recipe: str = Field(default="", max_length=80, description="The recipe this comes from, empty if none.")
+    recipe: str = Field(default="", max_length=80, description="The recipe that this comes from; empty if none.")
 
     env_id: str = Field(description="The environment, such as game:GuessTheNumber-v0-easy.")
     env_kwargs: dict[str, Any] = Field(default={}, description="Arguments of the environment.")
     wrappers: tuple[dict[str, Any], ...] = Field(default=(), description="Wrappers as plain data, innermost first.")
-    curriculum: tuple[Stage, ...] = Field(default=(), description="Easier environments first, one after the other.")
+    curriculum: tuple[Stage, ...] = Field(default=(), description="Easier environments to train in first, in order.")
 
     model: str = Field(default=NANO_BASE, description="nano-base, a folder, or the id of a model on a hub.")
-    lora_rank: int = Field(default=0, ge=0, le=512, description="Train low-rank adapters only; 0 trains all weights.")
-    device: Literal["auto", "cpu", "cuda"] = Field(default="auto", description="auto is cuda where there is one.")
-    precision: Literal["float32", "bfloat16"] = Field(default="float32", description="Of the forward passes.")
-    sampler: Literal["auto", "server"] = Field(
-        default="auto", description="Who writes the responses: this process, or a server."
+    lora_rank: int = Field(
+        default=0, ge=0, le=512, description="Rank of low-rank adapters, which alone are trained; 0 trains all weights."
     )
-    server_url: str = Field(default="", description="Of an OpenAI-compatible server, such as http://127.0.0.1:8001/v1.")
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        default="auto", description="Where torch computes; auto takes cuda if there is a GPU."
+    )
+    precision: Literal["float32", "bfloat16"] = Field(default="float32", description="Precision of forward passes.")
+    sampler: Literal["auto", "server"] = Field(
+        default="auto", description="What writes the responses: this process (auto), or a server."
+    )
+    server_url: str = Field(
+        default="", description="Address of an OpenAI-compatible server, such as http://127.0.0.1:8001/v1."
+    )
 
     input_mode: Literal["transcript", "markov"] = Field(
         default="transcript", description="The policy reads the whole episode so far, or only the present board."
     )
-    max_tokens: int = Field(default=12, ge=1, le=32768, description="Longest response; a longer one is a format fault.")
-    max_length: int = Field(default=1024, ge=32, le=131072, description="Longest sequence; beyond it old turns go.")
-    temperature: float = Field(default=1.0, gt=0, le=5, description="Of the responses.")
+    max_tokens: int = Field(
+        default=12, ge=1, le=32768, description="Most tokens of a response; a longer one is a format fault."
+    )
+    max_length: int = Field(
+        default=1024, ge=32, le=131072, description="Most tokens of a sequence; beyond it old turns are dropped."
+    )
+    temperature: float = Field(default=1.0, gt=0, le=5, description="Temperature at which responses are drawn.")
 
-    algorithm: Algorithm = Field(default="rebn", description="How turns are credited.")
-    discount: float = Field(default=1.0, ge=0, le=1, description="Gamma, from turn to turn.")
+    algorithm: Algorithm = Field(default="rebn", description="The algorithm that computes the advantages of turns.")
+    discount: float = Field(default=1.0, ge=0, le=1, description="Discount (gamma) from turn to turn.")
     gae_lambda: float = Field(default=0.95, ge=0, le=1, description="Lambda of PPO's advantage estimate.")
-    group_size: int = Field(default=8, ge=2, le=256, description="Episodes of one seed, with GRPO.")
+    group_size: int = Field(default=8, ge=2, le=256, description="Episodes that share a seed, with GRPO.")
     scale_groups: bool = Field(default=True, description="Divide by the group's standard deviation, with GRPO.")
     value_loss_coef: float = Field(default=0.5, ge=0, le=100, description="Weight of the critic's loss, with PPO.")
     value_clip: float = Field(
-        default=0.2, ge=0, le=100, description="How far the critic may move; 0 does not limit it."
+        default=0.2, ge=0, le=100, description="How far the critic's estimate may move in an update; 0 sets no limit."
     )
 
-    episodes: int = Field(default=128, ge=1, le=65536, description="Episodes of one update.")
-    updates: int = Field(default=100, ge=1, le=1_000_000, description="How many updates.")
+    episodes: int = Field(default=128, ge=1, le=65536, description="Episodes in one update.")
+    updates: int = Field(default=100, ge=1, le=1_000_000, description="Number of updates.")
     epochs: int = Field(default=2, ge=1, le=100, description="Passes over each batch.")
-    minibatches: int = Field(default=1, ge=1, le=1024, description="Optimizer steps of one pass.")
-    microbatch_tokens: int = Field(default=8192, ge=32, le=10_000_000, description="Tokens of one forward pass.")
+    minibatches: int = Field(default=1, ge=1, le=1024, description="Optimizer steps in one pass.")
+    microbatch_tokens: int = Field(default=8192, ge=32, le=10_000_000, description="Tokens in one forward pass.")
     generation_tokens: int = Field(
         default=0,
         ge=0,
@@ -109,38 +123,57 @@ class TrainingSpec(BaseModel):
         description="Tokens of prompts and responses that are written at once; 0 is four times microbatch_tokens.",
     )
     gradient_checkpointing: bool = Field(
-        default=False, description="Keep less for the backward pass and compute it anew: less memory, more time."
+        default=False, description="Recompute activations in the backward pass: less memory, more time."
     )
-    learning_rate: float = Field(default=1e-3, gt=0, le=1, description="The highest one of the schedule.")
+    learning_rate: float = Field(default=1e-3, gt=0, le=1, description="The highest learning rate of the schedule.")
     critic_learning_rate: float = Field(
-        default=0.0, ge=0, le=1, description="Of PPO's value head, by the same schedule; 0 is as the policy's."
+        default=0.0, ge=0, le=1, description="Learning rate of PPO's value head; 0 takes the policy's learning rate."
     )
-    schedule: Schedule = Field(default="constant", description="Of the learning rate.")
+    schedule: Schedule = Field(default="constant", description="How the learning rate decreases.")
     warmup: int = Field(default=5, ge=0, le=100_000, description="Updates over which the learning rate rises.")
-    clip_range: float = Field(default=0.2, gt=0, le=10, description="How far the probability ratio may move.")
+    clip_range: float = Field(
+        default=0.2, gt=0, le=10, description="How far the probability ratio may move in an update."
+    )
     clip_range_high: float = Field(
-        default=0.0, ge=0, le=10, description="How far it may move upwards; 0 is as far as clip_range says."
+        default=0.0, ge=0, le=10, description="How far the ratio may move upwards; 0 is the same as clip_range."
     )
     target_kl: float = Field(
-        default=0.0, ge=0, le=100, description="An update ends before a step that begins farther away; 0 sets no limit."
+        default=0.0,
+        ge=0,
+        le=100,
+        description="Divergence from the policy that played beyond which an update ends; 0 sets no limit.",
     )
-    entropy_bonus: float = Field(default=0.0, ge=0, le=10, description="Reward for staying undecided, at the start.")
-    entropy_schedule: Schedule = Field(default="constant", description="Of the entropy bonus.")
-    kl_coefficient: float = Field(default=0.0, ge=0, le=100, description="Penalty for leaving the first policy.")
-    gradient_clip: float = Field(default=1.0, ge=0, le=1e6, description="Longest gradient; 0 does not limit it.")
-    token_divisor: float = Field(default=1.0, gt=0, le=1e6, description="A response's token losses, summed, over this.")
+    entropy_bonus: float = Field(
+        default=0.0, ge=0, le=10, description="Reward for each nat of entropy, at the start of the training."
+    )
+    entropy_schedule: Schedule = Field(default="constant", description="How the entropy bonus decreases.")
+    kl_coefficient: float = Field(
+        default=0.0, ge=0, le=100, description="Weight of the penalty for diverging from the first policy."
+    )
+    gradient_clip: float = Field(
+        default=1.0, ge=0, le=1e6, description="Largest norm of the gradient; 0 sets no limit."
+    )
+    token_divisor: float = Field(
+        default=1.0, gt=0, le=1e6, description="Constant by which the summed token losses of a response are divided."
+    )
 
-    seed: int = Field(default=0, ge=0, le=2**53, description="Of episodes and responses.")
-    threads: int = Field(default=1, ge=1, le=256, description="Threads of torch.")
-    checkpoint_seconds: float = Field(default=30.0, ge=0, le=86400, description="At most so long between checkpoints.")
-    keep_checkpoints: int = Field(default=3, ge=1, le=1000, description="The newest ones that stay.")
-    sample_every: int = Field(default=5, ge=1, le=100_000, description="Episodes are written every so many updates.")
-    sample_episodes: int = Field(default=8, ge=0, le=65536, description="How many of them.")
-    exam_episodes: int = Field(default=5, ge=0, le=1024, description="Seeds 0, 1, ... played at every checkpoint.")
+    seed: int = Field(default=0, ge=0, le=2**53, description="Seed of the episodes and responses.")
+    threads: int = Field(default=1, ge=1, le=256, description="Number of CPU threads that torch uses.")
+    checkpoint_seconds: float = Field(
+        default=30.0, ge=0, le=86400, description="Seconds after which the next update writes a checkpoint."
+    )
+    keep_checkpoints: int = Field(default=3, ge=1, le=1000, description="Number of newest checkpoints that are kept.")
+    sample_every: int = Field(
+        default=5, ge=1, le=100_000, description="Number of updates between two whose episodes are kept."
+    )
+    sample_episodes: int = Field(default=8, ge=0, le=65536, description="Episodes of such an update that are kept.")
+    exam_episodes: int = Field(
+        default=5, ge=0, le=1024, description="Episodes on seeds 0, 1, ... that are played at every checkpoint."
+    )
     held_out_every: int = Field(
         default=0, ge=0, le=1_000_000, description="Updates between measurements on held-out seeds; 0 makes none."
     )
-    held_out_episodes: int = Field(default=64, ge=1, le=65536, description="Episodes of such a measurement.")
+    held_out_episodes: int = Field(default=64, ge=1, le=65536, description="Episodes in such a measurement.")
 
     @model_validator(mode="before")
     @classmethod
@@ -149,17 +182,17 @@ class TrainingSpec(BaseModel):
 
     @field_validator("env_id")
     @classmethod
-    def _registered(cls, env_id: str) -> str:
+    def _check_registered(cls, env_id: str) -> str:
         try:
-            found = registry.spec(env_id)
+            env_spec = registry.spec(env_id)
         except UsageError as error:
             raise _refused(str(error)) from error
-        if found.missing():
-            raise _refused(f"{env_id} needs packages that are not installed: {', '.join(found.missing())}.")
+        if env_spec.missing_packages():
+            raise _refused(f"{env_id} needs packages that are not installed: {', '.join(env_spec.missing_packages())}.")
         return env_id
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _check_consistency(self) -> Self:
         if ALGORITHMS[self.algorithm].has_groups and self.episodes % self.group_size:
             raise _refused(
                 f"GRPO plays groups of {self.group_size} episodes, and {self.episodes} episodes are no whole number "
@@ -178,7 +211,8 @@ class TrainingSpec(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _playable(self) -> Self:
+    def _check_environments(self) -> Self:
+        """Make the environment of every stage once, with its wrappers."""
         for stage in self.stages:
             try:
                 env = make_wrapped(stage.env_id, stage.env_kwargs, self.wrappers)
@@ -194,7 +228,7 @@ class TrainingSpec(BaseModel):
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """The curriculum, the environment itself last."""
+        """The stages of the curriculum; the last one is the environment itself."""
         return (*self.curriculum, Stage(env_id=self.env_id, env_kwargs=self.env_kwargs, until_success=1.0))
 
     @property
@@ -204,27 +238,30 @@ class TrainingSpec(BaseModel):
 
 
 def with_current_names(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings that an earlier version wrote, under their names now; of an old and a new name the later one counts."""
-    return {RENAMED.get(name, name): value for name, value in data.items()}
+    """Settings that an earlier version may have written, under their present names.
+
+    Where the data have both names of a setting, the later entry counts.
+    """
+    return {RENAMED_SETTINGS.get(name, name): value for name, value in data.items()}
 
 
 def read_spec(data: Mapping[str, Any]) -> TrainingSpec:
     """The specification that plain data describe.
 
     Raises:
-        InvalidArgument: with what is wrong, in a sentence for each field.
+        InvalidArgument: if the data are invalid, with a sentence for each field.
     """
     try:
         return TrainingSpec.model_validate(data)
     except ValidationError as error:
-        raise InvalidArgument(in_words(error, TrainingSpec)) from error
+        raise InvalidArgument(error_sentence(error, TrainingSpec)) from error
 
 
 def with_settings(data: Mapping[str, Any], settings: list[str]) -> dict[str, Any]:
-    """Plain data changed by settings such as `learning_rate=3e-4`; values are JSON, or else text.
+    """Plain data changed by settings such as `learning_rate=3e-4`; values that are not JSON are strings.
 
     Raises:
-        InvalidArgument: if one has no "=".
+        InvalidArgument: if a setting has no "=".
     """
     changed = dict(data)
     for setting in settings:

@@ -1,5 +1,5 @@
-"""Whether what somebody passes can be used, and sentences that say why it cannot.
+"""Validation of what callers and users pass, with error messages in sentences.
 
-`arguments` checks keyword arguments, `messages` words what Pydantic refuses, `near` names the nearest known word, and
-`dependencies` finds packages that are missing.
+`arguments` checks the names of keyword arguments, `messages` turns Pydantic's errors into sentences, `near` suggests
+the nearest known name, and `dependencies` finds missing packages and imports the modules of users.
 """

@@ -1,4 +1,4 @@
-"""Whether what somebody passes is what a class or factory takes."""
+"""Checks of keyword arguments against the signature of a class or function."""
 
 from __future__ import annotations
 
@@ -10,25 +10,29 @@ from gem.errors import InvalidArgument
 from gem.validation.near import did_you_mean
 
 
-def check_arguments(factory: Callable[..., Any], names: Iterable[str], called: str, also: Iterable[str] = ()) -> None:
-    """Refuse the keyword arguments `names` that `factory` (`called` so in the message) does not take.
+def check_arguments(
+    factory: Callable[..., Any], names: Iterable[str], label: str, other_names: Iterable[str] = ()
+) -> None:
+    """Check that `factory` takes keyword arguments of these names.
 
-    What else may be given (`also`) is named if it is the nearest.
+    Args:
+        label: what the message calls the factory.
+        other_names: further names that the message may suggest, because the caller handles them itself.
 
     Raises:
-        InvalidArgument: on the first unknown argument, with the nearest one that there is.
+        InvalidArgument: on the first unknown name; the message suggests the nearest known one.
     """
     parameters = inspect.signature(factory).parameters
     for name in names:
-        if not _among(parameters, name):
-            hint = did_you_mean(name, [*parameters, *also], f"It takes {', '.join(parameters)}.")
-            raise InvalidArgument(f"{called} takes no argument {name!r}. {hint}")
+        if not _has_parameter(parameters, name):
+            hint = did_you_mean(name, [*parameters, *other_names], f"It takes {', '.join(parameters)}.")
+            raise InvalidArgument(f"{label} takes no argument {name!r}. {hint}")
 
 
-def takes(factory: Callable[..., Any], name: str) -> bool:
+def accepts(factory: Callable[..., Any], name: str) -> bool:
     """Whether `factory` can be called with the keyword argument `name`."""
-    return _among(inspect.signature(factory).parameters, name)
+    return _has_parameter(inspect.signature(factory).parameters, name)
 
 
-def _among(parameters: Mapping[str, inspect.Parameter], name: str) -> bool:
+def _has_parameter(parameters: Mapping[str, inspect.Parameter], name: str) -> bool:
     return name in parameters or any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())

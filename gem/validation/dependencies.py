@@ -1,4 +1,4 @@
-"""Modules of other people: those that are named on a command line, and those that parts of the engine need."""
+"""Optional packages that parts of the engine need, and modules of users that are named on a command line."""
 
 from __future__ import annotations
 
@@ -10,33 +10,37 @@ from collections.abc import Mapping, Sequence
 
 from gem.errors import MissingDependency, UsageError
 
-TRAINING = {name: name for name in ("torch", "transformers", "tokenizers", "safetensors")}
-"""What trainings and trained policies need, and how one writes it to pip."""
-PICTURES = {"matplotlib": "matplotlib"}
-"""The same of pictures of curves."""
-ENDPOINTS = {"httpcore": "httpcore[asyncio]", "anyio": "httpcore[asyncio]"}
-"""The same of agents behind a server."""
+TRAINING_PACKAGES = {name: name for name in ("torch", "transformers", "tokenizers", "safetensors")}
+"""Packages that trainings and trained policies need: the name of the module to the name for pip."""
+FIGURE_PACKAGES = {"matplotlib": "matplotlib"}
+"""Packages that figures need, in the same form."""
+ENDPOINT_PACKAGES = {"httpcore": "httpcore[asyncio]", "anyio": "httpcore[asyncio]"}
+"""Packages that endpoint agents need, in the same form."""
 
 MODULE_HINT = " One of your own is known once the module that registers it is named: --module NAME."
-"""What command lines add where an environment is unknown."""
+"""The sentence that the command line adds to the message about an unknown environment."""
 
 
-def require_installed(what: str, packages: Mapping[str, str]) -> None:
-    """Refuse what cannot work without packages that are not there.
+def require_installed(label: str, packages: Mapping[str, str]) -> None:
+    """Check that packages are installed.
+
+    Args:
+        label: what needs them, for the message.
+        packages: the name of each module to the name of its package for pip.
 
     Raises:
-        MissingDependency: with all of them at once.
+        MissingDependency: if some are missing; it names all of them.
     """
     missing = [name for module, name in packages.items() if importlib.util.find_spec(module) is None]
     if missing:
-        raise MissingDependency(what, list(dict.fromkeys(missing)))
+        raise MissingDependency(label, list(dict.fromkeys(missing)))
 
 
 def import_modules(names: Sequence[str]) -> None:
-    """Import modules that register environments, wrappers or tools of one's own, as seen from the current folder.
+    """Import modules of a user that register environments, wrappers or tools; the current folder is searched too.
 
     Raises:
-        UsageError: if one cannot be imported.
+        UsageError: if one of them cannot be imported.
     """
     if names and not {"", os.getcwd()} & set(sys.path):
         sys.path.insert(0, os.getcwd())
@@ -45,6 +49,6 @@ def import_modules(names: Sequence[str]) -> None:
             importlib.import_module(name)
         except UsageError:
             raise
-        except Exception as error:  # whatever the user's module raises is for its author to read
+        except Exception as error:  # the author of the module reads whatever it raised
             hint = " Give its name without .py." if name.endswith(".py") else ""
             raise UsageError(f"{name} cannot be imported: {type(error).__name__}: {error}.{hint}") from error

@@ -1,4 +1,4 @@
-"""What a Pydantic model refuses, said in sentences that name the field and what it has to be."""
+"""Pydantic's validation errors as sentences that name the field and what it has to be."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gem.validation.near import did_you_mean
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
 
-LONGEST = 60
-"""Characters of a refused value that are repeated."""
+MAX_VALUE_CHARS = 60
+"""The length of the longest invalid value that a message quotes."""
 
 _WHOLE, _NUMBER, _FLAG, _TEXT = "a whole number", "a number", "true or false", "a text"
 _KINDS = {
@@ -28,25 +28,27 @@ _BOUNDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 }
 
 
-def refusals(
+def field_errors(
     error: ValidationError, model: type[BaseModel], names: Mapping[str, str] | None = None
 ) -> list[tuple[str, str]]:
-    """The field (with dots inside a field; empty for the whole) and a sentence about it, for each refusal.
+    """Return the field and a sentence for each error.
+
+    The field is a path with dots, such as "prices.tokens_in", and empty for an error of the whole model.
 
     Args:
-        names: what the sentences call fields that should not go by their own name. What the model says in words of
-            its own (errors of the type "refused") is not changed.
+        names: labels that the sentences use in place of the names of fields. They have no effect on the messages that
+            a model words itself, which are errors of the type "refused".
     """
-    found = []
-    for one in error.errors(include_url=False):
-        where = ".".join(str(part) for part in one["loc"])
-        found.append((where, _sentence(one, (names or {}).get(where, where) or "It", model)))
-    return found
+    errors = []
+    for detail in error.errors(include_url=False):
+        field_name = ".".join(str(part) for part in detail["loc"])
+        errors.append((field_name, _sentence(detail, (names or {}).get(field_name, field_name) or "It", model)))
+    return errors
 
 
-def in_words(error: ValidationError, model: type[BaseModel]) -> str:
-    """All that is refused, one sentence after the other."""
-    return " ".join(sentence for _, sentence in refusals(error, model))
+def error_sentence(error: ValidationError, model: type[BaseModel]) -> str:
+    """Return the sentences about all errors, one after the other."""
+    return " ".join(sentence for _, sentence in field_errors(error, model))
 
 
 def _sentence(error: Any, subject: str, model: type[BaseModel]) -> str:
@@ -54,23 +56,23 @@ def _sentence(error: Any, subject: str, model: type[BaseModel]) -> str:
     if kind == "refused":
         return str(error["msg"])
     if kind == "extra_forbidden":
-        return _unknown(error["loc"], model)
+        return _unknown_field(error["loc"], model)
     if kind == "missing":
         return f"{subject} is missing."
-    given = repr(error["input"])
-    shown = f", not {given}" if len(given) <= LONGEST else ""
+    value = repr(error["input"])
+    suffix = f", not {value}" if len(value) <= MAX_VALUE_CHARS else ""
     if kind in _KINDS:
-        return f"{subject} has to be {_KINDS[kind]}{shown}."
+        return f"{subject} has to be {_KINDS[kind]}{suffix}."
     if kind in _BOUNDS:
-        return f"{subject} has to be {_BOUNDS[kind](error['ctx'])}{shown}."
-    said = str(error["msg"]).removeprefix("Value error, ").rstrip(".")
-    for theirs, ours in (("Input should be", "has to be"), ("should have", "has to have"), ("should", "has to")):
-        said = said.replace(theirs, ours)
-    return f"{subject} {said}." if said.startswith("has to") else f"{subject}: {said}."
+        return f"{subject} has to be {_BOUNDS[kind](error['ctx'])}{suffix}."
+    message = str(error["msg"]).removeprefix("Value error, ").rstrip(".")
+    for phrase, replacement in (("Input should be", "has to be"), ("should have", "has to have"), ("should", "has to")):
+        message = message.replace(phrase, replacement)
+    return f"{subject} {message}." if message.startswith("has to") else f"{subject}: {message}."
 
 
-def _unknown(place: tuple[int | str, ...], model: type[BaseModel]) -> str:
-    """That there is no such field; with the nearest one where it is a field of the model itself."""
-    name = ".".join(map(str, place))
-    near = did_you_mean(name, model.model_fields, "") if len(place) == 1 else ""
-    return f"There is no setting {name}. {near}".rstrip()
+def _unknown_field(location: tuple[int | str, ...], model: type[BaseModel]) -> str:
+    """Return a sentence about an unknown field, with a suggestion if it is not nested."""
+    name = ".".join(map(str, location))
+    hint = did_you_mean(name, model.model_fields, "") if len(location) == 1 else ""
+    return f"There is no setting {name}. {hint}".rstrip()

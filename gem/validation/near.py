@@ -1,4 +1,4 @@
-"""The nearest known word to one that is not known."""
+"""Suggestions of known names for a name that is unknown, by similar spelling."""
 
 from __future__ import annotations
 
@@ -6,27 +6,30 @@ import difflib
 from collections.abc import Iterable
 
 
-def nearest(name: str, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6) -> list[str]:
-    """Those of `known` that are nearly written like `name`, the nearest first (see `difflib.get_close_matches`)."""
-    return difflib.get_close_matches(name, list(known), n=most, cutoff=cutoff)
+def nearest(name: str, candidates: Iterable[str], *, max_matches: int = 1, cutoff: float = 0.6) -> list[str]:
+    """Return the candidates that are spelt similarly to `name`, the most similar first.
+
+    `cutoff` is the least similarity, from 0 to 1, as in `difflib.get_close_matches`.
+    """
+    return difflib.get_close_matches(name, list(candidates), n=max_matches, cutoff=cutoff)
 
 
 def did_you_mean(
-    name: str, known: Iterable[str], otherwise: str | None = None, *, most: int = 1, cutoff: float = 0.6
+    name: str, candidates: Iterable[str], fallback: str | None = None, *, max_matches: int = 1, cutoff: float = 0.6
 ) -> str:
-    """A sentence that helps whoever wrote `name`: "Did you mean fast?".
+    """Return a sentence that suggests known names, such as "Did you mean fast?".
 
     Args:
-        name: what was written and is not known.
-        known: what could have been meant.
-        otherwise: the sentence if nothing known is near; by default all that is known is listed.
-        most: how many near ones are named at most.
-        cutoff: how alike two words have to be, from 0 to 1 (see `difflib.get_close_matches`).
+        name: the unknown name.
+        candidates: all known names.
+        fallback: the sentence if no candidate is similar; by default it lists all candidates.
+        max_matches: the maximum number of suggestions.
+        cutoff: the least similarity, from 0 to 1, as in `difflib.get_close_matches`.
     """
-    words = list(known)
-    near = nearest(name, words, most=most, cutoff=cutoff)
-    if near:
-        return f"Did you mean {' or '.join(near)}?"
-    if otherwise is not None:
-        return otherwise
-    return f"Choose one of {', '.join(words)}." if words else "There is none."
+    names = list(candidates)
+    matches = nearest(name, names, max_matches=max_matches, cutoff=cutoff)
+    if matches:
+        return f"Did you mean {' or '.join(matches)}?"
+    if fallback is not None:
+        return fallback
+    return f"Choose one of {', '.join(names)}." if names else "There is none."

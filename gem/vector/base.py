@@ -1,4 +1,4 @@
-"""What every vector of environments offers, wherever its environments live."""
+"""The interface of vectors of environments."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from gem.errors import InvalidArgument, UsageError
 
 
 class Flags(list[bool]):
-    """Yes or no for each slot: a list that is combined slot by slot, as scripts do with arrays.
+    """A list with a boolean for each slot, with the element-wise operators of a NumPy array.
 
-    `terminated | truncated`, `terminated & mask` and `~done` give flags again; the other side may be any sequence of
-    the same length, an array of NumPy's too.
+    `terminated | truncated`, `terminated & mask` and `~done` return flags. The other operand may be any sequence of
+    the same length, for example a NumPy array.
     """
 
     def __or__(self, other: Sequence[bool]) -> Flags:
-        return Flags(bool(own or its) for own, its in zip(self, other, strict=True))
+        return Flags(bool(left or right) for left, right in zip(self, other, strict=True))
 
     __ror__ = __or__
 
     def __and__(self, other: Sequence[bool]) -> Flags:
-        return Flags(bool(own and its) for own, its in zip(self, other, strict=True))
+        return Flags(bool(left and right) for left, right in zip(self, other, strict=True))
 
     __rand__ = __and__
 
     def __invert__(self) -> Flags:
-        return Flags(not own for own in self)
+        return Flags(not flag for flag in self)
 
     def any(self) -> bool:
-        """Whether one of them is true."""
+        """Whether at least one of them is true."""
         return any(self)
 
     def all(self) -> bool:
@@ -44,93 +44,97 @@ class Flags(list[bool]):
 
 VectorStep = tuple[list[str], list[float], Flags, Flags, list[Info]]
 Actions = Sequence[str | None] | Mapping[int, str]
-"""One action for each slot (None leaves a slot as it is), or some slots' actions by index."""
+"""One action for each slot (None for a slot that takes no turn), or a mapping from slots to actions."""
 
 
 class AutoresetMode(enum.Enum):
     """What a vector does with an environment whose episode has ended."""
 
     SAME_STEP = "SameStep"
-    """Reset it in the same step: the observation is the new episode's, `final_observation` and `final_info` in the
-    info are the ended one's. If it breaks in that reset, the next step ignores the action for it and tries again."""
+    """Reset it in the same step. The observation is that of the new episode, and the info has the `final_observation`
+    and `final_info` of the ended one. If the reset fails, the next step ignores the action and tries again."""
     NEXT_STEP = "NextStep"
-    """Return the last observation; the next step ignores the action for it and resets it, with reward 0."""
+    """Return the last observation. The next step ignores the action and resets the environment, with reward 0."""
     DISABLED = "Disabled"
-    """Leave it: the caller resets it, with `reset(mask=...)` or `reset_one`."""
+    """Leave it. The caller resets it with `reset(mask=...)` or `reset_one`."""
 
 
-IDLE: Step = ("", 0.0, False, False, {})
-"""What a slot without an action gives."""
-CLOSED = "The vector is closed; make another one."
+IDLE_STEP: Step = ("", 0.0, False, False, {})
+"""The step of a slot without an action."""
+CLOSED_MESSAGE = "The vector is closed; make another one."
 
 
 class VectorEnv(ABC):
-    """A number of slots with an environment each, stepped together.
+    """A number of slots with one environment each, which are stepped together.
 
-    The same environments, seeds and actions give the same turns in every kind of vector, for any number of slots.
-    An environment that raises is reported in its slot: observation "", reward 0, truncated, and the reason in
-    `info["failure"]`; it is made anew before its next episode, and the others go on. Misuse of the engine
-    (`UsageError`) is raised.
+    The same environments, seeds and actions give the same turns in every kind of vector and for any number of slots.
+    If an environment raises an exception, the step of its slot has the observation "", the reward 0, `truncated`, and
+    the reason in `info["failure"]`. The environment is made anew before its next episode, and the others go on. Only
+    misuse of the engine (`UsageError`) is raised to the caller.
     """
 
     autoreset_mode: AutoresetMode
-    _under_way = False
+    _is_stepping = False
 
     @property
     @abstractmethod
     def num_envs(self) -> int:
-        """How many slots there are."""
+        """The number of slots."""
 
     @abstractmethod
     def reset_some(self, seeds: Mapping[int, int | None]) -> dict[int, tuple[str, Info]]:
-        """Begin an episode in the slots named, each with its seed; if an environment breaks, "" and `failure`."""
+        """Begin an episode in each of the given slots with its seed.
+
+        If an environment fails, its observation is "" and its info has `failure`.
+        """
 
     @abstractmethod
     def step_each(self, actions: Actions) -> list[Step]:
-        """As `step`, with one tuple for each slot."""
+        """Take a turn in every slot like `step`, and return one tuple for each slot."""
 
     @abstractmethod
     def get_states(self) -> list[State]:
-        """The state of every environment, as plain JSON."""
+        """Return the state of every environment, as plain JSON."""
 
     @abstractmethod
     def set_states(self, states: Sequence[State]) -> None:
-        """Continue from what `get_states` returned."""
+        """Continue from states that `get_states` returned."""
 
     @abstractmethod
     def close(self) -> None:
-        """Release what the environments hold; safe to call twice."""
+        """Close all environments; it may be called twice."""
 
     def reset(
         self, seed: int | Sequence[int | None] | None = None, mask: Sequence[bool] | None = None
     ) -> tuple[list[str], list[Info]]:
-        """Begin an episode in every slot, or in those that `mask` names (the others give "" and an empty info).
+        """Begin an episode in every slot.
 
         Args:
-            seed: one for each slot, or a number to which the slot's index is added.
+            seed: one for each slot, or a number to which the index of the slot is added.
+            mask: the slots to reset; the others get "" and an empty info.
 
         Raises:
-            InvalidArgument: if `seed` or `mask` has another length than there are slots.
+            InvalidArgument: if the length of `seed` or `mask` is not the number of slots.
         """
-        seeds = self._seeds(seed)
+        seeds = self._seeds_by_slot(seed)
         if mask is not None:
             self._check_length("flags in the mask", mask)
-        begun = self.reset_some({i: seeds[i] for i in range(self.num_envs) if mask is None or mask[i]})
-        nothing: tuple[str, Info] = ("", {})
-        results = [begun.get(i, nothing) for i in range(self.num_envs)]
-        return [result[0] for result in results], [result[1] for result in results]
+        results = self.reset_some({i: seeds[i] for i in range(self.num_envs) if mask is None or mask[i]})
+        no_result: tuple[str, Info] = ("", {})
+        slot_results = [results.get(i, no_result) for i in range(self.num_envs)]
+        return [result[0] for result in slot_results], [result[1] for result in slot_results]
 
     def step(self, actions: Actions) -> VectorStep:
-        """Take a turn in every slot: lists of observations, rewards, terminated, truncated, infos.
+        """Take a turn in every slot; return lists of observations, rewards, terminated, truncated and infos.
 
         Args:
-            actions: one for each slot; a slot with None stays as it is and gives "", 0, False, False, {}. Or a
-                dictionary from slot to action: only these slots take a turn, and the lists have theirs alone, in
-                the dictionary's order.
+            actions: one for each slot; a slot with None takes no turn and gets `IDLE_STEP`. Or a dictionary from slot
+                to action: then only these slots take a turn, and the lists have only their results, in the order of
+                the dictionary.
 
         Raises:
-            InvalidArgument: if there are not as many actions as slots, or an index is none of a slot's.
-            EpisodeOver: before `reset`, or after the end of an episode when autoreset is disabled.
+            InvalidArgument: if the number of actions is not that of the slots, or a slot does not exist.
+            EpisodeOver: before `reset`, or after the end of an episode if autoreset is disabled.
         """
         steps = self.step_each(actions)
         if isinstance(actions, Mapping):
@@ -144,27 +148,27 @@ class VectorEnv(ABC):
         )
 
     async def step_async(self, actions: Actions) -> VectorStep:
-        """As `step`, without blocking the event loop.
+        """Take a turn like `step`, without blocking the event loop.
 
-        A turn that has begun is taken: where this is cancelled, it waits for the turn to end and gives up its result.
-        Cancelled once more it does not wait either, and until that end no other step begins.
+        A turn that has begun cannot be undone: if this call is cancelled, it waits for the end of the turn and discards
+        the result. If it is cancelled a second time, it returns at once, and no other step can begin before the end.
 
         Raises:
-            UsageError: if another `step_async` is under way.
+            UsageError: if another `step_async` is running.
         """
-        if self._under_way:
+        if self._is_stepping:
             raise UsageError("A step of this vector is under way; await it before the next one.")
-        self._under_way = True
-        taking = asyncio.ensure_future(asyncio.to_thread(self.step, actions))
-        taking.add_done_callback(self._taken)
+        self._is_stepping = True
+        step = asyncio.ensure_future(asyncio.to_thread(self.step, actions))
+        step.add_done_callback(self._end_step)
         try:
-            return await asyncio.shield(taking)
+            return await asyncio.shield(step)
         finally:
-            if not taking.done():
-                await asyncio.wait([taking])
+            if not step.done():
+                await asyncio.wait([step])
 
-    def _taken(self, _: object) -> None:
-        self._under_way = False
+    def _end_step(self, _: object) -> None:
+        self._is_stepping = False
 
     def __enter__(self) -> Self:
         return self
@@ -172,8 +176,8 @@ class VectorEnv(ABC):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _listed(self, actions: Actions) -> Sequence[str | None]:
-        """The actions as one for each slot."""
+    def _actions_by_slot(self, actions: Actions) -> Sequence[str | None]:
+        """Return one action, or None, for each slot."""
         if isinstance(actions, Mapping):
             unknown = [i for i in actions if not (hasattr(i, "__index__") and 0 <= i < self.num_envs)]
             if unknown:
@@ -182,24 +186,24 @@ class VectorEnv(ABC):
         self._check_length("actions", actions)
         return actions
 
-    def _seeds(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:
+    def _seeds_by_slot(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:
         if seed is None:
             return [None] * self.num_envs
-        if isinstance(seed, int) or not hasattr(seed, "__len__"):  # integers of NumPy's too
-            first = check_seed(seed)
-            return [first + i for i in range(self.num_envs)]
+        if isinstance(seed, int) or not hasattr(seed, "__len__"):  # NumPy's integers are not instances of int
+            first_seed = check_seed(seed)
+            return [first_seed + i for i in range(self.num_envs)]
         self._check_length("seeds", seed)
         return seed
 
-    def _check_length(self, what: str, given: Sequence[object]) -> None:
-        if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
-            raise InvalidArgument(f"{self.num_envs} environments need a list of {what}, not {reprlib.repr(given)}.")
-        if len(given) != self.num_envs:
-            raise InvalidArgument(f"{self.num_envs} environments need as many {what}, not {len(given)}.")
+    def _check_length(self, noun: str, values: Sequence[object]) -> None:
+        if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+            raise InvalidArgument(f"{self.num_envs} environments need a list of {noun}, not {reprlib.repr(values)}.")
+        if len(values) != self.num_envs:
+            raise InvalidArgument(f"{self.num_envs} environments need as many {noun}, not {len(values)}.")
 
     @staticmethod
-    def _mode(mode: AutoresetMode | str) -> AutoresetMode:
-        """The mode of this name.
+    def _parse_mode(mode: AutoresetMode | str) -> AutoresetMode:
+        """Return the mode of this name.
 
         Raises:
             InvalidArgument: if there is none.
@@ -207,5 +211,5 @@ class VectorEnv(ABC):
         try:
             return AutoresetMode(mode)
         except ValueError:
-            names = ", ".join(repr(one.value) for one in AutoresetMode)
+            names = ", ".join(repr(member.value) for member in AutoresetMode)
             raise InvalidArgument(f"autoreset_mode is one of {names}, not {mode!r}.") from None

@@ -1,4 +1,4 @@
-"""`gem.make_vec`: a vector of registered environments."""
+"""`gem.make_vec`, which makes a vector of registered environments."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def make_vec(
     autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
     **kwargs: Any,
 ) -> VectorEnv:
-    """Environments stepped together, one for each of `env_ids` (a single id is a vector of one); they may differ.
+    """Make a vector with one environment for each of `env_ids`, which may differ; a single id gives a vector of one.
 
     Args:
-        wrappers: applied to each environment, innermost first (see `gem.wrappers.get_wrapper_fns`).
-        vec_kwargs: arguments of each environment, as many as `env_ids`.
-        async_mode: where they are stepped. False: here, one after the other. True: in threads where one of them is
-            declared slow (`EnvSpec.cost`), here otherwise. Or by name: "sync", "threads", "processes". The turns are
-            the same everywhere.
-        seed: environment i starts from `seed + i`.
-        autoreset_mode: what follows the end of an episode.
+        wrappers: functions that are applied to each environment, innermost first (see `gem.wrappers.get_wrapper_fns`).
+        vec_kwargs: the arguments of each environment, one mapping for each of `env_ids`.
+        async_mode: how the environments are stepped. False: one after the other in this thread. True: in threads if one
+            of them is registered as slow (`EnvSpec.cost`), otherwise as with False. Or by name: "sync", "threads",
+            "processes". The turns are the same in all modes.
+        seed: the seed of the first environment; environment i gets `seed + i`.
+        autoreset_mode: what happens at the end of an episode.
         kwargs: arguments of all environments.
 
     Raises:
@@ -43,10 +43,10 @@ def make_vec(
         InvalidArgument: if there are no ids, `vec_kwargs` has another length, or an argument is unknown.
     """
     if isinstance(env_ids, str):
-        given: object = wrappers
-        wanted = given if isinstance(given, int) else kwargs.get("num_envs")
-        if wanted is not None:
-            raise InvalidArgument(f"make_vec takes as many ids as environments: [{env_ids!r}] * {wanted!r:.9}.")
+        second_argument: object = wrappers
+        num_envs = second_argument if isinstance(second_argument, int) else kwargs.get("num_envs")
+        if num_envs is not None:
+            raise InvalidArgument(f"make_vec takes as many ids as environments: [{env_ids!r}] * {num_envs!r:.9}.")
         env_ids = [env_ids]
     if not env_ids or not hasattr(env_ids, "__len__"):
         raise InvalidArgument('make_vec takes a list with one id for each environment: ["game:..."] * 8.')
@@ -58,19 +58,19 @@ def make_vec(
         raise InvalidArgument(f"{len(env_ids)} environments need as many vec_kwargs, not {len(vec_kwargs)}.")
     if not all(map(callable, wrappers or ())):
         raise InvalidArgument(f"wrappers are functions: get_wrapper_fns({wrappers!r}) gives those of these names.")
-    own = [{**kwargs, **(vec_kwargs[i] if vec_kwargs is not None else {})} for i in range(len(env_ids))]
+    arguments_by_env = [{**kwargs, **(vec_kwargs[i] if vec_kwargs is not None else {})} for i in range(len(env_ids))]
     if seed is not None:
-        first = check_seed(seed)
-        own = [{"seed": first + i, **arguments} for i, arguments in enumerate(own)]
+        first_seed = check_seed(seed)
+        arguments_by_env = [{"seed": first_seed + i, **arguments} for i, arguments in enumerate(arguments_by_env)]
     env_fns = [
-        partial(_make_one, registry.spec(env_id), arguments, tuple(wrappers or ()))
-        for env_id, arguments in zip(env_ids, own, strict=True)
+        partial(_make_env, registry.spec(env_id), arguments, tuple(wrappers or ()))
+        for env_id, arguments in zip(env_ids, arguments_by_env, strict=True)
     ]
     return _vector_class(env_ids, async_mode)(env_fns, autoreset_mode)
 
 
-def _make_one(spec: registry.EnvSpec, arguments: Mapping[str, Any], wrappers: Sequence[Callable[[Env], Env]]) -> Env:
-    registry.ENV_REGISTRY.setdefault(spec.id, spec)  # what a script registered, another process does not know
+def _make_env(spec: registry.EnvSpec, arguments: Mapping[str, Any], wrappers: Sequence[Callable[[Env], Env]]) -> Env:
+    registry.ENV_REGISTRY.setdefault(spec.id, spec)  # another process does not have what a script registered
     env = make(spec.id, **arguments)
     try:
         for wrapper in wrappers:
@@ -78,7 +78,7 @@ def _make_one(spec: registry.EnvSpec, arguments: Mapping[str, Any], wrappers: Se
             if not isinstance(wrapped, Env):
                 raise InvalidArgument(f"A wrapper gave a {type(wrapped).__name__}, which is no gem.Env.")
             env = wrapped
-    except BaseException:  # even if this is interrupted: nobody else knows of it
+    except BaseException:  # no other code has a reference that could close it
         env.close()
         raise
     return env

@@ -1,12 +1,12 @@
-"""Episodes of several environments, drawn by weight, as one environment to train on.
+"""A mixture: an environment that draws every episode from several others by weight, for training on all of them.
 
 Rules:
-    Every episode is one of the parts': its observations, actions, rewards and end. `info["env_id"]` and
-    `info["env_seed"]` say which one and under which seed it can be played alone.
+    Every episode is one of a part, with its observations, actions, rewards and end. `info["env_id"]` and
+    `info["env_seed"]` have the part and the seed with which the same episode can be played alone.
 
 Arguments:
     - `parts`: the environments, `{"env_id": ..., "weight": 1, "kwargs": {}, "wrappers": []}` each.
-    - `curriculum`: how their weights follow from what was solved so far, if they should.
+    - `curriculum`: how the weights depend on the episodes that were solved so far; optional.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from gem.core import Env, Info, State, Step, reading_state
 from gem.errors import EpisodeOver, InvalidArgument
 from gem.factory import make_wrapped
 from gem.rng import pack_generator, unpack_generator
-from gem.validation.messages import in_words
+from gem.validation.messages import error_sentence
 from gem.views import TextView, View
 
 
-class Part(BaseModel):
+class MixturePart(BaseModel):
     """One environment of a mixture."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,15 +37,15 @@ class Part(BaseModel):
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     kwargs: dict[str, Any] = {}
     wrappers: list[dict[str, Any]] = []
-    """Plain data, innermost first (see `gem.wrappers.wrap`)."""
+    """The wrappers as plain data, innermost first (see `gem.wrappers.wrap`)."""
 
 
 class Curriculum(BaseModel):
-    """How weights follow from the share of the last `window` episodes of each part that were solved.
+    """How the weights depend on the success rate of each part, which is taken over its last `window` episodes.
 
-    `learnable` prefers parts that are solved about as often as `target`: a part's weight is multiplied by a number
-    that falls from 1 at the target to `floor` at never or always. `stages` begins with the first part; the next one
-    joins when the last that has joined is solved at least as often as `target` over a whole window.
+    `learnable` prefers parts with a success rate near `target`: the weight of a part is multiplied by a factor that
+    falls from 1 at the target to `floor` at a rate of 0 or 1. `stages` begins with the first part only; the next part
+    joins when the one that joined last reaches a rate of `target` over a whole window.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -57,29 +57,32 @@ class Curriculum(BaseModel):
 
 
 class Mixture(BaseModel):
-    """What a mixture is made of."""
+    """The parts of a mixture and its curriculum."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    parts: list[Part] = Field(min_length=1)
+    parts: list[MixturePart] = Field(min_length=1)
     curriculum: Curriculum | None = None
 
 
 def register_mixture(env_id: str, mixture: Mixture | Mapping[str, Any] | str | Path) -> None:
-    """Make `gem.make(env_id)` give this mixture: a `Mixture`, the same as plain data, or a JSON file with it.
+    """Register a mixture as an environment, so that `gem.make(env_id)` makes it.
 
-    A mixture without a curriculum replays exactly. With one, an episode also depends on those before it, so its
-    `replay` is "none"; the episode of the part, which the info names, still replays.
+    A mixture without a curriculum replays exactly if its parts do. With a curriculum, an episode also depends on
+    earlier episodes, so its `replay` is "none"; the episode of the part, which the info names, can still be replayed.
+
+    Args:
+        mixture: a `Mixture`, the same as plain data, or the path of a JSON file with it.
 
     Raises:
-        InvalidArgument: if something else is in it, or the id is taken.
+        InvalidArgument: if the mixture is malformed, or the id is taken.
         UnknownEnvironment: if a part is not registered.
     """
-    read = _read(mixture)
-    specs = [registry.spec(part.env_id) for part in read.parts]
-    replays = {spec.replay for spec in specs} | ({"none"} if read.curriculum else set())
+    parsed = _parse_mixture(mixture)
+    specs = [registry.spec(part.env_id) for part in parsed.parts]
+    replays = {spec.replay for spec in specs} | ({"none"} if parsed.curriculum else set())
     replay: registry.Replay = "none" if "none" in replays else "taped" if "taped" in replays else "exact"
-    given = read.model_dump()
+    plain = parsed.model_dump()
     registry.register(
         env_id,
         MixtureEnv,
@@ -90,12 +93,12 @@ def register_mixture(env_id: str, mixture: Mixture | Mapping[str, Any] | str | P
         tools=sorted({tool for spec in specs for tool in spec.tools}),
         requires=sorted({package for spec in specs for package in spec.requires}),
         summary=f"A mixture of {len(specs)} environments.",
-        parts=given["parts"],
-        curriculum=given["curriculum"],
+        parts=plain["parts"],
+        curriculum=plain["curriculum"],
     )
 
 
-def _read(mixture: Mixture | Mapping[str, Any] | str | Path) -> Mixture:
+def _parse_mixture(mixture: Mixture | Mapping[str, Any] | str | Path) -> Mixture:
     if isinstance(mixture, Mixture):
         return mixture
     try:
@@ -105,19 +108,19 @@ def _read(mixture: Mixture | Mapping[str, Any] | str | Path) -> Mixture:
     except OSError as error:
         raise InvalidArgument(f"The mixture {mixture} cannot be read: {error.strerror}.") from error
     except ValidationError as error:
-        raise InvalidArgument(f"That is no mixture. {in_words(error, Mixture)}") from error
+        raise InvalidArgument(f"This is not a mixture. {error_sentence(error, Mixture)}") from error
 
 
 class MixtureEnv(Env):
-    """Draws a part for every episode and passes everything on to it.
+    """Draws a part for every episode and delegates everything to its environment.
 
     Args:
-        parts: the environments, as `Part`.
-        curriculum: as `Curriculum`; without one the weights stay.
-        seed: of the first episode.
+        parts: the fields of a `MixturePart` for each part.
+        curriculum: the fields of a `Curriculum`; without it the weights are constant.
+        seed: the seed of the first episode.
 
     Raises:
-        InvalidArgument: if these are no parts or no curriculum.
+        InvalidArgument: if the parts or the curriculum are malformed.
     """
 
     def __init__(
@@ -127,125 +130,125 @@ class MixtureEnv(Env):
         seed: int | None = None,
     ) -> None:
         super().__init__(seed)
-        self._mixture = _read({"parts": list(parts), "curriculum": curriculum})
-        self._made: dict[int, Env] = {}
-        self._place: int | None = None
+        self._mixture = _parse_mixture({"parts": list(parts), "curriculum": curriculum})
+        self._part_envs: dict[int, Env] = {}
+        self._part_index: int | None = None
         self._part_seed = 0
-        self._ended = True
+        self._is_over = True
         self.solved: list[list[bool]] = [[] for _ in self._mixture.parts]
-        """Of each part, whether its last episodes were solved, the oldest first; empty without a curriculum."""
-        hashes = [self._env(i).data_hash for i in range(len(self._mixture.parts))]
+        """Whether the last episodes of each part were solved, the oldest first; empty without a curriculum."""
+        hashes = [self._part_env(i).data_hash for i in range(len(self._mixture.parts))]
         self.data_hash = hashlib.sha256(json.dumps(hashes).encode()).hexdigest()[:32] if any(hashes) else ""
-        self.max_turns = max(env.max_turns for env in self._made.values())
+        self.max_turns = max(env.max_turns for env in self._part_envs.values())
 
     def weights(self) -> list[float]:
-        """The weight of each part now, not normalized."""
-        base = [part.weight for part in self._mixture.parts]
+        """Return the present weight of each part, not normalized."""
+        base_weights = [part.weight for part in self._mixture.parts]
         curriculum = self._mixture.curriculum
         if curriculum is None:
-            return base
+            return base_weights
         if curriculum.kind == "stages":
-            joined = self._joined(curriculum)
-            return [weight if i < joined else 0.0 for i, weight in enumerate(base)]
-        return [weight * self._worth(i, curriculum) for i, weight in enumerate(base)]
+            stage_count = self._stage_count(curriculum)
+            return [weight if i < stage_count else 0.0 for i, weight in enumerate(base_weights)]
+        return [weight * self._learnability(i, curriculum) for i, weight in enumerate(base_weights)]
 
-    def _joined(self, curriculum: Curriculum) -> int:
-        for i, past in enumerate(self.solved):
-            if len(past) < curriculum.window or sum(past) / len(past) < curriculum.target:
+    def _stage_count(self, curriculum: Curriculum) -> int:
+        for i, successes in enumerate(self.solved):
+            if len(successes) < curriculum.window or sum(successes) / len(successes) < curriculum.target:
                 return i + 1
         return len(self.solved)
 
-    def _worth(self, place: int, curriculum: Curriculum) -> float:
-        past = self.solved[place]
-        if len(past) < curriculum.window:
+    def _learnability(self, part_index: int, curriculum: Curriculum) -> float:
+        successes = self.solved[part_index]
+        if len(successes) < curriculum.window:
             return 1.0
-        rate, target = sum(past) / len(past), curriculum.target
-        far = (target - rate) / target if rate < target else (rate - target) / (1 - target)
-        return max(curriculum.floor, 1 - far, 1e-9)
+        rate, target = sum(successes) / len(successes), curriculum.target
+        distance = (target - rate) / target if rate < target else (rate - target) / (1 - target)
+        return max(curriculum.floor, 1 - distance, 1e-9)
 
     def _start(self) -> tuple[str, Info]:
-        self._place = self._draw(self.weights())
+        self._part_index = self._draw_part(self.weights())
         self._part_seed = int(self.rng.random() * 2**53)
-        self._ended = False
+        self._is_over = False
         observation, info = self._current.reset(seed=self._part_seed)
         self.max_turns = self._current.max_turns
-        return observation, self._marked(info)
+        return observation, self._with_part_info(info)
 
-    def _draw(self, weights: Sequence[float]) -> int:
-        left = self.rng.random() * sum(weights)
+    def _draw_part(self, weights: Sequence[float]) -> int:
+        remainder = self.rng.random() * sum(weights)
         for i, weight in enumerate(weights):
-            left -= weight
-            if left < 0:
+            remainder -= weight
+            if remainder < 0:
                 return i
         return max(i for i, weight in enumerate(weights) if weight > 0)
 
     def step(self, action: str) -> Step:
-        """As `Env.step`, of the part that was drawn."""
-        if self._ended:
+        """See `Env.step`; the part that was drawn takes the turn."""
+        if self._is_over:
             raise EpisodeOver("There is no episode under way; call reset() to begin one.")
         observation, reward, terminated, truncated, info = self._current.step(action)
         if terminated or truncated:
-            self._ended = True
-            self._remember(bool(info.get("success", False)))
-        return observation, reward, terminated, truncated, self._marked(info)
+            self._is_over = True
+            self._record_success(bool(info.get("success", False)))
+        return observation, reward, terminated, truncated, self._with_part_info(info)
 
-    def _remember(self, solved: bool) -> None:
-        if self._mixture.curriculum is not None and self._place is not None:
-            past = self.solved[self._place]
-            past.append(solved)
-            del past[: -self._mixture.curriculum.window]
+    def _record_success(self, is_success: bool) -> None:
+        if self._mixture.curriculum is not None and self._part_index is not None:
+            successes = self.solved[self._part_index]
+            successes.append(is_success)
+            del successes[: -self._mixture.curriculum.window]
 
-    def _marked(self, info: Info) -> Info:
-        assert self._place is not None
-        return {**info, "env_id": self._mixture.parts[self._place].env_id, "env_seed": self._part_seed}
+    def _with_part_info(self, info: Info) -> Info:
+        assert self._part_index is not None
+        return {**info, "env_id": self._mixture.parts[self._part_index].env_id, "env_seed": self._part_seed}
 
     @property
     def _current(self) -> Env:
-        if self._place is None:
+        if self._part_index is None:
             raise EpisodeOver("There is no episode yet; call reset() first.")
-        return self._env(self._place)
+        return self._part_env(self._part_index)
 
-    def _env(self, place: int) -> Env:
-        if place not in self._made:
-            part = self._mixture.parts[place]
-            self._made[place] = make_wrapped(part.env_id, part.kwargs, part.wrappers)
-        return self._made[place]
+    def _part_env(self, part_index: int) -> Env:
+        if part_index not in self._part_envs:
+            part = self._mixture.parts[part_index]
+            self._part_envs[part_index] = make_wrapped(part.env_id, part.kwargs, part.wrappers)
+        return self._part_envs[part_index]
 
     def get_state(self) -> State:
-        """As `Env.get_state`, with what the curriculum has seen."""
-        inner = None if self._place is None else self._current.get_state()
+        """See `Env.get_state`; the state includes the results that the curriculum uses."""
+        part_state = None if self._part_index is None else self._current.get_state()
         return {
             "seed": self.seed,
             "rng": pack_generator(self.rng),
-            "place": self._place,
+            "place": self._part_index,
             "part_seed": self._part_seed,
-            "ended": self._ended,
-            "solved": [list(past) for past in self.solved],
-            "env": inner,
+            "ended": self._is_over,
+            "solved": [list(successes) for successes in self.solved],
+            "env": part_state,
         }
 
     def set_state(self, state: State) -> None:
-        """As `Env.set_state`."""
+        """See `Env.set_state`."""
         with reading_state(self):
             self.seed, self._next_seed = state["seed"], None
             self.rng = unpack_generator(state["rng"])
-            self._place, self._part_seed, self._ended = state["place"], state["part_seed"], state["ended"]
-            self.solved = [list(past) for past in state["solved"]]
-            if self._place is not None:
+            self._part_index, self._part_seed, self._is_over = state["place"], state["part_seed"], state["ended"]
+            self.solved = [list(successes) for successes in state["solved"]]
+            if self._part_index is not None:
                 self._current.set_state(state["env"])
                 self.max_turns = self._current.max_turns
 
     def sample_random_action(self) -> str:
-        """As `Env.sample_random_action`."""
+        """See `Env.sample_random_action`."""
         return self._current.sample_random_action()
 
     def view(self, seat: int = 0) -> View:
-        """As `Env.view`: the part's."""
-        if self._place is None:
+        """Return the view of the part."""
+        if self._part_index is None:
             return TextView(kind="text", name="Mixture", text="No episode has begun.")
         return self._current.view(seat)
 
     def close(self) -> None:
-        """As `Env.close`, of every part."""
-        for env in self._made.values():
+        """Close the environments of all parts."""
+        for env in self._part_envs.values():
             env.close()

@@ -1,7 +1,8 @@
-"""Environments in several processes: one message per process and step, and a process that dies loses nothing.
+"""Environments in several processes, with one message per process and step, which survive the death of a process.
 
-The vector keeps each process's states as of some step and every message since. When a process dies, another one
-takes the states, is told the messages again and goes on; deterministic environments then answer as before.
+For each process the vector keeps the states of its environments at some step and a journal of the messages since. When
+a process dies, a new one gets these states and the messages of the journal. Deterministic environments then continue
+as if nothing had happened.
 """
 
 from __future__ import annotations
@@ -23,118 +24,122 @@ from typing import Any
 
 from gem.core import Env, Info, State, Step
 from gem.errors import EnvironmentFailure, GemError, InvalidArgument, UsageError
-from gem.vector.base import CLOSED, Actions, AutoresetMode, VectorEnv
+from gem.vector.base import CLOSED_MESSAGE, Actions, AutoresetMode, VectorEnv
 from gem.vector.sync import SyncVectorEnv
 
 logger = logging.getLogger(__name__)
 
-JOURNAL_LENGTH = 256
-"""Messages after which a process's states are asked for anew: a restart repeats at most so many, and all where an
-environment has no states."""
-RESTARTS = 3
-"""A process that dies so often on the same message is given up."""
+MAX_JOURNAL_MESSAGES = 256
+"""The length of a journal at which the states are fetched and the journal is cleared. A restart repeats at most this
+number of messages, unless an environment has no state: then it repeats all."""
+MAX_ATTEMPTS = 3
+"""After a process has died this number of times on the same message, the error is raised."""
 
-Message = tuple[str, Any]
+ShardMessage = tuple[str, Any]
+"""The name of a method of `SyncVectorEnv` and its argument."""
 
 
 @dataclass(slots=True)
 class _Shard:
-    """One process, the slots it serves, and what it takes to start it again."""
+    """One process, its slots, and what is needed to restart it."""
 
     env_fns: list[Callable[[], Env]]
-    first: int
+    first_slot: int
     autoreset_mode: AutoresetMode
     states: list[State] | None = None
-    journal: list[Message] = field(default_factory=list)
-    """What it was told since it had these states."""
-    asked: Message | None = None
-    """The message that is not done with: an answer may be on its way."""
+    journal: list[ShardMessage] = field(default_factory=list)
+    """The messages since the process had these states."""
+    pending: ShardMessage | None = None
+    """The message whose response has not been received yet."""
     process: BaseProcess | None = None
     pipe: Connection | None = None
 
     @property
     def slots(self) -> range:
-        return range(self.first, self.first + len(self.env_fns))
+        return range(self.first_slot, self.first_slot + len(self.env_fns))
 
     def launch(self) -> None:
         """Start the process; `begin` waits until it has made its environments.
 
         Raises:
-            InvalidArgument: if what makes them cannot be pickled, where processes are spawned.
+            InvalidArgument: if processes are spawned and the functions that make the environments cannot be pickled.
         """
         context = _context()
-        self.pipe, theirs = context.Pipe()
+        self.pipe, child_pipe = context.Pipe()
         process = context.Process(
-            target=_serve, args=(theirs, self.env_fns, self.autoreset_mode), daemon=True, name=f"gem shard {self.first}"
+            target=_serve,
+            args=(child_pipe, self.env_fns, self.autoreset_mode),
+            daemon=True,
+            name=f"gem shard {self.first_slot}",
         )
         try:
             process.start()
-        except (pickle.PicklingError, AttributeError, TypeError) as error:  # as pickle words it
+        except (pickle.PicklingError, AttributeError, TypeError) as error:  # the exceptions of pickle
             raise InvalidArgument(
                 "What makes the environments cannot be sent to a new process: define classes, wrappers and functions "
                 f"at the top of a module. {error}"
             ) from error
         self.process = process
-        theirs.close()
+        child_pipe.close()
 
     def begin(self) -> None:
-        """Bring a new process to where the last one was; what was asked last is asked again.
+        """Bring a new process to the state of the last one and send the pending message again.
 
         Raises:
             GemError: if an environment cannot be made.
         """
-        self._read()
+        self._receive_one()
         if self.states is not None:
-            self._repeat(("set_states", self.states))
+            self._resend(("set_states", self.states))
         for message in self.journal:
-            if message is not self.asked:
-                self._repeat(message)
-        if self.asked is not None:
-            self._post(self.asked)
+            if message is not self.pending:
+                self._resend(message)
+        if self.pending is not None:
+            self._send(self.pending)
 
-    def ask(self, message: Message) -> None:
-        """Send a message; `receive` gives the answer."""
+    def request(self, message: ShardMessage) -> None:
+        """Send a message; `receive` returns the response."""
         if message[0] != "get_states":
             self.journal.append(message)
-        self.asked = message
-        if self.pipe is None:  # it was stopped in the middle of something
-            self._start_again()
+        self.pending = message
+        if self.pipe is None:  # the process was stopped before, for example by an interrupt
+            self._restart()
         else:
-            self._post(message)
+            self._send(message)
 
     def receive(self) -> Any:
-        """The answer to what was asked, from another process if this one has died.
+        """Return the response to the pending message; if the process dies, restart it and wait for the new one.
 
         Raises:
-            UsageError: what the environments raised.
-            EnvironmentFailure: if the process dies on this message again and again.
+            UsageError: if the environments raised one.
+            EnvironmentFailure: if the process has died `MAX_ATTEMPTS` times on this message.
         """
-        for others_left in reversed(range(RESTARTS)):
+        for attempts_left in reversed(range(MAX_ATTEMPTS)):
             try:
-                answer = self._read()
+                response = self._receive_one()
             except (EOFError, OSError):
-                logger.warning("The process of slots %s died; %d more may try", self.slots, others_left)
-                if others_left:
-                    self._start_again()
+                logger.warning("The process of slots %s died; %d more may try", self.slots, attempts_left)
+                if attempts_left:
+                    self._restart()
                 continue
             except GemError:
-                self.asked = None
+                self.pending = None
                 raise
-            self._shorten()
-            self.asked = None
-            return answer
-        self.journal = [message for message in self.journal if message is not self.asked]
+            self._truncate_journal()
+            self.pending = None
+            return response
+        self.journal = [message for message in self.journal if message is not self.pending]
         self.stop()
         raise EnvironmentFailure(
-            f"The process of slots {self.first} to {self.slots[-1]} died {RESTARTS} times on the same step. "
+            f"The process of slots {self.first_slot} to {self.slots[-1]} died {MAX_ATTEMPTS} times on the same step. "
             "An environment in it ends its process; step them in this process to see which."
         )
 
     def stop(self) -> None:
-        """End the process, whatever it does; the next message starts another one."""
-        self.asked = None
+        """End the process, by force if necessary; the next message starts another one."""
+        self.pending = None
         if self.pipe is not None:
-            self._post(("close", None))
+            self._send(("close", None))
             self.pipe.close()
             self.pipe = None
         if self.process is not None:
@@ -144,56 +149,56 @@ class _Shard:
                 self.process.join()
             self.process = None
 
-    def _start_again(self) -> None:
-        asked = self.asked
+    def _restart(self) -> None:
+        pending = self.pending
         self.stop()
-        self.asked = asked
+        self.pending = pending
         try:
             self.launch()
             self.begin()
         except (EOFError, OSError):
             logger.warning("The new process of slots %s died too", self.slots)
 
-    def _shorten(self) -> None:
-        """Ask for the states now and then, so that a restart need not repeat everything."""
-        if not self.journal or len(self.journal) % JOURNAL_LENGTH:
+    def _truncate_journal(self) -> None:
+        """Fetch the states and clear the journal if it has reached its maximum length."""
+        if not self.journal or len(self.journal) % MAX_JOURNAL_MESSAGES:
             return
-        self._post(("get_states", None))
+        self._send(("get_states", None))
         try:
-            self.states = self._read()
-        except (GemError, EOFError, OSError) as error:  # no states; or it has just died, as the next message finds out
+            self.states = self._receive_one()
+        except (GemError, EOFError, OSError) as error:  # no states, or it died, which the next message will notice
             logger.debug("The slots %s have no states: %s", self.slots, error)
             return
         self.journal.clear()
 
-    def _post(self, message: Message) -> None:
-        """Send; that a process cannot be reached is found out by whoever reads."""
+    def _send(self, message: ShardMessage) -> None:
+        """Send a message. If the process is dead, reading the response will fail, so errors are ignored here."""
         assert self.pipe is not None
         try:
             self.pipe.send(message)
         except OSError:
-            logger.debug("Shard %d does not take messages", self.first)
+            logger.debug("Shard %d does not take messages", self.first_slot)
 
-    def _repeat(self, message: Message) -> None:
-        self._post(message)
+    def _resend(self, message: ShardMessage) -> None:
+        self._send(message)
         try:
-            self._read()
-        except GemError:  # it was raised the first time
-            logger.debug("Shard %d repeats a fault", self.first)
+            self._receive_one()
+        except GemError:  # the caller got this error the first time
+            logger.debug("Shard %d repeats a fault", self.first_slot)
 
-    def _read(self) -> Any:
+    def _receive_one(self) -> Any:
         assert self.pipe is not None
-        kind, answer = self.pipe.recv()
+        kind, response = self.pipe.recv()
         if kind == "raised":
-            raise answer
-        return answer
+            raise response
+        return response
 
 
 class ShardVectorEnv(VectorEnv):
-    """Steps its environments in `num_shards` processes (one for each core if None); see `VectorEnv`.
+    """Steps its environments in `num_shards` processes (by default one for each core); see `VectorEnv`.
 
-    What makes the environments must be picklable where processes are spawned (not on Linux). Close it, or use it in
-    a `with` block: the processes end with it, and with the program.
+    Where processes are spawned (not on Linux), the functions that make the environments must be picklable. Close the
+    vector, or use it in a `with` block, to end the processes; they also end with the program.
     """
 
     def __init__(
@@ -202,12 +207,12 @@ class ShardVectorEnv(VectorEnv):
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         num_shards: int | None = None,
     ) -> None:
-        self.autoreset_mode = self._mode(autoreset_mode)
+        self.autoreset_mode = self._parse_mode(autoreset_mode)
         self._num_envs = len(env_fns)
-        parts = max(1, min(num_shards or os.cpu_count() or 1, self._num_envs))
-        bounds = [self._num_envs * i // parts for i in range(parts + 1)]
+        shard_count = max(1, min(num_shards or os.cpu_count() or 1, self._num_envs))
+        bounds = [self._num_envs * i // shard_count for i in range(shard_count + 1)]
         self._shards = [
-            _Shard(list(env_fns[low:high]), low, self.autoreset_mode) for low, high in itertools.pairwise(bounds)
+            _Shard(list(env_fns[start:end]), start, self.autoreset_mode) for start, end in itertools.pairwise(bounds)
         ]
         self._closed = False
         try:
@@ -221,73 +226,75 @@ class ShardVectorEnv(VectorEnv):
 
     @property
     def num_envs(self) -> int:
-        """How many slots there are."""
+        """The number of slots."""
         return self._num_envs
 
     @property
     def pids(self) -> list[int]:
-        """The processes' ids."""
+        """The ids of the processes."""
         return [shard.process.pid or 0 for shard in self._shards if shard.process is not None]
 
     def reset_some(self, seeds: Mapping[int, int | None]) -> dict[int, tuple[str, Info]]:
-        """As `VectorEnv.reset_some`."""
-        asked = []
+        """See `VectorEnv.reset_some`."""
+        messages = []
         for shard in self._shards:
-            own = {i - shard.first: seeds[i] for i in shard.slots if i in seeds}
-            if own:
-                asked.append((shard, ("reset_some", own)))
-        begun: dict[int, tuple[str, Info]] = {}
-        for shard, answer in self._ask(asked):
-            begun.update({shard.first + i: result for i, result in answer.items()})
-        return begun
+            shard_seeds = {i - shard.first_slot: seeds[i] for i in shard.slots if i in seeds}
+            if shard_seeds:
+                messages.append((shard, ("reset_some", shard_seeds)))
+        results: dict[int, tuple[str, Info]] = {}
+        for shard, response in self._request_all(messages):
+            results.update({shard.first_slot + i: result for i, result in response.items()})
+        return results
 
     def step_each(self, actions: Actions) -> list[Step]:
-        """As `VectorEnv.step_each`."""
-        listed = self._listed(actions)
-        asked = [(shard, ("step_each", listed[shard.first : shard.slots.stop])) for shard in self._shards]
-        return [step for _, answer in self._ask(asked) for step in answer]
+        """See `VectorEnv.step_each`."""
+        action_list = self._actions_by_slot(actions)
+        messages = [(shard, ("step_each", action_list[shard.first_slot : shard.slots.stop])) for shard in self._shards]
+        return [step for _, response in self._request_all(messages) for step in response]
 
     def get_states(self) -> list[State]:
-        """As `VectorEnv.get_states`."""
-        answers = self._ask([(shard, ("get_states", None)) for shard in self._shards])
-        return [state for _, answer in answers for state in answer]
+        """See `VectorEnv.get_states`."""
+        responses = self._request_all([(shard, ("get_states", None)) for shard in self._shards])
+        return [state for _, response in responses for state in response]
 
     def set_states(self, states: Sequence[State]) -> None:
-        """As `VectorEnv.set_states`."""
+        """See `VectorEnv.set_states`."""
         self._check_length("states", states)
-        self._ask([(shard, ("set_states", list(states[shard.first : shard.slots.stop]))) for shard in self._shards])
+        self._request_all(
+            [(shard, ("set_states", list(states[shard.first_slot : shard.slots.stop]))) for shard in self._shards]
+        )
 
     def close(self) -> None:
-        """As `VectorEnv.close`."""
+        """See `VectorEnv.close`."""
         self._closed = True
         for shard in self._shards:
             shard.stop()
 
-    def _ask(self, messages: Sequence[tuple[_Shard, Message]]) -> list[tuple[_Shard, Any]]:
-        """Send everything first, so that the processes work at the same time; then collect every answer."""
+    def _request_all(self, messages: Sequence[tuple[_Shard, ShardMessage]]) -> list[tuple[_Shard, Any]]:
+        """Send all messages, so that the processes work at the same time, and then collect the responses."""
         if self._closed:
-            raise UsageError(CLOSED)
-        answers: list[tuple[_Shard, Any]] = []
-        fault: GemError | None = None
+            raise UsageError(CLOSED_MESSAGE)
+        responses: list[tuple[_Shard, Any]] = []
+        first_error: GemError | None = None
         try:
             for shard, message in messages:
-                shard.ask(message)
+                shard.request(message)
             for shard, _ in messages:
                 try:
-                    answers.append((shard, shard.receive()))
+                    responses.append((shard, shard.receive()))
                 except GemError as error:
-                    fault = fault or error
-        finally:  # Ctrl-C: an answer that nobody reads now must not be taken for the next one
+                    first_error = first_error or error
+        finally:  # after an interrupt, an unread response must not be taken for the next one
             for shard, _ in messages:
-                if shard.asked is not None:
+                if shard.pending is not None:
                     shard.stop()
-        if fault is not None:
-            raise fault
-        return answers
+        if first_error is not None:
+            raise first_error
+        return responses
 
 
 def can_fork() -> bool:
-    """Forking is fast and needs no importable main module, but is only safe in a process with one thread."""
+    """Whether processes are forked. This is fast and needs no importable main module, but only safe with one thread."""
     return sys.platform == "linux" and threading.active_count() == 1
 
 
@@ -298,18 +305,18 @@ def _context() -> ForkContext | SpawnContext:
 
 
 def _serve(pipe: Connection, env_fns: Sequence[Callable[[], Env]], autoreset_mode: AutoresetMode) -> None:
-    """The process: answer until it is told to close, or its parent has gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program, which ends this process
+    """Serve messages in the process until the message `close`, or until the parent has ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Ctrl-C the parent ends this process
     vector: SyncVectorEnv | None = None
 
     def make(_: object) -> None:
         nonlocal vector
         vector = SyncVectorEnv(env_fns, autoreset_mode)
 
-    _answer(pipe, make, None)
+    _respond(pipe, make, None)
     if vector is None:
         return
-    verbs: dict[str, Callable[[Any], Any]] = {
+    methods: dict[str, Callable[[Any], Any]] = {
         "reset_some": vector.reset_some,
         "step_each": vector.step_each,
         "get_states": lambda _: vector.get_states(),
@@ -318,25 +325,25 @@ def _serve(pipe: Connection, env_fns: Sequence[Callable[[], Env]], autoreset_mod
     parent = multiprocessing.parent_process()
     assert parent is not None
     while pipe in wait([pipe, parent.sentinel]):
-        verb, argument = pipe.recv()
-        if verb == "close":
+        name, argument = pipe.recv()
+        if name == "close":
             break
-        _answer(pipe, verbs[verb], argument)
+        _respond(pipe, methods[name], argument)
     vector.close()
 
 
-def _answer(pipe: Connection, verb: Callable[[Any], Any], argument: Any) -> None:
-    """Send what `verb` gives, or what it raises."""
-    said: tuple[str, Any]
+def _respond(pipe: Connection, method: Callable[[Any], Any], argument: Any) -> None:
+    """Call a method and send its result or its exception."""
+    response: tuple[str, Any]
     try:
-        said = ("ok", verb(argument))
+        response = ("ok", method(argument))
     except GemError as error:
-        said = ("raised", error)
-    except Exception as error:  # noqa: BLE001 (whatever an environment raises, the process goes on)
-        said = ("raised", EnvironmentFailure(f"{type(error).__name__}: {error}"))
+        response = ("raised", error)
+    except Exception as error:  # noqa: BLE001 (an environment may raise anything; the process goes on)
+        response = ("raised", EnvironmentFailure(f"{type(error).__name__}: {error}"))
     try:
-        pipe.send(said)
+        pipe.send(response)
     except OSError:
-        logger.debug("Nobody reads the answers of a shard")
-    except Exception as error:  # noqa: BLE001 (pickle raises whatever it likes)
+        logger.debug("The parent of a shard has closed the pipe")
+    except Exception as error:  # noqa: BLE001 (pickle may raise anything)
         pipe.send(("raised", EnvironmentFailure(f"An answer cannot be sent from process to process: {error}")))

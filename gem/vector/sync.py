@@ -1,4 +1,4 @@
-"""Environments in this process, stepped one after the other, or in threads where they wait for something."""
+"""Vectors whose environments are in this process: stepped one after the other, or in threads if they wait for I/O."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Generic, TypeVar
 
 from gem.core import Env, Info, State, Step, reading_state
-from gem.errors import EpisodeOver, UsageError
-from gem.vector.base import CLOSED, IDLE, Actions, AutoresetMode, VectorEnv
+from gem.errors import EpisodeOver, UsageError, failure_of
+from gem.vector.base import CLOSED_MESSAGE, IDLE_STEP, Actions, AutoresetMode, VectorEnv
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -25,76 +25,79 @@ class SyncVectorEnv(VectorEnv):
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
     ) -> None:
         self.env_fns = list(env_fns)
-        self.autoreset_mode = self._mode(autoreset_mode)
+        self.autoreset_mode = self._parse_mode(autoreset_mode)
         self._envs: list[Env | None] = [None] * len(self.env_fns)
-        self._ended = [False] * len(self.env_fns)
+        self._is_over = [False] * len(self.env_fns)
         self._closed = False
         try:
             for i in range(len(self.env_fns)):
                 self.env(i)
-        except BaseException:  # even if this is interrupted: nobody else knows of those that were made
+        except BaseException:  # no other code has a reference that could close those that were made
             self._close_all()
             raise
 
     @property
     def num_envs(self) -> int:
-        """How many slots there are."""
+        """The number of slots."""
         return len(self.env_fns)
 
     @property
     def envs(self) -> list[Env]:
-        """The environments; one that broke is made anew."""
+        """The environments; one that failed is made anew."""
         return [self.env(i) for i in range(self.num_envs)]
 
     def env(self, i: int) -> Env:
-        """The environment in slot `i`, made if it has to be."""
+        """Return the environment in slot `i`; it is made if there is none."""
         env = self._envs[i]
         if env is None:
             env = self._envs[i] = self.env_fns[i]()
         return env
 
     def reset_some(self, seeds: Mapping[int, int | None]) -> dict[int, tuple[str, Info]]:
-        """As `VectorEnv.reset_some`."""
+        """See `VectorEnv.reset_some`."""
         self._check_open()
         return {i: self.reset_one(i, seed) for i, seed in seeds.items()}
 
     def reset_one(self, i: int, seed: int | None = None) -> tuple[str, Info]:
-        """Begin an episode in slot `i`; if its environment breaks, "" and an info with `failure`."""
+        """Begin an episode in slot `i`; if its environment fails, return "" and an info with `failure`."""
         try:
             observation, info = self.env(i).reset(seed=seed)
-        except UsageError:
-            raise
-        except Exception as error:  # noqa: BLE001 (whatever one environment raises, the others go on)
+        except Exception as error:  # noqa: BLE001 (an environment may raise anything; the others go on)
             return "", self._fail(i, error)
-        self._ended[i] = False
+        self._is_over[i] = False
         return observation, info
 
     def step_each(self, actions: Actions) -> list[Step]:
-        """As `VectorEnv.step_each`."""
+        """See `VectorEnv.step_each`."""
         self._check_open()
         step_one = self._step_one
-        return [IDLE if action is None else step_one(i, action) for i, action in enumerate(self._listed(actions))]
+        return [
+            IDLE_STEP if action is None else step_one(i, action)
+            for i, action in enumerate(self._actions_by_slot(actions))
+        ]
 
     def get_states(self) -> list[State]:
-        """As `VectorEnv.get_states`; whether an episode has ended is kept beside the environment's own."""
+        """See `VectorEnv.get_states`; a state also has whether the episode has ended."""
         self._check_open()
-        return [{"env": env.get_state(), "ended": ended} for env, ended in zip(self.envs, self._ended, strict=True)]
+        return [
+            {"env": env.get_state(), "ended": is_over} for env, is_over in zip(self.envs, self._is_over, strict=True)
+        ]
 
     def set_states(self, states: Sequence[State]) -> None:
-        """As `VectorEnv.set_states`."""
+        """See `VectorEnv.set_states`."""
         self._check_open()
         self._check_length("states", states)
         for i, state in enumerate(states):
             with reading_state(self.env(i)):
-                inside, ended = state["env"], state["ended"]
-            self.env(i).set_state(inside)
-            self._ended[i] = ended
+                env_state, is_over = state["env"], state["ended"]
+            self.env(i).set_state(env_state)
+            self._is_over[i] = is_over
 
     def add(self, env_fn: Callable[[], Env]) -> int:
-        """Add a slot and return its index; its environment is made by the first reset."""
+        """Add a slot and return its index; the first reset makes its environment."""
         self.env_fns.append(env_fn)
         self._envs.append(None)
-        self._ended.append(True)
+        self._is_over.append(True)
         return self.num_envs - 1
 
     def replace(self, i: int, env_fn: Callable[[], Env]) -> None:
@@ -103,30 +106,28 @@ class SyncVectorEnv(VectorEnv):
         self.env_fns[i] = env_fn
 
     def close(self) -> None:
-        """As `VectorEnv.close`."""
+        """See `VectorEnv.close`."""
         self._closed = True
         self._close_all()
 
     def _check_open(self) -> None:
         if self._closed:
-            raise UsageError(CLOSED)
+            raise UsageError(CLOSED_MESSAGE)
 
     def _step_one(self, i: int, action: str) -> Step:
-        if self._ended[i] and self.autoreset_mode is not AutoresetMode.DISABLED:
+        if self._is_over[i] and self.autoreset_mode is not AutoresetMode.DISABLED:
             observation, info = self.reset_one(i)
-            return observation, 0.0, False, self._ended[i], info
+            return observation, 0.0, False, self._is_over[i], info
         env = self._envs[i]
         if env is None:
             raise EpisodeOver(f"The environment in slot {i} has no episode; reset it first.")
         try:
             observation, reward, terminated, truncated, info = step = env.step(action)
-        except UsageError:
-            raise
-        except Exception as error:  # noqa: BLE001 (whatever one environment raises, the others go on)
+        except Exception as error:  # noqa: BLE001 (an environment may raise anything; the others go on)
             observation, reward, terminated, truncated, info = step = "", 0.0, False, True, self._fail(i, error)
         if not (terminated or truncated):
             return step
-        self._ended[i] = True
+        self._is_over[i] = True
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
             return step
         first_observation, first_info = self.reset_one(i)
@@ -134,10 +135,13 @@ class SyncVectorEnv(VectorEnv):
         return first_observation, reward, terminated, truncated, first_info
 
     def _fail(self, i: int, error: Exception) -> Info:
+        failure = failure_of(error, "environment")
+        if failure.side == "ours":
+            raise error
         logger.warning("The environment in slot %d failed", i, exc_info=error)
         self._close_one(i)
-        self._ended[i] = True
-        return {"failure": f"{type(error).__name__}: {error}"}
+        self._is_over[i] = True
+        return {"failure": failure.message}
 
     def _close_all(self) -> None:
         for i in range(self.num_envs):
@@ -149,12 +153,12 @@ class SyncVectorEnv(VectorEnv):
             return
         try:
             env.close()
-        except Exception:  # whatever one environment raises as it goes, the others go on
+        except Exception:  # an environment may raise anything; the others have to be closed as well
             logger.warning("The environment in slot %d could not be closed", i, exc_info=True)
 
 
 class ThreadVectorEnv(SyncVectorEnv):
-    """Steps its environments at the same time, each in a thread: for those that wait for tools or servers."""
+    """Steps its environments at the same time in threads, for environments that wait for tools or servers."""
 
     def __init__(
         self,
@@ -166,75 +170,75 @@ class ThreadVectorEnv(SyncVectorEnv):
         self._threads = ThreadPoolExecutor(max(1, min(len(env_fns), max_threads)), thread_name_prefix="gem-vector")
 
     def reset_some(self, seeds: Mapping[int, int | None]) -> dict[int, tuple[str, Info]]:
-        """As `VectorEnv.reset_some`."""
+        """See `VectorEnv.reset_some`."""
         self._check_open()
-        begun = _AtOnce(self._threads, lambda i: self.reset_one(i, seeds[i]), seeds).finish()
-        return {i: begun[i] for i in seeds}
+        results = _SlotThreads(self._threads, lambda i: self.reset_one(i, seeds[i]), seeds).finish()
+        return {i: results[i] for i in seeds}
 
     def step_each(self, actions: Actions) -> list[Step]:
-        """As `VectorEnv.step_each`. Every turn is taken before the first misuse, if any, is raised."""
+        """See `VectorEnv.step_each`. All turns are taken before a `UsageError` of one of them is raised."""
         self._check_open()
-        listed = self._listed(actions)
-        slots = [i for i, action in enumerate(listed) if action is not None]
-        steps = _AtOnce(self._threads, lambda i: self._step_one(i, listed[i] or ""), slots).finish()
-        return [steps.get(i, IDLE) for i in range(len(listed))]
+        action_list = self._actions_by_slot(actions)
+        slots = [i for i, action in enumerate(action_list) if action is not None]
+        steps = _SlotThreads(self._threads, lambda i: self._step_one(i, action_list[i] or ""), slots).finish()
+        return [steps.get(i, IDLE_STEP) for i in range(len(action_list))]
 
     def close(self) -> None:
-        """As `VectorEnv.close`."""
+        """See `VectorEnv.close`."""
         self._threads.shutdown()
         super().close()
 
 
-class _AtOnce(Generic[T]):
-    """Work on many slots in threads, in which a slot that waits holds up no other.
+class _SlotThreads(Generic[T]):
+    """Runs a function on many slots in threads, so that a slot that waits does not delay the others.
 
-    A thread goes on from slot to slot, and calls another one only if none has been called that has yet to come. Where
-    nothing waits, the first thread is through before a second one runs: waking a thread for each of 64 slots costs 7 µs
-    of CPU time a slot, this 1 µs.
+    A thread takes one slot after the other. Before each, it starts a further thread unless one is about to start. If
+    no slot waits, the first thread finishes all slots before a second one runs, which costs 1 µs of CPU time for each
+    slot; waking a thread for each of 64 slots would cost 7 µs.
     """
 
     def __init__(self, threads: ThreadPoolExecutor, work: Callable[[int], T], slots: Iterable[int]) -> None:
         self.threads = threads
         self.work = work
-        self.todo = deque(slots)
-        self.done: dict[int, T] = {}
-        self.misuses: dict[int, UsageError] = {}
-        self.called: list[Future[None]] = []
-        self.coming = False
+        self.pending_slots = deque(slots)
+        self.results: dict[int, T] = {}
+        self.errors: dict[int, UsageError] = {}
+        self.futures: list[Future[None]] = []
+        self.is_thread_starting = False
 
     def finish(self) -> dict[int, T]:
-        """What the work gave for each slot.
+        """Run all slots and return the result of each.
 
         Raises:
-            UsageError: the first slot's, once all slots are done.
+            UsageError: that of the first slot that raised one, after all slots are done.
         """
-        self._call()
+        self._start_thread()
         try:
-            for helper in self.called:  # helpers that run may call more, which the loop comes to
-                if self.todo or not helper.cancel():  # one that comes to nothing need not come
-                    helper.result()
-        except BaseException:  # Ctrl-C: what is begun must end before anybody steps the same environments
-            self.todo.clear()
-            wait(helper for helper in self.called if not helper.cancel())
+            for future in self.futures:  # running threads may append to the list during the loop
+                if self.pending_slots or not future.cancel():  # without pending slots, no further thread is needed
+                    future.result()
+        except BaseException:  # after an interrupt, running turns must end before the next step
+            self.pending_slots.clear()
+            wait(future for future in self.futures if not future.cancel())
             raise
-        if self.misuses:
-            raise self.misuses[min(self.misuses)]
-        return self.done
+        if self.errors:
+            raise self.errors[min(self.errors)]
+        return self.results
 
-    def _call(self) -> None:
-        self.coming = True
-        self.called.append(self.threads.submit(self._help))
+    def _start_thread(self) -> None:
+        self.is_thread_starting = True
+        self.futures.append(self.threads.submit(self._run))
 
-    def _help(self) -> None:
-        self.coming = False
-        while self.todo:
+    def _run(self) -> None:
+        self.is_thread_starting = False
+        while self.pending_slots:
             try:
-                slot = self.todo.popleft()
+                slot = self.pending_slots.popleft()
             except IndexError:  # another thread took the last one
                 return
-            if self.todo and not self.coming:
-                self._call()
+            if self.pending_slots and not self.is_thread_starting:
+                self._start_thread()
             try:
-                self.done[slot] = self.work(slot)
-            except UsageError as misuse:
-                self.misuses[slot] = misuse
+                self.results[slot] = self.work(slot)
+            except UsageError as error:
+                self.errors[slot] = error

@@ -1,7 +1,7 @@
-"""What an episode looks like, as plain data: `kinds` lists what `Env.view()` may return.
+"""Views: pictures of the state of an environment as plain data. `kinds` has the types that `Env.view()` may return.
 
-The other modules turn views into text (`plain_text`), terminal output into styles (`ansi`), pictures into `data:`
-addresses (`images`) and what people type into actions (`typed`).
+The other modules turn views into text (`plain_text`), escape sequences of a terminal into styles (`ansi`), pictures
+into `data:` URLs (`images`) and what people type into actions (`typed`).
 """
 
 from gem.views.kinds import (
@@ -10,7 +10,6 @@ from gem.views.kinds import (
     CodeTest,
     CodeView,
     Compose,
-    Exchange,
     Gallows,
     GridView,
     ImageView,
@@ -23,14 +22,15 @@ from gem.views.kinds import (
     Peg,
     Picture,
     Piece,
-    Run,
+    StyledText,
+    TerminalExchange,
     TerminalView,
     TextView,
     Tone,
     Tower,
     TowersView,
     View,
-    without_acts,
+    without_actions,
 )
 
 __all__ = [
@@ -39,7 +39,6 @@ __all__ = [
     "CodeTest",
     "CodeView",
     "Compose",
-    "Exchange",
     "Gallows",
     "GridView",
     "ImageView",
@@ -52,12 +51,13 @@ __all__ = [
     "Peg",
     "Picture",
     "Piece",
-    "Run",
+    "StyledText",
+    "TerminalExchange",
     "TerminalView",
     "TextView",
     "Tone",
     "Tower",
     "TowersView",
     "View",
-    "without_acts",
+    "without_actions",
 ]

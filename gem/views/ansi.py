@@ -1,9 +1,10 @@
-r"""Text with the escape sequences of a terminal, as spans with styles: colours are kept, all else is dropped.
+r"""Splitting terminal output into spans of text with styles.
 
     spans("\x1b[1;31mred\x1b[0m plain")     # [("red", "bold fg-1"), (" plain", "")]
 
-What a program writes is not to be trusted: a sequence could move the cursor, change a title or hide text. Only SGR
-(select graphic rendition) has an effect here; control characters and characters that reorder text are left out.
+The output of programs is not trusted: an escape sequence could move the cursor, change a title or hide text. Only SGR
+(select graphic rendition) sequences have an effect, and all others are removed, together with control characters and
+characters that change the direction of text.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-Span = tuple[str, str]
-"""A text without a control character but newline and tab, and its styles: words with spaces between, or nothing."""
+StyledSpan = tuple[str, str]
+"""A string without control characters except newline and tab, and its styles, separated by spaces."""
 
 _COLOURS = [f"{ground}-{number}" for ground in ("fg", "bg") for number in range(16)]
 STYLES = ("bold", "dim", "italic", "underline", "inverse", "strike", *_COLOURS)
-"""Every style there is; the colours are the sixteen of a terminal."""
+"""All styles; `fg-` and `bg-` are followed by one of the sixteen colours of a terminal."""
 
 _SEQUENCE = re.compile(
     r"\x1b\[([0-9;:]*)m"  # SGR
@@ -27,58 +28,58 @@ _SEQUENCE = re.compile(
     re.DOTALL,
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_ON = {1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "inverse", 9: "strike"}
-_OFF = {22: ("bold", "dim"), 23: ("italic",), 24: ("underline",), 27: ("inverse",), 29: ("strike",)}
+_SET_CODES = {1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "inverse", 9: "strike"}
+_RESET_CODES = {22: ("bold", "dim"), 23: ("italic",), 24: ("underline",), 27: ("inverse",), 29: ("strike",)}
 
 
 def plain(text: str) -> str:
-    """The text without any sequence or control character."""
+    """Return the text without escape sequences and control characters."""
     return "".join(part for part, _ in spans(text))
 
 
-def spans(text: str) -> list[Span]:
-    """The text in pieces of one style each; a carriage return before a newline is dropped."""
+def spans(text: str) -> list[StyledSpan]:
+    """Split the text into pieces of one style each; a carriage return before a newline is removed."""
     return list(_spans(text.replace("\r\n", "\n")))
 
 
-def _spans(text: str) -> Iterator[Span]:
+def _spans(text: str) -> Iterator[StyledSpan]:
     style: dict[str, str] = {}
-    at = 0
-    for found in _SEQUENCE.finditer(text):
-        yield from _piece(text[at : found.start()], style)
-        if found[1] is not None:
-            style = _changed(style, found[1])
-        at = found.end()
-    yield from _piece(text[at:], style)
+    position = 0
+    for match in _SEQUENCE.finditer(text):
+        yield from _piece(text[position : match.start()], style)
+        if match[1] is not None:
+            style = _apply_sequence(style, match[1])
+        position = match.end()
+    yield from _piece(text[position:], style)
 
 
-def _piece(text: str, style: dict[str, str]) -> Iterator[Span]:
-    kept = _CONTROL.sub("", text)
-    if kept:
-        yield kept, " ".join(sorted(style.values()))
+def _piece(text: str, style: dict[str, str]) -> Iterator[StyledSpan]:
+    visible = _CONTROL.sub("", text)
+    if visible:
+        yield visible, " ".join(sorted(style.values()))
 
 
-def _changed(style: dict[str, str], sequence: str) -> dict[str, str]:
-    """The style after an SGR sequence; `style` maps what is set ("fg", "bold") to its word."""
+def _apply_sequence(style: dict[str, str], sequence: str) -> dict[str, str]:
+    """Return the style after an SGR sequence; `style` maps a property ("fg", "bold") to its name in `STYLES`."""
     codes = [int(part or 0) for part in sequence.replace(":", ";").split(";") if len(part) < 4]
-    changed = dict(style)
+    new_style = dict(style)
     while codes:
         code = codes.pop(0)
         if code == 0:
-            changed = {}
-        elif code in _ON:
-            changed[_ON[code]] = _ON[code]
-        elif code in _OFF:
-            for name in _OFF[code]:
-                changed.pop(name, None)
+            new_style = {}
+        elif code in _SET_CODES:
+            new_style[_SET_CODES[code]] = _SET_CODES[code]
+        elif code in _RESET_CODES:
+            for name in _RESET_CODES[code]:
+                new_style.pop(name, None)
         elif code in (38, 48):
-            _extended(changed, "fg" if code == 38 else "bg", codes)
+            _apply_extended_colour(new_style, "fg" if code == 38 else "bg", codes)
         else:
-            _coloured(changed, code)
-    return changed
+            _apply_colour(new_style, code)
+    return new_style
 
 
-def _coloured(style: dict[str, str], code: int) -> None:
+def _apply_colour(style: dict[str, str], code: int) -> None:
     for ground, first in (("fg", 30), ("bg", 40)):
         if first <= code < first + 8:
             style[ground] = f"{ground}-{code - first}"
@@ -88,17 +89,17 @@ def _coloured(style: dict[str, str], code: int) -> None:
             style.pop(ground, None)
 
 
-def _extended(style: dict[str, str], ground: str, codes: list[int]) -> None:
-    """A colour of 256 or of 16 million, as the nearest of the sixteen."""
+def _apply_extended_colour(style: dict[str, str], ground: str, codes: list[int]) -> None:
+    """Set a colour of the palette of 256 or an RGB colour, as the nearest of the sixteen."""
     kind = codes.pop(0) if codes else 0
     if kind == 5 and codes:
         number = codes.pop(0)
-        style[ground] = f"{ground}-{number if number < 16 else _nearest(*_of_256(number))}"
+        style[ground] = f"{ground}-{number if number < 16 else _nearest_colour(*_rgb_of_256(number))}"
     elif kind == 2 and len(codes) >= 3:
-        style[ground] = f"{ground}-{_nearest(*(codes.pop(0) for _ in range(3)))}"
+        style[ground] = f"{ground}-{_nearest_colour(*(codes.pop(0) for _ in range(3)))}"
 
 
-def _of_256(number: int) -> tuple[int, int, int]:
+def _rgb_of_256(number: int) -> tuple[int, int, int]:
     if number >= 232:
         return (8 + 10 * (number - 232),) * 3
     cube = number - 16
@@ -106,8 +107,8 @@ def _of_256(number: int) -> tuple[int, int, int]:
     return tuple(55 + 40 * part if part else 0 for part in (red, green, blue))  # type: ignore[return-value]  # three
 
 
-def _nearest(red: int, green: int, blue: int) -> int:
-    """One of the sixteen colours by which of the three are strong, bright if the strongest is."""
+def _nearest_colour(red: int, green: int, blue: int) -> int:
+    """Return one of the sixteen colours, by which components are strong and how bright the strongest one is."""
     strongest = max(red, green, blue)
     if strongest < 48:
         return 0

@@ -1,4 +1,4 @@
-"""Pictures as `data:` addresses, which a page shows under a strict policy and an endpoint takes as they are."""
+"""Pictures as `data:` URLs, which pages may show under a strict content security policy and endpoints accept."""
 
 from __future__ import annotations
 
@@ -7,40 +7,40 @@ import binascii
 
 from gem.errors import InvalidData
 
-LARGEST = 4 * 2**20
-"""Bytes of a picture."""
-KINDS = {
+MAX_BYTES = 4 * 2**20
+"""The maximum size of a picture."""
+SIGNATURES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
     b"GIF87a": "image/gif",
     b"GIF89a": "image/gif",
 }
-"""How a file begins, and what it is. SVG is not among them: it may hold scripts."""
+"""The first bytes of a file to its media type. SVG is not allowed, because it may contain scripts."""
 
 
-def data_address(picture: object) -> str:
-    """`data:image/png;base64,...` of a picture's bytes, or of such an address, which is checked.
+def data_url(picture: object) -> str:
+    """Return a picture as `data:image/png;base64,...`; it may be given as bytes or as such a URL, which is checked.
 
     Raises:
-        InvalidData: if it is no PNG, JPEG, GIF or WebP, or larger than 4 MiB.
+        InvalidData: if it is not a PNG, JPEG, GIF or WebP, or larger than 4 MiB.
     """
     content = _content(picture)
-    if len(content) > LARGEST:
-        raise InvalidData(f"A picture has {len(content):,} bytes; at most {LARGEST:,} can be shown.")
-    return f"data:{kind_of(content)};base64,{base64.b64encode(content).decode()}"
+    if len(content) > MAX_BYTES:
+        raise InvalidData(f"A picture has {len(content):,} bytes; at most {MAX_BYTES:,} can be shown.")
+    return f"data:{media_type(content)};base64,{base64.b64encode(content).decode()}"
 
 
-def kind_of(content: bytes) -> str:
-    """The media type, from how the file begins.
+def media_type(content: bytes) -> str:
+    """Return the media type of a file by its first bytes.
 
     Raises:
-        InvalidData: if it is none of those that can be shown.
+        InvalidData: if it is not one of those that can be shown.
     """
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "image/webp"
-    for start, kind in KINDS.items():
-        if content.startswith(start):
-            return kind
+    for signature, name in SIGNATURES.items():
+        if content.startswith(signature):
+            return name
     raise InvalidData("A picture must be a PNG, JPEG, GIF or WebP file.")
 
 
@@ -51,5 +51,5 @@ def _content(picture: object) -> bytes:
         try:
             return base64.b64decode(picture.partition(",")[2], validate=True)
         except binascii.Error as error:
-            raise InvalidData(f"A picture's data: address cannot be read: {error}") from error
-    raise InvalidData(f"A picture must be bytes or a data: address, not {type(picture).__name__}.")
+            raise InvalidData(f"A picture's data: URL cannot be read: {error}") from error
+    raise InvalidData(f"A picture must be bytes or a data: URL, not {type(picture).__name__}.")

@@ -1,7 +1,7 @@
-"""What `Env.view()` returns: the picture of an episode as plain data, so that a page can draw any environment.
+"""The types that `Env.view()` may return: pictures of an episode as plain data, from which a page draws the board.
 
-A view carries the action text that a click or a key sends, so a new environment needs no HTML. Each kind has one
-template, `templates/boards/<kind>.html`.
+A view contains the actions that clicks and keys send, so a new environment needs no HTML. Each kind has one template,
+`templates/boards/<kind>.html`.
 """
 
 from typing import Any, Literal, NotRequired, TypedDict
@@ -15,53 +15,55 @@ Piece = Literal["flag", "mine", "box", "player", "target", "disc", "ring"]
 
 
 class Cell(TypedDict):
-    """One cell of a grid. `tone` is what the cell is; the flags say what is the matter with it."""
+    """One cell of a grid."""
 
     tone: Tone
+    """What the cell is, which decides its colour."""
     label: str
-    """Its name for a screen reader: "Row 7, column 2: unopened"."""
+    """The name for screen readers: "Row 7, column 2: unopened"."""
     text: NotRequired[str]
     piece: NotRequired[Piece]
     act: NotRequired[str]
-    """The action that a click or Enter sends; a cell without one cannot be acted on."""
+    """The action that a click or Enter sends."""
     alt: NotRequired[str]
-    """The action of the second verb (right click, or the key F)."""
+    """The action that a right click or the key F sends."""
     part: NotRequired[str]
-    """What picking this cell adds to an action of several picks (see `Compose`)."""
+    """What this cell adds to a composed action (see `Compose`)."""
     n: NotRequired[int]
-    """A count whose colour helps (Minesweeper)."""
+    """A number that is shown in a colour of its own (Minesweeper)."""
     corner: NotRequired[str]
-    """Small text in the corner: the number of a clue."""
+    """A small text in the corner: the number of a clue."""
     power: NotRequired[int]
     """The exponent of two on a tile (2048)."""
     last: NotRequired[bool]
-    """The last action changed this cell."""
+    """Whether the last action changed this cell."""
     target: NotRequired[bool]
+    """Whether the cell is a target (Sokoban)."""
 
 
 class Key(TypedDict):
-    """A button beside or under the board, also reached by the key on a keyboard that `text` names."""
+    """A button beside or under the board; the key of the keyboard that `text` names works as well."""
 
     text: str
     label: str
-    """Its name for a screen reader, with its state: "E, in the word"."""
+    """The name for screen readers, with the state of the key: "E, in the word"."""
     tone: NotRequired[Tone]
     act: NotRequired[str]
-    """The action it sends at once."""
+    """The action that it sends at once."""
     part: NotRequired[str]
-    """What picking it adds to an action of several picks."""
+    """What it adds to a composed action (see `Compose`)."""
 
 
 class Compose(TypedDict):
-    """An action made of several picks: their parts, put between `before` and `after`.
+    """An action that is composed of several picks: `before`, their parts joined by `between`, and `after`.
 
-    `picks` says what is picked, in order: a "place" (a cell of a grid, a tower) or a "key" (an entry of `keys`).
-    The last pick sends the action, unless `confirm` is set: then Enter does. Backspace and Escape take picks back.
+    The last pick sends the action, or Enter if `confirm` is set. Backspace and Escape take picks back.
     """
 
     picks: list[Literal["place", "key"]]
+    """What is picked, in order: a "place" (a cell of a grid, a tower) or a "key" (an entry of `keys`)."""
     prompts: list[str]
-    """What to do now, one for each pick: "Choose a cell", "Choose a digit"."""
+    """An instruction for each pick: "Choose a cell", "Choose a digit"."""
     before: str
     between: str
     after: str
@@ -69,29 +71,30 @@ class Compose(TypedDict):
     """Rows of buttons."""
     confirm: NotRequired[bool]
     fewest: NotRequired[int]
-    """How many picks Enter sends at least: 1 where a letter is an action as well as a word. Without it, all."""
+    """The least number of picks that Enter sends, such as 1 where a letter is as good as a word; by default all."""
 
 
 class GridView(TypedDict):
-    """A board of cells, rows of equal length."""
+    """A board of cells in rows of equal length."""
 
     kind: Literal["grid"]
     name: str
     """What the board is, with its size: "Minesweeper, 8 rows, 8 columns"."""
     rows: list[list[Cell]]
     coords: NotRequired[bool]
-    """Show row and column indices (where actions are typed by index)."""
+    """Whether to show row and column indices, for actions that contain them."""
     origin: NotRequired[Literal[0, 1]]
-    """What the indices count from, 0 unless told."""
+    """The index of the first row and column, by default 0."""
     room: NotRequired[bool]
-    """Close the gaps between the cells: walls and floor are one picture."""
+    """Whether to leave no gaps between the cells, so that walls and floor form one picture."""
     boxes: NotRequired[int]
+    """The side of the boxes with thick borders (Sudoku)."""
     size: NotRequired[Literal["xs", "s", "l"]]
     keys: NotRequired[dict[str, str]]
-    """Keyboard key (as in `KeyboardEvent.key`) to the action it sends at once."""
+    """A key (as in `KeyboardEvent.key`) to the action that it sends at once."""
     compose: NotRequired[Compose]
     notes: NotRequired[list[tuple[str, list[str]]]]
-    """Headed lists beside the board: the clues of a crossword, the words to search."""
+    """Lists with headings beside the board: the clues of a crossword, the words to search."""
     facts: NotRequired[list[tuple[str, str]]]
     """Label and value pairs beside the turn counter: ("Mines left", "10")."""
     legend: NotRequired[list[tuple[str, str]]]
@@ -103,33 +106,33 @@ class LetterRow(TypedDict):
 
     cells: list[Cell]
     label: str
-    """The guess and the answer to it, for a screen reader."""
+    """The guess and its result, for screen readers."""
     pegs: NotRequired[list[Peg]]
-    """One for each cell, in no order of the cells (Mastermind)."""
+    """One peg for each cell, in an order of their own (Mastermind)."""
     draft: NotRequired[bool]
-    """The empty row that the picks of the next action fill."""
+    """Whether this is the empty row that the picks of the next action fill."""
 
 
 class Gallows(TypedDict):
     """The drawing of Hangman."""
 
     stage: int
-    """0 (nobody hangs) to 6 (all is drawn)."""
+    """How much is drawn, from 0 (only the gallows) to 6 (everything)."""
     label: str
-    """What it says, in words: "4 wrong guesses, 6 turns left"."""
+    """The state in words: "4 wrong guesses, 6 turns left"."""
 
 
 class LettersView(TypedDict):
-    """Guesses made of letters or digits: rows of toned cells or the slots of one word, and the keys to type on."""
+    """Guesses of letters or digits: rows of coloured cells or the slots of one word, and the keys to type on."""
 
     kind: Literal["letters"]
     name: str
     rows: list[LetterRow]
     slots: NotRequired[list[Cell]]
-    """The word as far as it is known (Hangman)."""
+    """The letters of the word that are known (Hangman)."""
     gallows: NotRequired[Gallows]
     keys: list[list[Key]]
-    """Rows of keys with what is known of each; those of the next action have a `part`."""
+    """Rows of keys, coloured by what is known of each; those of the next action have a `part`."""
     compose: NotRequired[Compose]
     """Absent once the episode is over."""
     facts: NotRequired[list[tuple[str, str]]]
@@ -140,19 +143,19 @@ class Tower(TypedDict):
     """One tower of disks."""
 
     text: str
-    """Its letter, which is also its key."""
+    """The letter of the tower, which is also its key."""
     label: str
-    """Its name for a screen reader: "Tower A: disks 3, 2"."""
+    """The name for screen readers: "Tower A: disks 3, 2"."""
     disks: list[int]
-    """Sizes from the bottom to the top, 1 for the smallest."""
+    """The sizes of the disks from bottom to top, 1 for the smallest."""
     part: NotRequired[str]
-    """What choosing it adds to the action; absent once the episode is over."""
+    """What choosing the tower adds to the action; absent once the episode is over."""
     last: NotRequired[bool]
-    """Its top disk moved last."""
+    """Whether the last action moved its top disk."""
 
 
 class TowersView(TypedDict):
-    """Towers of disks: choose one to lift from, then one to put on."""
+    """Towers of disks. An action is composed of the tower to lift from and the tower to put on."""
 
     kind: Literal["towers"]
     name: str
@@ -163,19 +166,19 @@ class TowersView(TypedDict):
 
 
 class Link(TypedDict):
-    """A way out of a page."""
+    """A link on a page."""
 
     text: str
     act: NotRequired[str]
-    """The action that following it sends; absent once the episode is over."""
+    """The action that following the link sends; absent once the episode is over."""
     seen: NotRequired[bool]
-    """It leads to a page that was visited before."""
+    """Whether it leads to a page that was visited before."""
     chosen: NotRequired[bool]
-    """It is a choice that has been made."""
+    """Whether it is a choice that has been made."""
     group: NotRequired[str]
-    """What it is one choice of: links of one group stand together, under this heading."""
+    """The heading of the group of choices that the link belongs to."""
     note: NotRequired[str]
-    """What stands beside it."""
+    """A remark beside the link."""
 
 
 class LinksView(TypedDict):
@@ -184,99 +187,99 @@ class LinksView(TypedDict):
     kind: Literal["links"]
     name: str
     title: str
-    """The page's own title."""
+    """The title of the page."""
     text: str
     links: list[Link]
     trail: list[str]
-    """The pages visited so far, this one last; empty where the way does not matter."""
+    """The pages visited so far, this one last; empty if the path does not matter."""
     goal: NotRequired[str]
-    """Where the way should lead."""
+    """The page that should be reached."""
     task: NotRequired[str]
-    """What is asked for, in words."""
+    """The task in words."""
     say: NotRequired[tuple[str, str]]
-    """What a typed text is put between to be an action; absent where nothing is typed."""
+    """What stands before and after a typed text in an action; absent if nothing is typed."""
     ask: NotRequired[str]
-    """What the field for it asks for: "Words to search for"."""
+    """The label of the text field: "Words to search for"."""
     facts: NotRequired[list[tuple[str, str]]]
     legend: NotRequired[list[tuple[str, str]]]
 
 
 class Message(TypedDict):
-    """One contribution to a conversation."""
+    """One message of a conversation."""
 
     who: str
-    """Who it comes from, in words: "You", "The customer", "find_order"."""
+    """The sender in words: "You", "The customer", "find_order"."""
     side: Literal["own", "other", "tool", "note"]
-    """The own seat, another party, the answer of a tool, or a remark of the environment."""
+    """The seat that the view is for, another party, the output of a tool, or a remark of the environment."""
     text: str
     last: NotRequired[bool]
-    """It came with the last action."""
+    """Whether it came with the last action."""
 
 
 class ChatView(TypedDict):
-    """A conversation, what there is to know beside it, and what can be said."""
+    """A conversation, facts beside it, and ways to send a message."""
 
     kind: Literal["chat"]
     name: str
     messages: list[Message]
-    """The oldest first."""
+    """The messages, the oldest first."""
     say: NotRequired[tuple[str, str]]
-    """What a typed text is put between to be said; absent where nothing can be said."""
+    """What stands before and after a typed text in an action; absent if nothing is typed."""
     ask: NotRequired[str]
-    """What the field for it asks for: "A message to the customer"."""
+    """The label of the text field: "A message to the customer"."""
     keys: NotRequired[list[list[Key]]]
-    """Rows of buttons that act at once; absent once the episode is over."""
+    """Rows of buttons that send an action at once; absent once the episode is over."""
     compose: NotRequired[Compose]
     notes: NotRequired[list[tuple[str, list[str]]]]
-    """Headed lists beside the conversation: the policy, the tools, the own values."""
+    """Lists with headings beside the conversation: the policy, the tools, the own values."""
     facts: NotRequired[list[tuple[str, str]]]
     legend: NotRequired[list[tuple[str, str]]]
 
 
-class Run(TypedDict):
-    """A piece of what a program wrote, in one style."""
+class StyledText(TypedDict):
+    """A piece of the output of a program in one style."""
 
     text: str
     style: NotRequired[str]
-    """Words of `gem.views.ansi.STYLES` with spaces between."""
+    """Names of `gem.views.ansi.STYLES`, separated by spaces."""
 
 
-class Exchange(TypedDict):
-    """A command and what it wrote."""
+class TerminalExchange(TypedDict):
+    """A command and its output."""
 
     prompt: str
     command: str
-    output: list[Run]
+    output: list[StyledText]
     failed: NotRequired[bool]
-    """It ended with an exit code other than 0."""
+    """Whether it ended with an exit code other than 0."""
     last: NotRequired[bool]
-    """It was the last action."""
+    """Whether it was the last action."""
 
 
 class TerminalView(TypedDict):
-    """The screen of a shell, the oldest command first, and the prompt for the next one."""
+    """The screen of a shell: the commands so far, the oldest first, and the prompt for the next one."""
 
     kind: Literal["terminal"]
     name: str
     task: str
-    """What is to be done, in words."""
-    exchanges: list[Exchange]
+    """The task in words."""
+    exchanges: list[TerminalExchange]
     prompt: NotRequired[str]
-    """Absent once the episode is over."""
+    """The prompt of the shell; absent once the episode is over."""
     say: NotRequired[tuple[str, str]]
-    """What a typed text is put between to be an action."""
+    """What stands before and after a typed text in an action."""
     ask: NotRequired[str]
-    """What the field for it asks for: "A command"."""
+    """The label of the text field: "A command"."""
     keys: NotRequired[list[list[Key]]]
-    """Rows of buttons that act at once; absent once the episode is over."""
+    """Rows of buttons that send an action at once; absent once the episode is over."""
     notes: NotRequired[list[tuple[str, list[str]]]]
-    """Headed lists beside the screen: which checks hold."""
+    """Lists with headings beside the screen: which checks hold."""
     facts: NotRequired[list[tuple[str, str]]]
     legend: NotRequired[list[tuple[str, str]]]
 
 
 class TextView(TypedDict):
-    """Plain text: the fallback for an environment that draws nothing."""
+    """Plain text, for environments without a picture."""
 
     kind: Literal["text"]
     name: str
@@ -289,9 +292,9 @@ class Picture(TypedDict):
     """One picture."""
 
     src: str
-    """A `data:` address of a PNG, JPEG, GIF or WebP (see `gem.views.images`)."""
+    """A `data:` URL of a PNG, JPEG, GIF or WebP (see `gem.views.images`)."""
     label: str
-    """What it is, for a screen reader."""
+    """The name for screen readers."""
 
 
 class ImageView(TypedDict):
@@ -306,24 +309,26 @@ class ImageView(TypedDict):
 
 
 class CodeTest(TypedDict):
-    """How a program did in one test."""
+    """The result of a program in one test."""
 
     label: str
-    """For a screen reader and as a heading: "Test 3: wrong answer"."""
+    """The heading, also for screen readers: "Test 3: wrong answer"."""
     status: Literal["passed", "failed", "left"]
-    """`left`: it was not run."""
+    """`left` means that the test was not run."""
     words: str
     """The status in words: "out of time"."""
     given: str
-    """Its input, or the call."""
+    """The input of the program, or the call of its function."""
     wanted: str
+    """The expected output."""
     got: str
+    """The actual output."""
     said: str
-    """What the program wrote to its standard error, or why the test failed."""
+    """What the program wrote to standard error, or why the test failed."""
 
 
 class CodeView(TypedDict):
-    """A programming problem, the program, and how it did in each test."""
+    """A programming problem, the program, and its result in each test."""
 
     kind: Literal["code"]
     name: str
@@ -333,29 +338,29 @@ class CodeView(TypedDict):
     """The program; empty before there is one."""
     tests: list[CodeTest]
     verdict: NotRequired[str]
-    """What came of it, in words; absent before."""
+    """The result in words; absent before there is one."""
     facts: NotRequired[list[tuple[str, str]]]
     legend: NotRequired[list[tuple[str, str]]]
 
 
 View = GridView | LettersView | TowersView | LinksView | ChatView | CodeView | ImageView | TerminalView | TextView
 
-_ACTS = {"act", "alt", "part", "compose"}
+_ACTION_KEYS = {"act", "alt", "part", "compose"}
 
 
-def without_acts(view: View) -> View:
-    """The same picture with nothing left to act on: what there is to see once an episode is over."""
-    bare: Any = _without_acts(view)
-    bare.pop("say", None)
-    bare.pop("ask", None)
-    bare.pop("prompt", None)
-    if bare["kind"] in ("grid", "chat", "terminal"):
-        bare.pop("keys", None)  # those of other kinds show what is known
-    picture: View = bare
+def without_actions(view: View) -> View:
+    """Return a view without the actions that it offers, as it is shown once the episode is over."""
+    stripped: Any = _strip_actions(view)
+    stripped.pop("say", None)
+    stripped.pop("ask", None)
+    stripped.pop("prompt", None)
+    if stripped["kind"] in ("grid", "chat", "terminal"):
+        stripped.pop("keys", None)  # the keys of other kinds stay, because their colours show what is known
+    picture: View = stripped
     return picture
 
 
-def _without_acts(part: Any) -> Any:
-    if isinstance(part, dict):
-        return {name: _without_acts(value) for name, value in part.items() if name not in _ACTS}
-    return [_without_acts(value) for value in part] if isinstance(part, list) else part
+def _strip_actions(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _strip_actions(inner) for name, inner in value.items() if name not in _ACTION_KEYS}
+    return [_strip_actions(inner) for inner in value] if isinstance(value, list) else value

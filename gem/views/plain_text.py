@@ -1,9 +1,9 @@
-"""A view as lines of text: what a terminal shows in colour and a small model reads as it is.
+"""Views as lines of text, for the command line, which colours them, and for small models, which read them plain.
 
     for line in draw(env.view()):
         print("".join(span.text for span in line))
 
-Every kind of `gem.views` is drawn here; of a kind that is not known, its text or its name.
+Of a view with an unknown kind, the text or else the name is drawn.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gem.views import View
 
 
 class Span(NamedTuple):
-    """A piece of a line, and what it is: a tone of `gem.views`, or a word of `EXTRA_TONES`."""
+    """A piece of a line with its tone, which is one of `gem.views.Tone` or of `EXTRA_TONES`."""
 
     text: str
     tone: str = ""
@@ -26,23 +26,23 @@ EXTRA_TONES = ("title", "dim", "box", "player", "target", "flag", "mine", "disc"
 
 PIECES = {"flag": "F", "mine": "*", "box": "$", "player": "@", "target": ".", "disc": "●", "ring": "○"}
 BLANKS = {"hidden": "#", "wall": "█", "floor": " ", "blank": "_", "open": ".", "void": " "}
-"""What stands for a cell without text. A cell that nobody has opened is not an empty one."""
+"""The character for a cell without text, by its tone. An unopened cell differs from an empty one."""
 PEGS = {"black": "●", "white": "○", "none": "·"}
 
 
 def text_of(view: View) -> str:
-    """The picture as plain text."""
+    """Return the view as plain text."""
     return "\n".join("".join(span.text for span in line).rstrip() for line in draw(view))
 
 
 def draw(view: View) -> list[Line]:
-    """The picture line by line, without the ways to act on it."""
-    shown: Mapping[str, Any] = view
-    painter = PAINTERS.get(shown["kind"], _text)
-    lines = list(painter(shown))
-    for heading, entries in shown.get("notes", ()):
+    """Return the lines of the view, without the actions that it offers."""
+    fields: Mapping[str, Any] = view
+    render = RENDERERS.get(fields["kind"], _text)
+    lines = list(render(fields))
+    for heading, entries in fields.get("notes", ()):
         lines += [[Span(heading, "title")], *([Span(f"  {entry}")] for entry in entries)]
-    facts = shown.get("facts", ())
+    facts = fields.get("facts", ())
     if facts:
         lines.append([Span("   ".join(f"{label}: {value}" for label, value in facts), "dim")])
     return lines
@@ -118,16 +118,17 @@ def _links(view: Mapping[str, Any]) -> Iterator[Line]:
         yield [Span(view["task"], "target")]
     yield [Span(view["title"], "title"), *([Span(f"   goal: {goal}", "target")] if goal else [])]
     yield from ([Span(line)] for line in view["text"].splitlines())
-    noted = [link for link in view["links"] if link.get("note")]
+    links_with_notes = [link for link in view["links"] if link.get("note")]
     yield from (
-        [Span(link["text"], "dim" if link.get("seen") else "mark"), Span(f"  {link['note']}")] for link in noted
+        [Span(link["text"], "dim" if link.get("seen") else "mark"), Span(f"  {link['note']}")]
+        for link in links_with_notes
     )
-    yield [Span("Links: ", "dim"), *_listed(link for link in view["links"] if not link.get("note"))]
+    yield [Span("Links: ", "dim"), *_link_list(link for link in view["links"] if not link.get("note"))]
     if view["trail"]:
         yield [Span("Way: " + " > ".join(view["trail"]), "dim")]
 
 
-def _listed(links: Iterable[Mapping[str, Any]]) -> Iterator[Span]:
+def _link_list(links: Iterable[Mapping[str, Any]]) -> Iterator[Span]:
     for i, link in enumerate(links):
         yield Span(", " if i else "")
         if link.get("chosen"):
@@ -159,8 +160,8 @@ def _text(view: Mapping[str, Any]) -> Iterator[Line]:
 
 
 def _image(view: Mapping[str, Any]) -> Iterator[Line]:
-    for one in view["pictures"]:
-        yield [Span(f"[{one['label']}]", "dim")]
+    for picture in view["pictures"]:
+        yield [Span(f"[{picture['label']}]", "dim")]
     yield from _text(view)
 
 
@@ -174,7 +175,7 @@ def _code(view: Mapping[str, Any]) -> Iterator[Line]:
         yield from ([Span(line, "title")] for line in view["verdict"].splitlines())
 
 
-PAINTERS = {
+RENDERERS = {
     "grid": _grid,
     "letters": _letters,
     "towers": _towers,
@@ -185,4 +186,4 @@ PAINTERS = {
     "terminal": _terminal,
     "text": _text,
 }
-"""Kind of view to what draws it."""
+"""The kind of a view to the function that draws it."""

@@ -1,4 +1,4 @@
-"""What a person types, as the action that it stands for."""
+"""Turning what a person types into an action."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 
 def as_action(env: Env, text: str, seat: int = 0) -> str:
-    """The text put between what the view's `say` names: words on a search page are searched for, a line is said.
+    """Put a typed text between the two strings of the view's `say`, which make a search or a message of it.
 
-    A text in which the environment finds an action stays as it is, and so does one that would not become one.
+    The text stays as it is if the environment already finds an action in it, or would not find one afterwards.
     """
     pattern = getattr(env.unwrapped, "pattern", None)
     if pattern is None or pattern.search(text) or "\\boxed" in text:
@@ -19,8 +19,8 @@ def as_action(env: Env, text: str, seat: int = 0) -> str:
     say = env.view(seat).get("say")
     if not isinstance(say, tuple | list):
         return text
-    said = text.strip()
+    content = text.strip()
     if "{" in say[0]:
-        said = said.translate({ord("{"): "(", ord("}"): ")"})  # a boxed action ends at its brace
-    action = f"{say[0]}{said}{say[1]}"
+        content = content.translate({ord("{"): "(", ord("}"): ")"})  # a brace would end a boxed action early
+    action = f"{say[0]}{content}{say[1]}"
     return action if pattern.search(action) else text

@@ -23,7 +23,7 @@ def describe(env: Env) -> list[dict[str, Any]]:
     """
     described: list[dict[str, Any]] = []
     while isinstance(env, EnvWrapper):
-        if not vars(env).get("of_make"):  # an argument of the environment describes it
+        if not vars(env).get("added_by_make"):  # an argument of the environment describes it
             described.insert(0, _one(env))
         env = env.env
     return described

@@ -26,17 +26,17 @@ class Opponent(EnvWrapper):
     Args:
         agent: a kind of `gem.agents`, or any `Agent`; with one that cannot be named, an episode is not replayable.
         seat: the seat that is left to act from; None draws it for each episode from its seed.
-        of_make: whether `gem.make` put it here, so that the environment's own arguments say so.
+        added_by_make: whether `gem.make` put it here, so that the environment's own arguments say so.
 
     Raises:
         InvalidArgument: if the environment has one seat only, or there is no such seat or agent.
     """
 
     def __init__(
-        self, env: Env, agent: str | Agent = "random", seat: int | None = None, *, of_make: bool = False
+        self, env: Env, agent: str | Agent = "random", seat: int | None = None, *, added_by_make: bool = False
     ) -> None:
         super().__init__(env)
-        self.of_make = of_make
+        self.added_by_make = added_by_make
         if env.seats < 2:
             raise InvalidArgument("The environment has one seat, so there is nobody to play against.")
         if seat is not None and seat not in range(env.seats):
@@ -107,7 +107,7 @@ class Opponent(EnvWrapper):
         return self.env.view(SPECTATOR if seat == SPECTATOR else self.seat)
 
     def _arguments(self) -> dict[str, Any]:
-        made = {"of_make": True} if self.of_make else {}
+        made = {"added_by_make": True} if self.added_by_make else {}
         return {"agent": self.opponent, "seat": self._seat, **made}
 
     def _get_own_state(self) -> State:

@@ -79,7 +79,7 @@ class RecordEpisodes(EnvWrapper):
         )
         try:
             with self.path.open("a", encoding="utf-8") as file:
-                file.write(episode_files.line(record, self.agent))
+                file.write(episode_files.episode_line(record, self.agent))
         except OSError as error:
             raise UsageError(f"{self.path} cannot be written: {error.strerror}.") from error
         self.episodes += 1

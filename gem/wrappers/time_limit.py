@@ -7,7 +7,7 @@ from typing import Any
 from gem.core import Env, EnvWrapper, Info, State, Step
 from gem.errors import EpisodeOver, InvalidArgument
 from gem.seats import with_success
-from gem.views import View, without_acts
+from gem.views import View, without_actions
 
 
 class TimeLimit(EnvWrapper):
@@ -60,7 +60,7 @@ class TimeLimit(EnvWrapper):
     def view(self, seat: int = 0) -> View:
         """As `Env.view`; after the limit nothing can be acted on."""
         view = self.env.view(seat)
-        return without_acts(view) if self._cut else view
+        return without_actions(view) if self._cut else view
 
     def _arguments(self) -> dict[str, Any]:
         return {"max_turns": self._limit}

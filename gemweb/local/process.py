@@ -65,7 +65,14 @@ class Running:
         self.tail: deque[str] = deque(maxlen=20)
         self._guard = guard
         self._echo = echo
-        self.process = subprocess.Popen(
+        self.process = self._start()
+        guard.watch(self.process.pid, service.polite, service.hard)
+        self._pump = threading.Thread(target=self._read, args=(self.process.stdout,), daemon=True)
+        self._pump.start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        service = self.service
+        return subprocess.Popen(
             list(map(str, service.command)),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -77,9 +84,6 @@ class Running:
             preexec_fn=_die_with(os.getpid(), service.polite),  # noqa: PLW1509 - one system call, no locks taken
             **_as(service.account),
         )
-        guard.watch(self.process.pid, service.polite, service.hard)
-        self._pump = threading.Thread(target=self._read, args=(self.process.stdout,), daemon=True)
-        self._pump.start()
 
     def ended(self) -> bool:
         """Whether the process has ended; if so, the rest of its group is killed."""

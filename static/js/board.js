@@ -1,13 +1,13 @@
-// A board that acts. Every way of playing ends in the same text in the same field: a click sends the cell's action,
-// a right click, F or a long press its second one, the keys of the pad theirs, and typed text goes as it is.
-// One cell is in the tab order; focus stays on the same cell when a turn replaces the board.
-// Without this script the cells and the pad are submit buttons of the form, and everything can still be played.
+// A board to play on. Every input sends a text through the same field: a click sends the action of a cell, a right click,
+// F or a long press its second action, a key of the pad its own action, and typed text is sent as it is.
+// One cell is in the tab order, and focus stays on the same cell when a turn replaces the board.
+// Without this script the cells and the pad are submit buttons of the form, so everything can still be played.
 
 import { composer } from "./compose.js";
 import { toLastMessage } from "./messages.js";
 import { keepRowsOnce } from "./rows.js";
 
-const QUEUED_AT_MOST = 8;
+const MAX_QUEUED = 8;
 const LONG_PRESS_MS = 450;
 const OVERDUE_MS = 1_500;
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
@@ -23,19 +23,19 @@ const form = () => document.getElementById("say");
 const queue = [];
 let busy = false;
 let extra = null;
-let awaited = null; // the seq of a turn that was played, until the socket has drawn it
+let awaited = null; // the seq of a turn that was played but not yet drawn by the socket
 let overdue = null;
 
-/** Whether a worker plays the last turn: a slow environment answers later, and by the socket only. */
+/** Whether a worker is playing the last turn. Turns of a slow environment arrive later, and only over the socket. */
 const running = () => Boolean(document.getElementById("board")?.hasAttribute("data-pending"));
 
-/** Whether somebody else is to act: what is written waits in the field. */
+/** Whether it is somebody else's turn. The text then stays in the field. */
 const waiting = () => Boolean(document.querySelector('#send [aria-disabled="true"]'));
 
-/** Send `action` now, or after the turn that is under way and those that wait: quick keys keep their order. */
+/** Send `action` now, or after the current and the queued turns, so that quick key presses keep their order. */
 function send(action) {
   if (busy || running() || queue.length) {
-    if (queue.length < QUEUED_AT_MOST) queue.push(action);
+    if (queue.length < MAX_QUEUED) queue.push(action);
     return;
   }
   sendNow(action);
@@ -57,13 +57,13 @@ document.addEventListener("submit", (event) => {
   }
 }, true);
 
-/** Whether actions go through the field; elsewhere (home) a cell is an ordinary submit button. */
+/** Whether actions go through the field. On other pages (home) a cell is an ordinary submit button. */
 const sends = () => Boolean(field() && form());
 
 document.addEventListener("htmx:configRequest", (event) => {
   if (event.detail.elt !== form()) return;
-  if (form().closest("[data-live]")) event.detail.headers["Live-Page"] = "1"; // its socket brings the turn
-  delete event.detail.parameters.act; // the button that was pressed last; what it stands for is in the field
+  if (form().closest("[data-live]")) event.detail.headers["Live-Page"] = "1"; // the socket will bring the turn
+  delete event.detail.parameters.act; // the button that was pressed last; its action is in the field
   if (extra) event.detail.parameters[extra.name] = extra.value;
   extra = null;
 });
@@ -76,7 +76,7 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 document.addEventListener("htmx:afterRequest", (event) => {
   if (event.detail.elt.id !== "say") return;
   const { requestConfig, xhr } = event.detail;
-  if (![200, 202, 204].includes(xhr.status)) { // refused, though htmx shows the answer: the text stays
+  if (![200, 202, 204].includes(xhr.status)) { // the turn was refused, so the text stays
     queue.length = 0;
     busy = false;
     return;
@@ -85,28 +85,28 @@ document.addEventListener("htmx:afterRequest", (event) => {
   if (text) {
     const sent = requestConfig.parameters.action;
     if (text.value === sent) text.value = "";
-    if (!document.querySelector("[data-messages]")) text.placeholder = sent; // there the message itself is seen
+    if (!document.querySelector("[data-messages]")) text.placeholder = sent; // a conversation shows the message itself
   }
   awaited = Number(xhr.getResponseHeader("Episode-Seq"));
   overdue = setTimeout(() => document.dispatchEvent(new Event("live:overdue")), OVERDUE_MS);
   goOn();
 });
 
-/** Send the next action as soon as the last one is on the board. */
+/** Send the next queued action as soon as the last one is drawn. */
 function goOn() {
   if (awaited !== null && shown() >= awaited) {
     awaited = null;
     clearTimeout(overdue);
     busy = false;
   }
-  if (document.querySelector("#notice [data-problem]")) queue.length = 0; // they were meant for what did not happen
+  if (document.querySelector("#notice [data-problem]")) queue.length = 0; // the queued actions assumed that the turn was played
   if (queue.length) setTimeout(() => !busy && !running() && sends() && queue.length && sendNow(queue.shift()), 0);
 }
 
 const composing = composer({ panel, field, send, ready: sends });
 
-// A turn comes back over the socket, and as the answer where no socket is open; should both come, in either order,
-// the board is drawn once.
+// A turn arrives over the socket or, if no socket is open, as the response. If both arrive, in either order, the board is
+// drawn once.
 
 const SEQ = /data-seq="(\d+)"/;
 const shown = () => Number(document.getElementById("board")?.dataset.seq);
@@ -114,7 +114,7 @@ const shown = () => Number(document.getElementById("board")?.dataset.seq);
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { requestConfig, xhr } = event.detail;
   const seq = SEQ.exec(xhr.responseText);
-  // advice about a board that the socket has yet to bring: the board would look drawn, and its event superfluous
+  // a hint for a board that the socket has still to bring: drawing it would make the event look superfluous
   if (requestConfig.elt.matches("[data-hint-button]") && seq && Number(seq[1]) !== shown()) event.detail.shouldSwap = false;
   if (requestConfig.elt.id === "say" && [200, 202].includes(xhr.status) && seq && Number(seq[1]) <= shown()) {
     event.detail.shouldSwap = false;
@@ -181,7 +181,7 @@ for (const name of ["pointerup", "pointercancel", "pointermove"]) {
 
 // ---------------------------------------------------------------- keyboard
 
-/** Put the caret between the fences of a program that has not begun; later it stays where it was. */
+/** On the first focus, put the caret between the fences of an empty program. */
 function beginProgram(target) {
   if (target !== field() || !target.hasAttribute("data-lines") || target.dataset.begun) return false;
   target.dataset.begun = "1";
@@ -192,7 +192,7 @@ function beginProgram(target) {
 
 document.addEventListener("focusin", ({ target }) => beginProgram(target));
 
-/** A program that is pasted with its fences takes the place of the empty ones. */
+/** A program that is pasted with its fences replaces the empty fences. */
 document.addEventListener("paste", ({ target, clipboardData }) => {
   if (target !== field() || !target.hasAttribute("data-lines")) return;
   const empty = target.value.replace(/\s/g, "") === "```python```";
@@ -201,12 +201,12 @@ document.addEventListener("paste", ({ target, clipboardData }) => {
 
 document.addEventListener("mousedown", (event) => {
   if (!beginProgram(event.target)) return;
-  event.preventDefault(); // or the browser puts the caret where the pointer is
+  event.preventDefault(); // otherwise the browser puts the caret at the pointer
   event.target.focus();
 });
 
 document.addEventListener("keydown", (event) => {
-  const lines = event.target === field() && field().hasAttribute("data-lines"); // a program: Enter begins a line
+  const lines = event.target === field() && field().hasAttribute("data-lines"); // in a program, Enter starts a new line
   if (lines && event.key === "Enter" && (event.ctrlKey || event.metaKey)) sendTyped();
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || lines) return;
   if (event.target === field()) {
@@ -238,7 +238,7 @@ function pressKey(event, onBoard) {
     send(cell.dataset.alt);
     return true;
   }
-  const shortcut = { "?": "[data-hint-button]", h: "[data-hint-button]", u: "[data-undo]" }[letter]; // H may be a pick
+  const shortcut = { "?": "[data-hint-button]", h: "[data-hint-button]", u: "[data-undo]" }[letter]; // on some boards H is a pick
   const button = shortcut && document.querySelector(shortcut);
   button?.click();
   return Boolean(button);
@@ -248,7 +248,7 @@ function pressKey(event, onBoard) {
 
 let at = [0, 0];
 let focused = false;
-let held = null; // what had the focus last
+let held = null; // the element that had the focus last
 
 const rows = () => [...(grid()?.querySelectorAll('[role="row"]') ?? [])].map((row) => [...row.querySelectorAll(".cell")]);
 
@@ -288,13 +288,13 @@ function rove(cells) {
 
 const { title } = document;
 
-/** Where somebody else acts too, the title says when it is one's turn, also in another tab. */
+/** In an episode with several seats, the page title says when it is the reader's turn, so that other tabs show it. */
 function sayWhoseTurn() {
   if (!document.querySelector("#scoreline .seats")) return;
   document.title = document.querySelector('#scoreline [data-turn="yours"]') ? `Your turn · ${title}` : title;
 }
 
-/** The field and the cells go with the last turn: whoever was there goes on from the result. */
+/** The last turn removes the field and the cells, so move the focus to the result. */
 function toTheEnd() {
   document.querySelector("#end section")?.focus({ preventScroll: true });
 }

@@ -1,10 +1,10 @@
-// Actions made of several picks: a cell and a number, the two ends of a word, the letters of a guess. The page says in
-// data-compose what is picked and how the parts are joined; whatever has a data-part can be picked, by a click or, if
-// it is a key, by the keyboard. The field shows the action as far as it has come. Without this script it is typed.
+// Actions made of several picks: a cell and a number, the two ends of a word, the letters of a guess. The element with
+// data-compose describes the picks and how their parts are joined. Elements with data-part can be picked by a click or, if
+// they are keys, by the keyboard. The field shows the partial action. Without this script, the action is typed.
 
-/** `panel` holds the board, `field()` is the text field, `send(action)` takes the turn, `ready()` says if it can be. */
+/** `panel` holds the board, `field()` returns the text field, `send(action)` plays a turn if `ready()`. */
 export function composer({ panel, field, send, ready }) {
-  let picked = []; // the elements, in order
+  let picked = []; // the picked elements, in order
 
   const rules = () => panel?.querySelector("[data-compose]");
   const picks = () => rules().dataset.picks.split(" ");
@@ -16,11 +16,11 @@ export function composer({ panel, field, send, ready }) {
     return before + picked.map((element) => element.dataset.part).join(between) + after;
   }
 
-  /** Take a pick. A second place where a key is due replaces the first; a pick that is not due is ignored. */
+  /** Add a pick. A second place, where a key is due, replaces the first one. A pick that is not due is ignored. */
   function pick(element) {
     const due = picks()[picked.length];
     const kind = element.dataset.pick;
-    if (kind === "place" && picked.at(-1) === element) { // once more: put it back
+    if (kind === "place" && picked.at(-1) === element) { // picked again: take it back
       picked.pop();
       show();
       return;
@@ -48,7 +48,7 @@ export function composer({ panel, field, send, ready }) {
     show();
   }
 
-  /** Show what is picked: on the board, in the field and in the prompt. */
+  /** Show the picks on the board, in the field and in the prompt. */
   function show() {
     if (!rules()) return;
     for (const element of panel.querySelectorAll("[data-pick]")) {
@@ -63,11 +63,11 @@ export function composer({ panel, field, send, ready }) {
     if (field()) field().value = parts.length ? before + parts.join(between) + (isEnough() ? after : between) : "";
     const prompt = panel.querySelector("[data-prompt]");
     const words = prompts.split("|");
-    prompt.textContent = isComplete() ? "Enter sends it" : (words[picked.length] ?? words.at(-1));
+    prompt.textContent = isComplete() ? "Press Enter to send" : (words[picked.length] ?? words.at(-1));
   }
 
   panel?.addEventListener("mousedown", (event) => {
-    if (event.target.closest(".key")) event.preventDefault(); // focus stays, so Enter sends and does not press it again
+    if (event.target.closest(".key")) event.preventDefault(); // keeps the focus, so that Enter sends the action instead of pressing the key again
   });
 
   panel?.addEventListener("click", (event) => {
@@ -80,7 +80,7 @@ export function composer({ panel, field, send, ready }) {
   });
 
   return {
-    /** Whether a key that was pressed belongs to the action; `cell` is the cell with the focus, if there is one. */
+    /** Handle a key press; returns whether it was part of the action. `cell` is the focused cell, if any. */
     press(event, cell) {
       if (!rules() || !ready()) return false;
       const { key } = event;
@@ -108,7 +108,7 @@ export function composer({ panel, field, send, ready }) {
       return true;
     },
 
-    /** The board was drawn anew. */
+    /** Reset the picks after the board was redrawn. */
     drawn() {
       picked = [];
       const prompt = panel?.querySelector("[data-prompt]");

@@ -1,6 +1,5 @@
-// Episodes side by side: one scrubber for all boards. At its end the page is live and every board shows what its
-// episode shows; before that all boards show the same turn, an episode that ended before it its last. What comes live
-// meanwhile is drawn behind, and the scrubber grows.
+// Episodes side by side, with one scrubber for all boards. At its end the page is live. Before the end all boards show the
+// same turn; an episode that ended earlier shows its last turn. Live turns that arrive meanwhile extend the scrubber.
 
 import { Frames } from "./frames.js";
 import { transport } from "./transport.js";
@@ -65,7 +64,7 @@ async function drawSide(section) {
   }
   const own = framesOf(section);
   const frame = own.get(turn) ?? (await own.find(turn));
-  const now = document.querySelector(`.duel-agent[data-slot="${section.dataset.slot}"]`); // it may have been replaced
+  const now = document.querySelector(`.duel-agent[data-slot="${section.dataset.slot}"]`); // a live event may have replaced the section
   if (!frame || !now || following || turn !== Math.min(at, counts()[now.dataset.slot])) return;
   const set = (part, text) => now.querySelector(part) && (now.querySelector(part).textContent = text);
   now.querySelector("[data-past]").replaceChildren(...frame.board);
@@ -74,7 +73,7 @@ async function drawSide(section) {
   now.dataset.showing = "past";
 }
 
-/** A total with two places, as the live board has it. */
+/** A total with two decimals, as the live board shows it. */
 const shortened = (text) => text.replace(/(\.\d\d)\d+$/, "$1");
 
 function follow() {
@@ -88,7 +87,7 @@ transport(player, {
   at: () => at,
   last,
   show,
-  keys: () => !document.querySelector("[data-acting]"), // there they are the board's
+  keys: () => !document.querySelector("[data-acting]"), // otherwise the keys belong to the board
 });
 
 document.addEventListener("click", (event) => {
@@ -98,7 +97,7 @@ document.addEventListener("click", (event) => {
   show(Number(goTo.dataset.goto));
 });
 
-// ---------------------------------------------------------------- what comes live
+// ---------------------------------------------------------------- live events
 
 document.addEventListener("htmx:wsAfterMessage", () => {
   if (following) at = last();
@@ -111,7 +110,7 @@ document.addEventListener("htmx:wsAfterMessage", () => {
   if (document.querySelector(".duel[data-acted]") && !document.querySelector("[data-acting]")) cover(false);
 });
 
-// ---------------------------------------------------------------- the others, while one plays oneself
+// ---------------------------------------------------------------- covering the other boards
 
 function cover(is) {
   covered = is;

@@ -1,8 +1,8 @@
-// The turns of a recorded episode, as pieces of HTML that the server draws. A piece never changes once the episode has
-// ended; of one that is still played it is asked for again when a turn is missing.
+// The turns of a recorded episode, in chunks of HTML that the server renders. A chunk never changes after the episode has
+// ended. While the episode runs, a chunk is fetched again when a turn is missing.
 
 export class Frames {
-  /** `address` is that of the first piece and ends in `0/`; `size` turns are in each; `query` begins with `?`. */
+  /** `address` is the address of the first chunk and ends in `0/`; a chunk has `size` turns; `query` begins with `?`. */
   constructor(address, size, query) {
     this.address = address;
     this.size = size;
@@ -11,12 +11,12 @@ export class Frames {
     this.loading = new Map();
   }
 
-  /** The board and the text of a turn as nodes; undefined if it has not come, or cannot be read. */
+  /** The board and the text of a turn as nodes; undefined if the turn is not loaded. */
   get(turn) {
     return this.frames.get(turn);
   }
 
-  /** Fetch the piece that holds `turn`, once. */
+  /** Fetch the chunk with `turn`, once. */
   load(turn) {
     const chunk = Math.floor(turn / this.size);
     if (!this.loading.has(chunk)) {
@@ -25,7 +25,7 @@ export class Frames {
     return this.loading.get(chunk);
   }
 
-  /** The turn, fetched again if it was not there when its piece was. */
+  /** The turn; its chunk is fetched again if the turn was missing in it. */
   async find(turn) {
     await this.load(turn);
     if (!this.frames.has(turn)) {

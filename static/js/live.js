@@ -1,8 +1,8 @@
-// What happens elsewhere, on this page. htmx's ws extension connects and swaps; this module sees to it that nothing
-// is lost and nothing jumps. A page says
+// Live updates of a page. htmx's ws extension connects and swaps; this module makes sure that no event is lost and that
+// nothing jumps. A page contains
 //   <div hx-ext="ws" ws-connect="/live/episode/<id>/?after=<seq>&amp;audience=watch">
-// and each event begins with its seq, so a socket that comes back asks for what follows the last one it applied.
-// While its socket is open the element carries `data-live`; who misses an event dispatches "live:overdue".
+// and each event begins with its seq, so that a reconnected socket requests what follows the last applied event.
+// While its socket is open, the element has `data-live`. Code that misses an event dispatches "live:overdue".
 
 const { htmx, Idiomorph } = window;
 
@@ -13,9 +13,9 @@ const HIDDEN_LONG_MS = 30_000;
 const SEQ = /^<!--seq (\d+)-->/;
 const COMES_BACK = [1006, 1011, 1012, 1013];
 const ENDED = {
-  4403: "This page is not updated any longer: it is shown to somebody else now. Reload it to see what you may see.",
-  4404: "This page is not updated any longer: what it shows was deleted.",
-  4429: "This page is not updated by itself: too many pages are open. Close some and reload it.",
+  4403: "Live updates stopped because you no longer have access to this view. Reload the page to see what you may see.",
+  4404: "Live updates stopped because this was deleted.",
+  4429: "Live updates are off because too many pages are open. Close some pages and reload this one.",
 };
 
 // ---------------------------------------------------------------- the place in the stream
@@ -66,7 +66,7 @@ document.addEventListener("htmx:wsAfterMessage", (event) => {
 // ---------------------------------------------------------------- only what differs is changed
 
 // `hx-swap-oob="morph"`: a turn changes a few cells of a board, and drawing all of it costs a browser 30 ms.
-// idiomorph's own extension takes every other swap for its own as well.
+// idiomorph's own extension would handle all other swaps, too.
 htmx.defineExtension("morph", {
   isInlineSwap: (style) => style === "morph",
   handleSwap: (style, target, fragment) => (
@@ -78,7 +78,7 @@ htmx.defineExtension("morph", {
 
 let kept = null;
 
-/** Where a node is: the nearest ancestor with an id, and the way down from there. */
+/** The position of a node: the nearest ancestor with an id, and the path from there. */
 function placeOf(node) {
   const way = [];
   for (let at = node; at?.parentNode; at = at.parentNode) {
@@ -132,7 +132,7 @@ function giveBack(was) {
   }
 }
 
-// ---------------------------------------------------------------- lost and found
+// ---------------------------------------------------------------- lost connections
 
 /** The elements that have a socket: whether it is open, and how to reconnect it. */
 const sockets = new Map();
@@ -153,7 +153,7 @@ document.addEventListener("htmx:wsOpen", (event) => {
 
 document.addEventListener("htmx:wsClose", (event) => {
   const { event: close, socketWrapper } = event.detail;
-  if (close.target !== newest.get(streamOfElement(event.target))) return; // it was replaced already
+  if (close.target !== newest.get(streamOfElement(event.target))) return; // a newer socket has replaced it
   delete event.target.dataset.live;
   if (COMES_BACK.includes(close.code)) sockets.set(event.target, { open: false, wrapper: socketWrapper });
   else sockets.delete(event.target);
@@ -171,7 +171,7 @@ document.addEventListener("visibilitychange", () => {
     hiddenSince = Date.now();
     return;
   }
-  // After a long sleep a socket may look open and be dead; a new one costs little and catches up.
+  // After a long sleep a socket may look open although it is dead. A new one costs little and catches up.
   reconnect(hiddenSince !== null && Date.now() - hiddenSince > HIDDEN_LONG_MS);
   hiddenSince = null;
 });
@@ -180,14 +180,14 @@ addEventListener("online", () => reconnect(false));
 document.addEventListener("live:overdue", () => reconnect(true));
 addEventListener("pageshow", (event) => event.persisted && reconnect(true));
 
-/** Connect again now: the sockets that are not open, or `all`. */
+/** Reconnect the sockets that are not open, or `all`. */
 function reconnect(all) {
   for (const [element, socket] of sockets) {
     if (element.isConnected && socket.wrapper && (all || !socket.open)) socket.wrapper.reconnect();
   }
 }
 
-/** Say that the connection is lost when it has been for a while, and take that back when it is there again. */
+/** Show a banner when the connection has been lost for a while, and remove it when the connection is back. */
 function look() {
   const lost = [...sockets].some(([element, socket]) => element.isConnected && !socket.open);
   if (!lost) {
@@ -197,7 +197,7 @@ function look() {
   } else bannerTimer ??= setTimeout(showLost, BANNER_AFTER_MS);
 }
 
-const showLost = () => showBanner("Connection lost.", " Reconnecting; nothing is lost.", true);
+const showLost = () => showBanner("Connection lost.", " Reconnecting. Nothing is lost.", true);
 
 function showBanner(strong, text, retry) {
   document.getElementById("connection")?.remove();

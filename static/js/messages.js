@@ -2,7 +2,7 @@
 
 const NEAR = 80; // pixels from the end that count as being there
 
-let shown = null; // the list as it was drawn last, and whether its end was in sight
+let shown = null; // the list that was scrolled last, and whether its end was visible
 
 document.addEventListener("scroll", (event) => {
   if (event.target.matches?.("[data-messages]")) shown = { list: event.target, atEnd: isAtEnd(event.target) };

@@ -1,5 +1,5 @@
-// The player of a replay: one number, the turn shown. Going to a turn is swapping two nodes, without a request, and the
-// address follows.
+// The player of a replay. Its state is one number, the turn that is shown. Showing a turn swaps two nodes without a
+// request, and the address follows.
 
 import { Frames } from "./frames.js";
 import { toLastMessage } from "./messages.js";
@@ -10,7 +10,7 @@ const ADDRESS_MS = 200;
 const player = document.querySelector("[data-frames]");
 const last = Number(player.dataset.turns);
 const size = Number(player.dataset.chunk);
-const { seat } = player.dataset; // from where it is seen, if there are several seats to choose from
+const { seat } = player.dataset; // the viewpoint, if there are several seats to choose from
 const scrubber = player.querySelector('input[type="range"]');
 const board = document.querySelector("[data-player-board]");
 const text = document.querySelector("[data-player-turn-text]");
@@ -24,7 +24,7 @@ async function loadAll() {
   for (let turn = 0; turn <= last; turn += size) await frames.load(turn);
 }
 
-// ---------------------------------------------------------------- showing one
+// ---------------------------------------------------------------- showing a turn
 
 async function show(turn) {
   at = Math.max(0, Math.min(last, turn));
@@ -56,7 +56,7 @@ function mark() {
   document.querySelector(`[data-strip="${at}"]`)?.setAttribute("aria-current", "step");
 }
 
-/** The address, and the links and forms that are about this turn. */
+/** Update the address and the links and forms that depend on the turn. */
 function follow() {
   const page = (turn) => player.dataset.page.replace(/0\/$/, `${turn}/`);
   const query = seat ? `?seat=${seat}` : "";
@@ -68,13 +68,13 @@ function follow() {
   if (share) share.dataset.copy = location.href;
 }
 
-// ---------------------------------------------------------------- hands
+// ---------------------------------------------------------------- controls
 
 transport(player, {
   at: () => at,
   last: () => last,
   show,
-  playing: (is) => text.setAttribute("aria-live", is ? "off" : "polite"), // or it would read out every turn
+  playing: (is) => text.setAttribute("aria-live", is ? "off" : "polite"), // otherwise a screen reader would announce every turn
 });
 
 document.addEventListener("click", (event) => {

@@ -1,6 +1,6 @@
-// A turn may arrive twice: as the answer to the request that played it, and over the socket. Its row is added once.
+// A turn may arrive twice: as the response to the request that played it, and over the socket. Its row is added once.
 
-/** Drop from what is about to be added to the history the rows that are there already. */
+/** Skip rows that are already in the history when new ones are added. */
 export function keepRowsOnce() {
   document.addEventListener("htmx:oobBeforeSwap", (event) => {
     const { target, fragment } = event.detail;

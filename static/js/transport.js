@@ -1,11 +1,11 @@
-// The hands of a player: buttons, scrubber, speed and keys, all about one number, the turn that is shown.
+// The controls of a player: buttons, scrubber, speed and keys. All of them change one number, the turn that is shown.
 // Keys: left and right arrow, Home, End, space.
 
 const TURN_MS = 1000;
 
 /**
- * `player` holds the buttons; `at()` and `last()` say the turn shown and the last one, `show(turn)` shows one.
- * `playing(is)` is told when it begins and ends to play by itself. Keys are heeded while `keys()` says so.
+ * `player` holds the buttons. `at()` and `last()` return the shown and the last turn; `show(turn)` shows a turn.
+ * `playing(is)` is called when automatic play starts and stops. Keys work only while `keys()` is true.
  */
 export function transport(player, { at, last, show, playing = () => {}, keys = () => true }) {
   const button = player.querySelector('[data-player="play"]');

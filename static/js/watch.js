@@ -1,9 +1,9 @@
-// A live episode that one watches: rows come once, and the pace that is chosen follows who else steers.
+// The page of a live episode for spectators: rows are added once, and the pace menu follows changes by other people.
 
 import { toLastMessage } from "./messages.js";
 import { keepRowsOnce } from "./rows.js";
 
-/** A person's episode without a turn for a while is not live: it says whom it waits for, until the next turn comes. */
+/** When a person has played no turn for a while, the badge says what the episode waits for, until the next turn. */
 let idle = null;
 function awaitTurn() {
   clearTimeout(idle);

@@ -38,7 +38,7 @@ def test_the_command_line_checks_it(installed: Path) -> None:
 def plugged_in(installed: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Registered in this process by its entry point."""
     monkeypatch.syspath_prepend(installed)
-    monkeypatch.setattr(plugins, "_installed_are_loaded", False)
+    monkeypatch.setattr(plugins, "_are_installed_loaded", False)
     plugins.load_installed()
     yield
     for env_id in [env_id for env_id in ENV_REGISTRY if "CoinRow" in env_id]:

@@ -148,7 +148,7 @@ def _training(folder: Path, names: dict[str, Any]) -> Iterator[Substitute]:
 @contextmanager
 def _terminal(folder: Path, names: dict[str, Any]) -> Iterator[Substitute]:
     """The names of the file that the page's task would stand in."""
-    if obstacle := gem.spec("terminal:Shell-v0").hindrance():
+    if obstacle := gem.spec("terminal:Shell-v0").unavailable_reason():
         pytest.skip(obstacle)
     names.update(vars(easy))
     yield lambda text: text
@@ -240,7 +240,7 @@ def test_the_options_of_commands_that_are_not_carried_out_are_read(folder: Path)
             assert gemweb_parser().parse_args(words), line
             continue
         arguments = training._parser().parse_args(words[2:])
-        assert arguments.list or training._spec(arguments), line
+        assert arguments.list or training._requested_spec(arguments), line
 
 
 @pytest.fixture
@@ -251,7 +251,7 @@ def presumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Substitu
     (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     record = next(rollout(make_agent("random"), [EpisodeRequest(0, "game:Wordle-v0-easy", seed=1)]))
     for name in ("minesweeper.jsonl", "episode-abcd.json"):
-        (folder / name).write_text(episode_files.line(record, "random"), "utf-8")
+        (folder / name).write_text(episode_files.episode_line(record, "random"), "utf-8")
     _run_folder(folder)
     monkeypatch.setattr("sys.stdin", io.StringIO("?\nhint\nquit\n"))
     with model_server() as server:

@@ -9,7 +9,7 @@ from typing import Any
 
 import gem
 from gem.agents import Request, make_agent
-from gem.replay import OF_THE_MACHINE
+from gem.replay import MACHINE_DEPENDENT_KEYS
 
 Record = list[Any]
 """[action, observation, reward, terminated, truncated, info]; the reset has no action and no reward."""
@@ -36,7 +36,7 @@ def digest(env_id: str, seeds: range) -> str:
     env = gem.make(env_id)
     episodes = [random_episode(env, seed) for seed in seeds]
     for *_, info in (turn for episode in episodes for turn in episode):
-        for name in OF_THE_MACHINE:
+        for name in MACHINE_DEPENDENT_KEYS:
             info.pop(name, None)
     text = json.dumps(episodes, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 import gem
+from gem.check.pictures import expect_drawable
 from gem.registry import ENV_REGISTRY
-from tests.engine.contracts.test_view import check, check_acts
+from tests.engine.contracts.test_view import check_offers, check_they_are_understood
 from tests.engine.episodes import random_episode, random_turns
 
 PAGE = Path(__file__).parents[2] / "docs" / "add-an-environment.md"
@@ -38,8 +39,9 @@ def test_the_environment_of_the_tutorial_keeps_the_contract(coin_row: types.Modu
         assert len(episode) == 5
         solved += episode[-1][5]["success"]
         env.reset(seed=seed)
-        check(env)
-        check_acts(env)
+        expect_drawable(env.view())
+        check_offers(env)
+        check_they_are_understood(env)
         other = env.spawn(same_state=True)
         assert list(random_turns(other)) == episode[1:]
     assert 0 < solved < 20

@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 
 import gem
-from gem.compat.aliases import ALIASES, GAMES, AliasFinder, install
+from gem.compat.aliases import ALIASES, GAME_CLASSES, AliasFinder, install
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_imports_of_scripts_for_gem_work(statement: str) -> None:
     assert len(names) > 1
 
 
-@pytest.mark.parametrize(("module", "name"), GAMES.items())
+@pytest.mark.parametrize(("module", "name"), GAME_CLASSES.items())
 def test_a_game_of_gem_is_made_by_its_class(module: str, name: str) -> None:
     env = getattr(import_module(f"gem.envs.game_env.{module}"), name)(seed=1)
     observation, info = env.reset()
@@ -57,7 +57,10 @@ def test_a_game_of_gem_is_made_by_its_class(module: str, name: str) -> None:
 
 
 def test_the_classes_of_games_have_gems_defaults() -> None:
-    made = {name: getattr(import_module(f"gem.envs.game_env.{module}"), name)(seed=1) for module, name in GAMES.items()}
+    made = {
+        name: getattr(import_module(f"gem.envs.game_env.{module}"), name)(seed=1)
+        for module, name in GAME_CLASSES.items()
+    }
     for env in made.values():
         env.reset()
     turns = (100, 20, 1000, 20, 20, 20, 20, 100, 100, 100, 20, 20)

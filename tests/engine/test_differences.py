@@ -19,14 +19,14 @@ def test_minesweeper_is_solved_without_flags() -> None:
     total, terminated = 0.0, False
     order = [12, *(cell for cell in range(25) if cell != 12)]
     for cell in order:
-        if env.mines is not None and (cell in env.mines or env.shown[cell] != "."):
+        if env.mines is not None and (cell in env.mines or env.visible_cells[cell] != "."):
             continue
         _, reward, terminated, _, info = env.step(f"\\boxed{{reveal {cell // 5} {cell % 5}}}")
         total += reward
     assert terminated
     assert info["success"] is True
     assert total == pytest.approx(1.0)
-    assert "F" not in env.shown
+    assert "F" not in env.visible_cells
 
 
 def test_more_mines_than_fit_are_refused() -> None:

@@ -5,7 +5,7 @@ import pytest
 import gem
 from gem.agents import Request, has_expert, make_agent
 from gem.agents.experts import minesweeper_counting, sokoban
-from gem.agents.experts.minesweeper_end import arrangements_of
+from gem.agents.experts.minesweeper_end import list_arrangements
 from gem.errors import InvalidArgument
 from gem.rollout import EpisodeRequest, rollout
 
@@ -55,7 +55,7 @@ def test_other_mines_under_the_same_board_give_the_same_decision() -> None:
             for mines in other_mines(env):
                 other = env.spawn()
                 other.set_state({**env.get_state(), "mines": mines})
-                assert other.shown == env.shown
+                assert other.visible_cells == env.visible_cells
                 assert decide(other) == decision
                 compared += 1
             env.step(decision.action)
@@ -64,14 +64,16 @@ def test_other_mines_under_the_same_board_give_the_same_decision() -> None:
 
 def other_mines(env: gem.Env) -> list[list[int]]:
     """Arrangements of mines that fit what is shown, if they are few enough to list."""
-    board = minesweeper_counting.Board(env.rows, env.cols, env.num_mines, list(env.shown))
-    rules = board.rules()
-    if not rules:
+    board = minesweeper_counting.Board(env.rows, env.cols, env.num_mines, list(env.visible_cells))
+    constraints = board.constraints()
+    if not constraints:
         return []
-    components = [minesweeper_counting.count(*parts) for parts in minesweeper_counting.components_of(rules)]
-    spoken = {cell for rule in rules for cell in rule.cells}
-    sea = [cell for cell in board.hidden if cell not in spoken]
-    return [sorted(mines) for mines in arrangements_of(board, components, sea) or []][:4]
+    components = [
+        minesweeper_counting.count_arrangements(*parts) for parts in minesweeper_counting.split_components(constraints)
+    ]
+    constrained = {cell for constraint in constraints for cell in constraint.cells}
+    unconstrained = [cell for cell in board.hidden_cells if cell not in constrained]
+    return [sorted(mines) for mines in list_arrangements(board, components, unconstrained) or []][:4]
 
 
 def test_another_secret_with_the_same_answers_gives_the_same_guess() -> None:
@@ -94,8 +96,11 @@ def test_the_minesweeper_expert_counts_all_arrangements() -> None:
     # 1 1 .    one mine in column 2 of rows 0 and 1 or in row 1; brute force over all placements of one mine
     # . . .    that fit gives each cell its share
     board = minesweeper_counting.Board(2, 3, 1, ["1", ".", ".", ".", ".", "."])
-    components = [minesweeper_counting.count(*parts) for parts in minesweeper_counting.components_of(board.rules())]
-    risks = minesweeper_counting.risks_of(board, components, [2, 5])
+    components = [
+        minesweeper_counting.count_arrangements(*parts)
+        for parts in minesweeper_counting.split_components(board.constraints())
+    ]
+    risks = minesweeper_counting.mine_risks(board, components, [2, 5])
     assert risks == pytest.approx({1: 1 / 3, 3: 1 / 3, 4: 1 / 3, 2: 0, 5: 0})
 
 

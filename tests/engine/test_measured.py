@@ -2,7 +2,7 @@
 
 import gem
 from gem.agents import has_expert
-from gem.benchmarks import baseline, baselines, checked
+from gem.benchmarks import baseline, baselines, check_result
 
 NOT_MEASURED: dict[str, str] = {}
 """Environments without a baseline or a check, and why: nothing else may lack one."""
@@ -13,7 +13,7 @@ def lacking(env_id: str, version: int) -> list[str]:
     wanted = ["random", *(["expert"] if has_expert(env_id) else [])]
     rows = {agent: baseline(env_id, agent) for agent in wanted}
     missing = [f"{agent}'s baseline" for agent, row in rows.items() if row is None or row.env_version != version]
-    return missing + ([] if checked(env_id, version) else ["check"])
+    return missing + ([] if check_result(env_id, version) else ["check"])
 
 
 def own() -> list[gem.registry.EnvSpec]:
@@ -40,6 +40,6 @@ def test_nobody_is_called_an_expert_who_is_not_one() -> None:
 
 
 def test_no_check_found_a_broken_promise() -> None:
-    found = {spec.id: checked(spec.id, spec.version) for spec in own()}
+    found = {spec.id: check_result(spec.id, spec.version) for spec in own()}
     wrong = {env_id: one.findings for env_id, one in found.items() if one and "wrong" in one.findings.values()}
     assert not wrong

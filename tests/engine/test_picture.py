@@ -16,12 +16,12 @@ from gem import views
 from gem.agents import Request, has_expert, make_agent
 from gem.cli.output.screen import STYLES, styled
 from gem.views.plain_text import EXTRA_TONES, draw, text_of
-from tests.engine.ids import played
+from tests.engine.ids import kinds
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("env_id", played())
+@pytest.mark.parametrize("env_id", kinds())
 def test_every_environment_is_drawn_at_every_turn(env_id: str) -> None:
     env = gem.make(env_id)
     observation, info = env.reset(seed=2)

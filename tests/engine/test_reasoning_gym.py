@@ -8,16 +8,17 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import gem
 from gem.envs.reasoning import source
-from gem.envs.reasoning.answers import harmless
+from gem.envs.reasoning.answers import is_safe
 from gem.envs.reasoning.dataset import ReasoningGymEnv
 from gem.envs.reasoning.datasets import DATASETS
 from gem.errors import EnvironmentFailure, InvalidArgument, MissingDependency
-from gem.processes import Helper
+from gem.processes import HelperProcess
 from tests.engine import golden
 from tests.engine.episodes import digest, random_episode
 
@@ -32,10 +33,24 @@ def make(name: str, **arguments: object) -> ReasoningGymEnv:
     return env
 
 
-def test_the_list_is_that_of_the_installed_version() -> None:
-    program = "import json; from reasoning_gym.factory import DATASETS; print(json.dumps(sorted(DATASETS)))"
+@pytest.fixture(scope="module")
+def package() -> dict[str, Any]:
+    """What the package itself says: its datasets, and the first questions of some."""
+    program = (
+        "import json, reasoning_gym as rg\n"
+        "from reasoning_gym.factory import DATASETS\n"
+        "names = ['letter_counting', 'chain_sum', 'sudoku', 'acre', 'gsm_symbolic', 'pool_matrix']\n"
+        "sets = {n: rg.create_dataset(n, size=500, seed=42) for n in names}\n"
+        "questions = {n: [d[i]['question'] for i in range(4)] for n, d in sets.items()}\n"
+        "print(json.dumps({'datasets': sorted(DATASETS), 'questions': questions}))"
+    )
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == sorted(DATASETS)
+    said: dict[str, Any] = json.loads(done.stdout)
+    return said
+
+
+def test_the_list_is_that_of_the_installed_version(package: dict[str, Any]) -> None:
+    assert package["datasets"] == sorted(DATASETS)
     assert [spec.id for spec in gem.registry.specs() if spec.category == "rg"] == IDS
     assert all(summary.endswith(".") and len(summary) < 100 for summary in DATASETS.values())
 
@@ -74,15 +89,8 @@ def test_what_was_asked_before_does_not_matter() -> None:
         assert [random_episode(make(name), seed) for seed in (2, 1, 0)][::-1] == problems[name]
 
 
-def test_the_first_problems_are_those_that_gem_gives_one_after_the_other() -> None:
-    program = (
-        "import json, reasoning_gym as rg\n"
-        "names = ['letter_counting', 'chain_sum', 'sudoku', 'acre', 'gsm_symbolic', 'pool_matrix']\n"
-        "sets = {n: rg.create_dataset(n, size=500, seed=42) for n in names}\n"
-        "print(json.dumps({n: [d[i]['question'] for i in range(4)] for n, d in sets.items()}))"
-    )
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True)
-    for name, questions in json.loads(done.stdout).items():
+def test_the_first_problems_are_those_that_gem_gives_one_after_the_other(package: dict[str, Any]) -> None:
+    for name, questions in package["questions"].items():
         env = make(name)
         assert [env.reset(seed=seed)[0] for seed in range(4)] == questions
 
@@ -141,12 +149,12 @@ def test_an_answer_is_never_run_as_a_program(name: str, attack: str, tmp_path: P
 def test_formulas_and_lists_are_judged_as_before() -> None:
     entry = {"answer": "1 2", "metadata": {}}
     for formula in ("x**2/2 + C", "3*(4+5)-2", "-exp(2*x)*cos(x)/5", "(x+1)**3", "1.5*sqrt(x)", "x**(3/2)"):
-        assert harmless("simple_integration", formula, entry)
+        assert is_safe("simple_integration", formula, entry)
     for formula in ("a.b", "f(x)", "[1]", "True", "'x'", "x if x else y", "exp(x, y)", "3!", "sin(*x)"):
-        assert not harmless("simple_integration", formula, entry)
-    assert harmless("spiral_matrix", "[1, 2, 3]", entry)
-    assert harmless("spiral_matrix", "1 2", entry)
-    assert not harmless("spiral_matrix", "1 3", entry)
+        assert not is_safe("simple_integration", formula, entry)
+    assert is_safe("spiral_matrix", "[1, 2, 3]", entry)
+    assert is_safe("spiral_matrix", "1 2", entry)
+    assert not is_safe("spiral_matrix", "1 3", entry)
     env = make("spiral_matrix")
     env.reset(seed=0)
     numbers = env.get_state()["right"].split()
@@ -163,13 +171,13 @@ def test_a_helper_that_dies_is_replaced_and_one_that_cannot_start_is_reported(mo
     assert env.reset(seed=3) == expected
     source.close()
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with pytest.raises(EnvironmentFailure, match="ends as soon as it is asked"):
+    with pytest.raises(EnvironmentFailure, match="ends before it answers"):
         env.reset(seed=4)
 
 
 def test_an_answer_that_takes_too_long_earns_nothing(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    other = Helper("tests.engine.slow_reasoning", "The slow process", folder=source.FOLDER)
+    other = HelperProcess("tests.engine.slow_reasoning", "The slow process", folder=source.FOLDER)
     monkeypatch.setattr(source, "_source", other)
     env = make("letter_counting")
     env.reset(seed=0)
@@ -201,8 +209,8 @@ def test_a_helper_whose_owner_was_killed_leaves_no_folder(tmp_path: Path) -> Non
 
 
 def test_a_forked_process_has_a_helper_of_its_own() -> None:
-    expected = [make("letter_counting").reset(seed=seed) for seed in range(4)]
-    vector = gem.make_vec(["rg:letter_counting"] * 4, async_mode="processes", seed=0)
+    expected = [make("letter_counting").reset(seed=seed) for seed in range(2)]
+    vector = gem.make_vec(["rg:letter_counting"] * 2, async_mode="processes", seed=0)
     try:
         observations, infos = vector.reset()
     finally:
@@ -215,7 +223,7 @@ def test_without_the_package_one_sentence_says_what_to_install(tmp_path: Path) -
         "import sys, importlib.metadata as m, gem\n"
         "sys.path[:] = [p for p in sys.path if 'site-packages' not in p]\n"
         "spec = gem.spec('rg:chain_sum')\n"
-        "print(spec.missing())\n"
+        "print(spec.missing_packages())\n"
         "try: gem.make('rg:chain_sum')\n"
         "except gem.errors.MissingDependency as error: print(error)\n"
     )

@@ -97,7 +97,7 @@ def packages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     monkeypatch.syspath_prepend(tmp_path)
     found = [EntryPoint(name, name, plugins.ENTRY_POINTS) for name in ("own_broken", "own_good")]
     monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: found)
-    monkeypatch.setattr(plugins, "_installed_are_loaded", False)
+    monkeypatch.setattr(plugins, "_are_installed_loaded", False)
     yield tmp_path
     sys.modules.pop("own_good", None)
 

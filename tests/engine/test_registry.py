@@ -21,12 +21,12 @@ def needy():
 
 
 def test_a_specification_says_what_is_missing_here(needy: EnvSpec) -> None:
-    assert needy.missing() == ["no-such-package", "nor-this-one"]
-    assert gem.spec(HARD).missing() == []
+    assert needy.missing_packages() == ["no-such-package", "nor-this-one"]
+    assert gem.spec(HARD).missing_packages() == []
 
 
 def test_a_module_without_a_distribution_counts_as_installed() -> None:
-    assert EnvSpec("test:A-v0", "a:A", requires=("tests", "import-linter")).missing() == []
+    assert EnvSpec("test:A-v0", "a:A", requires=("tests", "import-linter")).missing_packages() == []
 
 
 def test_making_an_environment_without_its_packages_says_what_to_install(needy: EnvSpec) -> None:

@@ -16,7 +16,7 @@ from gem.replay import frames, make_env, restore, verify
 from gem.rollout import EpisodeRequest, rollout
 from gem.vector import AutoresetMode, SyncVectorEnv, make_vec
 from gem.wrappers import get_wrapper_fns
-from tests.engine.ids import played
+from tests.engine.ids import kinds
 
 HARD = "game:GuessTheNumber-v0-hard"
 RANDOM = make_agent("random")
@@ -47,7 +47,7 @@ def fragile() -> Iterator[str]:
 
 @pytest.mark.parametrize("num_envs", [1, 4, 64])
 def test_every_slot_gives_one_record(num_envs: int) -> None:
-    slots = [EpisodeRequest(100 + i, env_id, i) for i, env_id in enumerate(played() * 3)]
+    slots = [EpisodeRequest(100 + i, env_id, i) for i, env_id in enumerate(kinds() * 3)]
     records = list(rollout(RANDOM, iter(slots), num_envs=num_envs))
     assert sorted(record.index for record in records) == [slot.index for slot in slots]
     for record in records:
@@ -101,10 +101,10 @@ class Numberless(GuessTheNumber):
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (("", None, False, False, {}), "The reward is no finite number: None."),
-        (("", float("nan"), False, False, {}), "The reward is no finite number: nan."),
-        (("", "1", False, False, {}), "The reward is no finite number: '1'."),
-        ((None, 0.0, False, False, {}), "The observation is no text: None."),
+        (("", None, False, False, {}), "The reward is not a finite number: None."),
+        (("", float("nan"), False, False, {}), "The reward is not a finite number: nan."),
+        (("", "1", False, False, {}), "The reward is not a finite number: '1'."),
+        ((None, 0.0, False, False, {}), "The observation is not a string: None."),
         (("", 0.0, False, {}), "ValueError: not enough values to unpack"),
         (None, "TypeError: cannot unpack"),
     ],

@@ -168,7 +168,7 @@ def test_a_request_keeps_the_version_of_its_benchmark(monkeypatch: pytest.Monkey
     changed = replace(present, version=present.version + 1, entries=present.entries[:1])
     monkeypatch.setattr(benchmarks, "load", {"games": changed}.__getitem__)
     again = EvaluationSpec.model_validate(stored)
-    assert not again.is_present
+    assert not again.is_current
     assert again.benchmark_version == present.version
     assert [part.env_id for part in again.parts] == present.env_ids
     assert EvaluationSpec(agent="random", benchmark="games").env_ids == (present.env_ids[0],)

@@ -6,7 +6,7 @@ import pytest
 
 import gem
 from gem.agents.experts.sokoban import Room, solve
-from gem.envs.games.sokoban_rooms import all_starts, bits
+from gem.envs.games.sokoban_rooms import cells_of, solvable_states
 
 DIFFICULTIES = ["game:Sokoban-v0-easy", "game:Sokoban-v0-hard", "game:Sokoban-v0-random"]
 
@@ -16,7 +16,7 @@ def test_every_room_is_solved_within_three_quarters_of_the_turns(env_id: str) ->
     env = gem.make(env_id)
     for seed in range(60):
         _, info = env.reset(seed=seed)
-        room = Room.read(env.start)
+        room = Room.parse(env.start)
         assert room.boxes != room.targets
         assert room.boxes.bit_count() == room.targets.bit_count() == env.boxes
         plan = solve(room, env.max_turns * 3 // 4)
@@ -33,14 +33,14 @@ def _sideways(letter: str) -> str:
 @pytest.mark.parametrize("env_id", DIFFICULTIES)
 def test_rooms_are_distinct(env_id: str) -> None:
     env = gem.make(env_id)
-    assert len({env.reset(seed=seed)[1]["suffix"] for seed in range(1000)}) >= 999
+    assert len({env.reset(seed=seed)[1]["suffix"] for seed in range(400)}) >= 399
 
 
 def test_the_starts_of_a_small_room_are_all_that_can_be_solved_in_time() -> None:
     floor = sum(1 << (row * 6 + col) for row in range(1, 5) for col in range(1, 5))
     targets = 1 << 14 | 1 << 15
-    starts = set(all_starts(6, floor, targets, 1, 9))
-    cells = list(bits(floor))
+    starts = set(solvable_states(6, floor, targets, 1, 9))
+    cells = list(cells_of(floor))
     for boxes in (1 << a | 1 << b for a in cells[::3] for b in cells[1::3] if a != b):
         for player in cells[::2]:
             if boxes >> player & 1 or boxes == targets:

@@ -114,12 +114,12 @@ def test_the_package_says_that_it_has_types() -> None:
     assert (Path(gem.__file__).parent / "py.typed").is_file()
 
 
-def test_every_part_is_an_attribute_that_type_checkers_and_completion_know() -> None:
+def test_every_lazy_name_is_an_attribute_that_type_checkers_and_completion_know() -> None:
     tree = ast.parse(Path(gem.__file__).read_text("utf-8"))
     [imports] = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level == 1]
-    assert [name.name for name in imports.names] == list(gem.PARTS)
-    for name in (*gem.PARTS, *gem.LATER):
+    assert [name.name for name in imports.names] == list(gem.LAZY_MODULES)
+    for name in (*gem.LAZY_MODULES, *gem.LAZY_FUNCTIONS):
         assert getattr(gem, name)
         assert name in dir(gem)
     folder = Path(gem.__file__).parent
-    assert all((folder / f"{part}.py").is_file() or (folder / part).is_dir() for part in gem.PARTS)
+    assert all((folder / f"{part}.py").is_file() or (folder / part).is_dir() for part in gem.LAZY_MODULES)

@@ -23,7 +23,7 @@ def test_a_list_has_the_content_that_environments_are_named_after(name: str, has
 
 
 def test_words_come_by_length() -> None:
-    for length in range(words.SHORTEST, words.LONGEST_COMMON + 1):
+    for length in range(words.MIN_LENGTH, words.MAX_COMMON_LENGTH + 1):
         assert len(words.common(length)) > 20
         assert {len(word) for word in words.common(length)} == {length}
         assert set(words.common(length)) <= set(words.all_words(length, length))

@@ -3,9 +3,9 @@
 import pytest
 
 import gem
+from gem.check.pictures import offers
 from gem.errors import EpisodeOver, InvalidArgument
 from gem.wrappers import WRAPPER_FACTORY, EpisodeTrackingWrapper, ObservationWrapper, TimeLimit, get_wrapper_fns, wrap
-from tests.engine.contracts.test_view import acts
 
 HARD = "game:GuessTheNumber-v0-hard"
 
@@ -72,9 +72,9 @@ def test_a_time_limit_truncates_and_then_raises() -> None:
 def test_after_a_time_limit_nothing_can_be_acted_on(family: str) -> None:
     env = TimeLimit(gem.make(f"game:{family}-v0-easy"), max_turns=1)
     env.reset(seed=1)
-    assert acts(env.view())
+    assert offers(env.view())
     env.step(env.sample_random_action())
-    assert not acts(env.view())
+    assert not offers(env.view())
     assert env.view()["name"] == env.env.view()["name"]
 
 

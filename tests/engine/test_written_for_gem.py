@@ -123,7 +123,7 @@ def test_whoever_needs_a_missing_method_is_told_which() -> None:
         env.sample_random_action()
     found = list(check("custom:Sorting-v0"))
     assert [finding.status for finding in found] == ["ok", "ok", "wrong"]
-    assert "Sorting has no random actions: define sample_random_action()" in found[-1].what
+    assert "Sorting has no random actions: define sample_random_action()" in found[-1].detail
 
 
 def test_the_one_in_the_documentation_keeps_the_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +144,7 @@ def test_it_is_named_where_the_global_generator_decides() -> None:
             return str(random.randint(1, 9))
 
     gem.register("custom:Loose-v0", Loose, cost="slow")
-    [said] = [finding.what for finding in check("custom:Loose-v0") if "global generator" in finding.what]
+    [said] = [finding.detail for finding in check("custom:Loose-v0") if "global generator" in finding.detail]
     assert said.startswith("It draws from Python's global generator")
 
 
@@ -223,10 +223,10 @@ def test_a_reward_that_is_no_number_is_refused(reward: Any) -> None:
     gem.register("custom:Paying-v0", Paying)
     env = gem.make("custom:Paying-v0")
     env.reset()
-    with pytest.raises(EnvironmentFailure, match="The reward is no finite number"):
+    with pytest.raises(EnvironmentFailure, match="The reward is not a finite number"):
         env.step("a")
     [wrong] = [finding for finding in check("custom:Paying-v0") if finding.status == "wrong"]
-    assert "The reward is no finite number" in wrong.what
+    assert "The reward is not a finite number" in wrong.detail
     assert "a text, a number, two booleans" in wrong.advice
 
 

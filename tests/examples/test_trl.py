@@ -1,13 +1,17 @@
 """TRL trains a tiny model on our environment, on the CPU, in both of its ways; the curve rises."""
 
 import importlib
+import math
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 for package in ("torch", "transformers", "trl", "datasets"):
-    pytest.importorskip(package, reason=f"{package} is not installed; examples/README.md says how to check it")
+    if find_spec(package) is None:  # importing them takes seconds, which only the process that tests them spends
+        pytest.skip(f"{package} is not installed; examples/README.md says how to check it", allow_module_level=True)
 
 EARLY = LATE = 5
 """Updates whose mean is compared."""
@@ -21,13 +25,12 @@ def mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
 
-@pytest.mark.parametrize(
-    ("example", "reward", "steps"),
-    [("trl_rollout_func", "rewards/reward/mean", 24), ("trl_environment_factory", "rewards/Episode/mean", 16)],
-)
-def test_the_curve_rises(
-    example: str, reward: str, steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+EXAMPLES = {"trl_rollout_func": "rewards/reward/mean", "trl_environment_factory": "rewards/Episode/mean"}
+"""Each example and what TRL calls the environment's reward there."""
+
+
+def train_tiny(example: str, monkeypatch: pytest.MonkeyPatch, folder: Path, **settings: Any) -> Any:
+    """The example's trainer after some steps on one core."""
     import torch
 
     threads = torch.get_num_threads()
@@ -35,11 +38,35 @@ def test_the_curve_rises(
     monkeypatch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
     module = importlib.import_module(f"examples.{example}")
     monkeypatch.setattr(module, "ENV_KWARGS", {})
-    trainer = module.train_tiny(steps=steps, seed=0, output_dir=str(tmp_path), disable_tqdm=True)
+    trainer = module.train_tiny(seed=0, output_dir=str(folder), disable_tqdm=True, **settings)
     torch.set_num_threads(threads)
-    for name, rise in ((reward, 0.1), ("rewards/success/mean", 0.1)):
+    return trainer
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_it_learns_from_the_rewards_of_the_environment(
+    example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from examples import tiny_model
+
+    read_little = partial(tiny_model.make_tiny, steps=80)  # enough to know how an action is written
+    monkeypatch.setattr(tiny_model, "make_tiny", read_little)
+    trainer = train_tiny(example, monkeypatch, tmp_path, steps=2, per_device_train_batch_size=32)
+    rewards, successes = curve(trainer, EXAMPLES[example]), curve(trainer, "rewards/success/mean")
+    assert len(rewards) == len(successes) == 2
+    assert max(successes) > 0, "some numbers are guessed"
+    assert all(success - 0.1 < reward < 1 for reward, success in zip(rewards, successes, strict=True))
+    assert len({*rewards, *successes}) > 2, "those that are not guessed earn a part, or cost something"
+    assert all(0 < norm < math.inf for norm in curve(trainer, "grad_norm"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("example", "steps"), [("trl_rollout_func", 24), ("trl_environment_factory", 16)])
+def test_the_curve_rises(example: str, steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = train_tiny(example, monkeypatch, tmp_path, steps=steps)
+    for name in (EXAMPLES[example], "rewards/success/mean"):
         values = curve(trainer, name)
-        assert mean(values[-LATE:]) > mean(values[:EARLY]) + rise, (name, values)
+        assert mean(values[-LATE:]) > mean(values[:EARLY]) + 0.1, (name, values)
 
 
 def test_a_group_is_one_seed_and_only_replies_are_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:

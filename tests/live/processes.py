@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,8 +16,27 @@ from websockets.sync.client import ClientConnection, connect
 from gemweb.local import services
 from gemweb.local.guard import GuardProcess
 from gemweb.local.process import Running
+from tests import warm
 
 WAIT_SECONDS = 60.0
+
+
+class Warm(Running):
+    """A service that was forked from a process with its packages; the guard sees to its end all the same."""
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        service = self.service
+        return warm.popen(
+            "web",
+            list(map(str, service.command)),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=service.env,
+            cwd=service.cwd,
+            pass_fds=service.pass_fds,
+            start_new_session=True,
+        )
 
 
 @dataclass
@@ -68,7 +88,7 @@ class Fleet:
             running.process.wait()
 
     def _start(self, service: services.Service) -> Running:
-        running = Running(service, self.guard)
+        running = Warm(service, self.guard)
         self.started.append(running)
         return running
 

@@ -100,6 +100,7 @@ def test_a_broken_agent_ends_its_own_show_only(fleet: Fleet, long_shows: list[Ep
     broken.refresh_from_db()
     assert broken.status == Episode.Status.FAILED
     assert "checkpoint" in broken.failure
+    assert broken.failed_by == "agent"
     wait_for(lambda: len(turns_of(long_shows[0])) > 2, "the others to go on")
 
 

@@ -39,7 +39,7 @@ def test_a_lost_connection_is_said_and_nothing_is_missed(
     web.running.signal(signal.SIGKILL)
     web.running.process.wait()
     assert watcher.locator("#connection").count() == 0  # not at once
-    expect(watcher.locator("#connection")).to_contain_text("Connection lost. Reconnecting; nothing is lost.")
+    expect(watcher.locator("#connection")).to_contain_text("Connection lost. Reconnecting. Nothing is lost.")
     take_turns(episode, 3)
     fleet.web(web.port)
     expect(watcher.locator("#turns > li")).to_have_count(5, timeout=20_000)

@@ -65,7 +65,7 @@ def test_a_pace_that_nobody_can_watch_is_refused(agents: Agents, pace: float) ->
 
 
 def test_a_person_cannot_be_sent_to_play_live(agents: Agents) -> None:
-    with pytest.raises(shows.CannotPlay, match="cannot play live"):
+    with pytest.raises(shows.CannotPlay, match="cannot take an agent's place"):
         shows.start(ENV_ID, agents["human"])
 
 
@@ -179,7 +179,7 @@ def test_a_show_whose_hosts_keep_dying_ends_with_the_reason(show: Episode) -> No
     assert show_leases.claim(uuid.uuid4(), 10, showcase=False) == []
     show.refresh_from_db()
     assert show.status == Episode.Status.FAILED
-    assert "died 3 times at turn 1" in show.failure
+    assert "crashed 3 times at turn 1" in show.failure
 
 
 def test_a_turn_forgives_earlier_deaths(show: Episode) -> None:
@@ -208,7 +208,7 @@ def test_a_slower_pace_counts_from_the_next_turn_and_a_faster_one_at_once(show: 
 def test_the_showcase_goes_through_every_family_and_keeps_the_last_episodes(
     agents: Agents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(showcase, "EPISODES_KEPT", 3)
+    monkeypatch.setattr(showcase, "MAX_EPISODES", 3)
     seen = []
     for _ in range(5):
         episode = showcase.go_on()

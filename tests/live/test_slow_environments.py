@@ -208,7 +208,7 @@ def test_an_environment_that_hangs_is_left_after_a_while_and_others_go_on(
     person.send(other, BOX % 25)
     comes_back(other)
     wait_for(lambda: problem(episode), "the problem")
-    assert "did not answer for 1.5 s" in problem(episode)
+    assert "did not answer within 1.5 s" in problem(episode)
     assert turns_of(episode) == []
 
 
@@ -247,11 +247,11 @@ def test_a_turn_that_kills_its_hosts_is_given_up_and_the_episode_goes_on(
     for _ in range(4):
         running = host(fleet)
         wait_for(lambda running=running: running.ended() or problem(episode), "the host to die", 30)
-    assert "died 3 times" in problem(episode)
+    assert "crashed 3 times" in problem(episode)
     person.send(episode, BOX % 25)
     comes_back(episode)
 
 
 def test_a_notice_names_what_to_do(person: Person, episode: Episode) -> None:
     person.send(episode, BOX % 25)
-    assert "wait for its answer" in notice(person.send(episode, BOX % 26))
+    assert "Wait until the turn is done" in notice(person.send(episode, BOX % 26))

@@ -6,6 +6,7 @@ from apps.agents.models import Agent
 from apps.episodes import operations
 from apps.episodes.models import Episode
 from tests.apps.play.people import Person
+from tests.html import tight
 from tests.live.processes import Fleet, wait_for
 
 pytest.importorskip("bm25s")
@@ -32,7 +33,7 @@ def test_a_person_uses_a_tool_and_then_answers(fleet: Fleet, agents: dict[str, A
     episode.refresh_from_db()
     assert episode.status == Episode.Status.ENDED
     assert operations.verify(episode) is None
-    assert "</svg> search</code>" in person.page(episode)  # the replay's history
+    assert "</svg>search</code>" in tight(person.page(episode))  # the replay's history
 
 
 def test_tools_that_were_added_answer_people_and_agents_alike(fleet: Fleet, agents: dict[str, Agent]) -> None:

@@ -11,8 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.platform.conftest import Start
-from tests.services import ROOT, forget_state, running_stack
+from tests.services import ROOT, Stack, forget_state, running_stack
 
 
 @pytest.fixture
@@ -34,9 +33,8 @@ def sentence(done: subprocess.CompletedProcess[str]) -> str:
     return line
 
 
-def test_a_running_site_is_brought_back_somewhere_else(start: Start, tmp_path: Path, new_state: Path) -> None:
-    first = start()
-    assert first.url
+def test_a_running_site_is_brought_back_somewhere_else(stack: Stack, tmp_path: Path, new_state: Path) -> None:
+    first = stack
     (first.state_dir / "endpoint_keys").write_text("a key\n")
     weights = first.state_dir / "runs" / "abc" / "checkpoints" / "000001" / "model.safetensors"
     weights.parent.mkdir(parents=True, exist_ok=True)
@@ -95,11 +93,10 @@ def test_what_is_no_backup_is_refused_and_leaves_nothing(tmp_path: Path, new_sta
 
 
 @pytest.mark.parametrize("running", [True, False])
-def test_commands_of_django_find_the_database_of_a_stack(start: Start, prepared: Path, running: bool) -> None:
-    if running:
-        assert start().url
+def test_commands_of_django_find_the_database_of_a_stack(stack: Stack, prepared: Path, running: bool) -> None:
+    state = stack.state_dir if running else prepared
     who = f"boss{running}"
-    own = {"STATE_DIR": str(prepared), "DATABASE_URL": "", "VALKEY_URL": "", "SECRET_KEY": "", "LOCAL_MODE": ""}
+    own = {"STATE_DIR": str(state), "DATABASE_URL": "", "VALKEY_URL": "", "SECRET_KEY": "", "LOCAL_MODE": ""}
     command = [sys.executable, "-m", "gemweb.local.manage", "createsuperuser", "--noinput", "--username", who]
     env = {**os.environ, **own, "DJANGO_SUPERUSER_PASSWORD": "correct horse"}
     for said in ("Superuser created successfully", "That username is already taken"):

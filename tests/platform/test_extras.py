@@ -17,7 +17,8 @@ def test_an_extra_asks_for_what_the_web_application_asks_for(extra: str) -> None
 
 
 def test_training_is_allowed_the_versions_it_is_tested_with() -> None:
-    locked = dict(re.findall(r"^([\w-]+)==([\d.]+)", (ROOT / "requirements-training.lock").read_text(), re.MULTILINE))
+    locks = "".join((ROOT / f"requirements{kind}.lock").read_text() for kind in ("", "-training"))
+    locked = dict(re.findall(r"^([\w-]+)==([\d.]+)", locks, re.MULTILINE))
     for requirement in EXTRAS["training"]:
         name, least = requirement.split(">=")
         assert locked[name].startswith(f"{least}."), requirement

@@ -10,6 +10,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from gemweb.variables import Variables
+from tests import warm
 from tests.services import ROOT
 
 SERVER = {
@@ -27,9 +28,7 @@ PRINT = "import django; from django.conf import settings; django.setup(); print(
 def start(what: str = "''", **env: str) -> subprocess.CompletedProcess[str]:
     """Read the settings as a server does and print `what`."""
     command = [sys.executable, "-c", PRINT.format(what)]
-    return subprocess.run(
-        command, cwd=ROOT, env={**os.environ, **SERVER, **env}, capture_output=True, text=True, check=False
-    )
+    return warm.run("web", command, cwd=ROOT, env={**os.environ, **SERVER, **env})
 
 
 def refused(**env: str) -> str:

@@ -99,9 +99,15 @@ def person(site: Site, request: pytest.FixtureRequest) -> User:
 
 
 @pytest.fixture
-def logged_in(page: Page, person: User) -> Page:
-    """The page of `person`, logged in."""
-    log_in(page, person.username)
+def logged_in(page: Page, person: User, site: Site) -> Page:
+    """The page of `person`, whose session is made here: how one logs in is walked in `test_accounts.py`."""
+    from django.conf import settings
+    from django.test import Client
+
+    client = Client()
+    client.force_login(person)
+    name = settings.SESSION_COOKIE_NAME
+    page.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": site.url}])
     return page
 
 

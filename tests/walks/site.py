@@ -20,6 +20,7 @@ from pathlib import Path
 
 from django.db import connection
 
+from tests import warm
 from tests.services import ROOT, valkey_database
 
 START_SECONDS = 180.0
@@ -41,9 +42,7 @@ class Site:
 
     def start(self) -> None:
         """Make the tables and the demo data, then start every process and wait for the first page."""
-        subprocess.run(
-            [sys.executable, "-m", "gemweb.local.commands", "migrate", "demo"], cwd=ROOT, env=self.env, check=True
-        )
+        assert self._run("commands", ["gemweb.local.commands", "migrate", "demo"]).wait() == 0, self.output()
         self.start_web()
         queues = "evaluate,verify,train,reap"
         celery = ["celery", "-A", "gemweb", "worker", "-Q", queues, "-c", "2", "--loglevel", "WARNING"]
@@ -91,11 +90,17 @@ class Site:
         """The last lines that the processes printed."""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-60:]) if self.log.exists() else ""
 
-    def _run(self, name: str, command: list[str]) -> None:
+    def _run(self, name: str, command: list[str]) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
-            self.processes[name] = subprocess.Popen(
-                [sys.executable, "-m", *command], cwd=ROOT, env=self.env, stdout=log, stderr=subprocess.STDOUT
+            self.processes[name] = warm.popen(
+                "web",
+                [sys.executable, "-m", "tests.walks.shortened", *command],
+                cwd=ROOT,
+                env=self.env,
+                stdout=log,
+                stderr=subprocess.STDOUT,
             )
+        return self.processes[name]
 
 
 @contextmanager

@@ -40,7 +40,7 @@ def test_a_choice_narrows_the_list_and_the_way_back_undoes_it(page: Page) -> Non
 
 def test_nothing_that_fits_says_so_and_leads_back(page: Page) -> None:
     page.goto("/environments/?q=zzzz")
-    expect(page.get_by_role("heading", name="No environment fits")).to_be_visible()
+    expect(page.get_by_role("heading", name="No environment matches")).to_be_visible()
     page.get_by_role("link", name="Show all").click()
     expect(page.locator(".family").first).to_be_visible()
 
@@ -64,7 +64,7 @@ def test_play_begins_with_the_seed_that_was_asked_for(page: Page) -> None:
 
 def test_the_example_opens_its_replay(page: Page) -> None:
     page.goto("/environments/game:Sokoban-v0-easy/")
-    page.get_by_role("link", name="Replay of an example").click()
+    page.get_by_role("link", name="Example replay").click()
     page.wait_for_url("**/episodes/**/turns/0/")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
 
@@ -113,7 +113,7 @@ def test_the_list_works_without_javascript(new_context: Callable[..., BrowserCon
     page = new_context(java_script_enabled=False).new_page()
     page.goto("/environments/")
     page.get_by_role("checkbox", name=re.compile("^Hard")).check()
-    page.get_by_label("Search by name or rule").fill("mine")
+    page.get_by_label("Search by name or rule").fill("minesw")
     page.get_by_role("button", name="Filter", exact=True).click()
     expect(page.locator(".variant a.id")).to_have_text(["game:Minesweeper-v0-hard"])
     page.close()

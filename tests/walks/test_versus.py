@@ -29,16 +29,16 @@ def test_a_visitor_plays_a_ranked_seed_and_is_compared(page: Page) -> None:
         if page.locator("#end .ending").count():
             break
     agents = page.get_by_role("region", name="The ranked agents on this seed")
-    expect(agents).to_contain_text(re.compile(r"Your return of \S+ beats \d of \d agents?"))
+    expect(agents).to_contain_text(re.compile(r"Your return of \S+\s+beats \d of \d agents?"))
     expect(agents.get_by_role("listitem").first).to_contain_text("turn")
     check_looks(page)
 
-    agents.get_by_role("link", name="you against the agents").click()
-    expect(page.locator("#versus")).to_contain_text(re.compile(r"Your episode beats \d+ % of all episodes"))
+    agents.get_by_role("link", name="your comparison with the agents").click()
+    expect(page.locator("#versus")).to_contain_text(re.compile(r"Your\s+episode beats\s+\d+ % of all episodes"))
     page.get_by_text("What counts").click()
-    expect(page.get_by_text("Giving up counts with the reward until then.")).to_be_visible()
+    expect(page.get_by_text("If you give up, your return until then counts.")).to_be_visible()
     check_looks(page)
-    page.get_by_role("link", name="Your episodes").click()
+    page.get_by_role("link", name="Show your episodes").click()
     expect(page.get_by_role("row", name=re.compile(ENV_ID))).to_have_count(1)
     check_looks(page)
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 
 from django.db import connection
 
+from tests import warm
 from tests.services import ROOT
 
 PATIENCE = 240.0
@@ -36,7 +37,8 @@ class Worker:
         command = [sys.executable, "-m", "celery", "-A", "tests.workers.app", "worker", "-Q", queues]
         command += ["--loglevel", "WARNING", *(arguments or ("--concurrency", "2"))]
         command += ["--beat", "--schedule", f"{self.schedule}/beat"] if scheduler else []
-        self.process = subprocess.Popen(
+        self.process = warm.popen(
+            "web",
             command,
             cwd=ROOT,
             env=environment(**more),

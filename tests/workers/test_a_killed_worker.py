@@ -77,7 +77,7 @@ def test_a_shard_that_kills_its_worker_fails_after_three_attempts(submit: Submit
     job = fresh(job)
     assert job.state == Job.State.FAILED
     assert job.reason.startswith("Shard 1 (test:Poison-v0, seeds from 0) failed 3 times.")
-    assert "stopped answering" in job.reason
+    assert "stopped responding" in job.reason
     shards = {shard.number: shard for shard in job.shards.all()}
     assert (shards[1].state, shards[1].attempt) == (Shard.State.FAILED, 3)
     assert all(shard.state in {Shard.State.DONE, Shard.State.CANCELLED} for n, shard in shards.items() if n != 1)

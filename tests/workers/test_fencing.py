@@ -135,7 +135,7 @@ def test_whatever_broke_a_shard_is_written_down(submit: Submit) -> None:
         leases.fail_shard(claim, f"ValueError: a\0b \ud800 {'long' * 10_000}")
     assert fresh(job).state == Job.State.FAILED
     assert "ValueError: a␀b \ufffd long" in fresh(job).reason
-    assert len(fresh(job).reason) < 2 * leases.REASON_CHARS
+    assert len(fresh(job).reason) < 2 * leases.MAX_REASON_CHARS
 
 
 def split(job: Job, parts: int) -> None:

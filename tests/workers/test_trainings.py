@@ -11,9 +11,10 @@ from apps.jobs import operations
 from apps.jobs.models import Checkpoint, Job, Point
 from apps.trainings import operations as trainings
 from apps.trainings.logs import tail_of
+from apps.trainings.records import folder_of
 from tests.workers.processes import wait_until
 from tests.workers.records import fresh
-from tests.workers.trainings import UPDATES, Trainer, assert_whole, small, weights
+from tests.workers.trainings import UPDATES, Trainer, assert_whole, small, undisturbed_weights, weights
 
 if TYPE_CHECKING:
     from apps.accounts.models import User
@@ -27,10 +28,25 @@ def job(owner: User, trainer: Trainer) -> Job:
     return trainings.submit(owner, small())
 
 
-def test_a_training_leaves_its_curve_episodes_and_checkpoints(job: Job, trainer: Trainer) -> None:
+def test_a_training_leaves_its_curve_and_checkpoints_and_can_be_forked_and_extended(
+    owner: User, job: Job, trainer: Trainer
+) -> None:
     with trainer():
         wait_until(lambda: fresh(job).over, "the training is over")
-    assert_whole(job)
+        assert_whole(job)
+        assert_left_behind(job)
+        parent = Checkpoint.objects.get(job=job, update=8)
+        fork = trainings.submit(owner, small(learning_rate=1e-4, updates=12), parent=parent)
+        wait_until(lambda: fresh(fork).over, "the fork is over")
+        assert fresh(fork).parent_id == job.pk
+        assert_whole(fork, 12, first=9)
+        trainings.extend(job.pk, owner, 4)
+        wait_until(lambda: fresh(job).over, "it went on")
+        assert_whole(job, UPDATES + 4)
+
+
+def assert_left_behind(job: Job) -> None:
+    """Its curve, what its last checkpoint is, and its log."""
     point = Point.objects.get(job=job, update=UPDATES)
     assert point.data["turns"] == fresh(job).turns_done
     latest = Checkpoint.objects.get(job=job, update=UPDATES)
@@ -45,64 +61,36 @@ def test_a_training_leaves_its_curve_episodes_and_checkpoints(job: Job, trainer:
     assert f"checkpoint after update {UPDATES}" in said
 
 
-def test_kill_9_of_everything_loses_no_update_and_the_weights_become_the_same(
-    owner: User, job: Job, trainer: Trainer
-) -> None:
+def test_kill_9_of_everything_loses_no_update_and_the_weights_become_the_same(job: Job, trainer: Trainer) -> None:
     with trainer() as doomed:
         wait_until(lambda: Point.objects.filter(job=job, update__gte=3).exists(), "some updates are made")
         doomed.kill()
     assert Point.objects.filter(job=job).count() < UPDATES
     with trainer():
         wait_until(lambda: fresh(job).over, "the training is over")
-        undisturbed = trainings.submit(owner, small())
-        wait_until(lambda: fresh(undisturbed).over, "the other training is over")
     assert_whole(job)
     assert job.shards.get().attempt > 1
-    assert weights(job) == weights(undisturbed)
+    assert weights(job) == undisturbed_weights()
 
 
-def test_one_paused_frees_its_worker_and_goes_on(owner: User, job: Job, trainer: Trainer) -> None:
+def test_one_paused_frees_its_worker_and_goes_on_when_the_one_that_took_it_is_cancelled(
+    owner: User, job: Job, trainer: Trainer
+) -> None:
     with trainer():
         wait_until(lambda: Point.objects.filter(job=job, update__gte=2).exists(), "some updates are made")
         assert trainings.pause(job.pk, owner).state == Job.State.PAUSED
-        other = trainings.submit(owner, small(updates=2))
-        wait_until(lambda: fresh(other).over, "another one had the worker meanwhile")
+        long = trainings.submit(owner, small(updates=5000))
+        wait_until(lambda: Point.objects.filter(job=long).exists(), "another one has the worker meanwhile")
         made = fresh(job).points.count()
         assert made < UPDATES
         assert fresh(job).state == Job.State.PAUSED
-        trainings.resume(job.pk, owner)
-        wait_until(lambda: fresh(job).over, "the training is over")
-    assert_whole(job)
-
-
-def test_one_that_is_done_can_be_extended(owner: User, job: Job, trainer: Trainer) -> None:
-    with trainer():
-        wait_until(lambda: fresh(job).over, "the training is over")
-        trainings.extend(job.pk, owner, 4)
-        wait_until(lambda: fresh(job).over, "it went on")
-    assert_whole(job, UPDATES + 4)
-
-
-def test_a_fork_goes_on_from_a_checkpoint_with_other_settings(owner: User, job: Job, trainer: Trainer) -> None:
-    with trainer():
-        wait_until(lambda: fresh(job).over, "the training is over")
-        parent = Checkpoint.objects.get(job=job, update=8)
-        fork = trainings.submit(owner, small(learning_rate=1e-4, updates=16), parent=parent)
-        wait_until(lambda: fresh(fork).over, "the fork is over")
-    assert fresh(fork).parent_id == job.pk
-    assert_whole(fork, 16, first=9)
-
-
-def test_one_that_is_cancelled_stops_with_a_checkpoint(owner: User, trainer: Trainer) -> None:
-    long = trainings.submit(owner, small(updates=5000))
-    with trainer():
-        wait_until(lambda: Point.objects.filter(job=long).exists(), "it trains")
         operations.cancel(long.pk, owner)
-        made = fresh(long).points.count()
-        other = trainings.submit(owner, small(updates=2))
-        wait_until(lambda: fresh(other).over, "its worker is free")
+        assert 0 < fresh(long).points.count() < 5000
+        trainings.resume(job.pk, owner)
+        wait_until(lambda: fresh(job).over, "its worker is free, and the training is over")
     assert fresh(long).state == Job.State.CANCELLED
-    assert made < 5000
+    assert list((folder_of(long.pk) / "checkpoints").iterdir()), "it stopped with one"
+    assert_whole(job)
 
 
 def test_a_training_that_cannot_go_on_says_why_and_is_not_tried_again(

@@ -20,12 +20,12 @@ from apps.jobs import operations
 from apps.jobs.models import Job, Point, Sample
 from apps.trainings import operations as trainings
 from apps.trainings.records import folder_of
-from gem.training.policy.prompts import folder_of as policy_folder
+from gem.training.policy.prompts import policy_location
 from gemweb.local.postgres import Postgres
 from tests.live.test_restarts import Server, guarded, manage
 from tests.workers.processes import environment, wait_until
 from tests.workers.records import fresh
-from tests.workers.trainings import UPDATES, Trainer, assert_whole, small, weights
+from tests.workers.trainings import UPDATES, Trainer, assert_whole, small, undisturbed_weights, weights
 
 if TYPE_CHECKING:
     from apps.accounts.models import User
@@ -42,13 +42,6 @@ def evaluations(job: Job) -> list[Job]:
     return list(Job.objects.evaluations().filter(parent=job))
 
 
-def assert_as_undisturbed(owner: User, job: Job) -> None:
-    """Its last weights are, bit for bit, those of the same training that nothing happens to."""
-    undisturbed = trainings.submit(owner, small())
-    wait_until(lambda: fresh(undisturbed).over, "the undisturbed training is over", PATIENCE)
-    assert weights(job) == weights(undisturbed)
-
-
 @pytest.mark.fault
 def test_one_cancelled_and_resumed_has_the_same_curve_and_the_same_bits(owner: User, trainer: Trainer) -> None:
     job = trainings.submit(owner, small())
@@ -60,7 +53,7 @@ def test_one_cancelled_and_resumed_has_the_same_curve_and_the_same_bits(owner: U
         trainings.resume(job.pk, owner)
         wait_until(lambda: fresh(job).over, "the training is over", PATIENCE)
         assert_whole(job)
-        assert_as_undisturbed(owner, job)
+        assert weights(job) == undisturbed_weights(), "bit for bit those of the training that nothing happened to"
 
 
 @pytest.mark.fault
@@ -104,7 +97,7 @@ def test_a_database_that_drops_its_connections_costs_no_update(owner: User, trai
             assert cursor.fetchone()[0] > 0
         wait_until(lambda: fresh(job).over, "the training is over", PATIENCE)
         assert_whole(job)
-        assert_as_undisturbed(owner, job)
+        assert weights(job) == undisturbed_weights(), "bit for bit those of the training that nothing happened to"
 
 
 def test_a_full_disk_leaves_the_last_checkpoint_whole_and_it_goes_on(owner: User, trainer: Trainer) -> None:
@@ -126,7 +119,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole_and_it_goes_on(owner: User
         trainings.resume(job.pk, owner)
         wait_until(lambda: fresh(job).over, "there is room again", PATIENCE)
         assert_whole(job)
-        assert_as_undisturbed(owner, job)
+        assert weights(job) == undisturbed_weights(), "bit for bit those of the training that nothing happened to"
 
 
 def test_what_is_no_number_ends_it_with_the_reason_and_the_batch(
@@ -141,13 +134,13 @@ def test_what_is_no_number_ends_it_with_the_reason_and_the_batch(
     assert failed.shards.get().attempt == 1, "it is not tried again"
     assert Sample.objects.filter(job=job, update=1, exam=False).count() == 16, "the whole batch is there to look at"
     page = client.get(failed.get_absolute_url()).content.decode()
-    assert "Look at the batch that did it" in page
+    assert "Look at the batch that caused the failure" in page
     assert "Episodes of update 1" in client.get(f"{failed.get_absolute_url()}?update=1").content.decode()
 
 
 def broken_policy(folder: Path) -> Path:
     """The base policy with a weight that is no number."""
-    shutil.copytree(policy_folder("nano-base"), folder)
+    shutil.copytree(policy_location("nano-base"), folder)
     path = folder / "model.safetensors"
     content = bytearray(path.read_bytes())
     length = struct.unpack("<Q", content[:8])[0]

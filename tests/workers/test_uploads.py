@@ -13,7 +13,7 @@ import pytest
 from apps.agents import uploads
 from apps.agents.models import Agent, Upload
 from gem.training.checkpoints.archive import pack
-from gem.training.policy.prompts import folder_of
+from gem.training.policy.prompts import policy_location
 from tests.workers.processes import Worker, wait_until, worker
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def trier(tmp_path: Path, settings: Any) -> Trier:
 def sent(owner: User, settings_ready: Trier) -> Upload:
     assert settings_ready
     file = io.BytesIO()
-    pack(Path(folder_of("nano-base")), file, "policy")
+    pack(Path(policy_location("nano-base")), file, "policy")
     return uploads.accept(owner, "traveller", file)
 
 

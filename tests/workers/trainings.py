@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 from apps.episodes.models import Episode, Turn
 from apps.jobs.models import Job, Sample
 from apps.trainings.records import folder_of
 from gem.training.spec import TrainingSpec, read_spec
+from tests import warm
+from tests.services import ROOT
 from tests.workers.processes import Worker
 from tests.workers.records import fresh
 
@@ -62,3 +68,15 @@ def metrics(job: Job) -> list[dict[str, Any]]:
 def weights(job: Job) -> bytes:
     """Of the last checkpoint."""
     return (fresh(job).agent.weights.path / "model.safetensors").read_bytes()
+
+
+@functools.cache
+def undisturbed_weights() -> bytes:
+    """The last weights of a small training that nothing happened to, which needs neither a worker nor a database."""
+    with tempfile.TemporaryDirectory(prefix="gemweb-undisturbed-") as folder:
+        spec = Path(folder) / "spec.json"
+        spec.write_text(small().model_dump_json())
+        command = [sys.executable, "-m", "gem.training", "--spec", str(spec), "--folder", f"{folder}/run", "--quiet"]
+        done = warm.run("training", command, cwd=ROOT)
+        assert done.returncode == 0, done.stderr
+        return (Path(folder) / "run" / "checkpoints" / f"{UPDATES:06d}" / "model.safetensors").read_bytes()

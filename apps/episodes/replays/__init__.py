@@ -1,4 +1,4 @@
-"""What there is to see of a recorded episode: its permalink and replay, the frames that they draw, and its data.
+"""Pages and downloads of a recorded episode: its permalink and replay, their frames, and its data.
 
 Begin with `views.episode`.
 """

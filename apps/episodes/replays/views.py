@@ -1,4 +1,4 @@
-"""The permalink of an episode, live while it runs and a replay afterwards, and the check of a replay."""
+"""The permalink of an episode (live while it runs, a replay afterwards) and the verification of a replay."""
 
 from __future__ import annotations
 
@@ -22,51 +22,51 @@ from gem.errors import GemError
 from gem.seats import rewards
 
 CHUNK = 50
-"""Turns in one piece of a replay."""
+"""Turns per chunk of a replay."""
 TOO_SLOW = (
-    "Playing this environment again takes long, so a page does not do it. `gemweb replay FILE` does, with the JSONL "
-    "that this page offers."
+    "Replaying this environment takes too long for a web page. Download the JSONL file of this episode and run "
+    "`gemweb replay FILE`."
 )
-STRIP = 400
-"""Turns that a reward strip can show apart."""
+MAX_STRIP_TURNS = 400
+"""A reward strip with more turns would be unreadable and is not shown."""
 
 
 @never_cache
 @require_safe
 def episode(request: HttpRequest, episode_id: str) -> HttpResponse:
-    """The permalink: the board to play or watch while the episode runs, its replay afterwards."""
-    found = find(episode_id)
-    if found.over:
-        return _replay(request, found, found.turn_count)
-    seat = own_seat(found, request.user, visitors.known(request))
+    """The permalink: the board to play on or watch while the episode runs, the replay afterwards."""
+    record = find(episode_id)
+    if record.over:
+        return _replay(request, record, record.turn_count)
+    seat = own_seat(record, request.user, visitors.known(request))
     if seat is not None:
-        return play_page(request, snapshot(found, seat))
-    return render(request, "play/watch.html", {"shot": public_snapshot(found), "episode": found})
+        return play_page(request, snapshot(record, seat))
+    return render(request, "play/watch.html", {"shot": public_snapshot(record), "episode": record})
 
 
 @never_cache
 @require_safe
 def turn(request: HttpRequest, episode_id: str, number: int) -> HttpResponse:
-    """The permalink of one turn: the replay, opened there."""
-    found = find(episode_id)
-    if number > found.turn_count:
-        raise Http404(f"Episode {found.label} has the turns 0 to {found.turn_count}; there is no turn {number}.")
-    return _replay(request, found, number)
+    """The permalink of one turn: the replay, opened at that turn."""
+    episode = find(episode_id)
+    if number > episode.turn_count:
+        raise Http404(f"Episode {episode.label} has turns 0 to {episode.turn_count}; there is no turn {number}.")
+    return _replay(request, episode, number)
 
 
-def _replay(request: HttpRequest, found: Episode, number: int, **more: Any) -> HttpResponse:
-    seat = seen_from(request, found)
-    shot = snapshot(found, seat)
-    chunks = found.turn_count // CHUNK + 1
+def _replay(request: HttpRequest, episode: Episode, number: int, **more: Any) -> HttpResponse:
+    seat = seen_from(request, episode)
+    shot = snapshot(episode, seat)
+    chunks = episode.turn_count // CHUNK + 1
     context = {
         "shot": shot,
-        "episode": found,
-        "moment": replay_frames(found, number, number, seat)[0],
-        "viewpoints": {} if shot.sealed else viewpoints(found),
+        "episode": episode,
+        "moment": replay_frames(episode, number, number, seat)[0],
+        "viewpoints": {} if shot.sealed else viewpoints(episode),
         "chunk_size": CHUNK,
         "chunks": range(chunks),
-        "strip": [] if shot.sealed else _strip(found, max(seat, 0)),
-        "others": [] if shot.sealed else _others(found),
+        "strip": [] if shot.sealed else _strip(episode, max(seat, 0)),
+        "others": [] if shot.sealed else _others(episode),
         "replay": True,
         **more,
     }
@@ -75,55 +75,57 @@ def _replay(request: HttpRequest, found: Episode, number: int, **more: Any) -> H
 
 @require_safe
 def frames(request: HttpRequest, episode_id: str, chunk: int) -> HttpResponse:
-    """The turns of one chunk as HTML, for the player; it never changes once the episode has ended."""
-    found = find(episode_id)
+    """The turns of one chunk as HTML for the player. A chunk never changes after the episode has ended."""
+    episode = find(episode_id)
     first = chunk * CHUNK
-    if first > found.turn_count:
-        raise Http404(f"Episode {found.label} has {found.turn_count} turns; there is no piece {chunk}.")
-    last = min(first + CHUNK - 1, found.turn_count)
-    context = {"moments": replay_frames(found, first, last, seen_from(request, found)), "episode": found}
-    context["several"] = found.seat_count > 1
+    if first > episode.turn_count:
+        raise Http404(f"Episode {episode.label} has {episode.turn_count} turns; there is no chunk {chunk}.")
+    last = min(first + CHUNK - 1, episode.turn_count)
+    context = {"moments": replay_frames(episode, first, last, seen_from(request, episode)), "episode": episode}
+    context["several"] = episode.seat_count > 1
     response = render(request, "episodes/frames.html", context)
-    lasts = found.over and not found.sealed
-    response["Cache-Control"] = f"{_cache_scope(request, found)}, max-age=31536000, immutable" if lasts else "no-store"
+    is_final = episode.over and not episode.sealed
+    response["Cache-Control"] = (
+        f"{_cache_scope(request, episode)}, max-age=31536000, immutable" if is_final else "no-store"
+    )
     return response
 
 
-def _cache_scope(request: HttpRequest, found: Episode) -> str:
-    """Whether everybody gets the same: an address that names no seat shows the reader's own."""
-    return "public" if found.seat_count == 1 or request.GET.get("seat", "") in viewpoints(found) else "private"
+def _cache_scope(request: HttpRequest, episode: Episode) -> str:
+    """`public` if everybody gets the same response. An address without a seat shows the reader's own seat."""
+    return "public" if episode.seat_count == 1 or request.GET.get("seat", "") in viewpoints(episode) else "private"
 
 
 @require_POST
 def verify(request: HttpRequest, episode_id: str) -> HttpResponse:
-    """Re-execute the episode and say whether every turn came out as recorded."""
-    found = find(episode_id)
+    """Replay the episode and report whether every turn is as recorded."""
+    episode = find(episode_id)
     try:
-        if found.sealed:
-            raise Sealed("Whether every turn comes out as recorded can be checked when the episode is over.")
-        if found.slow:
+        if episode.sealed:
+            raise Sealed("An episode can be verified only after it ends.")
+        if episode.slow:
             verdict: dict[str, bool | str | None] = {"holds": None, "sentence": TOO_SLOW}
         else:
-            difference = operations.verify(found)
+            difference = operations.verify(episode)
             verdict = {"holds": difference is None, "sentence": difference.sentence if difference else ""}
     except (GemError, Sealed) as error:
         verdict = {"holds": False, "sentence": str(error)}
     if wants_part(request):
-        return render(request, "episodes/episode.html#verdict", {"verdict": verdict, "episode": found})
-    return _replay(request, found, found.turn_count, verdict=verdict)
+        return render(request, "episodes/episode.html#verdict", {"verdict": verdict, "episode": episode})
+    return _replay(request, episode, episode.turn_count, verdict=verdict)
 
 
-def _strip(found: Episode, seat: int) -> list[dict[str, Any]]:
-    """What each turn earned `seat`, as a bar: x and width in percent, y and height in a box of 24."""
-    if not 0 < found.turn_count <= STRIP:
+def _strip(episode: Episode, seat: int) -> list[dict[str, Any]]:
+    """The reward of `seat` in each turn as a bar: x and width in percent, y and height in a box of height 24."""
+    if not 0 < episode.turn_count <= MAX_STRIP_TURNS:
         return []
-    turns = found.turns.order_by("number").only("number", "reward", "info")
-    earned = [(turn.number, rewards(turn.reward, turn.info)[seat]) for turn in turns]
-    top = max((abs(reward) for _, reward in earned), default=0.0) or 1.0
-    width = min(100 / len(earned), 4)
+    turns = episode.turns.order_by("number").only("number", "reward", "info")
+    rewards_by_turn = [(turn.number, rewards(turn.reward, turn.info)[seat]) for turn in turns]
+    largest = max((abs(reward) for _, reward in rewards_by_turn), default=0.0) or 1.0
+    width = min(100 / len(rewards_by_turn), 4)
     bars = []
-    for number, reward in earned:
-        height = max(1.5, 18 * abs(reward) / top)
+    for number, reward in rewards_by_turn:
+        height = max(1.5, 18 * abs(reward) / largest)
         bars.append({
             "number": number,
             "reward": reward,
@@ -137,8 +139,10 @@ def _strip(found: Episode, seat: int) -> list[dict[str, Any]]:
     return bars
 
 
-def _others(found: Episode) -> list[Episode]:
-    """What else was played from the same start, the newest first."""
-    same = Episode.objects.filter(env_id=found.env_id, seed=found.seed, env_version=found.env_version, listed=True)
-    same = same.filter(env_kwargs=found.env_kwargs, wrappers=found.wrappers, status=Episode.Status.ENDED)
-    return list(same.exclude(pk=found.pk).with_seats().order_by("-created")[:6])
+def _others(episode: Episode) -> list[Episode]:
+    """Other ended episodes with the same start, newest first."""
+    others = Episode.objects.filter(
+        env_id=episode.env_id, seed=episode.seed, env_version=episode.env_version, listed=True
+    )
+    others = others.filter(env_kwargs=episode.env_kwargs, wrappers=episode.wrappers, status=Episode.Status.ENDED)
+    return list(others.exclude(pk=episode.pk).with_seats().order_by("-created")[:6])

@@ -1,4 +1,4 @@
-"""How actions, keys and outcomes of episodes are written on pages: `{% load episodes %}`."""
+"""Template tags and filters for actions, keys and outcomes of episodes: `{% load episodes %}`."""
 
 from __future__ import annotations
 
@@ -32,55 +32,55 @@ STATES = {
     Episode.Outcome.ABANDONED: ("muted", "stop", "Abandoned"),
     Episode.Outcome.RUNNING: ("live", "play", "Running"),
 }
-"""Outcome to tone, icon and words."""
+"""Outcome to tone, icon and label."""
 
 
 @register.filter
 def bare(action: str) -> str:
-    r"""The action inside its box, `reveal 7 2` of `\boxed{reveal 7 2}`; other text as it is, on one line."""
+    r"""The action without its box, `reveal 7 2` for `\boxed{reveal 7 2}`. Other text is returned on one line."""
     boxed = extract_last_boxed_answer(action)
-    tagged = ["".join(found) for found in _TAGGED.findall(action)] if boxed is None else [boxed]
-    return " ".join((tagged[-1] if tagged else action).split())
+    contents = ["".join(groups) for groups in _TAGGED.findall(action)] if boxed is None else [boxed]
+    return " ".join((contents[-1] if contents else action).split())
 
 
 @register.filter
 def begins(hint: str | None, part: str) -> bool:
-    """Whether this is the first pick of a hint: `3 1` of the action `3 1 4`."""
+    """Whether `part` is the first pick of a hint: `3 1` in the action `3 1 4`."""
     return bare(hint or "").startswith(f"{part} ")
 
 
 @register.filter
 def ends(hint: str | None, part: str) -> bool:
-    """Whether this is the last pick of a hint: `7 4` of the action `7 1 7 4`."""
+    """Whether `part` is the last pick of a hint: `7 4` in the action `7 1 7 4`."""
     return bare(hint or "").endswith(f" {part}")
 
 
 @register.filter(name="tool_calls")
 def calls_of(turn: Turn | None) -> list[ToolCall]:
-    """What a turn asked of tools; nothing of the reset, nor of what is not to be seen."""
+    """The tool calls of a turn; empty for the reset and for a turn that must stay hidden."""
     return tool_calls(turn.info) if turn and not turn.concealed else []
 
 
 @register.filter
 def seat_ordinal(number: int) -> str:
-    """What pages call the seat with this number: `first` for 0."""
+    """The name of a seat on pages: `first` for 0."""
     return ORDINALS[number]
 
 
 @register.filter
 def unsaid(action: str, view: View) -> str:
-    """The text that a person typed, of an action that the view's `say` made of it."""
+    """The text that a person typed, without what the view's `say` added to it."""
     say = view.get("say")
     return action.removeprefix(say[0]).removesuffix(say[1]) if isinstance(say, tuple | list) else action
 
 
 @register.filter
-def taken(turn: Turn) -> str:
-    """What an endpoint agent's turn took: `412 in, 96 out, 1.9 s`."""
+def usage(turn: Turn) -> str:
+    """The tokens and time of an endpoint agent's turn: `412 in, 96 out, 1.9 s`."""
     extra = turn.extra or {}
     parts = [f"{extra.get(name, 0):,} {word}" for name, word in (("tokens_in", "in"), ("tokens_out", "out"))]
     if not (extra.get("tokens_in") or extra.get("tokens_out")):
-        parts = []  # the server does not count
+        parts = []  # the server does not count tokens
     parts.append(f"{extra.get('seconds', 0.0):,.1f} s")
     if extra.get("requests", 1) > 1:
         parts.append(f"{extra['requests']} requests")
@@ -89,13 +89,13 @@ def taken(turn: Turn) -> str:
 
 @register.filter
 def keycap(key: str) -> str:
-    """What is printed on a key: `↑` for `ArrowUp`."""
+    """The label of a key: `↑` for `ArrowUp`."""
     return _KEYS.get(key, key.upper() if len(key) == 1 else key)
 
 
 @register.filter
 def first_failed(tests: Sequence[CodeTest]) -> int:
-    """Which test of a program failed first, from 0; -1 if none did."""
+    """The index of the first failed test of a program; -1 if none failed."""
     return next((place for place, test in enumerate(tests) if test["status"] == "failed"), -1)
 
 
@@ -107,7 +107,7 @@ def board_template(view: View) -> str:
 
 @register.inclusion_tag("episodes/state.html")
 def outcome(episode: Episode) -> dict[str, str]:
-    """How an episode ended, as a glyph and words: `{% outcome episode %}`."""
+    """The outcome of an episode with icon and label: `{% outcome episode %}`."""
     tone, glyph, words = STATES[Episode.Outcome(episode.outcome)]
     if episode.failed_by == Episode.FailedBy.AGENT:
         words = "No answer from the agent, not counted"
@@ -117,7 +117,7 @@ def outcome(episode: Episode) -> dict[str, str]:
 
 
 def _result(episode: Episode) -> tuple[str, str, str]:
-    """How an episode of several seats ended: tone, icon and words."""
+    """The outcome of an episode with several seats: tone, icon and label."""
     seats = sorted(episode.seats.all(), key=lambda seat: seat.number)
     winners = [seat for seat in seats if seat.success]
     verb = "won" if is_contest(seats) else "succeeded"
@@ -125,42 +125,44 @@ def _result(episode: Episode) -> tuple[str, str, str]:
         return "win", "check", "All succeeded"
     if winners:
         names = [seat.agent.name for seat in seats]
-        same = any(names.count(seat.agent.name) > 1 for seat in winners)
-        who = [f"the {seat.ordinal} seat" if same else seat.agent.name for seat in winners]
-        sentence = f"{' and '.join(who)} {verb}"
-        return "win", "check", sentence[0].upper() + sentence[1:] if same else sentence
+        is_ambiguous = any(names.count(seat.agent.name) > 1 for seat in winners)
+        winner_names = [f"the {seat.ordinal} seat" if is_ambiguous else seat.agent.name for seat in winners]
+        sentence = f"{' and '.join(winner_names)} {verb}"
+        return "win", "check", sentence[0].upper() + sentence[1:] if is_ambiguous else sentence
     return ("warn", "limit", "Turn limit") if episode.truncated else ("muted", "stop", f"Nobody {verb}")
 
 
 @register.filter
 def result(episode: Episode) -> str:
-    """The same in words, for a sentence."""
+    """The outcome of an episode with several seats, in words."""
     return _result(episode)[2]
 
 
 @register.filter
 def own_result(shot: Snapshot) -> str:
-    """How it ended for the seat that sees this, in words for whoever sits there."""
-    reached = [bool(seat.success) for seat in shot.seats]
-    if all(reached) or not any(reached):
+    """The outcome for the person in the viewing seat, in words."""
+    succeeded = [bool(seat.success) for seat in shot.seats]
+    if all(succeeded) or not any(succeeded):
         return result(shot.episode)
     if is_contest(shot.seats):
-        return "You won" if reached[shot.viewpoint] else "You lost"
-    return "You succeeded" if reached[shot.viewpoint] else f"You did not succeed. {result(shot.episode)}"
+        return "You won" if succeeded[shot.viewpoint] else "You lost"
+    return "You succeeded" if succeeded[shot.viewpoint] else f"You did not succeed. {result(shot.episode)}"
 
 
 @register.simple_tag
 def cells(
     row: Sequence[Cell], row_number: int, acting: bool = False, hint: str = "", picks: Sequence[str] = ()
 ) -> SafeString:
-    """The cells of one row of a board; a template would take ten times as long, and every turn draws a board.
+    """The cells of one row of a board. A template would take ten times as long, and every turn draws a board.
 
-    With `acting` each is a grid cell with a name, and those with an action are submit buttons of the form "say"; those
-    with a part of one can be picked, as `picks` of the view's `compose` says.
+    With `acting`, each cell is a named grid cell. A cell with an action is a submit button of the form "say"; a cell
+    with a part of an action can be picked, as the `picks` of the view's `compose` require.
     """
     to_places = len(picks) > 1 and picks[1] == "place"
-    drawn = [_cell(cell, acting, hint, to_places, first=row_number == number == 0) for number, cell in enumerate(row)]
-    return mark_safe("".join(drawn))  # noqa: S308 (every value went through escape)
+    html_cells = [
+        _cell(cell, acting, hint, to_places, first=row_number == number == 0) for number, cell in enumerate(row)
+    ]
+    return mark_safe("".join(html_cells))  # noqa: S308 (every value went through escape)
 
 
 def _cell(cell: Cell, acting: bool, hint: str, to_places: bool, *, first: bool) -> str:
@@ -171,27 +173,27 @@ def _cell(cell: Cell, acting: bool, hint: str, to_places: bool, *, first: bool) 
         attributes.append(f' data-pow="{int(cell["power"])}"')
     shape = cell.get("piece", "")
     flags = {"last": cell.get("last"), "target": cell.get("target"), "box": shape == "box", "player": shape == "player"}
-    attributes += [f" data-{name}" for name, there in flags.items() if there]
-    inside = _piece(shape) if shape else escape(cell.get("text", ""))
+    attributes += [f" data-{name}" for name, is_set in flags.items() if is_set]
+    content = _piece(shape) if shape else escape(cell.get("text", ""))
     if cell.get("corner") and not shape:
-        inside = f"<sup>{escape(str(cell['corner']))}</sup>{inside}"
+        content = f"<sup>{escape(str(cell['corner']))}</sup>{content}"
     if not acting:
-        return f'<span class="cell"{"".join(attributes)}>{inside}</span>'
+        return f'<span class="cell"{"".join(attributes)}>{content}</span>'
     name = cell["label"] + (", last turn" if cell.get("last") else "")
     attributes.append(f' role="gridcell" aria-label="{escape(name)}" tabindex="{0 if first else -1}"')
     if "act" not in cell and "part" not in cell:
-        return f'<span class="cell"{"".join(attributes)}>{inside}</span>'
+        return f'<span class="cell"{"".join(attributes)}>{content}</span>'
     if "act" not in cell:
         attributes.append(f' type="button" data-part="{escape(cell["part"])}" data-pick="place" aria-selected="false"')
         if begins(hint, cell["part"]) or (to_places and ends(hint, cell["part"])):
             attributes.append(" data-hint")
-        return f'<button class="cell"{"".join(attributes)}>{inside}</button>'
+        return f'<button class="cell"{"".join(attributes)}>{content}</button>'
     attributes.append(f' type="submit" form="say" name="act" value="{escape(cell["act"])}"')
     if "alt" in cell:
         attributes.append(f' data-alt="{escape(cell["alt"])}"')
     if hint and hint in (cell["act"], cell.get("alt")):
         attributes.append(" data-hint")
-    return f'<button class="cell"{"".join(attributes)}>{inside}</button>'
+    return f'<button class="cell"{"".join(attributes)}>{content}</button>'
 
 
 @functools.cache

@@ -1,1 +1,1 @@
-"""Tools in episodes: `choice` is the part of a form that adds them, `calls` what a page shows of a turn's calls."""
+"""Tools in episodes: `choice` is the part of a form that adds tools, `calls` shows the tool calls of a turn."""

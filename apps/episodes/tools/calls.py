@@ -1,4 +1,4 @@
-"""The tool calls of a turn as a page shows them: what went in, what came out, how long it took."""
+"""The tool calls of a turn as a page shows them: input, output and duration."""
 
 from __future__ import annotations
 
@@ -9,65 +9,65 @@ from typing import Any
 
 from gem.views.ansi import plain
 
-LINES = 20
-CHARACTERS = 4000
-"""An output longer than one of these is folded behind its beginning."""
+MAX_LINES = 20
+MAX_CHARACTERS = 4000
+"""Of an output that exceeds one of these limits, only the beginning is shown at first."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call."""
+    """One tool call."""
 
     name: str
-    """The tool, or the function that was called."""
-    given: str
+    """The name of the tool or function that was called."""
+    input: str
     output: str
-    """All of a short output, the beginning of a long one."""
+    """A short output, or the beginning of a long one."""
     folded: str
-    """The rest of a long one."""
+    """The rest of a long output."""
     error: bool
     seconds: float | None
     sandboxed: bool
 
     @property
     def lines_in(self) -> int:
-        """How many lines went in."""
-        return _lines(self.given)
+        """The number of input lines."""
+        return _lines(self.input)
 
     @property
     def lines_out(self) -> int:
-        """How many lines came out."""
+        """The number of output lines."""
         return _lines(self.output) + _lines(self.folded)
 
     @property
     def lines_folded(self) -> int:
-        """How many lines are folded away."""
+        """The number of folded output lines."""
         return _lines(self.folded)
 
 
 def tool_calls(info: Mapping[str, Any]) -> list[ToolCall]:
-    """The calls that the info of a turn speaks of; entries of another shape are left out."""
+    """The tool calls in the info of a turn. Malformed entries are ignored."""
     calls = info.get("tool_calls")
-    return [_read(one) for one in calls if isinstance(one, dict)] if isinstance(calls, list) else []
+    return [_read(call) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
 
 
-def _read(one: Mapping[str, Any]) -> ToolCall:
-    output = plain(str(one.get("output", "")))
-    shown = _beginning(output)
-    seconds, details = one.get("seconds"), one.get("details")
+def _read(call: Mapping[str, Any]) -> ToolCall:
+    output = plain(str(call.get("output", "")))
+    length = _beginning(output)
+    seconds, details = call.get("seconds"), call.get("details")
     return ToolCall(
-        name=plain(str(one.get("function") or one.get("tool") or "unknown")),
-        given=plain(_given(one.get("arguments"))),
-        output=output[:shown].rstrip("\n"),
-        folded=output[shown:].strip("\n"),
-        error=bool(one.get("error")),
+        name=plain(str(call.get("function") or call.get("tool") or "unknown")),
+        input=plain(_format_arguments(call.get("arguments"))),
+        output=output[:length].rstrip("\n"),
+        folded=output[length:].strip("\n"),
+        error=bool(call.get("error")),
         seconds=float(seconds) if isinstance(seconds, int | float) else None,
         sandboxed=isinstance(details, dict) and "sandbox" in details,
     )
 
 
-def _given(arguments: Any) -> str:
-    """The arguments: a single text as it is, everything else as JSON."""
+def _format_arguments(arguments: Any) -> str:
+    """The arguments: a single string as it is, everything else as JSON."""
     values = list(arguments.values()) if isinstance(arguments, dict) else []
     if len(values) == 1 and isinstance(values[0], str):
         return values[0]
@@ -75,11 +75,11 @@ def _given(arguments: Any) -> str:
 
 
 def _beginning(text: str) -> int:
-    """How many characters of a text are shown at once; a little more is not worth folding."""
-    if len(text) <= CHARACTERS + CHARACTERS // 4 and _lines(text) <= LINES + LINES // 4:
+    """The number of characters shown before the fold. An output that is only slightly longer is not folded."""
+    if len(text) <= MAX_CHARACTERS + MAX_CHARACTERS // 4 and _lines(text) <= MAX_LINES + MAX_LINES // 4:
         return len(text)
-    end = sum(len(line) for line in text.splitlines(keepends=True)[:LINES])
-    return min(end, CHARACTERS)
+    end = sum(len(line) for line in text.splitlines(keepends=True)[:MAX_LINES])
+    return min(end, MAX_CHARACTERS)
 
 
 def _lines(text: str) -> int:

@@ -1,4 +1,4 @@
-"""The part of a form that adds tools to an environment: for an evaluation, for playing oneself, for watching."""
+"""The part of a form that adds tools to an environment, for evaluating, playing and watching."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Any
 from django import forms
 
 from gem.errors import UsageError
-from gem.registry import TOOL_USES
+from gem.registry import DEFAULT_MAX_TOOL_USES
 from gem.tools import tool_catalog
 
-LONGEST_NAME = 120
+MAX_NAME_LENGTH = 120
 FIELDS = ("tool", "max_tool_uses", "tool_format")
 
 
 class ToolsField(forms.MultipleChoiceField):
-    """Short names of tools; which of them can be used here is the engine's to say."""
+    """Short names of tools. The engine checks which of them can be used here."""
 
     def valid_value(self, value: Any) -> bool:
-        """Any text of a sane length."""
-        return len(str(value)) <= LONGEST_NAME
+        """Accept any name of reasonable length; `clean` checks it."""
+        return len(str(value)) <= MAX_NAME_LENGTH
 
     def clean(self, value: Any) -> list[str]:
-        """The names, if every one can be used here and all of them together."""
+        """The names, if each tool can be used here and all of them can be combined."""
         names: list[str] = super().clean(value)
         try:
             tool_catalog.check_usable(names)
@@ -34,47 +34,47 @@ class ToolsField(forms.MultipleChoiceField):
 
 
 class ToolChoice(forms.Form):
-    """What tools are added, how often they may be used and how they are asked for."""
+    """Which tools are added, how often they may be used, and how they are called."""
 
     tool = ToolsField(required=False, label="Tools")
     max_tool_uses = forms.IntegerField(
-        label="Uses in an episode",
+        label="Uses per episode",
         required=False,
-        initial=TOOL_USES,
+        initial=DEFAULT_MAX_TOOL_USES,
         min_value=1,
         max_value=tool_catalog.MOST_USES,
         widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off", "maxlength": 4}),
         error_messages={
             "invalid": "The number of uses is a whole number, for example 10.",
-            "min_value": "Tools that may be used are used at least once.",
-            "max_value": f"Tools may be used at most {tool_catalog.MOST_USES} times in an episode.",
+            "min_value": "The number of uses is at least 1.",
+            "max_value": f"The number of uses is at most {tool_catalog.MOST_USES} per episode.",
         },
     )
     tool_format = forms.ChoiceField(
-        label="Asked for by",
+        label="Call format",
         choices=[*tool_catalog.FORMATS.items()],
         required=False,
         initial="tags",
-        error_messages={"invalid_choice": "Tools are asked for by tags or by function calls."},
+        error_messages={"invalid_choice": "Tools are called by tags or by function calls."},
     )
 
     def clean_max_tool_uses(self) -> int:
-        """The budget; the usual one if none was given."""
-        return int(self.cleaned_data["max_tool_uses"] or TOOL_USES)
+        """The budget; the default if none was given."""
+        return int(self.cleaned_data["max_tool_uses"] or DEFAULT_MAX_TOOL_USES)
 
     def clean_tool_format(self) -> str:
-        """The format; tags if none was chosen."""
+        """The call format; tags if none was chosen."""
         return str(self.cleaned_data["tool_format"] or "tags")
 
     @property
     def offered(self) -> list[tuple[tool_catalog.Offer, bool]]:
-        """Every tool, and whether it is chosen."""
+        """Every tool and whether it is chosen."""
         chosen = self["tool"].value() or []
-        return [(one, one.name in chosen) for one in tool_catalog.offers()]
+        return [(offer, offer.name in chosen) for offer in tool_catalog.offers()]
 
     @property
     def tool_wrappers(self) -> list[dict[str, Any]]:
-        """After validation, the wrapper that adds what was chosen; none without tools."""
+        """After validation, the wrapper that adds the chosen tools; empty without tools."""
         values = self.cleaned_data
         if not values["tool"]:
             return []

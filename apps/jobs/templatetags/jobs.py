@@ -1,4 +1,4 @@
-"""What pages of jobs need: `{% load jobs %}`."""
+"""Template tags of the pages of jobs: `{% load jobs %}`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ICONS = {"won": "check", "lost": "cross", "limit": "limit", "error": "warn"}
 
 @register.simple_tag(name="cell")
 def draw_cell(cell: EpisodeCell, *, swap: bool = False) -> SafeString:
-    """An episode in the grid of a job: `{% cell cell %}`; a page has more than a thousand, too many for a template."""
+    """An episode in the grid of a job: `{% cell cell %}`. A page may have 1,500, and templates would be too slow."""
     oob = mark_safe(' hx-swap-oob="true"') if swap else ""
     if not cell.episode_id:
         return format_html('<span class="ep" id="e{}" data-s="{}"{}></span>', cell.slot, cell.state, oob)

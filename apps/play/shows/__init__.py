@@ -1,4 +1,4 @@
 """Shows: live episodes that agents play while people watch.
 
-People start and steer them by `operations`; the hosts that play them lease them by `show_leases`.
+People start and control them with `operations`; hosts lease and play them with `show_leases`.
 """

@@ -1,7 +1,7 @@
-"""Every write to a show that a person makes: start it, pause, resume, one turn, stop, another pace.
+"""All writes that people make to a show: start, pause, resume, one turn, stop, change the pace.
 
-Each one locks the episode, then the show, raises the episode's `seq` and wakes the hosts, so every page and the
-host that plays hear of it at once. What the hosts write is in `show_leases.py`.
+Each one locks the episode and then the show, raises the episode's `seq` and wakes the hosts, so that every page and the
+host get the change at once. What the hosts write is in `show_leases.py`.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ from gem.errors import EnvironmentFailure
 
 HOSTS = "play"
 """The name under which the hosts (`workers.play`) are woken."""
-PACES = (0.1, 60.0)
-"""Seconds per turn, at least and at most."""
+PACE_BOUNDS = (0.1, 60.0)
+"""The smallest and the largest pace, in seconds per turn."""
 ANSWER_SECONDS = 0.5
-"""From a person's turn to the agent's: long enough to see what one's own turn did."""
-TURNS_DUE_AT_MOST = 20
+"""The pause between a person's turn and the agent's, long enough to see the result of one's own turn."""
+MAX_TURNS_DUE = 20
 
 
 class CannotPlay(Refusal):
     """The agent cannot act in this environment."""
 
-    title = "This agent cannot play that"
+    title = "This agent cannot play here"
 
 
 class PaceRefused(Refusal):
-    """The pace is too fast or too slow to watch."""
+    """The pace is out of bounds."""
 
     title = "This pace is not possible"
 
 
 class TooManyShows(Refusal):
-    """The person has as many live episodes under way as one person may have."""
+    """The person has as many live episodes as one person may have."""
 
     status = 429
     title = "Too many live episodes at once"
@@ -75,17 +75,17 @@ def start(
 ) -> Episode:
     """Begin an episode that `agent` plays live, one turn every `pace` seconds.
 
-    Where there are several seats, `opponent` has the others; without one, the agent plays against itself.
+    If there are several seats, `opponent` has the others. Without an opponent, the agent plays against itself.
 
     Raises:
-        CannotPlay, PaceRefused, TooManyShows: with a sentence for the person.
+        CannotPlay, PaceRefused, TooManyShows: the message is for the person.
         Refusal: a tool among the wrappers cannot be used now.
-        gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: likewise.
+        gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: the message is for the person.
     """
     seats = _seating(env_id, agent, opponent)
     pace = _check_pace(pace)
     if not showcase:
-        _check_number(user, visitor)
+        _check_limit(user, visitor)
     try:
         episode = operations.begin(
             env_id,
@@ -107,20 +107,23 @@ def start(
 def go_on(
     episode: Episode, turn: int, agent: Agent, *, pace: float = 1.0, user: User | None = None, visitor: str = ""
 ) -> Episode:
-    """Let `agent` play on live from a turn of anybody's episode, in a branch of its own.
+    """Let `agent` continue any episode live from a turn, in a new branch.
 
     Raises:
-        CannotPlay, PaceRefused, TooManyShows: with a sentence for the person.
-        NotFound, EpisodeEnded, Sealed, Outdated: as `episodes.operations.fork`.
+        CannotPlay, PaceRefused, TooManyShows: the message is for the person.
+        NotFound, EpisodeEnded, Sealed, Outdated: see `episodes.operations.fork`.
     """
     check_agent(episode.env_id, agent)
     pace = _check_pace(pace)
-    _check_number(user, visitor)
-    sat = [seat.agent for seat in episode.seats.select_related("agent").order_by("number")]
-    replaced = [one.kind == Agent.Kind.HUMAN or len(sat) == 1 for one in sat]
+    _check_limit(user, visitor)
+    agents = [seat.agent for seat in episode.seats.select_related("agent").order_by("number")]
+    replaced = [old_agent.kind == Agent.Kind.HUMAN or len(agents) == 1 for old_agent in agents]
     if not any(replaced):
         replaced[operations.acting_after(episode, turn)] = True
-    seats = [operations.Occupant(agent if new else one) for one, new in zip(sat, replaced, strict=True)]
+    seats = [
+        operations.Occupant(agent if is_replaced else old_agent)
+        for old_agent, is_replaced in zip(agents, replaced, strict=True)
+    ]
     branch = operations.fork(episode, turn, seats=seats)
     _show(branch, pace, user, visitor)
     return branch
@@ -139,21 +142,21 @@ def _show(episode: Episode, pace: float, user: User | None, visitor: str, **kind
 
 
 def accompany(episode: Episode) -> None:
-    """Have the agents that sit beside a person act, each a moment after it is their turn."""
+    """Let the agents in a person's episode play, each a moment after its turn comes."""
     seats = list(episode.seats.select_related("agent"))
     if len(seats) > 1 and any(seat.agent.kind != Agent.Kind.HUMAN for seat in seats):
         _show(episode, ANSWER_SECONDS, None, "")
 
 
 def answer(episode: Episode) -> None:
-    """After a person's turn: let the agent that acts now act soon."""
+    """After a person's turn, let the next agent play soon."""
     soon = Now() + timedelta(seconds=ANSWER_SECONDS)
     if Show.objects.filter(episode=episode).update(next_turn_at=soon) or episode.batch_id is not None:
-        wake(HOSTS, episode.id)  # in a duel an agent beside the person may have waited for this turn
+        wake(HOSTS, episode.id)  # in a duel, an agent may have waited for this turn of the person
 
 
 def stand_in(env_id: str, agent: Agent) -> Agent:
-    """Who acts in the place of `agent` when nobody can ask it: for a person the expert, or else the random agent."""
+    """The agent that replaces `agent` in a branch: itself, or for a person the expert or the random agent."""
     if agent.kind != Agent.Kind.HUMAN:
         return agent
     kind = Agent.Kind.EXPERT if has_expert(env_id) else Agent.Kind.RANDOM
@@ -161,7 +164,7 @@ def stand_in(env_id: str, agent: Agent) -> Agent:
 
 
 def may_control(episode: Episode, user: Viewer, visitor: str) -> bool:
-    """Whether this person may pause and stop the show: who started it, or staff."""
+    """Whether this person may control the show: the person who started it, or staff."""
     show = Show.objects.filter(episode=episode).first()
     if show is None:
         return False
@@ -171,15 +174,15 @@ def may_control(episode: Episode, user: Viewer, visitor: str) -> bool:
 
 
 def may_ask_again(episode: Episode, user: Viewer, visitor: str) -> bool:
-    """Whether this person may resume the show: who steers it, or plays against the agent that gave no answer."""
+    """Whether this person may resume the show: they control it, or play against the agent that gave no answer."""
     if may_control(episode, user, visitor):
         return True
-    rests = Show.objects.filter(episode=episode).exclude(trouble="").exists()
-    return rests and own_seat(episode, user, visitor) is not None
+    waits = Show.objects.filter(episode=episode).exclude(trouble="").exists()
+    return waits and own_seat(episode, user, visitor) is not None
 
 
 def pause(episode_id: str) -> None:
-    """Take no further turn until `resume` or `one_turn`.
+    """Play no further turn until `resume` or `one_turn`.
 
     Raises:
         NotFound: no agent plays this episode.
@@ -189,26 +192,26 @@ def pause(episode_id: str) -> None:
 
 
 def resume(episode_id: str) -> None:
-    """Go on at the show's pace, beginning now; an agent that gave no answer is asked again. Raises as `pause`."""
+    """Continue at the show's pace, and ask an agent that gave no answer again. Raises the same errors as `pause`."""
     _change(episode_id, paused=False, turns_due=0, trouble="", next_turn_at=Now())
 
 
 def one_turn(episode_id: str) -> None:
-    """Take one turn now and no other one: a running show pauses. Raises as `pause`."""
-    due = Least(models.F("turns_due") + 1, TURNS_DUE_AT_MOST)
+    """Play one turn now and then pause. Raises the same errors as `pause`."""
+    due = Least(models.F("turns_due") + 1, MAX_TURNS_DUE)
     _change(episode_id, paused=True, turns_due=due, trouble="", next_turn_at=Now())
 
 
 def set_pace(episode_id: str, seconds: float) -> None:
-    """Take one turn every `seconds` from now on. Raises as `pause`, and PaceRefused."""
+    """Play one turn every `seconds` from now on. Raises the same errors as `pause`, and PaceRefused."""
     pace = _check_pace(seconds)
-    soon = Least(models.F("next_turn_at"), Now() + timedelta(seconds=pace))
-    _change(episode_id, pace=pace, next_turn_at=soon)
+    next_turn_at = Least(models.F("next_turn_at"), Now() + timedelta(seconds=pace))
+    _change(episode_id, pace=pace, next_turn_at=next_turn_at)
 
 
 @transaction.atomic
 def stop(episode_id: str) -> None:
-    """End the episode without a result. Raises as `pause`."""
+    """End the episode without a result. Raises the same errors as `pause`."""
     episode, shows = _lock(episode_id)
     operations.abandon(episode)
     shows.release()
@@ -219,63 +222,63 @@ def stop(episode_id: str) -> None:
 def _change(episode_id: str, **fields: Any) -> None:
     episode, shows = _lock(episode_id)
     if episode.over:
-        raise EpisodeEnded("The agent takes no further turn. The replay has every turn of it.")
+        raise EpisodeEnded("The agent has finished. The replay shows every turn.")
     shows.update(**fields)
     operations.touch(episode)
     wake(HOSTS, episode_id)
 
 
 def _lock(episode_id: str) -> tuple[Episode, LeasedQuerySet[Show]]:
-    """The episode, locked, and its show: always in this order."""
+    """Lock the episode and then its show, always in this order."""
     episode = operations.lock(episode_id)
     shows = Show.objects.filter(pk=episode_id)
     if not shows.select_for_update().exists():
-        raise NotFound("No agent plays this episode live, so there is nothing to pause or to stop.")
+        raise NotFound("No agent is playing this episode live, so there is nothing to pause or stop.")
     return episode, shows
 
 
 def _seating(env_id: str, agent: Agent, opponent: Agent | None) -> list[operations.Occupant]:
-    """The agent in the first seat, the opponent in the others."""
+    """The occupants: the agent in the first seat, the opponent in the others."""
     count = gem.spec(env_id).seats
     if count == 1 and opponent is not None:
         raise CannotPlay(f"{env_id} has one seat, so there is nobody to play against.")
     agents = [agent, *[opponent or agent] * (count - 1)]
-    for one in agents:
-        check_agent(env_id, one)
-    return [operations.Occupant(one) for one in agents]
+    for player in agents:
+        check_agent(env_id, player)
+    return [operations.Occupant(player) for player in agents]
 
 
 def check_agent(env_id: str, agent: Agent) -> None:
     """Refuse an agent that cannot act in this environment.
 
     Raises:
-        CannotPlay: with a sentence for the person.
+        CannotPlay: the message is for the person.
     """
     if agent.kind == Agent.Kind.HUMAN:
-        raise CannotPlay("A person cannot play live in place of an agent. Choose an agent.")
+        raise CannotPlay("A person cannot take an agent's place here. Choose an agent.")
     if agent.kind == Agent.Kind.CHECKPOINT and not Weights.objects.filter(agent=agent).exists():
-        raise CannotPlay(f"{agent.name} has no checkpoint yet. Wait for its training to write the first one.")
+        raise CannotPlay(f"{agent.name} has no checkpoint yet. Wait until its training saves the first one.")
     if agent.kind == Agent.Kind.EXPERT and not has_expert(env_id):
         raise CannotPlay(f"There is no expert for {env_id} yet. Choose the random agent, or another environment.")
 
 
 def _check_pace(seconds: float) -> float:
-    fastest, slowest = PACES
+    fastest, slowest = PACE_BOUNDS
     if not fastest <= seconds <= slowest:
-        raise PaceRefused(f"A turn takes {fastest:g} to {slowest:g} seconds, not {seconds:g}.")
+        raise PaceRefused(f"The pace can be {fastest:g} to {slowest:g} seconds per turn, not {seconds:g}.")
     return float(seconds)
 
 
-def _check_number(user: User | None, visitor: str) -> None:
+def _check_limit(user: User | None, visitor: str) -> None:
     if user is not None and user.is_staff:
         return
-    theirs = Show.objects.filter(episode__status=Episode.Status.RUNNING, showcase=False)
+    shows = Show.objects.filter(episode__status=Episode.Status.RUNNING, showcase=False)
     if user is not None:
-        number = theirs.filter(started_by=user).count()
+        number = shows.filter(started_by=user).count()
     else:
-        number = theirs.filter(visitor=visitor).count() if visitor else 0
+        number = shows.filter(visitor=visitor).count() if visitor else 0
     if number >= settings.SHOWS_PER_PERSON:
         raise TooManyShows(
-            f"You have {number} live episodes under way, as many as one person may have. Nothing was started. "
+            f"You already have {number} live episodes, which is the limit for one person. Nothing was started. "
             "Stop one of them, or wait until one ends."
         )

@@ -1,7 +1,7 @@
 """What the hosts of live episodes (`workers.play`) read and write.
 
-A host owns a show while its lease lasts, by the database's clock. Every write checks the lease with the rows
-locked, so a host that was believed dead writes nothing, and a show that goes on elsewhere has no turn twice.
+A host owns a show while its lease lasts, by the database's clock. Every write checks the lease with the rows locked. So
+a host whose lease has expired writes nothing, and no turn of a show is played twice.
 """
 
 from __future__ import annotations
@@ -30,42 +30,43 @@ from apps.play.models import Show
 from apps.play.shows.operations import HOSTS
 from gem.agents import Decision, Exchange
 from gem.core import Step
+from gem.errors import Side
 from gem.seats import observation_for_seat
 
 logger = logging.getLogger(__name__)
 
-REMEMBERING = {Agent.Kind.ENDPOINT, Agent.Kind.CHECKPOINT}
-"""Kinds of agents that read the whole episode again when they go on with it in another process."""
+KINDS_WITH_HISTORY = {Agent.Kind.ENDPOINT, Agent.Kind.CHECKPOINT}
+"""Kinds of agents that need the earlier turns to continue an episode in another process."""
 
-AHEAD_SECONDS = 1.0
-"""After that it is asked again whether the others of a duel have caught up; mostly their turns wake the hosts first."""
-EARLY_SECONDS = 0.02
-"""A turn that comes so little before its time is on time."""
+CATCH_UP_SECONDS = 1.0
+"""How often to check whether the others of a duel have caught up. Usually their turns wake the host earlier."""
+TOLERANCE_SECONDS = 0.02
+"""A turn that is early by at most this much is played at once."""
 
 
-_WAITS = Exists(
+_PERSON_ACTS = Exists(
     Seat.objects.filter(episode=OuterRef("pk"), number=OuterRef("episode__acting"), agent__kind=Agent.Kind.HUMAN)
 )
-"""Of a show: whether a person acts now."""
+"""For queries of shows: whether it is a person's turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShowPlan:
-    """What a host has to know of a show that it owns."""
+    """What a host has to know about a show that it owns."""
 
     episode_id: str
     wait: float
     """Seconds until the next turn is due."""
     idle: bool
-    """No turn is wanted: it is paused, a person acts, or nobody watches the showcase."""
+    """Whether no turn is to be played: it is paused, a person is to act, or nobody watches the showcase."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A turn that was recorded, and what follows."""
+    """A recorded turn, and when the next one is due."""
 
     turn: Turn
-    """The last one: a person's in the same round may have followed the agent's."""
+    """The last recorded turn. A held turn of a person may have followed the agent's."""
     over: bool
     wait: float
     """Seconds until the next turn is due."""
@@ -73,36 +74,36 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class ResumedShow:
-    """Where a host goes on: everything an agent needs for the next turn."""
+    """The state from which a host continues: everything that the agents need for the next turn."""
 
     episode: Episode
     env: gem.Env
     agents: dict[int, tuple[Agent, dict[str, Any] | None]]
-    """The agent in each seat and how it was set up; a person's seat is not among them."""
+    """The agent in each seat with its set-up; seats of people are left out."""
     past: dict[int, list[Exchange]]
-    """What each seat read and did so far."""
+    """The earlier turns as each seat read and played them."""
     observation: str
     info: dict[str, object]
 
 
-def claim(token: UUID, most: int, *, showcase: bool) -> list[str]:
-    """Own up to `most` shows that want a turn and that nobody owns; showcases only if `showcase`.
+def claim(token: UUID, limit: int, *, showcase: bool) -> list[str]:
+    """Claim up to `limit` shows that have a turn to play and no owner, with showcases only if `showcase`.
 
-    A show whose owners died `MAX_ATTEMPTS` times without a turn between ends here.
+    The episode fails if the show's owners died `MAX_ATTEMPTS` times at the same turn.
     """
-    wanted = _running().filter(_wanted(showcase))
-    for episode_id in wanted.worn().values_list("pk", flat=True)[:most]:
+    playable = _running().filter(_has_turns_to_play(showcase))
+    for episode_id in playable.worn().values_list("pk", flat=True)[:limit]:
         _give_up(episode_id)
-    return wanted.claimable().order_by("next_turn_at").claim(token, most)
+    return playable.claimable().order_by("next_turn_at").claim(token, limit)
 
 
 def renew(token: UUID) -> int:
-    """Prolong the leases that have not run out; returns how many."""
+    """Extend the leases that have not expired. Returns their number."""
     return Show.objects.owned_by(token).renew()
 
 
 def release(token: UUID, episode_ids: Collection[str] | None = None) -> None:
-    """Let go of these shows, or of all; another host may go on at once."""
+    """Release these shows, or all. Another host may continue them at once."""
     shows = Show.objects.filter(lease_token=token)
     if episode_ids is not None:
         shows = shows.filter(pk__in=episode_ids)
@@ -115,17 +116,17 @@ def plans(token: UUID, *, showcase: bool) -> list[ShowPlan]:
         ShowPlan(
             episode_id=show.pk,
             wait=_seconds(show.wait),
-            idle=(show.paused and not show.turns_due) or (show.showcase and not showcase) or show.waits,
+            idle=(show.paused and not show.turns_due) or (show.showcase and not showcase) or show.person_acts,
         )
-        for show in _with_wait(_running().owned_by(token)).annotate(waits=_WAITS)
+        for show in _with_wait(_running().owned_by(token)).annotate(person_acts=_PERSON_ACTS)
     ]
 
 
 def begin_again(episode_id: str) -> ResumedShow:
-    """The episode after its last turn, and who acts.
+    """Load the episode after its last turn with its agents.
 
     Raises:
-        Whatever the environment raises when it is made.
+        Any error that the environment raises when it is created.
     """
     episode = Episode.objects.get(pk=episode_id)
     seats = episode.seats.select_related("agent").exclude(agent__kind=Agent.Kind.HUMAN)
@@ -134,7 +135,7 @@ def begin_again(episode_id: str) -> ResumedShow:
         episode=episode,
         env=restore(episode),
         agents={seat.number: (seat.agent, seat.set_up) for seat in seats},
-        past=_past(episode) if any(seat.agent.kind in REMEMBERING for seat in seats) else {},
+        past=_past(episode) if any(seat.agent.kind in KINDS_WITH_HISTORY for seat in seats) else {},
         observation=last.observation if last else episode.first_observation,
         info=last.info if last else episode.first_info,
     )
@@ -142,7 +143,7 @@ def begin_again(episode_id: str) -> ResumedShow:
 
 @transaction.atomic
 def is_due(episode_id: str, token: UUID) -> bool | float:
-    """Whether the next turn is wanted now, or the seconds still to wait: asked before a slow environment is stepped.
+    """Whether the next turn may be played now, or the seconds to wait. Checked before a slow environment is stepped.
 
     Raises:
         LeaseLost: the show belongs to another host.
@@ -150,36 +151,36 @@ def is_due(episode_id: str, token: UUID) -> bool | float:
     show, wait = _own(episode_id, token)
     if show.paused and not show.turns_due:
         return False
-    if wait <= EARLY_SECONDS and awaited(show.episode, show):
-        return AHEAD_SECONDS
-    return wait if wait > EARLY_SECONDS else True
+    if wait <= TOLERANCE_SECONDS and awaited(show.episode, show):
+        return CATCH_UP_SECONDS
+    return wait if wait > TOLERANCE_SECONDS else True
 
 
 @transaction.atomic
 def take_turn(
     episode_id: str, token: UUID, env: gem.Env, number: int, decision: Decision, answer: Step | None = None
 ) -> Taken | float | None:
-    """Record turn `number` if it is wanted now: the turn, the seconds still to wait, or None if it is not wanted.
+    """Record turn `number` if it is due. Returns the turn, the seconds to wait, or None if no turn is to be played.
 
-    With an `answer` the environment has been stepped already, and the turn is recorded in any case.
+    With an `answer`, the environment has been stepped already, and the turn is recorded in any case.
 
     Raises:
         LeaseLost: the show or the turn belongs to another host.
-        ActionTooLong: as `episodes.operations.check_action`.
-        EpisodeEnded, EnvironmentFailure: as `episodes.operations.record_turn`.
+        ActionTooLong: see `episodes.operations.check_action`.
+        EpisodeEnded, EnvironmentFailure: see `episodes.operations.record_turn`.
     """
     operations.check_action(decision.action)
     episode = operations.lock(episode_id)
     show, wait = _own(episode_id, token)
     if episode.turn_count + 1 != number:
-        raise LeaseLost(f"Turn {number} of {episode_id} is not to be played any longer.")
+        raise LeaseLost(f"Turn {number} of {episode_id} is no longer due.")
     if answer is None and show.paused and not show.turns_due:
         return None
-    if answer is None and wait > EARLY_SECONDS:
+    if answer is None and wait > TOLERANCE_SECONDS:
         return wait
     if answer is None and awaited(episode, show):
-        return AHEAD_SECONDS
-    turn = operations.record_turn(episode, env, decision.action, extra_info=decision.kept, answer=answer)
+        return CATCH_UP_SECONDS
+    turn = operations.record_turn(episode, env, decision.action, extra_info=decision.recorded_extra, answer=answer)
     turn = operations.play_held(episode, env) or turn
     Show.objects.filter(pk=episode_id).update(
         attempt=0,
@@ -189,14 +190,14 @@ def take_turn(
     if episode.over:
         Show.objects.filter(pk=episode_id).release()
     if show.lock_step:
-        wake(HOSTS, episode_id)  # the others may have waited for this turn
+        wake(HOSTS, episode_id)  # other agents may have waited for this turn
     return Taken(turn, episode.over, max(wait + show.pace, 0.0))
 
 
 def awaited(episode: Episode, show: Show) -> list[Episode]:
-    """The episodes of its duel that a show in lock step waits for: those with fewer turns.
+    """The episodes of the duel that a show in lock step waits for: those with fewer turns.
 
-    A person begins every turn: who plays beside an agent must not read the turn off its board.
+    A person always plays a turn first, so that they cannot copy it from an agent's board.
     """
     if not show.lock_step or episode.batch_id is None:
         return []
@@ -207,7 +208,7 @@ def awaited(episode: Episode, show: Show) -> list[Episode]:
 
 @transaction.atomic
 def rest(episode_id: str, token: UUID, sentence: str) -> None:
-    """Pause the show because its agent gave no answer, and say so; whoever steers it may have it asked again.
+    """Pause the show because its agent gave no answer, and store why. Resuming asks the agent again.
 
     Raises:
         LeaseLost: the show belongs to another host.
@@ -219,15 +220,15 @@ def rest(episode_id: str, token: UUID, sentence: str) -> None:
 
 
 @transaction.atomic
-def fail(episode_id: str, token: UUID, sentence: str, *, by: Episode.FailedBy = Episode.FailedBy.ENVIRONMENT) -> None:
-    """End the episode because its agent or environment broke.
+def fail(episode_id: str, token: UUID, sentence: str, *, side: Side = "environment") -> None:
+    """End the episode because of a failure (see `episodes.operations.fail`).
 
     Raises:
         LeaseLost: the show belongs to another host.
     """
     episode = operations.lock(episode_id)
     _own(episode_id, token)
-    operations.fail(episode, sentence, by=by)
+    operations.fail(episode, sentence, side=side)
     Show.objects.filter(pk=episode_id).release()
 
 
@@ -238,21 +239,21 @@ def _give_up(episode_id: str) -> None:
     if shows.exists() and not episode.over:
         operations.fail(
             episode,
-            f"The worker that plays this episode died {settings.MAX_ATTEMPTS} times at turn "
-            f"{episode.turn_count + 1}. The episode ends here; its turns stay.",
+            f"The worker that plays this episode crashed {settings.MAX_ATTEMPTS} times at turn "
+            f"{episode.turn_count + 1}. The episode ends here. Its turns are kept.",
         )
 
 
 def _own(episode_id: str, token: UUID) -> tuple[Show, float]:
-    """The show, locked, and the seconds until its next turn is due."""
+    """Lock the show; returns it with the seconds until its next turn is due."""
     show = _with_wait(Show.objects.owned_by(token).select_for_update().filter(pk=episode_id)).first()
     if show is None:
-        raise LeaseLost(f"Another host plays {episode_id} by now.")
+        raise LeaseLost(f"Another host plays {episode_id} now.")
     return show, _seconds(show.wait)
 
 
 def _with_wait(shows: models.QuerySet[Show]) -> models.QuerySet[Any]:
-    """Annotated with `wait`, the time until the next turn is due."""
+    """Annotate shows with `wait`, the time until the next turn is due."""
     return shows.annotate(wait=models.ExpressionWrapper(F("next_turn_at") - Now(), models.DurationField()))
 
 
@@ -261,7 +262,7 @@ def _seconds(wait: timedelta | None) -> float:
 
 
 def _past(episode: Episode) -> dict[int, list[Exchange]]:
-    """The episode as its seats went through it, for agents that read it again at every turn."""
+    """The earlier turns of each seat, for agents that read the whole episode at every turn."""
     past: dict[int, list[Exchange]] = {}
     observation, info = episode.first_observation, episode.first_info
     for turn in episode.turns.order_by("number"):
@@ -275,6 +276,6 @@ def _running() -> LeasedQuerySet[Show]:
     return Show.objects.filter(episode__status=Episode.Status.RUNNING)
 
 
-def _wanted(showcase: bool) -> Q:
-    wanted = (Q(paused=False) | Q(turns_due__gt=0)) & ~Q(_WAITS)
-    return wanted if showcase else wanted & Q(showcase=False)
+def _has_turns_to_play(showcase: bool) -> Q:
+    is_playable = (Q(paused=False) | Q(turns_due__gt=0)) & ~Q(_PERSON_ACTS)
+    return is_playable if showcase else is_playable & Q(showcase=False)

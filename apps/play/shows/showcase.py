@@ -1,4 +1,4 @@
-"""The showcase: an expert that plays on the home page for as long as somebody looks, one environment after another."""
+"""The showcase: while somebody watches the home page, an expert plays one environment after another there."""
 
 from __future__ import annotations
 
@@ -23,41 +23,41 @@ from gem.agents import has_expert
 TOPIC = "showcase"
 PACE_SECONDS = 1.2
 PAUSE_SECONDS = 4
-"""From the end of one episode to the beginning of the next, so that the result can be read."""
-EPISODES_KEPT = 20
-TURNS_AT_MOST = 100
-"""Two minutes: a longer episode would keep the others from being shown."""
+"""The pause between two episodes, so that the result can be read."""
+MAX_EPISODES = 20
+MAX_TURNS = 100
+"""An episode may last about two minutes, so that other environments get their turn."""
 
 
 def rotation() -> list[str]:
-    """The environments in which the expert shows itself: every family before the next difficulty of any."""
+    """The environments of the showcase in order: one difficulty of every family, then the next difficulty."""
     families: defaultdict[str, list[str]] = defaultdict(list)
     for spec in registry.specs():
-        short = (spec.kwargs.get("max_turns") or 0) <= TURNS_AT_MOST
-        if short and spec.turns == "multi" and spec.winnable and spec.replay == "exact" and has_expert(spec.id):
+        is_short = (spec.kwargs.get("max_turns") or 0) <= MAX_TURNS
+        if is_short and spec.turns == "multi" and spec.winnable and spec.replay == "exact" and has_expert(spec.id):
             families[spec.family].append(spec.id)
     return [env_id for ids in zip_longest(*families.values()) for env_id in ids if env_id is not None]
 
 
 def present() -> Showcase:
-    """The showcase with its episode; the first one is begun now, so that the first visitor sees something."""
-    found = Showcase.objects.select_related("episode__show").filter(pk=Showcase.MAIN).first()
-    if found is not None and found.episode is not None:
-        return found
+    """The showcase with its episode. Starts the first episode if there is none, so that the first visitor sees one."""
+    showcase = Showcase.objects.select_related("episode__show").filter(pk=Showcase.MAIN).first()
+    if showcase is not None and showcase.episode is not None:
+        return showcase
     go_on()
     return Showcase.objects.select_related("episode__show").get(pk=Showcase.MAIN)
 
 
 def is_watched() -> bool:
-    """Whether anybody looks at the home page or at the showcase's episode."""
+    """Whether anybody watches the home page or the showcase's episode."""
     episode_id = Showcase.objects.filter(pk=Showcase.MAIN).values_list("episode", flat=True).first()
-    watched = presence.counts([f"{TOPIC}:{Showcase.MAIN}", f"episode:{episode_id}"])
-    return any(watched.values())
+    spectators = presence.counts([f"{TOPIC}:{Showcase.MAIN}", f"episode:{episode_id}"])
+    return any(spectators.values())
 
 
 @transaction.atomic
 def go_on() -> Episode | None:
-    """Begin the next episode if the present one has ended a while ago; only one process does it at a time."""
+    """Begin the next episode if the current one ended some seconds ago. Only one process does this at a time."""
     Showcase.objects.get_or_create(pk=Showcase.MAIN)
     showcase = Showcase.objects.select_for_update(skip_locked=True).filter(pk=Showcase.MAIN).first()
     if showcase is None or _still_shown(showcase):
@@ -79,24 +79,24 @@ def go_on() -> Episode | None:
     showcase.number += 1
     showcase.seq += 1
     showcase.save()
-    _forget_old()
+    _delete_old_episodes()
     publish(f"{TOPIC}:{showcase.key}", showcase.seq)
     return episode
 
 
 class ShowcaseTopic:
-    """Which episode the home page shows; the turns come from the episode's own topic."""
+    """The topic "showcase": which episode the home page shows. The turns come from the topic "episode"."""
 
     def current(self, key: str) -> int | None:
-        """How often the episode has changed."""
+        """The number of episodes shown so far."""
         return Showcase.objects.filter(pk=key).values_list("seq", flat=True).first()
 
     def allows(self, key: str, audience: str, viewer: Viewer, visitor: str) -> bool:
-        """Everybody may look."""
+        """Anyone may watch."""
         return audience == "home"
 
     def events(self, key: str, after: int, audience: str) -> list[Event]:
-        """The present episode, whatever came before it."""
+        """One event with the current episode."""
         showcase = Showcase.objects.select_related("episode__show").filter(pk=key, seq__gt=after).first()
         if showcase is None or showcase.episode is None:
             return []
@@ -116,6 +116,6 @@ def _batch() -> Batch:
     return batch or Batch.objects.create(kind=Batch.Kind.SHOWCASE)
 
 
-def _forget_old() -> None:
+def _delete_old_episodes() -> None:
     of_showcase = Episode.objects.filter(show__showcase=True).order_by("-created")
-    Episode.objects.filter(pk__in=list(of_showcase.values_list("pk", flat=True)[EPISODES_KEPT:])).delete()
+    Episode.objects.filter(pk__in=list(of_showcase.values_list("pk", flat=True)[MAX_EPISODES:])).delete()

@@ -1,4 +1,4 @@
-"""Having an agent play live, and steering it."""
+"""Views for letting an agent play live, and for controlling it."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from apps.play.responses import form_again, go_to, refused
 from apps.play.shows import operations as shows
 from apps.play.tooling import ask_tools
 
-WATCHED = ("env_id", "agent", "opponent", "seed", "pace", *tool_choice.FIELDS)
+PREFILLED_FIELDS = ("env_id", "agent", "opponent", "seed", "pace", *tool_choice.FIELDS)
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def watch_new(request: HttpRequest) -> HttpResponse:
-    """Choose an environment and an agent, and let it play."""
+    """The form: choose an environment and an agent that plays it live."""
     if request.method != "POST":
-        asked = prefilled(request.GET, WATCHED)
-        initial = {"agent": who_plays(asked.get("env_id", "")), **asked}
+        prefill = prefilled(request.GET, PREFILLED_FIELDS)
+        initial = {"agent": who_plays(prefill.get("env_id", "")), **prefill}
         form = WatchForm(request.user, initial=initial)
-        context = {"form": form, "withheld": withheld(request.user, asked, "agent", "opponent")}
+        context = {"form": form, "withheld": withheld(request.user, prefill, "agent", "opponent")}
         return render(request, "play/watch_new.html", context)
     form = WatchForm(request.user, request.POST)
     if not form.is_valid():
@@ -59,31 +59,31 @@ def watch_new(request: HttpRequest) -> HttpResponse:
     return go_to(request, episode)
 
 
-# ---------------------------------------------------------------- steering what an agent plays
+# ---------------------------------------------------------------- controlling an agent
 
 
 @never_cache
 @require_safe
 def controls(request: HttpRequest, episode_id: str) -> HttpResponse:
-    """The buttons for whoever may steer the show; nothing for the others."""
+    """The controls of a show, for people who may use them; empty for others."""
     episode = find(episode_id)
-    may = shows.may_control(episode, request.user, visitors.known(request))
-    context = {"episode": episode, "shot": public_snapshot(episode), "may_control": may, "paces": PACES}
+    is_allowed = shows.may_control(episode, request.user, visitors.known(request))
+    context = {"episode": episode, "shot": public_snapshot(episode), "may_control": is_allowed, "paces": PACES}
     context["steer"] = steering("play:control", episode.id)
-    page = "play/watch.html#controls" if wants_part(request) else "play/watch.html"
-    return render(request, page, context)
+    template = "play/watch.html#controls" if wants_part(request) else "play/watch.html"
+    return render(request, template, context)
 
 
 @require_POST
 def control(request: HttpRequest, episode_id: str, verb: str) -> HttpResponse:
-    """Pause, resume, one turn, stop, or another pace; every page hears of it by its socket."""
+    """Pause, resume, one turn, stop, or change the pace. Every open page gets the change by its socket."""
     if verb not in VERBS:
-        raise Http404(f"There is nothing called {verb} to do with an episode.")
+        raise Http404(f"An episode has no control named {verb}.")
     episode = find(episode_id)
     try:
-        may = shows.may_ask_again if verb == "resume" else shows.may_control
-        if not may(episode, request.user, visitors.known(request)):
-            return HttpResponse("Only who started this episode can steer it.", status=403)
+        check_permission = shows.may_ask_again if verb == "resume" else shows.may_control
+        if not check_permission(episode, request.user, visitors.known(request)):
+            return HttpResponse("Only the person who started this episode can control it.", status=403)
         VERBS[verb](request)(episode_id)
     except Refusal as refusal:
         return refused(request, episode, refusal, after=None)
@@ -93,20 +93,20 @@ def control(request: HttpRequest, episode_id: str, verb: str) -> HttpResponse:
 
 
 def steering(name: str, key: str) -> str:
-    """Where the buttons that steer what `key` names are sent; the verb and a slash follow."""
+    """The address of the controls of `key`, to which the verb and a slash are appended."""
     return reverse(name, args=[key, "pause"]).removesuffix("pause/")
 
 
 def pace_of(request: HttpRequest) -> float:
-    """The pace that a form sends, in seconds for a turn.
+    """The pace in the form data, in seconds per turn.
 
     Raises:
-        Refusal: it is no number.
+        Refusal: it is not a number.
     """
     try:
         return float(request.POST.get("pace", ""))
     except ValueError:
-        raise Refusal("A pace is a number of seconds, for example 0.5.") from None
+        raise Refusal("The pace is a number of seconds per turn, for example 0.5.") from None
 
 
 VERBS: dict[str, Callable[[HttpRequest], Callable[[str], None]]] = {
@@ -116,4 +116,4 @@ VERBS: dict[str, Callable[[HttpRequest], Callable[[str], None]]] = {
     "stop": lambda _: shows.stop,
     "pace": lambda request: functools.partial(shows.set_pace, seconds=pace_of(request)),
 }
-"""What a button does to a show: the operation, ready for the episode's id."""
+"""Verb to a function that reads the request and returns an operation on an episode's id."""

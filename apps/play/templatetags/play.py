@@ -1,4 +1,4 @@
-"""What pages of people who play need: `{% load play %}`."""
+"""Template tags for the pages of people who play: `{% load play %}`."""
 
 from __future__ import annotations
 

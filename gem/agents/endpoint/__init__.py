@@ -1,24 +1,27 @@
-"""An agent behind an OpenAI-compatible server: vLLM, Ollama, llama.cpp, or a provider's.
+"""An agent that asks an OpenAI-compatible server: vLLM, Ollama, llama.cpp, or that of a provider.
 
     spec = EndpointSpec(url="http://127.0.0.1:8000/v1", model="qwen3-4b", temperature=0.6)
-    agent = EndpointAgent(spec)                     # rollout(agent, slots, num_envs=32)
+    agent = EndpointAgent(spec)                     # rollout(agent, requests, num_envs=32)
 
-What it knows of a turn besides its action is in `Decision.extra`:
+Begin reading in `agent`. `spec` has the settings, `chat` writes the messages, `client` sends them, `completion` reads
+the response, and `functions` translates between actions and native tool calls.
 
-| key | is |
+`Decision.extra` has these facts about a turn:
+
+| key | meaning |
 |---|---|
-| `tokens_in`, `tokens_out` | as the server counted them, of all requests that the turn took |
-| `tokens_reasoning` | those of `tokens_out` that were reasoning, where the server says so |
-| `seconds` | from the first request to the end of the answer, pauses between tries included |
-| `first_seconds` | until the first token of the answer that counted |
-| `requests` | how many it took, if it was not one |
-| `model` | what the server says has answered |
-| `finish` | why the answer ended, where it was not by itself: `length`, `content_filter` |
-| `calls` | the tools it called, as `{"name", "arguments"}` |
-| `said` | what it wrote beside a tool call |
-| `error` | why there is no answer, where the turn was forfeited |
+| `tokens_in`, `tokens_out` | tokens of all requests of the turn, as the server counted them |
+| `tokens_reasoning` | those of `tokens_out` that were reasoning, if the server reports them |
+| `seconds` | time from the first request to the end of the response, pauses between tries included |
+| `first_seconds` | time to the first token of the response that counted |
+| `requests` | the number of requests, if it was not one |
+| `model` | the name of the model in the response |
+| `finish` | why the response ended, if the model did not end it: `length`, `content_filter` |
+| `calls` | the tool calls, as `{"name", "arguments"}` |
+| `said` | the text beside a tool call |
+| `error` | why there is no response, if the turn was forfeited |
 
-Its reasoning is the decision's `note`: it is shown, and never reaches the environment.
+The reasoning of the model is the note of the decision: people can read it, and the environment never does.
 """
 
 from gem.agents.endpoint.agent import EndpointAgent

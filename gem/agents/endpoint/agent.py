@@ -1,4 +1,4 @@
-"""The agent itself: what it asks, how often, and what it does when no answer comes."""
+"""The endpoint agent: it sends requests to the server, retries them, and handles turns without a response."""
 
 from __future__ import annotations
 
@@ -10,35 +10,36 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from gem.agents import asking
 from gem.agents.agent import Decision, Request
+from gem.agents.decision_queue import decide_all
 from gem.agents.endpoint import chat
-from gem.agents.endpoint.answer import Answer, Usage, clean
+from gem.agents.endpoint.client import EndpointClient, EndpointConnections, EndpointError
+from gem.agents.endpoint.completion import Completion, Usage, clean
 from gem.agents.endpoint.functions import action_of
-from gem.agents.endpoint.server import Fault, Hosts, Server
 from gem.agents.endpoint.spec import EndpointSpec
 from gem.errors import AgentFailure, AgentStopped
-from gem.net.http import Anywhere, Client, Guard
+from gem.net.http import AddressGuard, GuardedClient, UnrestrictedGuard
 
-MOST_ACTION_BYTES = 64 * 1024
-MOST_NOTE_CHARS = 64 * 1024
-PAUSES = (0.5, 30.0)
-"""Seconds between two tries: the first pause, which doubles with every try, and the longest."""
-IN_A_ROW = 10
-"""So many turns without an answer, one after the other, end everything: the server is not there."""
+MAX_ACTION_BYTES = 64 * 1024
+MAX_NOTE_CHARS = 64 * 1024
+BACKOFF_SECONDS = (0.5, 30.0)
+"""The pause before the first retry and the longest pause, in seconds. The pause doubles with every retry."""
+MAX_CONSECUTIVE_FAILURES = 10
+"""After this number of consecutive turns without a response, the agent takes the server for dead and stops."""
 
 
 class EndpointAgent:
-    """Asks an OpenAI-compatible server for every turn; see `gem.agents.endpoint` for what it reports.
+    """Asks an OpenAI-compatible server for every turn; `gem.agents.endpoint` describes what it reports.
 
-    It keeps nothing between turns: what the server reads follows from the request, so any process can go on.
+    It keeps no state between turns: the messages are built from the request alone, so an episode can continue in any
+    process.
 
     Args:
-        spec: what to ask, and how.
-        key: sent as a bearer token; never shown, logged or pickled.
-        guard: which addresses may be asked; anywhere by default.
-        hosts: connections and limits to share with other agents of the same event loop.
-        name: what messages call it; the model's name by default.
+        spec: the settings.
+        key: the API key, which is sent as a bearer token and never shown, logged or pickled.
+        guard: the addresses that it may connect to; by default all.
+        connections: connections and limits that it shares with other agents of the same event loop.
+        name: the name in messages; by default that of the model.
     """
 
     def __init__(
@@ -46,117 +47,121 @@ class EndpointAgent:
         spec: EndpointSpec,
         key: SecretStr | str | None = None,
         *,
-        guard: Guard | None = None,
-        hosts: Hosts | None = None,
+        guard: AddressGuard | None = None,
+        connections: EndpointConnections | None = None,
         name: str = "",
     ) -> None:
         self.name = name or spec.model
         self.spec = spec
         self._key = SecretStr(key) if isinstance(key, str) else key
-        self._guard = guard or Anywhere()
-        self._shared = hosts
-        self._own: Hosts | None = None
-        self._failed = 0
+        self._guard = guard or UnrestrictedGuard()
+        self._shared_connections = connections
+        self._own_connections: EndpointConnections | None = None
+        self._consecutive_failures = 0
         self._random = random.Random()
 
     def act(self, requests: Sequence[Request]) -> list[Decision]:
-        """As `Agent.act`, all requests at the same time.
+        """See `Agent.act`; all requests are sent at the same time.
 
         Raises:
-            AgentFailure, AgentStopped: as `decide`.
+            AgentFailure: see `decide`.
+            AgentStopped: see `decide`.
         """
-        return asking.ask_all(self, requests)
+        return decide_all(self, requests)
 
     async def decide(self, request: Request) -> Decision:
-        """As `AsyncAgent.decide`.
+        """See `AsyncAgent.decide`.
 
         Raises:
-            AgentFailure: if no answer came, after the tries and the time that the specification has.
-            AgentStopped: if it is set up to stop then, or no answer came ten times in a row.
+            AgentFailure: if there is no response after the tries and the time that the settings allow.
+            AgentStopped: if the settings say to stop then, or after ten consecutive turns without a response.
         """
         started = monotonic()
-        body = chat.body(self.spec, request)
-        server = Server(self.spec, self._key, self._hosts())
-        spent, number = Usage(), 1
+        body = chat.request_body(self.spec, request)
+        client = EndpointClient(self.spec, self._key, self._connections())
+        usage, request_count = Usage(), 1
         while True:
             try:
-                answer = await server.ask(body)
+                completion = await client.complete(body)
                 break
-            except Fault as fault:
-                spent = spent.plus(fault.usage)
-                pause = self._pause(fault, number, monotonic() - started)
+            except EndpointError as error:
+                usage = usage.plus(error.usage)
+                pause = self._pause(error, request_count, monotonic() - started)
                 if pause is None:
-                    return self._without(fault, request, spent, number, monotonic() - started)
+                    return self._handle_failure(error, request, usage, request_count, monotonic() - started)
                 await asyncio.sleep(pause)
-                number += 1
-        self._failed = 0
-        report = _report(spent.plus(answer.usage), monotonic() - started, number)
-        report |= {"first_seconds": round(server.first_seconds, 3), "model": answer.model}
-        return _decision(answer, report)
+                request_count += 1
+        self._consecutive_failures = 0
+        report = _report(usage.plus(completion.usage), monotonic() - started, request_count)
+        report |= {"first_seconds": round(client.first_seconds, 3), "model": completion.model}
+        return _decision(completion, report)
 
     async def close(self) -> None:
-        """As `AsyncAgent.close`; shared connections stay."""
-        own, self._own = self._own, None
-        if own is not None:
-            await own.client.close()
+        """See `AsyncAgent.close`; shared connections stay open."""
+        connections, self._own_connections = self._own_connections, None
+        if connections is not None:
+            await connections.client.close()
 
-    def _hosts(self) -> Hosts:
-        if self._shared is not None:
-            return self._shared
-        if self._own is None:
-            self._own = Hosts(Client(self._guard))
-        return self._own
+    def _connections(self) -> EndpointConnections:
+        if self._shared_connections is not None:
+            return self._shared_connections
+        if self._own_connections is None:
+            self._own_connections = EndpointConnections(GuardedClient(self._guard))
+        return self._own_connections
 
-    def _pause(self, fault: Fault, number: int, elapsed: float) -> float | None:
-        """Seconds until the next try; None if there is none."""
-        if not fault.again or (self.spec.on_failure != "retry" and number >= self.spec.tries):
+    def _pause(self, error: EndpointError, request_count: int, elapsed: float) -> float | None:
+        """Return the pause before the next try in seconds; None if there is no further try."""
+        if not error.is_retryable or (self.spec.on_failure != "retry" and request_count >= self.spec.tries):
             return None
-        first, longest = PAUSES
-        growing = min(longest, first * 2 ** min(number - 1, 10))
-        pause = max(fault.wait, growing * (0.5 + self._random.random()))
+        first, longest = BACKOFF_SECONDS
+        backoff = min(longest, first * 2 ** min(request_count - 1, 10))
+        pause = max(error.retry_after_seconds, backoff * (0.5 + self._random.random()))
         return pause if elapsed + pause < self.spec.patience else None
 
-    def _without(self, fault: Fault, request: Request, spent: Usage, number: int, seconds: float) -> Decision:
-        """What follows when no answer came, as the specification says."""
-        self._failed += 1
-        asked = "" if number == 1 else f" It was asked {number} times in {seconds:.0f} s."
-        sentence = f"{self.name} gave no answer at turn {request.turn}. {fault}{asked}"
-        if self.spec.on_failure == "stop" or self._failed >= IN_A_ROW:
-            row = f" That makes {self._failed} turns in a row without an answer." if self._failed >= IN_A_ROW else ""
-            raise AgentStopped(f"{sentence}{row}") from fault
+    def _handle_failure(
+        self, error: EndpointError, request: Request, usage: Usage, request_count: int, seconds: float
+    ) -> Decision:
+        """Forfeit the turn or raise, as the settings say, after the last try has failed."""
+        self._consecutive_failures += 1
+        effort = "" if request_count == 1 else f" There were {request_count} requests in {seconds:.0f} s."
+        sentence = f"{self.name} gave no answer at turn {request.turn}. {error}{effort}"
+        if self.spec.on_failure == "stop" or self._consecutive_failures >= MAX_CONSECUTIVE_FAILURES:
+            if self._consecutive_failures >= MAX_CONSECUTIVE_FAILURES:
+                sentence += f" That makes {self._consecutive_failures} turns in a row without an answer."
+            raise AgentStopped(sentence) from error
         if self.spec.on_failure == "retry":
-            raise AgentFailure(sentence) from fault
-        return Decision("", extra=_report(spent, seconds, number) | {"error": sentence})
+            raise AgentFailure(sentence) from error
+        return Decision("", extra=_report(usage, seconds, request_count) | {"error": sentence})
 
 
-def _report(usage: Usage, seconds: float, number: int) -> dict[str, Any]:
+def _report(usage: Usage, seconds: float, request_count: int) -> dict[str, Any]:
     report: dict[str, Any] = {name: value for name, value in usage._asdict().items() if value}
     report["seconds"] = round(seconds, 3)
-    if number > 1:
-        report["requests"] = number
+    if request_count > 1:
+        report["requests"] = request_count
     return report
 
 
-def _decision(answer: Answer, report: dict[str, Any]) -> Decision:
-    text, reasoning = answer.parted()
+def _decision(completion: Completion, report: dict[str, Any]) -> Decision:
+    text, reasoning = completion.split_reasoning()
     action = text
-    if answer.calls:
-        calls = [call for _, call in sorted(answer.calls.items())]
+    if completion.calls:
+        calls = [call for _, call in sorted(completion.calls.items())]
         action = clean(action_of(calls))
         report["calls"] = [
-            {"name": clean(call.name)[:200], "arguments": clean(call.arguments)[:MOST_NOTE_CHARS]} for call in calls
+            {"name": clean(call.name)[:200], "arguments": clean(call.arguments)[:MAX_NOTE_CHARS]} for call in calls
         ]
         if text:
-            report["said"] = text[:MOST_NOTE_CHARS]
-    if answer.finish and answer.finish not in ("stop", "tool_calls", "function_call"):
-        report["finish"] = answer.finish
-    shortened = _tail(action)
-    if shortened != action:
+            report["said"] = text[:MAX_NOTE_CHARS]
+    if completion.finish_reason and completion.finish_reason not in ("stop", "tool_calls", "function_call"):
+        report["finish"] = completion.finish_reason
+    stored_action = _shorten(action)
+    if stored_action != action:
         report["finish"] = "too long"
-    return Decision(shortened, reasoning[:MOST_NOTE_CHARS], report)
+    return Decision(stored_action, reasoning[:MAX_NOTE_CHARS], report)
 
 
-def _tail(action: str) -> str:
-    """The end of an action that is longer than an episode keeps: what counts stands there."""
+def _shorten(action: str) -> str:
+    """Cut the beginning off an action that is longer than an episode stores; the answer is usually at the end."""
     data = action.encode()
-    return action if len(data) <= MOST_ACTION_BYTES else data[-MOST_ACTION_BYTES:].decode(errors="ignore")
+    return action if len(data) <= MAX_ACTION_BYTES else data[-MAX_ACTION_BYTES:].decode(errors="ignore")

@@ -1,4 +1,4 @@
-"""From a request for a decision to the messages that a server reads."""
+"""Building the request to a server, with its chat messages, from a request for a decision."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from gem.agents.agent import Exchange, Request
 from gem.agents.endpoint.functions import calls_of, functions_of
 from gem.agents.endpoint.spec import EndpointSpec
 
-Message = dict[str, Any]
+ChatMessage = dict[str, Any]
 NO_ANSWER = "(no answer)"
-"""Stands for an empty action: some servers refuse an empty message."""
+"""The content that stands for an empty action, because some servers reject empty messages."""
 
 
-def body(spec: EndpointSpec, request: Request) -> dict[str, Any]:
-    """The JSON of a chat completion for this turn."""
-    asked = plain_body(spec, messages(spec, request))
+def request_body(spec: EndpointSpec, request: Request) -> dict[str, Any]:
+    """Return the JSON body of a chat completion request for this turn."""
+    fields = plain_body(spec, build_messages(spec, request))
     if spec.style == "tools":
-        asked |= {"tools": functions_of(request.env), "tool_choice": "required"}
-    return asked
+        fields |= {"tools": functions_of(request.env), "tool_choice": "required"}
+    return fields
 
 
-def plain_body(spec: EndpointSpec, said: Sequence[Message]) -> dict[str, Any]:
-    """The JSON of a chat completion with these messages and the agent's sampling."""
+def plain_body(spec: EndpointSpec, messages: Sequence[ChatMessage]) -> dict[str, Any]:
+    """Return the JSON body of a chat completion request with these messages and the agent's sampling settings."""
     sampling: dict[str, Any] = {
         "temperature": spec.temperature,
         "top_p": spec.top_p,
@@ -31,61 +31,63 @@ def plain_body(spec: EndpointSpec, said: Sequence[Message]) -> dict[str, Any]:
         "seed": spec.seed,
         "stop": list(spec.stop) or None,
     }
-    asked: dict[str, Any] = {"model": spec.model, "messages": list(said)}
-    asked |= {name: value for name, value in sampling.items() if value is not None}
+    fields: dict[str, Any] = {"model": spec.model, "messages": list(messages)}
+    fields |= {name: value for name, value in sampling.items() if value is not None}
     if spec.stream:
-        asked |= {"stream": True, "stream_options": {"include_usage": True}}
-    return asked | spec.more
+        fields |= {"stream": True, "stream_options": {"include_usage": True}}
+    return fields | spec.more
 
 
-def messages(spec: EndpointSpec, request: Request) -> list[Message]:
-    """System message, the earlier turns that it reads again, and what it reads now."""
-    kept, lead = _kept(spec, request)
-    first = len(request.past) - len(kept) + 1
+def build_messages(spec: EndpointSpec, request: Request) -> list[ChatMessage]:
+    """Return the system message, the earlier turns that `EndpointSpec.history` allows, and the present observation."""
+    history, lead = _recent_history(spec, request)
+    first = len(request.past) - len(history) + 1
     now = Exchange(request.observation, request.info, "")
-    read = [_filled(spec, request, one, turn) for turn, one in enumerate([*kept, now], start=first)]
-    read[0] = lead + read[0]
+    texts = [
+        _fill_template(spec, request, exchange, turn) for turn, exchange in enumerate([*history, now], start=first)
+    ]
+    texts[0] = lead + texts[0]
     pictures = request.info.get("images") if spec.images else None
-    said: list[Message] = [{"role": "system", "content": spec.system}] if spec.system else []
-    said.append({"role": "user", "content": read[0]})
-    for number, (exchange, answer) in enumerate(zip(kept, read[1:], strict=True), start=first):
-        said += _called(exchange, answer, number) if spec.style == "tools" else _written(exchange, answer)
-    if pictures and said[-1]["role"] == "user":
-        said[-1]["content"] = _with_pictures(str(said[-1]["content"]), pictures)
+    messages: list[ChatMessage] = [{"role": "system", "content": spec.system}] if spec.system else []
+    messages.append({"role": "user", "content": texts[0]})
+    for number, (exchange, text) in enumerate(zip(history, texts[1:], strict=True), start=first):
+        messages += _call_messages(exchange, text, number) if spec.style == "tools" else _text_messages(exchange, text)
+    if pictures and messages[-1]["role"] == "user":
+        messages[-1]["content"] = _add_pictures(str(messages[-1]["content"]), pictures)
     elif pictures:
-        said.append({"role": "user", "content": _with_pictures("What you see now:", pictures)})
-    return said
+        messages.append({"role": "user", "content": _add_pictures("What you see now:", pictures)})
+    return messages
 
 
-def _written(exchange: Exchange, answer: str) -> list[Message]:
-    """An earlier action and what came back, as text."""
-    return [{"role": "assistant", "content": exchange.action or NO_ANSWER}, {"role": "user", "content": answer}]
+def _text_messages(exchange: Exchange, observation: str) -> list[ChatMessage]:
+    """Return an earlier action and the observation after it as messages with text."""
+    return [{"role": "assistant", "content": exchange.action or NO_ANSWER}, {"role": "user", "content": observation}]
 
 
-def _called(exchange: Exchange, answer: str, number: int) -> list[Message]:
-    """An earlier action as calls of functions, and what came back as their result."""
+def _call_messages(exchange: Exchange, observation: str, number: int) -> list[ChatMessage]:
+    """Return an earlier action as function calls, and the observation after it as their result."""
     calls = [
         {"id": f"turn{number}call{place}", "type": "function", "function": function}
         for place, function in enumerate(calls_of(exchange.action), start=1)
     ]
     results = [{"role": "tool", "tool_call_id": call["id"], "content": "Answered together."} for call in calls]
-    results[-1]["content"] = answer
+    results[-1]["content"] = observation
     return [{"role": "assistant", "content": None, "tool_calls": calls}, *results]
 
 
-def _kept(spec: EndpointSpec, request: Request) -> tuple[Sequence[Exchange], str]:
-    """The earlier turns that are read again, and what stands before them if some were left out: the rules."""
+def _recent_history(spec: EndpointSpec, request: Request) -> tuple[Sequence[Exchange], str]:
+    """Return the most recent turns, and the text before them if turns are omitted: the rules and a remark."""
     past = request.past
     if spec.history is None or len(past) <= spec.history:
         return past, ""
-    left_out = len(past) - spec.history
-    turns = "One turn is" if left_out == 1 else f"{left_out} turns are"
-    lead = f"{past[0].observation}\n\n[{turns} left out here.]\n\n"
-    return past[left_out:], lead
+    omitted = len(past) - spec.history
+    omission = "One turn is" if omitted == 1 else f"{omitted} turns are"
+    lead = f"{past[0].observation}\n\n[{omission} left out here.]\n\n"
+    return past[omitted:], lead
 
 
-def _filled(spec: EndpointSpec, request: Request, exchange: Exchange, turn: int) -> str:
-    """The template with what the seat read; one pass, so that nothing in an observation is taken for a name."""
+def _fill_template(spec: EndpointSpec, request: Request, exchange: Exchange, turn: int) -> str:
+    """Fill the template in one pass, so that a placeholder inside an observation is left alone."""
     suffix = str(exchange.info.get("suffix") or "")
     values: Mapping[str, str] = {
         "{observation}": "\n\n".join(part for part in (exchange.observation, suffix) if part),
@@ -102,6 +104,6 @@ def _filled(spec: EndpointSpec, request: Request, exchange: Exchange, turn: int)
         rest = rest[place + len(name) :]
 
 
-def _with_pictures(text: str, pictures: Sequence[str]) -> list[dict[str, Any]]:
-    shown = [{"type": "image_url", "image_url": {"url": picture}} for picture in pictures]
-    return [{"type": "text", "text": text}, *shown]
+def _add_pictures(text: str, pictures: Sequence[str]) -> list[dict[str, Any]]:
+    parts = [{"type": "image_url", "image_url": {"url": picture}} for picture in pictures]
+    return [{"type": "text", "text": text}, *parts]

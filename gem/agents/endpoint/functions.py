@@ -1,4 +1,4 @@
-"""Native tool calls: the action and the environment's tools as functions, and calls as the text of an action."""
+"""Native tool calls: the action and the environment's tools as functions, and function calls as actions."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from gem.agents.endpoint.answer import Call
+from gem.agents.endpoint.completion import FunctionCall
 from gem.core import Env
 
 ACT = "act"
-"""The function that takes the turn."""
+"""The name of the function that takes the turn."""
 _BLOCK = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 
 
 def functions_of(env: Env) -> list[dict[str, Any]]:
-    """What a server may call in this environment, as it lists tools: `act`, and what `env.tool_schemas` describes."""
+    """Return the functions that the model may call in this environment: `act`, and those in `env.tool_schemas`."""
     act = {
         "name": ACT,
         "description": "Take your turn. Send the action exactly as the instructions ask for it.",
@@ -30,29 +30,30 @@ def functions_of(env: Env) -> list[dict[str, Any]]:
     return [{"type": "function", "function": act}, *getattr(env, "tool_schemas", ())]
 
 
-def action_of(calls: Sequence[Call]) -> str:
-    """The text that an answer's calls stand for.
+def action_of(calls: Sequence[FunctionCall]) -> str:
+    """Return the action that the calls of a completion stand for.
 
-    A call of `act` takes the turn; what was called before it in the same answer is dropped, because a turn is one
-    action. Calls of tools are written as environments read them (see `gem.tools`), and answered together.
+    The first call of `act` is the action, and other calls in the same completion are dropped, because a turn has one
+    action. Without it, the action has all tool calls in the form that environments parse (see `gem.tools`); the
+    environment answers them together.
     """
     for call in calls:
         if call.name == ACT:
-            return str(call.parsed().get("action", ""))
+            return str(call.parse_arguments().get("action", ""))
     return "\n".join(
-        f'<tool_call>{{"name": {json.dumps(call.name)}, "arguments": {json.dumps(call.parsed())}}}</tool_call>'
+        f'<tool_call>{{"name": {json.dumps(call.name)}, "arguments": {json.dumps(call.parse_arguments())}}}</tool_call>'
         for call in calls
     )
 
 
 def calls_of(action: str) -> list[dict[str, Any]]:
-    """The function calls that an action was, for the history that the server reads again."""
-    found = [_read(block) for block in _BLOCK.findall(action)]
-    calls = [one for one in found if one is not None] or [(ACT, {"action": action})]
+    """Return the function calls that an earlier action came from, for the history in a request."""
+    parsed_calls = [_parse_call(block) for block in _BLOCK.findall(action)]
+    calls = [call for call in parsed_calls if call is not None] or [(ACT, {"action": action})]
     return [{"name": name, "arguments": json.dumps(arguments)} for name, arguments in calls]
 
 
-def _read(block: str) -> tuple[str, Any] | None:
+def _parse_call(block: str) -> tuple[str, Any] | None:
     try:
         data = json.loads(block)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""How an endpoint agent is set up: the server, the prompt, the sampling, and what to do when no answer comes."""
+"""The settings of an endpoint agent: the server, the prompt, the sampling, and what to do without a response."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ SYSTEM = (
     "You act in a text environment, one turn after another. Each message of the user is what the environment shows "
     "you. Think first, then end your answer with exactly one action, written as the instructions ask for it."
 )
-MOST_TEXT = 20_000
-MOST_MORE_BYTES = 8 * 1024
-OWN_FIELDS = frozenset({"model", "messages", "stream", "stream_options", "tools", "tool_choice", "n"})
-"""What a request has from us; `more` may not change it."""
-OPERATIONAL = frozenset({"url", "stream", "timeout", "tries", "patience", "concurrency", "on_failure", "prices"})
-"""Fields that do not change what the model is asked."""
+MAX_TEXT_CHARS = 20_000
+MAX_MORE_BYTES = 8 * 1024
+RESERVED_FIELDS = frozenset({"model", "messages", "stream", "stream_options", "tools", "tool_choice", "n"})
+"""Fields of a request that the agent sets itself, so that `more` may not contain them."""
+OPERATIONAL_FIELDS = frozenset({"url", "stream", "timeout", "tries", "patience", "concurrency", "on_failure", "prices"})
+"""Settings that do not change the content of a request."""
 
 
 class Prices(BaseModel):
-    """What a million tokens cost, in whatever currency."""
+    """The prices of a million tokens, in any currency."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -34,49 +34,49 @@ class Prices(BaseModel):
 
 
 class EndpointSpec(BaseModel):
-    """Everything that decides what the server is asked, except the key."""
+    """All settings of an endpoint agent except the key."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     url: str
-    """The address under which `/chat/completions` lies: `http://127.0.0.1:8000/v1`."""
+    """The base URL, to which `/chat/completions` is appended: `http://127.0.0.1:8000/v1`."""
     model: Annotated[str, Field(min_length=1, max_length=200)]
-    system: Annotated[str, Field(max_length=MOST_TEXT)] = SYSTEM
-    """The system message; empty sends none."""
-    template: Annotated[str, Field(max_length=MOST_TEXT)] = "{observation}"
-    """The user's message of a turn. `{observation}`, `{turn}`, `{max_turns}` and `{env_id}` are filled in."""
+    system: Annotated[str, Field(max_length=MAX_TEXT_CHARS)] = SYSTEM
+    """The system message; if it is empty, none is sent."""
+    template: Annotated[str, Field(max_length=MAX_TEXT_CHARS)] = "{observation}"
+    """The user message of a turn, with the placeholders `{observation}`, `{turn}`, `{max_turns}` and `{env_id}`."""
     history: Annotated[int, Field(ge=0, le=1000)] | None = None
-    """How many earlier turns the server reads again; None: all of them. The first observation, which has the rules,
-    is always there."""
+    """The number of earlier turns that a request contains; None means all. The first observation, which has the
+    rules, is always included."""
     style: Literal["text", "tools"] = "text"
-    """`text`: the answer is the action. `tools`: the action and the environment's tools are functions to call."""
+    """`text`: the response is the action. `tools`: the model calls the action and the tools as functions."""
     images: bool = False
-    """Send the pictures that an observation offers (`info["images"]`, data URLs)."""
+    """Whether to send the pictures of an observation (`info["images"]`, data URLs)."""
 
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     max_tokens: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    """How the server calls the limit; OpenAI's reasoning models take only the second."""
+    """The field of the request with the limit; OpenAI's reasoning models accept only the second name."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] | None = None
     stop: Annotated[tuple[Annotated[str, Field(min_length=1, max_length=100)], ...], Field(max_length=4)] = ()
     more: dict[str, Any] = {}
     """Further fields of the request, such as `{"reasoning_effort": "low"}` or `{"top_k": 20}`."""
 
     stream: bool = True
-    """Have the answer sent token by token: it can be cut off at once when it grows too long."""
+    """Whether the server streams the response token by token; a response that grows too long is then cut off early."""
     timeout: Annotated[float, Field(ge=1, le=3600)] = 60.0
-    """Seconds for one request, from sending it to the last byte of its answer."""
+    """The time limit of a request in seconds, from sending it to the last byte of the response."""
     tries: Annotated[int, Field(ge=1, le=20)] = 3
-    """Requests for one turn, unless `on_failure` is `retry`."""
+    """The maximum number of requests for a turn, unless `on_failure` is `retry`."""
     patience: Annotated[float, Field(ge=1, le=86_400)] = 300.0
-    """Seconds for one turn, all requests and the pauses between them."""
+    """The time limit of a turn in seconds, with all requests and the pauses between them."""
     on_failure: Literal["retry", "forfeit", "stop"] = "retry"
-    """When a turn got no answer. `retry`: ask until `patience` is over; then the episode is not counted. `forfeit`:
-    after `tries`, take the turn with an empty action, which the environment answers as any other fault. `stop`:
-    after `tries`, end everything that is played with this agent."""
+    """What to do if a turn gets no response. `retry`: try again until `patience` is over; then the episode is not
+    counted. `forfeit`: after `tries` requests, take the turn with an empty action, which the environment treats like
+    any other malformed action. `stop`: after `tries` requests, end everything that is played with this agent."""
     concurrency: Annotated[int, Field(ge=1, le=1024)] = 16
-    """Requests that the server gets at the same time from one process."""
+    """The maximum number of requests of one process to the server at the same time."""
     prices: Prices | None = None
 
     @field_validator("url")
@@ -97,24 +97,24 @@ class EndpointSpec(BaseModel):
     @field_validator("more")
     @classmethod
     def _adds_only(cls, value: dict[str, Any]) -> dict[str, Any]:
-        own = sorted(OWN_FIELDS & value.keys())
-        if own:
-            raise _refused(f"{own[0]} cannot be set here; this part of the request is the agent's own.")
+        conflicts = sorted(RESERVED_FIELDS & value.keys())
+        if conflicts:
+            raise _refused(f"{conflicts[0]} cannot be set here; this part of the request is the agent's own.")
         try:
             size = len(json.dumps(value, allow_nan=False))
         except (TypeError, ValueError) as error:
             raise _refused("The further fields are not JSON.") from error
-        if size > MOST_MORE_BYTES:
-            raise _refused(f"The further fields have {size:,} bytes; {MOST_MORE_BYTES:,} are allowed.")
+        if size > MAX_MORE_BYTES:
+            raise _refused(f"The further fields have {size:,} bytes; {MAX_MORE_BYTES:,} are allowed.")
         return value
 
     @property
     def digest(self) -> str:
-        """Eight characters that change with what the model is asked, and not with where or how fast."""
-        asked = self.model_dump(mode="json", exclude=set(OPERATIONAL))
-        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:8]
+        """Eight hexadecimal digits that depend on all settings except those of `OPERATIONAL_FIELDS`."""
+        fields = self.model_dump(mode="json", exclude=set(OPERATIONAL_FIELDS))
+        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:8]
 
 
 def _refused(sentence: str) -> PydanticCustomError:
-    """An error whose message is exactly this sentence."""
+    """Make a validation error whose message is exactly this sentence."""
     return PydanticCustomError("refused", "{sentence}", {"sentence": sentence})

@@ -1,4 +1,4 @@
-"""Trying an endpoint: one message, and what came back in words."""
+"""Testing an endpoint with a single message."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from time import monotonic
 from pydantic import SecretStr
 
 from gem.agents.endpoint import chat
-from gem.agents.endpoint.server import Fault, Hosts, Server
+from gem.agents.endpoint.client import EndpointClient, EndpointConnections, EndpointError
 from gem.agents.endpoint.spec import EndpointSpec
-from gem.net.http import Anywhere, Client, Guard
+from gem.net.http import AddressGuard, GuardedClient, UnrestrictedGuard
 
 QUESTION = "This is a test of the connection. Answer with the one word ready."
-MOST_CHARS = 2000
+MAX_CHARS = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of one message."""
+    """The result of a single message."""
 
     sentence: str
-    """Why there is no answer; empty if there is one."""
+    """Why there is no usable response; empty if there is one."""
     status: int
     """The HTTP status, 0 if the server was not reached."""
     seconds: float
@@ -34,37 +34,40 @@ class Trial:
 
     @property
     def works(self) -> bool:
-        """Whether the agent can play: an answer with some text."""
+        """Whether the agent can play: the response has some text."""
         return not self.sentence
 
 
 async def try_out(
-    spec: EndpointSpec, key: SecretStr | None = None, *, guard: Guard | None = None, seconds: float = 30.0
+    spec: EndpointSpec, key: SecretStr | None = None, *, guard: AddressGuard | None = None, seconds: float = 30.0
 ) -> Trial:
-    """Send one message, once, with the agent's own prompt and sampling; never raises for the server's sake."""
+    """Send one message with the agent's system message and sampling settings, without a retry.
+
+    Faults of the server are reported in the result and raise nothing.
+    """
     spec = spec.model_copy(update={"timeout": min(spec.timeout, seconds)})
-    said = [{"role": "system", "content": spec.system}] if spec.system else []
-    said.append({"role": "user", "content": QUESTION})
+    messages = [{"role": "system", "content": spec.system}] if spec.system else []
+    messages.append({"role": "user", "content": QUESTION})
     started = monotonic()
-    async with Client(guard or Anywhere()) as client:
-        server = Server(spec, key, Hosts(client))
+    async with GuardedClient(guard or UnrestrictedGuard()) as http_client:
+        client = EndpointClient(spec, key, EndpointConnections(http_client))
         try:
-            answer = await server.ask(chat.plain_body(spec, said))
-        except Fault as fault:
-            return Trial(str(fault), server.status, monotonic() - started)
-    text, reasoning = answer.parted()
+            completion = await client.complete(chat.plain_body(spec, messages))
+        except EndpointError as error:
+            return Trial(str(error), client.status, monotonic() - started)
+    text, reasoning = completion.split_reasoning()
     sentence = ""
     if not text:
         sentence = "The server answered without any text"
-        sentence += ", because the token limit was reached first." if answer.finish == "length" else "."
+        sentence += ", because the token limit was reached first." if completion.finish_reason == "length" else "."
     return Trial(
         sentence,
-        server.status,
+        client.status,
         monotonic() - started,
-        text[:MOST_CHARS],
-        reasoning[:MOST_CHARS],
-        answer.model,
-        answer.finish,
-        answer.usage.tokens_in,
-        answer.usage.tokens_out,
+        text[:MAX_CHARS],
+        reasoning[:MAX_CHARS],
+        completion.model,
+        completion.finish_reason,
+        completion.usage.tokens_in,
+        completion.usage.tokens_out,
     )

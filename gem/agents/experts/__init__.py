@@ -1,7 +1,7 @@
-"""Experts: one scripted solver for each game, which plays as well as the rules allow without seeing what is hidden.
+"""Experts: one scripted solver for each game, which plays well without access to hidden information.
 
-A solver is a function from an environment to a decision. It reads the environment's view and the public attributes
-that the board shows; the contract tests change what is hidden and expect the same decision.
+A solver is a function from an environment to a decision. It reads only what the player can see, and the contract tests
+check this: they change what is hidden and expect the same decision. Begin reading at `guess_the_number`.
 """
 
 from __future__ import annotations
@@ -65,9 +65,10 @@ EXPERTS: Mapping[str, Solver] = {
     "shop:WebShop": shop_around,
     **{f"{env_id}-search": look_up for env_id in SEARCH},
 }
-"""Category and family to solver. A new one adds a line here."""
-FIRST: Mapping[str, Callable[[Request], Decision | None]] = {f"{env_id}-search": search_question for env_id in SEARCH}
-"""What is asked of tools before the solver acts, by category and family."""
+"""Category and family of an environment to its solver. A new solver adds a line here."""
+ToolStep = Callable[[Request], Decision | None]
+TOOL_STEPS: Mapping[str, ToolStep] = {f"{env_id}-search": search_question for env_id in SEARCH}
+"""Category and family to a function that decides on a tool call before the solver acts; it returns None for no call."""
 
 
 def has_expert(env_id: str) -> bool:
@@ -80,12 +81,12 @@ def has_expert(env_id: str) -> bool:
 
 
 class ExpertAgent:
-    """Plays each environment with its solver."""
+    """An agent that plays each environment with its solver."""
 
     name = "expert"
 
     def act(self, requests: Sequence[Request]) -> list[Decision]:
-        """As `Agent.act`.
+        """See `Agent.act`.
 
         Raises:
             InvalidArgument: if there is no expert for one of the environments.
@@ -98,8 +99,8 @@ class ExpertAgent:
         if solve is None:
             name = type(env).__name__ if env.spec is None else env.spec.id
             raise InvalidArgument(f"There is no expert for {name}.")
-        ask = None if env.spec is None else FIRST.get(_key(env.spec))
-        return (ask and ask(request)) or solve(env)
+        tool_step = None if env.spec is None else TOOL_STEPS.get(_key(env.spec))
+        return (tool_step and tool_step(request)) or solve(env)
 
 
 def _key(spec: registry.EnvSpec) -> str:

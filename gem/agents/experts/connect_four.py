@@ -1,7 +1,7 @@
-"""ConnectFour: alpha-beta search that stops on a number of positions, never on seconds.
+"""The expert for ConnectFour: an alpha-beta search that is limited by a number of positions, never by time.
 
-A side's discs are the bits of one integer: seven bits for each column from the bottom, the topmost always empty, so
-that a line is found by four shifts.
+The discs of a side are the bits of one integer, with seven bits for each column, from the bottom to the top. The
+topmost bit of a column is always 0, so four shifts find a line of four in any direction.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ from functools import lru_cache
 from gem.agents.agent import Decision
 from gem.envs.duels.connect_four import COLUMNS, ROWS, ConnectFour
 
-NODES = 3000
-"""Positions looked at for one decision."""
-HEIGHT = ROWS + 1
-CENTRE_FIRST = (3, 2, 4, 1, 5, 0, 6)
-WIN = 1000
-FULL = sum(((1 << ROWS) - 1) << (HEIGHT * column) for column in range(COLUMNS))
-MIDDLE = ((1 << ROWS) - 1) << (HEIGHT * 3)
+MAX_NODES = 3000
+"""Positions that the search for one decision may visit."""
+COLUMN_BITS = ROWS + 1
+COLUMNS_FROM_CENTRE = (3, 2, 4, 1, 5, 0, 6)
+WIN_VALUE = 1000
+FULL_BOARD = sum(((1 << ROWS) - 1) << (COLUMN_BITS * column) for column in range(COLUMNS))
+MIDDLE_COLUMN = ((1 << ROWS) - 1) << (COLUMN_BITS * 3)
 
 
 def search_deeper(env: ConnectFour) -> Decision:
-    """Search one move deeper until the positions are used up, and take the best column found."""
+    """Search one move deeper until `MAX_NODES` positions have been visited, and choose the best column found."""
     seat = env.to_act[0]
-    own, other = (_bits(env, one) for one in (seat, 1 - seat))
-    column, value, depth = choose(own, other)
+    own_discs, other_discs = (_bits(env, disc_seat) for disc_seat in (seat, 1 - seat))
+    column, value, depth = choose(own_discs, other_discs)
     action = f"\\boxed{{{column + 1}}}"
-    if value > WIN // 2:
-        return Decision(action, f"Column {column + 1} wins within {WIN - value} discs.")
-    if value < -WIN // 2:
+    if value > WIN_VALUE // 2:
+        return Decision(action, f"Column {column + 1} wins within {WIN_VALUE - value} discs.")
+    if value < -WIN_VALUE // 2:
         return Decision(action, f"Every column loses against best play; {column + 1} holds out longest.")
     return Decision(action, f"Column {column + 1} is best, looking {depth} discs ahead.")
 
 
 def _bits(env: ConnectFour, seat: int) -> int:
     return sum(
-        1 << (HEIGHT * column + row)
+        1 << (COLUMN_BITS * column + row)
         for column, discs in enumerate(env.columns)
         for row, owner in enumerate(discs)
         if owner == seat
@@ -43,96 +43,99 @@ def _bits(env: ConnectFour, seat: int) -> int:
 
 
 @lru_cache(maxsize=20_000)
-def choose(own: int, other: int) -> tuple[int, int, int]:
-    """The best column for the side to move, its value and how deep the search went."""
-    search = _Search()
-    best = next(column for column in CENTRE_FIRST if _lands(own | other, column))
+def choose(own_discs: int, other_discs: int) -> tuple[int, int, int]:
+    """The best column for the side to move, its value, and the depth of the search."""
+    search = AlphaBetaSearch()
+    best = next(column for column in COLUMNS_FROM_CENTRE if _landing_bit(own_discs | other_discs, column))
     value = depth = 0
-    for deeper in range(1, ROWS * COLUMNS - (own | other).bit_count() + 1):
+    for next_depth in range(1, ROWS * COLUMNS - (own_discs | other_discs).bit_count() + 1):
         try:
-            best, value = search.root(own, other, deeper, best)
-        except _UsedUp:
+            best, value = search.root(own_discs, other_discs, next_depth, best)
+        except _NodesExhausted:
             break
-        depth = deeper
-        if abs(value) > WIN // 2:
+        depth = next_depth
+        if abs(value) > WIN_VALUE // 2:
             break
     return best, value, depth
 
 
-class _UsedUp(Exception):
-    """All positions are looked at that may be."""
+class _NodesExhausted(Exception):
+    """The search has visited `MAX_NODES` positions."""
 
 
-class _Search:
-    """One decision: counts positions and remembers exact values."""
+class AlphaBetaSearch:
+    """The search for one decision. It counts positions and caches exact values."""
 
     def __init__(self) -> None:
         self.nodes = 0
-        self.known: dict[tuple[int, int, int], int] = {}
+        self.exact_values: dict[tuple[int, int, int], int] = {}
 
-    def root(self, own: int, other: int, depth: int, first: int) -> tuple[int, int]:
-        """The best column and its value; `first` is tried first."""
-        best, alpha = first, -2 * WIN
-        for column in (first, *(one for one in CENTRE_FIRST if one != first)):
-            disc = _lands(own | other, column)
+    def root(self, own_discs: int, other_discs: int, depth: int, first_column: int) -> tuple[int, int]:
+        """The best column and its value. `first_column`, the best one so far, is searched first."""
+        best, alpha = first_column, -2 * WIN_VALUE
+        for column in (
+            first_column,
+            *(other_column for other_column in COLUMNS_FROM_CENTRE if other_column != first_column),
+        ):
+            disc = _landing_bit(own_discs | other_discs, column)
             if not disc:
                 continue
-            value = self._after(own | disc, other, depth, -2 * WIN, -alpha)
+            value = self._value_after_move(own_discs | disc, other_discs, depth, -2 * WIN_VALUE, -alpha)
             if value > alpha:
                 best, alpha = column, value
         return best, alpha
 
-    def _after(self, own: int, other: int, depth: int, alpha: int, beta: int) -> int:
-        """What a position is worth to the side that has just moved to it (`own`)."""
-        if _has_four(own):
-            return WIN - 1
-        value = -self._value(other, own, depth - 1, alpha, beta)
-        return value - (value > WIN // 2) + (value < -WIN // 2)  # a later end is worth less
+    def _value_after_move(self, own_discs: int, other_discs: int, depth: int, alpha: int, beta: int) -> int:
+        """The value of a position for the side that has just moved, whose discs are `own_discs`."""
+        if _has_four(own_discs):
+            return WIN_VALUE - 1
+        value = -self._value(other_discs, own_discs, depth - 1, alpha, beta)
+        return value - (value > WIN_VALUE // 2) + (value < -WIN_VALUE // 2)  # a later end is worth less
 
-    def _value(self, own: int, other: int, depth: int, alpha: int, beta: int) -> int:
+    def _value(self, own_discs: int, other_discs: int, depth: int, alpha: int, beta: int) -> int:
         self.nodes += 1
-        if self.nodes > NODES:
-            raise _UsedUp
-        taken = own | other
-        if taken == FULL:
+        if self.nodes > MAX_NODES:
+            raise _NodesExhausted
+        occupied = own_discs | other_discs
+        if occupied == FULL_BOARD:
             return 0
         if depth == 0:
-            return _promise(own, taken) - _promise(other, taken)
-        key = (own, other, depth)
-        if key in self.known:
-            return self.known[key]
-        low, best = alpha, -2 * WIN
-        for column in CENTRE_FIRST:
-            disc = _lands(taken, column)
+            return _estimate(own_discs, occupied) - _estimate(other_discs, occupied)
+        key = (own_discs, other_discs, depth)
+        if key in self.exact_values:
+            return self.exact_values[key]
+        initial_alpha, best = alpha, -2 * WIN_VALUE
+        for column in COLUMNS_FROM_CENTRE:
+            disc = _landing_bit(occupied, column)
             if disc:
-                best = max(best, self._after(own | disc, other, depth, -beta, -max(alpha, best)))
+                best = max(best, self._value_after_move(own_discs | disc, other_discs, depth, -beta, -max(alpha, best)))
                 if best >= beta:
                     return best
-        if best > low:
-            self.known[key] = best
+        if best > initial_alpha:
+            self.exact_values[key] = best
         return best
 
 
-def _lands(taken: int, column: int) -> int:
-    """The bit where a disc dropped into the column comes to lie; 0 if it is full."""
-    stack = ((1 << ROWS) - 1) << (HEIGHT * column)
-    return (taken + (1 << (HEIGHT * column))) & stack
+def _landing_bit(occupied: int, column: int) -> int:
+    """The bit of the cell in which a disc dropped into the column lands; 0 if the column is full."""
+    stack = ((1 << ROWS) - 1) << (COLUMN_BITS * column)
+    return (occupied + (1 << (COLUMN_BITS * column))) & stack
 
 
 def _has_four(discs: int) -> bool:
-    for shift in (1, HEIGHT - 1, HEIGHT, HEIGHT + 1):
+    for shift in (1, COLUMN_BITS - 1, COLUMN_BITS, COLUMN_BITS + 1):
         pairs = discs & (discs >> shift)
         if pairs & (pairs >> (2 * shift)):
             return True
     return False
 
 
-def _promise(own: int, taken: int) -> int:
-    """A rough worth: empty places that would complete a line count most, discs in the middle a little."""
-    wins = (own << 1) & (own << 2) & (own << 3)
-    for shift in (HEIGHT - 1, HEIGHT, HEIGHT + 1):
-        pair = (own << shift) & (own << (2 * shift))
-        wins |= pair & ((own << (3 * shift)) | (own >> shift))
-        pair = (own >> shift) & (own >> (2 * shift))
-        wins |= pair & ((own >> (3 * shift)) | (own << shift))
-    return 6 * (wins & FULL & ~taken).bit_count() + (own & MIDDLE).bit_count()
+def _estimate(own_discs: int, occupied: int) -> int:
+    """A heuristic value: empty cells that would complete a line count most, discs in the middle column a little."""
+    wins = (own_discs << 1) & (own_discs << 2) & (own_discs << 3)
+    for shift in (COLUMN_BITS - 1, COLUMN_BITS, COLUMN_BITS + 1):
+        pair = (own_discs << shift) & (own_discs << (2 * shift))
+        wins |= pair & ((own_discs << (3 * shift)) | (own_discs >> shift))
+        pair = (own_discs >> shift) & (own_discs >> (2 * shift))
+        wins |= pair & ((own_discs >> (3 * shift)) | (own_discs << shift))
+    return 6 * (wins & FULL_BOARD & ~occupied).bit_count() + (own_discs & MIDDLE_COLUMN).bit_count()

@@ -1,9 +1,10 @@
-"""FifteenPuzzle: a shortest solution where the search finds one, otherwise a short one.
+"""The expert for FifteenPuzzle: it follows a shortest solution if the search finds one, otherwise a short one.
 
-The search is A*, guided by what is needed at least: each tile is its distance from its place away, and two tiles of a
-row (or column) that both belong there in the other order take two moves more (linear conflict; Hansson, Mayer and
-Yung 1992). Where that looks at too many boards, moves to go count more than moves made (weighted A*; Pohl 1970),
-which is quick and a little longer. It stops on a count of boards, never on time.
+The search is A*. Its heuristic is a lower bound of the moves needed: the sum of the tiles' distances from their places,
+and two more moves for each tile that has to leave its row (or column) to let another tile of this row pass (linear
+conflict; Hansson, Mayer and Yung 1992). If the search visits too many boards, the heuristic gets a larger weight
+(weighted A*; Pohl 1970), which is fast and finds solutions that are a little longer. The search is limited by a number
+of boards, never by time.
 """
 
 from __future__ import annotations
@@ -16,109 +17,119 @@ from itertools import combinations
 from gem.agents.agent import Decision
 from gem.envs.games.fifteen_puzzle import GAP, Board, FifteenPuzzle, goal, slide, slides
 
-ALL_BOARDS_OF_THREE_ROWS = 181_440
+NUM_BOARDS_OF_THREE_ROWS = 181_440
 ATTEMPTS = ((1.0, 3_000), (1.5, 20_000), (3.0, 20_000))
-"""How much a move to go counts, and how many boards may be looked at; the first finds a shortest solution."""
+"""The weight of the heuristic and the number of boards that may be visited. Weight 1 finds a shortest solution."""
 
 
 def slide_shortest(env: FifteenPuzzle) -> Decision:
-    """The first move of the solution found."""
+    """Make the first move of the solution found."""
     board = tuple(env.board)
     path, note = solve(board, env.num_rows)
-    way = next(way for way, source in slides(env.num_rows)[board.index(GAP)].items() if source == path[0])
-    return Decision(f"\\boxed{{{way}}}", f"Tile {board[path[0]]} moves {way}. {note}")
+    move = next(move for move, source in slides(env.num_rows)[board.index(GAP)].items() if source == path[0])
+    return Decision(f"\\boxed{{{move}}}", f"Tile {board[path[0]]} moves {move}. {note}")
 
 
 @lru_cache(maxsize=256)
 def solve(board: Board, rows: int) -> tuple[list[int], str]:
-    """The cells whose tiles move, one after the other, and in words what is known of the way."""
-    for greed, most in ATTEMPTS:
-        path = _search(board, rows, greed, most if rows > 3 else ALL_BOARDS_OF_THREE_ROWS)
+    """The cells whose tiles move, one after the other, and a note that says how good this solution is."""
+    for weight, max_boards in ATTEMPTS:
+        path = _search(board, rows, weight, max_boards if rows > 3 else NUM_BOARDS_OF_THREE_ROWS)
         if path is not None:
             if len(path) == 1:
                 return path, "That solves it."
-            return path, f"{len(path)} moves to the solution{', and no way is shorter.' if greed == 1 else '.'}"
+            return path, f"{len(path)} moves to the solution{', and no way is shorter.' if weight == 1 else '.'}"
     gap = board.index(GAP)
-    nearest = min(slides(rows)[gap].values(), key=lambda source: estimate(slide(board, source), rows))
-    return [nearest], "It brings the tiles nearer to their places."
+    candidate = min(slides(rows)[gap].values(), key=lambda candidate: estimate(slide(board, candidate), rows))
+    return [candidate], "It brings the tiles nearer to their places."
 
 
-def _search(board: Board, rows: int, greed: float, most: int) -> list[int] | None:
-    """A solution, or None if `most` boards were not enough."""
+def _search(board: Board, rows: int, weight: float, max_boards: int) -> list[int] | None:
+    """The cells whose tiles move, or None if `max_boards` boards were not enough to find a solution."""
     solved = tuple(goal(rows))
     start = estimate(board, rows)
-    heap = [(greed * start, start, 0, board)]
+    heap = [(weight * start, start, 0, board)]
     reached: dict[Board, tuple[int, Board]] = {board: (0, board)}  # in how many moves, and from which board
-    for _ in range(most):
+    for _ in range(max_boards):
         if not heap:
             break
-        _, left, made, at = heappop(heap)
-        if at == solved:
-            return _trace(reached, at)
-        if reached[at][0] < made:
+        _, remaining, num_moves, current = heappop(heap)
+        if current == solved:
+            return _reconstruct_path(reached, current)
+        if reached[current][0] < num_moves:
             continue
-        gap = at.index(GAP)
+        gap = current.index(GAP)
         for source in slides(rows)[gap].values():
-            after = slide(at, source)
-            if after not in reached or reached[after][0] > made + 1:
-                reached[after] = (made + 1, at)
-                change = sum(cost(after[cells]) - cost(at[cells]) for cells, cost in _lines_across(rows, gap, source))
-                heappush(heap, (made + 1 + greed * (left + change), left + change, made + 1, after))
+            next_board = slide(current, source)
+            if next_board not in reached or reached[next_board][0] > num_moves + 1:
+                reached[next_board] = (num_moves + 1, current)
+                estimate_change = sum(
+                    cost(next_board[cells]) - cost(current[cells]) for cells, cost in _lines_across(rows, gap, source)
+                )
+                heappush(
+                    heap,
+                    (
+                        num_moves + 1 + weight * (remaining + estimate_change),
+                        remaining + estimate_change,
+                        num_moves + 1,
+                        next_board,
+                    ),
+                )
     return None
 
 
-def _trace(reached: dict[Board, tuple[int, Board]], board: Board) -> list[int]:
+def _reconstruct_path(reached: dict[Board, tuple[int, Board]], board: Board) -> list[int]:
     path = []
     while reached[board][0]:
-        before = reached[board][1]
+        previous = reached[board][1]
         path.append(board.index(GAP))  # the gap went to where the tile was
-        board = before
+        board = previous
     return path[::-1]
 
 
 def estimate(board: Board, rows: int) -> int:
-    """At least how many moves the board needs."""
+    """A lower bound of the number of moves that the board needs."""
     lines = [_row(rows, i) for i in range(rows)] + [_column(rows, i) for i in range(rows)]
     return sum(cost(board[cells]) for cells, cost in lines)
 
 
-Line = tuple[slice, Callable[[Board], int]]
-"""Where the cells of a row or column are, and at least how many moves its tiles need across it."""
+LineCost = tuple[slice, Callable[[Board], int]]
+"""The cells of a row or column, and a function from its tiles to a lower bound of the moves they need across it."""
 
 
 @lru_cache(maxsize=1024)
-def _lines_across(rows: int, gap: int, source: int) -> tuple[Line, Line]:
-    """The two lines that a move between these cells changes: the columns if it stays in its row, or the rows."""
+def _lines_across(rows: int, gap: int, source: int) -> tuple[LineCost, LineCost]:
+    """The two lines whose costs a move between these cells changes: columns if the tile stays in its row, else rows."""
     if gap // rows == source // rows:
         return _column(rows, gap % rows), _column(rows, source % rows)
     return _row(rows, gap // rows), _row(rows, source // rows)
 
 
 @lru_cache(maxsize=64)
-def _row(rows: int, index: int) -> Line:
+def _row(rows: int, index: int) -> LineCost:
     @lru_cache(maxsize=65536)
     def cost(tiles: Board) -> int:
-        away = sum(abs((tile - 1) // rows - index) for tile in tiles if tile)
-        return away + 2 * _conflicts([tile for tile in tiles if tile and (tile - 1) // rows == index])
+        distance = sum(abs((tile - 1) // rows - index) for tile in tiles if tile)
+        return distance + 2 * _conflicts([tile for tile in tiles if tile and (tile - 1) // rows == index])
 
     return slice(index * rows, index * rows + rows), cost
 
 
 @lru_cache(maxsize=64)
-def _column(rows: int, index: int) -> Line:
+def _column(rows: int, index: int) -> LineCost:
     @lru_cache(maxsize=65536)
     def cost(tiles: Board) -> int:
-        away = sum(abs((tile - 1) % rows - index) for tile in tiles if tile)
-        return away + 2 * _conflicts([tile for tile in tiles if tile and (tile - 1) % rows == index])
+        distance = sum(abs((tile - 1) % rows - index) for tile in tiles if tile)
+        return distance + 2 * _conflicts([tile for tile in tiles if tile and (tile - 1) % rows == index])
 
     return slice(index, rows * rows, rows), cost
 
 
 def _conflicts(tiles: list[int]) -> int:
-    """How many tiles have to leave the line so that the others stand in order."""
-    in_order = next(
+    """The number of tiles that have to leave the line so that the others are in order."""
+    num_in_order = next(
         size
         for size in range(len(tiles), -1, -1)
-        if any(list(some) == sorted(some) for some in combinations(tiles, size))
+        if any(list(subset) == sorted(subset) for subset in combinations(tiles, size))
     )
-    return len(tiles) - in_order
+    return len(tiles) - num_in_order

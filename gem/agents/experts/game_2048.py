@@ -1,8 +1,8 @@
-"""2048: expectimax, which weighs every move by the average over the tiles that may appear after it.
+"""The expert for 2048: an expectimax search, which values a move by the average over the tiles that may appear next.
 
-The depth is chosen so that the boards looked at stay within a bound, so a decision never depends on the clock.
-A leaf is scored line by line: empty cells and equal neighbours are good, values that go up and down along a line and
-many middling tiles are bad.
+The search depth is chosen so that the number of boards stays within a bound; a decision never depends on time. A leaf
+is scored line by line. Empty cells and equal neighbours are good; values that rise and fall along a line, and many
+tiles of medium size, are bad.
 """
 
 from __future__ import annotations
@@ -10,32 +10,32 @@ from __future__ import annotations
 from itertools import pairwise
 
 from gem.agents.agent import Decision
-from gem.envs.games.game_2048 import FOUR_PROBABILITY, LINES, MOVES, Game2048, Line, Row, moved, put
+from gem.envs.games.game_2048 import FOUR_PROBABILITY, LINES, MOVES, Game2048, Row, TileLine, place_tile, slide_board
 
 MAX_BOARDS = 4000
-"""About how many boards a decision may look at."""
+"""About how many boards the search for one decision may visit."""
 MAX_DEPTH = 4
-"""Moves looked ahead at most."""
-LOST = -1e6
+"""The largest search depth, in moves."""
+LOST_VALUE = -1e6
 EMPTY_WEIGHT, PAIR_WEIGHT, ORDER_WEIGHT, CROWD_WEIGHT = 500.0, 100.0, 10.0, 100.0
 ORDER_POWER, CROWD_POWER = 3.0, 2.5
-"""Found by trying random weights on `-v0-easy` and `-v1-extreme-hard`, seeds 1000 and up."""
+"""Weights and powers in the score of a leaf, found by random search on `-v0-easy` and `-v1-extreme-hard`."""
 
-Memo = dict[tuple[tuple[Line, ...], int], float]
+ValueCache = dict[tuple[tuple[TileLine, ...], int], float]
 
 
 def expectimax(env: Game2048) -> Decision:
-    """The move with the best expected board."""
+    """Make the move with the highest expected value."""
     depth = _depth(sum(line.empty for line in env.board))
-    memo: Memo = {}
+    cache: ValueCache = {}
     values: dict[str, float] = {}
     for move in MOVES:
-        board = moved(env.board, move)
+        board = slide_board(env.board, move)
         if board == env.board:
             continue
         if max(line.highest for line in board) >= env.target:
             return Decision(f"\\boxed{{{move}}}", f"Moving {move} makes a tile of {1 << env.target}.")
-        values[move] = _average(board, depth - 1, memo)
+        values[move] = _expected_value(board, depth - 1, cache)
     best = max(values, key=values.__getitem__)
     return Decision(
         f"\\boxed{{{best}}}",
@@ -45,7 +45,7 @@ def expectimax(env: Game2048) -> Decision:
 
 
 def _depth(empty: int) -> int:
-    """The most moves to look ahead for which the number of boards stays within the bound."""
+    """The largest search depth for which the number of boards is likely to stay within `MAX_BOARDS`."""
     branches = 4 * 2 * max(empty, 1)
     depth, boards = 1, 4 * branches
     while depth < MAX_DEPTH and boards <= MAX_BOARDS:
@@ -54,38 +54,38 @@ def _depth(empty: int) -> int:
     return depth
 
 
-def _average(board: list[Line], depth: int, memo: Memo) -> float:
-    """The expected value of a board that gets a new tile."""
+def _expected_value(board: list[TileLine], depth: int, cache: ValueCache) -> float:
+    """The expected value of a board on which a new tile appears next."""
     if depth == 0:
         return _score(board)
     key = tuple(board), depth
-    known = memo.get(key)
-    if known is not None:
-        return known
-    total, places = 0.0, 0
+    cached = cache.get(key)
+    if cached is not None:
+        return cached
+    total, num_cells = 0.0, 0
     for index, line in enumerate(board):
-        for hole in range(line.empty):
-            places += 1
+        for empty_index in range(line.empty):
+            num_cells += 1
             for power, probability in ((1, 1 - FOUR_PROBABILITY), (2, FOUR_PROBABILITY)):
-                board[index] = put(line, hole, power)[0]
-                total += probability * _best(board, depth, memo)
+                board[index] = place_tile(line, empty_index, power)[0]
+                total += probability * _best_value(board, depth, cache)
         board[index] = line
-    memo[key] = total / places
-    return total / places
+    cache[key] = total / num_cells
+    return total / num_cells
 
 
-def _best(board: list[Line], depth: int, memo: Memo) -> float:
-    """The value of a board on which it is our turn."""
-    best = LOST
+def _best_value(board: list[TileLine], depth: int, cache: ValueCache) -> float:
+    """The value of a board on which the player moves next."""
+    best = LOST_VALUE
     for move in MOVES:
-        after = moved(board, move)
-        if after != board:
-            value = _average(after, depth - 1, memo)
+        next_board = slide_board(board, move)
+        if next_board != board:
+            value = _expected_value(next_board, depth - 1, cache)
             best = max(best, value)
     return best
 
 
-def _score(board: list[Line]) -> float:
+def _score(board: list[TileLine]) -> float:
     a, b, c, d = board
     score = SCORES[a.row] + SCORES[b.row] + SCORES[c.row] + SCORES[d.row]
     for column in zip(a.row, b.row, c.row, d.row):  # noqa: B905 (strict is slow, and this is the leaf)
@@ -93,13 +93,13 @@ def _score(board: list[Line]) -> float:
     return score
 
 
-class _Scores(dict[Row, float]):
+class _ScoreCache(dict[Row, float]):
     def __missing__(self, row: Row) -> float:
         self[row] = score = _line_score(row)
         return score
 
 
-SCORES = _Scores()
+SCORES = _ScoreCache()
 
 
 def _line_score(row: Row) -> float:

@@ -1,4 +1,4 @@
-"""GuessTheNumber: binary search, which leaves the fewest numbers whatever the answer."""
+"""The expert for GuessTheNumber: binary search, which leaves the fewest numbers in the worst case."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""RuleTaker: read the facts and rules, and derive until nothing new follows.
+"""The expert for RuleTaker: it reads the facts and rules, and derives facts until nothing new follows.
 
-It reads the sentences of our own generator, which are forms of RuleTaker's; a sentence that it does not know it
-leaves out, and then it may be wrong.
+It understands the sentences of our own generator, which are forms of RuleTaker's. It skips a sentence that it does not
+understand, and may then be wrong.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from gem.agents.agent import Decision
-from gem.datasets.ruletaker import Rule, derive
+from gem.datasets.ruletaker import Implication, derive
 from gem.envs.problems.logic import LogicEnv
 
 FACT = re.compile(r"(?P<who>[A-Z]\w*) is (?P<denied>not )?(?P<what>\w+)")
@@ -18,25 +18,32 @@ ALL = re.compile(r"(?:All )?(?P<parts>\w+(?:, \w+)*) people are (?P<gives>\w+)")
 
 
 def derive_statement(env: LogicEnv) -> Decision:
-    """Whether the statement follows from what the problem says."""
+    """Say whether the statement follows from the facts and rules of the problem."""
     world, _, statement = env.question.rpartition("Statement:")
     facts, rules = set(), []
     for sentence in re.split(r"\.\s*", world):
-        if found := FACT.fullmatch(sentence):
-            if not found["denied"]:
-                facts.add((found["who"], found["what"]))
-        elif found := IF.fullmatch(sentence):
-            parts = found["parts"].split(" and ")
-            lacks = tuple(part[4:] for part in parts if part.startswith("not "))
-            needs = tuple(part for part in parts if not part.startswith("not "))
-            rules.append(Rule(needs, lacks, found["gives"], "" if found["who"] == "someone" else found["who"]))
-        elif found := ALL.fullmatch(sentence):
-            rules.append(Rule(tuple(found["parts"].lower().split(", ")), (), found["gives"]))
-    asked = FACT.search(statement)
-    if asked is None:
+        if match := FACT.fullmatch(sentence):
+            if not match["denied"]:
+                facts.add((match["who"], match["what"]))
+        elif match := IF.fullmatch(sentence):
+            conditions = match["parts"].split(" and ")
+            negated_conditions = tuple(condition[4:] for condition in conditions if condition.startswith("not "))
+            positive_conditions = tuple(condition for condition in conditions if not condition.startswith("not "))
+            rules.append(
+                Implication(
+                    positive_conditions,
+                    negated_conditions,
+                    match["gives"],
+                    "" if match["who"] == "someone" else match["who"],
+                )
+            )
+        elif match := ALL.fullmatch(sentence):
+            rules.append(Implication(tuple(match["parts"].lower().split(", ")), (), match["gives"]))
+    statement_match = FACT.search(statement)
+    if statement_match is None:
         return Decision("\\boxed{False}", "I cannot read the statement, and most do not follow.")
-    atom = (asked["who"], asked["what"])
-    known = derive(facts, rules, sorted({person for person, _ in (*facts, atom)}))
-    steps, follows = known.get(atom), (atom in known) != bool(asked["denied"])
-    how = "cannot be derived" if steps is None else "is given" if steps == 0 else f"follows in {steps} steps"
-    return Decision(f"\\boxed{{{follows}}}", f"That {atom[0]} is {atom[1]} {how}.")
+    atom = (statement_match["who"], statement_match["what"])
+    derived = derive(facts, rules, sorted({person for person, _ in (*facts, atom)}))
+    steps, follows = derived.get(atom), (atom in derived) != bool(statement_match["denied"])
+    explanation = "cannot be derived" if steps is None else "is given" if steps == 0 else f"follows in {steps} steps"
+    return Decision(f"\\boxed{{{follows}}}", f"That {atom[0]} is {atom[1]} {explanation}.")

@@ -1,6 +1,7 @@
-"""Mastermind: of the codes that fit all pegs so far, the guess whose answer has the highest entropy.
+"""The expert for Mastermind: of the codes that fit all pegs so far, it guesses the one with the highest entropy.
 
-Nothing depends on the secret but through the pegs. Where very many codes fit, a part of them is looked at.
+The entropy is that of the answer, over all codes that fit. The secret influences a decision only through the pegs. If
+very many codes fit, the solver looks at some of them.
 """
 
 from __future__ import annotations
@@ -10,73 +11,77 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from gem.agents.agent import Decision
-from gem.agents.experts.partition import most_telling
+from gem.agents.experts.partition import most_informative_guess
 from gem.envs.games.mastermind import Code, Mastermind, Pegs, count_pegs
 
-MOST_CODES = 2_000
-"""So many codes that fit are looked at; more than the registered sizes have."""
-MOST_STEPS = 200_000
-MOST_ANSWERS = 40_000
-
+MAX_CODES = 2_000
+"""How many of the codes that fit are considered; the registered environments have fewer codes."""
+MAX_STEPS = 200_000
+"""How many beginnings of codes are checked when codes that fit are listed."""
+MAX_ANSWERS = 40_000
+"""How many pairs of a guess and a code are compared for one decision."""
 History = tuple[tuple[Code, Pegs], ...]
 
 
 def guess_code(env: Mastermind) -> Decision:
-    """The most telling guess."""
+    """Make the guess whose answer tells the most."""
     guess, note = _decide(env.code_length, env.num_numbers, env.duplicate_numbers, tuple(env.guesses.items()))
     return Decision(f"\\boxed{{{' '.join(map(str, guess))}}}", note)
 
 
 @lru_cache(maxsize=4096)
-def _decide(length: int, numbers: int, repeats: bool, history: History) -> tuple[Code, str]:
+def _decide(length: int, numbers: int, may_repeat: bool, history: History) -> tuple[Code, str]:
     if not history:
-        first = tuple(place // 2 + 1 if repeats and numbers > 1 else place + 1 for place in range(length))
-        return first, "All digits are alike as long as nothing is known."
-    codes = list(_fitting(length, numbers, repeats, history))
-    if not codes:  # not found in the steps allowed: any code that was not guessed
-        free = next(code for code in _fitting(length, numbers, repeats, ()) if code not in dict(history))
-        return free, "Too many codes may fit to look at all."
+        first_guess = tuple(index // 2 + 1 if may_repeat and numbers > 1 else index + 1 for index in range(length))
+        return first_guess, "All digits are alike as long as nothing is known."
+    codes = list(_consistent_codes(length, numbers, may_repeat, history))
+    if not codes:  # the step limit was reached: guess any code that has not been guessed yet
+        unused_code = next(
+            code for code in _consistent_codes(length, numbers, may_repeat, ()) if code not in dict(history)
+        )
+        return unused_code, "Too many codes may fit to look at all."
     if len(codes) == 1:
         return codes[0], "Only this code fits the pegs."
     if len(codes) == 2:
         return codes[0], "Two codes fit the pegs; if it is not this one, it is the other."
     pool = codes
-    everything = list(_fitting(length, numbers, repeats, ()))
-    if len(everything) * len(codes) <= MOST_ANSWERS:  # a guess that cannot be the code may tell more
-        pool = codes + everything
-    guess, split = most_telling(pool, codes, count_pegs, MOST_ANSWERS)
-    count = "At least " * (len(codes) == MOST_CODES) + str(len(codes))
+    all_codes = list(_consistent_codes(length, numbers, may_repeat, ()))
+    if len(all_codes) * len(codes) <= MAX_ANSWERS:  # a guess that cannot be the code may tell more
+        pool = codes + all_codes
+    guess, split = most_informative_guess(pool, codes, count_pegs, MAX_ANSWERS)
+    count = "At least " * (len(codes) == MAX_CODES) + str(len(codes))
     return (
         guess,
-        f"{count} codes fit the pegs; this guess parts them into {split.answers}, the largest {split.largest}.",
+        f"{count} codes fit the pegs; this guess parts them into {split.num_answers}, "
+        f"the largest {split.largest_group}.",
     )
 
 
-def _fitting(length: int, numbers: int, repeats: bool, history: History) -> Iterator[Code]:
-    """Codes that would have got the pegs seen, in order: depth first, leaving out beginnings that cannot fit."""
-    found, steps = 0, 0
+def _consistent_codes(length: int, numbers: int, may_repeat: bool, history: History) -> Iterator[Code]:
+    """List the codes that fit all pegs so far, in ascending order, skipping beginnings of codes that cannot fit."""
+    num_codes, num_steps = 0, 0
     stack: list[Code] = [()]
-    while stack and found < MOST_CODES and steps < MOST_STEPS:
-        steps += 1
+    while stack and num_codes < MAX_CODES and num_steps < MAX_STEPS:
+        num_steps += 1
         code = stack.pop()
         if not all(_may_fit(code, guess, pegs) for guess, pegs in history):
             continue
         if len(code) == length:
-            found += 1
+            num_codes += 1
             yield code
         else:
-            stack += [(*code, digit) for digit in range(numbers, 0, -1) if repeats or digit not in code]
+            stack += [(*code, digit) for digit in range(numbers, 0, -1) if may_repeat or digit not in code]
 
 
 def _may_fit(code: Code, guess: Code, pegs: Pegs) -> bool:
-    """Whether a beginning of a code, or a whole one, can get these pegs."""
-    to_come = len(guess) - len(code)
+    """Whether the guess can get these pegs if the secret begins with `code`."""
+    num_missing = len(guess) - len(code)
     black = sum(map(operator.eq, code, guess))
-    if not black <= pegs[0] <= black + to_come:
+    if not black <= pegs[0] <= black + num_missing:
         return False
-    left = [*guess]
+    unmatched = [*guess]
     for digit in code:
-        if digit in left:
-            left.remove(digit)
-    common = len(guess) - len(left)
-    return common <= sum(pegs) <= common + to_come
+        if digit in unmatched:
+            unmatched.remove(digit)
+    common = len(guess) - len(unmatched)
+    return common <= sum(pegs) <= common + num_missing

@@ -1,4 +1,4 @@
-"""Minesweeper's end: when few arrangements of mines are left, the cell from which the rest is most often won."""
+"""For the expert for Minesweeper: when few arrangements of mines are left, the cell with the best chance to win."""
 
 from __future__ import annotations
 
@@ -6,96 +6,114 @@ import itertools
 from collections import defaultdict
 from collections.abc import Sequence
 
-from gem.agents.experts.minesweeper_counting import Board, Component, Search, comb, joined
+from gem.agents.experts.minesweeper_counting import Board, Component, ComponentSearch, binomial, combine_counts
 from gem.envs.games.minesweeper import neighbours
 
-MAX_ENDGAME = 60
-"""Arrangements left at which the rest of the episode is searched."""
-MAX_ENDGAME_NODES = 6_000
+MAX_ARRANGEMENTS = 60
+"""If at most this many arrangements are left, the rest of the episode is searched."""
+MAX_NODES = 6_000
 
 
-def arrangements_of(board: Board, components: Sequence[Component], sea: Sequence[int]) -> list[frozenset[int]] | None:
-    """All arrangements that fit, if they are few; otherwise None."""
-    if not all(component.complete for component in components):
+def list_arrangements(
+    board: Board, components: Sequence[Component], unconstrained: Sequence[int]
+) -> list[frozenset[int]] | None:
+    """All arrangements that fit the visible board, as sets of mines; None if there are more than `MAX_ARRANGEMENTS`."""
+    if not all(component.is_complete for component in components):
         return None
-    total = joined([component.ways for component in components])
-    if sum(ways * comb(len(sea), board.num_mines - k) for k, ways in total.items()) > MAX_ENDGAME:
+    total = combine_counts([component.arrangement_counts for component in components])
+    num_arrangements = sum(
+        count * binomial(len(unconstrained), board.num_mines - num_mines) for num_mines, count in total.items()
+    )
+    if num_arrangements > MAX_ARRANGEMENTS:
         return None
     partial: list[frozenset[int]] = [frozenset()]
     for component in components:
-        own = [
+        component_arrangements = [
             frozenset(itertools.chain.from_iterable(cells))
-            for mines in Search(component).solutions()
+            for mines in ComponentSearch(component).solutions()
             for cells in itertools.product(
-                *(itertools.combinations(group, k) for group, k in zip(component.groups, mines, strict=True))
+                *(
+                    itertools.combinations(group, num_mines)
+                    for group, num_mines in zip(component.groups, mines, strict=True)
+                )
             )
         ]
-        partial = [a | b for a in partial for b in own if len(a) + len(b) <= board.num_mines]
+        partial = [
+            first | second
+            for first in partial
+            for second in component_arrangements
+            if len(first) + len(second) <= board.num_mines
+        ]
     return [
-        known | frozenset(rest)
-        for known in partial
-        for rest in itertools.combinations(sea, board.num_mines - len(known))
+        mines | frozenset(more_mines)
+        for mines in partial
+        for more_mines in itertools.combinations(unconstrained, board.num_mines - len(mines))
     ]
 
 
 class Endgame:
-    """Which cell wins most often, given the arrangements that are left, each as likely as the others."""
+    """A search for the cell that wins most often, with all remaining arrangements equally likely.
+
+    Arrangements are referred to by their indices.
+    """
 
     def __init__(self, board: Board, arrangements: Sequence[frozenset[int]]) -> None:
-        self.near = neighbours(board.rows, board.cols)
-        self.hidden = frozenset(board.hidden)
+        self.neighbours = neighbours(board.rows, board.cols)
+        self.hidden_cells = frozenset(board.hidden_cells)
         self.arrangements = arrangements
         self.nodes = 0
-        self.known: dict[tuple[frozenset[int], tuple[int, ...]], int] = {}
+        self.win_counts: dict[tuple[frozenset[int], tuple[int, ...]], int] = {}
 
-    def best(self) -> tuple[int, float] | None:
-        """The cell and its chance, or None if the search is too large."""
-        everything = tuple(range(len(self.arrangements)))
-        wins = {cell: self._wins_by(cell, self.hidden, everything) for cell in sorted(self.hidden)}
-        if self.nodes > MAX_ENDGAME_NODES:
+    def find_best_cell(self) -> tuple[int, float] | None:
+        """The best cell and the share of arrangements in which it wins; None if the search is too large."""
+        possible = tuple(range(len(self.arrangements)))
+        wins = {cell: self._wins_by_opening(cell, self.hidden_cells, possible) for cell in sorted(self.hidden_cells)}
+        if self.nodes > MAX_NODES:
             return None
         cell = max(wins, key=lambda cell: (wins[cell], -cell))
-        return cell, wins[cell] / len(everything)
+        return cell, wins[cell] / len(possible)
 
-    def _most_wins(self, hidden: frozenset[int], left: tuple[int, ...]) -> int:
-        """In how many of the arrangements `left` the best play opens every safe cell."""
-        if len(left) == 1 or self.nodes > MAX_ENDGAME_NODES:
-            return len(left)
-        key = hidden, left
-        if key not in self.known:
-            best = 0
-            for cell in sorted(hidden):
-                best = max(best, self._wins_by(cell, hidden, left))
-                if best == len(left):
+    def _most_wins(self, hidden_cells: frozenset[int], possible: tuple[int, ...]) -> int:
+        """In how many of the possible arrangements the best play opens every safe cell."""
+        if len(possible) == 1 or self.nodes > MAX_NODES:
+            return len(possible)
+        key = hidden_cells, possible
+        if key not in self.win_counts:
+            most_wins = 0
+            for cell in sorted(hidden_cells):
+                most_wins = max(most_wins, self._wins_by_opening(cell, hidden_cells, possible))
+                if most_wins == len(possible):
                     break
-            self.known[key] = best
-        return self.known[key]
+            self.win_counts[key] = most_wins
+        return self.win_counts[key]
 
-    def _wins_by(self, cell: int, hidden: frozenset[int], left: tuple[int, ...]) -> int:
-        """As `_most_wins`, if `cell` is opened first."""
+    def _wins_by_opening(self, cell: int, hidden_cells: frozenset[int], possible: tuple[int, ...]) -> int:
+        """In how many of the possible arrangements the best play wins if `cell` is opened first."""
         self.nodes += 1
-        answers: dict[frozenset[tuple[int, int]], list[int]] = defaultdict(list)
-        for i in left:
+        outcomes: dict[frozenset[tuple[int, int]], list[int]] = defaultdict(list)
+        for i in possible:
             if cell not in self.arrangements[i]:
-                answers[self._opened(cell, hidden, self.arrangements[i])].append(i)
+                outcomes[self._cells_opened(cell, hidden_cells, self.arrangements[i])].append(i)
         wins = 0
-        for opened, indices in answers.items():
-            rest = hidden.difference(place for place, _ in opened)
-            if len(rest) == len(self.arrangements[indices[0]]):
+        for opened, indices in outcomes.items():
+            still_hidden = hidden_cells.difference(opened_cell for opened_cell, _ in opened)
+            if len(still_hidden) == len(self.arrangements[indices[0]]):
                 wins += len(indices)
             else:
-                wins += self._most_wins(rest, tuple(indices))
+                wins += self._most_wins(still_hidden, tuple(indices))
         return wins
 
-    def _opened(self, cell: int, hidden: frozenset[int], mines: frozenset[int]) -> frozenset[tuple[int, int]]:
-        """The cells that open with `cell`, and their numbers."""
+    def _cells_opened(
+        self, cell: int, hidden_cells: frozenset[int], mines: frozenset[int]
+    ) -> frozenset[tuple[int, int]]:
+        """The cells that are opened together with `cell`, and their numbers."""
         numbers: dict[int, int] = {}
-        waiting = [cell]
-        while waiting:
-            place = waiting.pop()
-            if place in numbers:
+        queue = [cell]
+        while queue:
+            current = queue.pop()
+            if current in numbers:
                 continue
-            numbers[place] = len(mines.intersection(self.near[place]))
-            if numbers[place] == 0:
-                waiting += [other for other in self.near[place] if other in hidden]
+            numbers[current] = len(mines.intersection(self.neighbours[current]))
+            if numbers[current] == 0:
+                queue += [neighbour for neighbour in self.neighbours[current] if neighbour in hidden_cells]
         return frozenset(numbers.items())

@@ -1,4 +1,4 @@
-"""PrisonersDilemma: tit for tat, which won both of Axelrod's tournaments."""
+"""The expert for PrisonersDilemma: tit for tat, which won both of Axelrod's tournaments."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from gem.envs.duels.prisoners_dilemma import PrisonersDilemma
 
 
 def repay(env: PrisonersDilemma) -> Decision:
-    """Begin in silence, then do what the other did last."""
+    """Stay silent in the first round; then repeat the other player's last choice."""
     if not env.rounds:
         return Decision("\\boxed{silent}", "Begin with trust.")
-    last = env.rounds[-1][1 - env.to_act[0]]
-    return Decision(f"\\boxed{{{last}}}", f"The other chose {last} in the last round.")
+    last_choice = env.rounds[-1][1 - env.to_act[0]]
+    return Decision(f"\\boxed{{{last_choice}}}", f"The other chose {last_choice} in the last round.")

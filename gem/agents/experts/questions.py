@@ -14,7 +14,7 @@ from functools import cache
 from typing import NamedTuple
 
 from gem.agents.agent import Decision
-from gem.data.wiki import Page, bundled
+from gem.data.wiki import WikiPage, bundled
 from gem.envs.problems.qa import QaEnv
 
 WORD = re.compile(r"\w+")
@@ -40,7 +40,7 @@ def look_up(env: QaEnv) -> Decision:
     return Decision(f"<answer>{best.title}</answer>", f"The page {best.title} has most of the question's words.")
 
 
-def retrieve(question: str) -> Page:
+def retrieve(question: str) -> WikiPage:
     """The page whose words fit best, rare words counting more."""
     words = {word.lower() for word in WORD.findall(question)}
     counts, rarity = _index()
@@ -59,7 +59,7 @@ def _index() -> tuple[Mapping[str, Counter[str]], Mapping[str, float]]:
     return counts, {word: math.log(len(counts) / number) for word, number in pages.items()}
 
 
-def _page(name: str) -> Page | None:
+def _page(name: str) -> WikiPage | None:
     """The page of a name, which may stand with an article or a trade before it."""
     titles = {page.title.lower(): page for page in bundled().pages()}
     wanted = name.strip(" ?.").removeprefix("the ").lower()

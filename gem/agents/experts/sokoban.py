@@ -1,12 +1,14 @@
-"""Sokoban: a search over pushes that keeps within the turns that are left.
+"""The expert for Sokoban: a search over pushes for a solution that takes no more than the turns left.
 
-A* on (boxes, player) with the cost in moves. The estimate is the cheapest assignment of boxes to targets, by pushes
-of a lone box, weighted so that a solution is found soon rather than the shortest; whatever cannot be finished in the
-turns left is cut, so the first solution found is good enough. Squares from which no push leads to a target, and boxes
-frozen two by two, are dead ends. Where nothing can be solved any more, the plan brings most boxes onto targets.
+The search is A* over states (boxes, player), with the cost in moves. Its heuristic is the cheapest assignment of boxes
+to targets, in pushes that each box would need if it were alone in the room. The heuristic is weighted, so that some
+solution is found soon rather than the shortest one. States from which the room cannot be solved in the turns left are
+pruned, so the first solution found is good enough. A box in a cell from which no push leads to a target is a dead end,
+and so is a block of two by two boxes and walls with a box off its target. If the room cannot be solved any more, the
+plan brings as many boxes as possible onto targets.
 
-A plan is followed until somebody leaves it. Which plan that is follows from the room as the episode began and the
-moves since, so another process goes on with the same one.
+A plan is followed as long as the moves of the episode agree with it. It depends only on the first room and the moves
+since then, so another process continues with the same plan.
 """
 
 from __future__ import annotations
@@ -25,26 +27,26 @@ from gem.envs.games.sokoban_rooms import (
     PLAYER_ON_TARGET,
     TARGET,
     WALL,
-    bits,
-    layers,
+    cells_of,
     pull_distances,
+    reachable_layers,
     shift,
 )
 
 MAX_NODES = 40_000
-"""States expanded before the search settles for what it has found."""
-MAX_EFFORT = 4_000
-"""States expanded to bring most boxes onto targets where the room cannot be solved."""
-WEIGHT = 2
-"""How much an estimated push counts against a move already made: about what a push costs with the walk to it."""
+"""States that the search for a solution may expand."""
+MAX_BEST_EFFORT_NODES = 4_000
+"""States that the search for most boxes on targets may expand, if the room cannot be solved."""
+PUSH_WEIGHT = 2
+"""The weight of a push in the heuristic, in moves: about the cost of a push and the walk before it."""
 
 State = tuple[int, int]
-"""Boxes, as the bits of an integer, and the player's cell."""
+"""The cells of the boxes, as the bits of an integer, and the player's cell."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """Moves, by their first letters, and what they lead to."""
+class SokobanPlan:
+    """The first letters of moves, and their result."""
 
     moves: str
     solves: bool
@@ -53,7 +55,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A room with cells numbered row * columns + column and sets of cells as the bits of an integer."""
+    """A room. Cells are numbers row * columns + column, sets of cells the bits of an integer."""
 
     cols: int
     floor: int
@@ -62,13 +64,13 @@ class Room:
     player: int
 
     @staticmethod
-    def read(text: str) -> Room:
-        """The room in a text as the environment shows it."""
+    def parse(text: str) -> Room:
+        """Parse a room from the text that the environment shows."""
         cols = text.index("\n")
         symbols = text.replace("\n", "")
 
-        def cells(wanted: str) -> int:
-            return sum(1 << i for i, symbol in enumerate(symbols) if symbol in wanted)
+        def cells(wanted_symbols: str) -> int:
+            return sum(1 << i for i, symbol in enumerate(symbols) if symbol in wanted_symbols)
 
         player = cells(PLAYER + PLAYER_ON_TARGET).bit_length() - 1
         targets = cells(TARGET + BOX_ON_TARGET + PLAYER_ON_TARGET)
@@ -77,180 +79,188 @@ class Room:
 
     @property
     def offsets(self) -> tuple[int, int, int, int]:
-        """What up, down, left and right add to a cell."""
+        """The numbers that the moves up, down, left and right add to a cell."""
         return -self.cols, self.cols, -1, 1
 
-    def moved(self, letter: str) -> Room:
-        """The room after a move, which may be against a wall."""
+    def after_move(self, letter: str) -> Room:
+        """The room after a move; the same room if a wall or a second box prevents the move."""
         offset = self.offsets["udlr".index(letter)]
-        there = self.player + offset
-        if not self.floor >> there & 1:
+        destination = self.player + offset
+        if not self.floor >> destination & 1:
             return self
         boxes = self.boxes
-        if boxes >> there & 1:
-            if not (self.floor & ~boxes) >> (there + offset) & 1:
+        if boxes >> destination & 1:
+            if not (self.floor & ~boxes) >> (destination + offset) & 1:
                 return self
-            boxes ^= (1 << there) | (1 << (there + offset))
-        return Room(self.cols, self.floor, self.targets, boxes, there)
+            boxes ^= (1 << destination) | (1 << (destination + offset))
+        return Room(self.cols, self.floor, self.targets, boxes, destination)
 
 
 def plan_ahead(env: Sokoban) -> Decision:
-    """The next move of the plan that the episode so far leads to."""
-    room = Room.read(env.start)
-    turns = env.max_turns - env.turn + len(env.path)
-    plan, done = solve(room, turns), 0
+    """Make the next move of the current plan, which follows from the moves of the episode so far."""
+    room = Room.parse(env.start)
+    turns_left = env.max_turns - env.turn + len(env.path)
+    plan, num_done = solve(room, turns_left), 0
     for letter in env.path:
-        turns -= 1
-        room = room.moved(letter)
-        done += 1
-        if plan.moves[done - 1 : done] != letter:
-            plan, done = solve(room, turns), 0
-    return _decide(room, plan, done)
+        turns_left -= 1
+        room = room.after_move(letter)
+        num_done += 1
+        if plan.moves[num_done - 1 : num_done] != letter:
+            plan, num_done = solve(room, turns_left), 0
+    return _decide(room, plan, num_done)
 
 
-def _decide(room: Room, plan: Plan, done: int) -> Decision:
-    if done >= len(plan.moves):
+def _decide(room: Room, plan: SokobanPlan, num_done: int) -> Decision:
+    if num_done >= len(plan.moves):
         return Decision("\\boxed{up}", "No move brings another box onto a target in the turns that are left.")
-    letter = plan.moves[done]
+    letter = plan.moves[num_done]
     move = DIRECTIONS["udlr".index(letter)]
-    left = len(plan.moves) - done
-    what = f"{'Walk' if room.moved(letter).boxes == room.boxes else 'Push the box'} {move}"
+    moves_left = len(plan.moves) - num_done
+    move_text = f"{'Walk' if room.after_move(letter).boxes == room.boxes else 'Push the box'} {move}"
     if not plan.solves:
-        note = f"{what}. The room cannot be solved in the turns left; {plan.boxes_on_targets} boxes can be on targets."
-    elif left == 1:
-        note = f"{what}: that is the last box."
+        note = (
+            f"{move_text}. The room cannot be solved in the turns left; "
+            f"{plan.boxes_on_targets} boxes can be on targets."
+        )
+    elif moves_left == 1:
+        note = f"{move_text}: that is the last box."
     else:
-        note = f"{what}: the first of {left} moves that solve the room."
+        note = f"{move_text}: the first of {moves_left} moves that solve the room."
     return Decision(f"\\boxed{{{move}}}", note)
 
 
 @lru_cache(maxsize=4096)
-def solve(room: Room, turns: int) -> Plan:
-    """A plan of at most `turns` moves that solves the room, or that brings most boxes onto targets."""
-    return _Search(room, turns).run()
+def solve(room: Room, turns: int) -> SokobanPlan:
+    """A plan of at most `turns` moves that solves the room, or else brings most boxes onto targets."""
+    return SokobanSearch(room, turns).run()
 
 
-class _Search:
-    """One search, from one room."""
+class SokobanSearch:
+    """The search for a plan from one room."""
 
     def __init__(self, room: Room, turns: int) -> None:
         self.room = room
         self.turns = turns
         self.offsets = room.offsets
-        self.distances = [pull_distances(room.cols, room.floor, 1 << target) for target in bits(room.targets)]
-        live = 0
-        for distance in self.distances:
-            for cell in distance:
-                live |= 1 << cell
-        self.live = live
+        self.distances = [pull_distances(room.cols, room.floor, 1 << target) for target in cells_of(room.targets)]
+        live_cells = 0
+        for target_distances in self.distances:
+            for cell in target_distances:
+                live_cells |= 1 << cell
+        self.live_cells = live_cells
         self.estimates: dict[int, int | None] = {}
         self.costs: dict[State, int] = {}
         self.parents: dict[State, tuple[State, int, int]] = {}
 
-    def run(self) -> Plan:
-        """A plan that solves the room, or the best other one."""
+    def run(self) -> SokobanPlan:
+        """A plan that solves the room, or else the best other plan."""
         return self._solution() or self._best_effort()
 
-    def _solution(self) -> Plan | None:
-        """A*; states from which the room cannot be solved in time are left out."""
+    def _solution(self) -> SokobanPlan | None:
+        """A plan that solves the room, found by A*; None if none was found."""
         start = self.room.boxes, self.room.player
         self.costs, self.parents = {start: 0}, {}
-        waiting = [(0, 0, start)]
+        frontier = [(0, 0, start)]
         for _ in range(MAX_NODES):
-            if not waiting:
+            if not frontier:
                 return None
-            _, negative_cost, state = heapq.heappop(waiting)
+            _, negative_cost, state = heapq.heappop(frontier)
             cost = -negative_cost
             if cost > self.costs[state]:
                 continue
             if state[0] == self.room.targets:
                 return self._plan(state, solves=True)
-            for after, price, box, offset in self._pushes(state):
-                total = cost + price
-                if total >= self.costs.get(after, self.turns + 1):
+            for next_state, num_moves, box, offset in self._pushes(state):
+                total = cost + num_moves
+                if total >= self.costs.get(next_state, self.turns + 1):
                     continue
-                estimate = self._estimate(after[0])
+                estimate = self._estimate(next_state[0])
                 if estimate is None or total + estimate > self.turns:
                     continue
-                self.costs[after] = total
-                self.parents[after] = state, box, offset
-                heapq.heappush(waiting, (total + WEIGHT * estimate, -total, after))
+                self.costs[next_state] = total
+                self.parents[next_state] = state, box, offset
+                heapq.heappush(frontier, (total + PUSH_WEIGHT * estimate, -total, next_state))
         return None
 
-    def _best_effort(self) -> Plan:
-        """The shortest way to as many boxes on targets as a search by cost finds."""
+    def _best_effort(self) -> SokobanPlan:
+        """A plan that brings most boxes onto targets, found by uniform-cost search."""
         start = self.room.boxes, self.room.player
         self.costs, self.parents = {start: 0}, {}
-        waiting = [(0, start)]
-        best, most = start, self._on_targets(start)
-        for _ in range(MAX_EFFORT):
-            if not waiting:
+        frontier = [(0, start)]
+        best, most_on_targets = start, self._on_targets(start)
+        for _ in range(MAX_BEST_EFFORT_NODES):
+            if not frontier:
                 break
-            cost, state = heapq.heappop(waiting)
+            cost, state = heapq.heappop(frontier)
             if cost > self.costs[state]:
                 continue
-            if self._on_targets(state) > most:
-                best, most = state, self._on_targets(state)
-            for after, price, box, offset in self._pushes(state):
-                total = cost + price
-                if total < self.costs.get(after, self.turns + 1):
-                    self.costs[after] = total
-                    self.parents[after] = state, box, offset
-                    heapq.heappush(waiting, (total, after))
+            if self._on_targets(state) > most_on_targets:
+                best, most_on_targets = state, self._on_targets(state)
+            for next_state, num_moves, box, offset in self._pushes(state):
+                total = cost + num_moves
+                if total < self.costs.get(next_state, self.turns + 1):
+                    self.costs[next_state] = total
+                    self.parents[next_state] = state, box, offset
+                    heapq.heappush(frontier, (total, next_state))
         return self._plan(best, solves=False)
 
     def _on_targets(self, state: State) -> int:
         return (state[0] & self.room.targets).bit_count()
 
     def _pushes(self, state: State) -> list[tuple[State, int, int, int]]:
-        """What every push leads to, its price in moves, the box and the offset."""
+        """For every push the next state, the number of moves including the walk to the box, the box and the offset."""
         boxes, player = state
         free = self.room.floor & ~boxes
-        found = []
-        stands = [
-            (offset, shift(shift(boxes, -offset) & free, offset) & shift(free & self.live, -offset) & boxes)
+        pushes = []
+        pushable_boxes = [
+            (offset, shift(shift(boxes, -offset) & free, offset) & shift(free & self.live_cells, -offset) & boxes)
             for offset in self.offsets
         ]
-        wanted = [(offset, shift(cells, -offset)) for offset, cells in stands if cells]
-        for walk, layer in enumerate(layers(self.offsets, free, player)):
-            for offset, cells in wanted:
-                for stand in bits(cells & layer):
+        stands = [(offset, shift(cells, -offset)) for offset, cells in pushable_boxes if cells]
+        for walk, layer in enumerate(reachable_layers(self.offsets, free, player)):
+            for offset, cells in stands:
+                for stand in cells_of(cells & layer):
                     box = stand + offset
-                    after = boxes ^ (1 << box) ^ (1 << (box + offset))
-                    if not self._frozen(after, box + offset):
-                        found.append(((after, box), walk + 1, box, offset))
-        return found
+                    next_boxes = boxes ^ (1 << box) ^ (1 << (box + offset))
+                    if not self._is_frozen(next_boxes, box + offset):
+                        pushes.append(((next_boxes, box), walk + 1, box, offset))
+        return pushes
 
-    def _frozen(self, boxes: int, box: int) -> bool:
-        """Whether the box is part of a two by two block of walls and boxes with a box off its target."""
+    def _is_frozen(self, boxes: int, box: int) -> bool:
+        """Whether the box is part of a block of two by two walls and boxes that has a box off its target."""
         solid = boxes | ~self.room.floor
-        off = boxes & ~self.room.targets
-        for down in (-self.room.cols, self.room.cols):
-            for right in (-1, 1):
-                block = (1 << box) | (1 << (box + down)) | (1 << (box + right)) | (1 << (box + down + right))
-                if block & solid == block and block & off:
+        off_target = boxes & ~self.room.targets
+        for row_offset in (-self.room.cols, self.room.cols):
+            for column_offset in (-1, 1):
+                block = (
+                    (1 << box)
+                    | (1 << (box + row_offset))
+                    | (1 << (box + column_offset))
+                    | (1 << (box + row_offset + column_offset))
+                )
+                if block & solid == block and block & off_target:
                     return True
         return False
 
     def _estimate(self, boxes: int) -> int | None:
-        """The cheapest assignment of boxes to targets in pushes; None if there is none."""
+        """The number of pushes of the cheapest assignment of boxes to targets; None if there is no assignment."""
         if boxes not in self.estimates:
-            self.estimates[boxes] = _assign([[d.get(box) for d in self.distances] for box in bits(boxes)])
+            self.estimates[boxes] = _assign([[d.get(box) for d in self.distances] for box in cells_of(boxes)])
         return self.estimates[boxes]
 
-    def _plan(self, state: State, *, solves: bool) -> Plan:
+    def _plan(self, state: State, *, solves: bool) -> SokobanPlan:
         on_targets, moves = self._on_targets(state), ""
         while state in self.parents:
             state, box, offset = self.parents[state]
             moves = self._walk(state, box - offset) + self._letter(offset) + moves
-        return Plan(moves, solves, on_targets)
+        return SokobanPlan(moves, solves, on_targets)
 
     def _walk(self, state: State, goal: int) -> str:
         """The moves of a shortest walk to `goal`."""
         boxes, player = state
         free = self.room.floor & ~boxes
         path = []
-        for layer in layers(self.offsets, free, player):
+        for layer in reachable_layers(self.offsets, free, player):
             path.append(layer)
             if layer >> goal & 1:
                 break
@@ -266,19 +276,19 @@ class _Search:
 
 
 def _assign(prices: Sequence[Sequence[int | None]]) -> int | None:
-    """The lowest sum of prices with each row in another column; None if no assignment avoids every None.
+    """The lowest sum of one price from each row, all in different columns; None if every such choice contains a None.
 
-    By dynamic programming over the sets of columns used, row by row: exact, and fast for the few boxes of a room.
+    The result is exact. Dynamic programming over the sets of columns used is fast for the few boxes of a room.
     """
     sums = {0: 0}
     for row in prices:
-        following: dict[int, int] = {}
+        next_sums: dict[int, int] = {}
         for used, total in sums.items():
             for column, price in enumerate(row):
                 if price is None or used >> column & 1:
                     continue
                 key = used | 1 << column
-                if total + price < following.get(key, total + price + 1):
-                    following[key] = total + price
-        sums = following
+                if total + price < next_sums.get(key, total + price + 1):
+                    next_sums[key] = total + price
+        sums = next_sums
     return min(sums.values(), default=None)

@@ -1,26 +1,26 @@
-"""Sudoku: the numbers that follow at once, the easiest first; a search where none does."""
+"""The expert for Sudoku: it writes numbers that follow at once, the easiest first, and searches if none does."""
 
 from __future__ import annotations
 
 from gem.agents.agent import Decision
 from gem.envs.games.sudoku import Sudoku
-from gem.envs.games.sudoku_boards import Search
+from gem.envs.games.sudoku_boards import SudokuSearch
 
 
 def complete(env: Sudoku) -> Decision:
-    """The next number that the rules force."""
-    search = Search(env.scale, env.board)
+    """Write the next number that the rules force."""
+    search = SudokuSearch(env.scale, env.board)
     empty = [cell for cell, number in enumerate(env.board) if not number]
-    found = _only_number(search, empty) or _only_place(search)
-    if found is not None:
-        cell, bit, reason = found
+    forced = _only_number(search, empty) or _only_place(search)
+    if forced is not None:
+        cell, bit, reason = forced
         return _write(env, cell, bit.bit_length() - 1, reason)
     search.fill()
     cell = empty[0]
     return _write(env, cell, search.board[cell], "it follows from trying out the rest of the board")
 
 
-def _only_number(search: Search, empty: list[int]) -> tuple[int, int, str] | None:
+def _only_number(search: SudokuSearch, empty: list[int]) -> tuple[int, int, str] | None:
     for cell in empty:
         bits = search.candidates(cell)
         if bits.bit_count() == 1:
@@ -28,11 +28,11 @@ def _only_number(search: Search, empty: list[int]) -> tuple[int, int, str] | Non
     return None
 
 
-def _only_place(search: Search) -> tuple[int, int, str] | None:
+def _only_place(search: SudokuSearch) -> tuple[int, int, str] | None:
     scale = len(search.used) // 3
     for unit, cells in enumerate(search.layout.units):
-        kind = ("row", "column", "box")[unit // scale]
-        once = twice = 0  # numbers that have a place in this unit, and those that have several
+        unit_kind = ("row", "column", "box")[unit // scale]
+        once = twice = 0  # the numbers with at least one possible cell in this unit, and those with several
         for cell in cells:
             if not search.board[cell]:
                 bits = search.candidates(cell)
@@ -42,7 +42,7 @@ def _only_place(search: Search) -> tuple[int, int, str] | None:
         if single:
             bit = single & -single
             cell = next(c for c in cells if not search.board[c] and search.candidates(c) & bit)
-            return cell, bit, f"no other cell of its {kind} can have it"
+            return cell, bit, f"no other cell of its {unit_kind} can have it"
     return None
 
 

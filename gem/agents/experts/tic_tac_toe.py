@@ -1,4 +1,4 @@
-"""TicTacToe: a search of the whole game, which never loses."""
+"""The expert for TicTacToe: it searches the whole game and never loses."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from gem.agents.agent import Decision
 from gem.envs.duels.tic_tac_toe import MARKS, TicTacToe, winning_line
 
 PREFERENCE = (4, 0, 2, 6, 8, 1, 3, 5, 7)
-"""Among cells that are worth the same: the centre, then the corners, then the edges."""
+"""The order of preference among cells of the same value: the centre, then the corners, then the edges."""
 WORDS = {1: "wins", 0: "draws", -1: "loses"}
 
 
 def search_all(env: TicTacToe) -> Decision:
-    """Take the cell with the best outcome against the best answers, the soonest win and the latest loss first."""
+    """Take the cell with the best outcome against best play: the earliest win, or else the latest loss."""
     seat = env.to_act[0]
     board = "".join(mark or "." for mark in env.board)
     values = {cell: -value(_marked(board, cell, MARKS[seat]), 1 - seat) for cell in PREFERENCE if board[cell] == "."}
@@ -24,7 +24,7 @@ def search_all(env: TicTacToe) -> Decision:
 
 @cache
 def value(board: str, seat: int) -> int:
-    """What a position is worth to `seat`, which is to act: 0 for a draw, more than that for a sooner win."""
+    """The value of a position for `seat`, which acts next: 0 for a draw, larger for an earlier win."""
     empty = board.count(".")
     if winning_line([mark.strip(".") for mark in board]):
         return -1 - empty  # the other side has just won

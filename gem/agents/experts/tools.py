@@ -1,4 +1,4 @@
-"""What an expert asks of tools before it acts."""
+"""The tool calls that an expert makes before it acts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from gem.envs.problems.qa import QaEnv
 
 
 def search_question(request: Request) -> Decision | None:
-    """Search the words of the question once; None when that is done, or cannot be done."""
-    inside = request.env.unwrapped
-    asks = getattr(request.env, "asks_for_tool", None)
-    if not isinstance(inside, QaEnv) or asks is None or request.turn > 1:
+    """Search for the words of the question in the first turn; None in later turns or without a search tool."""
+    env = request.env.unwrapped
+    asks_for_tool = getattr(request.env, "asks_for_tool", None)
+    if not isinstance(env, QaEnv) or asks_for_tool is None or request.turn > 1:
         return None
-    action = f"<search>{inside.question}</search>"
-    return Decision(action, "The pages may say it: search the words of the question.") if asks(action) else None
+    action = f"<search>{env.question}</search>"
+    return (
+        Decision(action, "The pages may say it: search the words of the question.") if asks_for_tool(action) else None
+    )

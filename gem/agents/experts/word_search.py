@@ -1,4 +1,4 @@
-"""WordSearch: reads every row and column for the words of the list."""
+"""The expert for WordSearch: it reads every row and column and looks for the words of the list."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from gem.envs.games.word_search import WordSearch
 
 
 def read_lines(env: WordSearch) -> Decision:
-    """Mark the first word of the list that is not found yet."""
+    """Mark the first word of the list that has not been found yet."""
     size = env.size
-    word = next(word for index, word in enumerate(env.words) if index not in env.found)
+    word = next(word for index, word in enumerate(env.words) if index not in env.found_words)
     for line in range(size):
         column = env.board[line * size : (line + 1) * size].find(word)
         if column >= 0:

@@ -1,1 +1,1 @@
-"""Arguments that several commands take: which agent plays, and with which tools."""
+"""Groups of arguments: endpoint agents, trained policies, and tools."""

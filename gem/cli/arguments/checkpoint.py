@@ -1,4 +1,4 @@
-"""What `gemweb eval --agent policy` takes: the folder of a checkpoint, and how it is played."""
+"""The arguments of `gemweb eval --agent policy`, and the agent that they describe."""
 
 from __future__ import annotations
 
@@ -14,74 +14,74 @@ from gem.errors import UsageError
 if TYPE_CHECKING:
     from gem.agents import Agent
 
-OWN = ("checkpoint", "device")
-"""Options that only a policy takes."""
-SHARED = ("temperature", "max_tokens")
-"""Options that an endpoint agent takes as well."""
+POLICY_OPTIONS = ("checkpoint", "device")
+"""Options for policies only."""
+SAMPLING_OPTIONS = ("temperature", "max_tokens")
+"""Options for policies and endpoint agents."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of a trained policy, in a group of their own; `--temperature` and `--max-tokens` count too."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add a group with the options of a trained policy, which also has `--temperature` and `--max-tokens`."""
     group = parser.add_argument_group("with --agent policy, trained weights (also --temperature and --max-tokens)")
     group.add_argument(
         "--checkpoint",
         type=Path,
         metavar="FOLDER",
-        help="a checkpoint; of a training's folder, the newest one; or nano-base",
+        help="a checkpoint; or the folder of a training, for its newest checkpoint; or nano-base",
     )
-    group.add_argument("--device", help="where it computes, such as cuda (cpu)")
+    group.add_argument("--device", help="the device of the policy, such as cuda (cpu)")
 
 
-def make(options: Mapping[str, Any]) -> tuple[Agent, str]:
-    """The agent, and its name in the file: what was trained, and a digest of its weights and of how it is played.
+def make_policy(options: Mapping[str, Any]) -> tuple[Agent, str]:
+    """Make the agent and its name in the file, which ends with a digest of the weights and the sampling settings.
 
     Raises:
-        UsageError: if no folder is named, or it holds no policy.
+        UsageError: if no folder is given, or it has no policy.
     """
-    from gem.agents import make_agent  # noqa: PLC0415 (a quick start)
+    from gem.agents import make_agent  # noqa: PLC0415 (the other commands start faster without it)
 
     if options["checkpoint"] is None:
         raise UsageError("--agent policy needs --checkpoint: the folder of a checkpoint, or of a training.")
-    folder = newest(options["checkpoint"])
-    settings = {name: options[name] for name in (*SHARED, "device") if options[name] is not None}
+    folder = find_checkpoint(options["checkpoint"])
+    settings = {name: options[name] for name in (*SAMPLING_OPTIONS, "device") if options[name] is not None}
     agent = make_agent("policy", path=str(folder), **settings)
     return agent, f"{agent.name}@{_digest(folder, settings)}"
 
 
-def newest(folder: Path) -> Path:
-    """The newest checkpoint of a training's folder; any other folder as it is.
+def find_checkpoint(folder: Path) -> Path:
+    """Return the newest checkpoint if `folder` is that of a training, else `folder` itself.
 
     Raises:
         UsageError: if the training has no checkpoint yet.
     """
     if not (folder / "spec.json").is_file():
         return folder
-    found = sorted(one for one in (folder / "checkpoints").glob("*") if one.name.isdigit())
-    if not found:
+    checkpoints = sorted(path for path in (folder / "checkpoints").glob("*") if path.name.isdigit())
+    if not checkpoints:
         raise UsageError(f"The training in {folder} has no checkpoint yet.")
-    return found[-1]
+    return checkpoints[-1]
 
 
-def refuse(options: Mapping[str, Any]) -> None:
-    """Refuse the options where the agent is another one.
+def check_unused(options: Mapping[str, Any]) -> None:
+    """Check that no option for policies is given.
 
     Raises:
-        UsageError: if one was given.
+        UsageError: if one is.
     """
-    for name in OWN:
+    for name in POLICY_OPTIONS:
         if options[name] is not None:
             raise UsageError(f"--{name} belongs to --agent policy.")
 
 
 def _digest(folder: Path, settings: Mapping[str, Any]) -> str:
-    """Twelve digits that differ where weights, card or settings do; where it computes is not one of these."""
-    from gem.training.policy.prompts import folder_of  # noqa: PLC0415 (a quick start)
+    """Return twelve hexadecimal digits that depend on the weights, the card and the sampling settings."""
+    from gem.training.policy.prompts import policy_location  # noqa: PLC0415 (the other commands start faster without it)
 
-    whole = hashlib.sha256()
-    for path in sorted(Path(folder_of(str(folder))).iterdir()):
+    digest = hashlib.sha256()
+    for path in sorted(Path(policy_location(str(folder))).iterdir()):
         if path.name in ("card.json", "config.json") or path.name.endswith("model.safetensors"):
-            whole.update(path.name.encode())
-            whole.update(hashlib.sha256(path.read_bytes()).digest())
-    how = {name: value for name, value in settings.items() if name in SHARED}
-    whole.update(json.dumps(how, sort_keys=True).encode())
-    return whole.hexdigest()[:12]
+            digest.update(path.name.encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    sampling = {name: value for name, value in settings.items() if name in SAMPLING_OPTIONS}
+    digest.update(json.dumps(sampling, sort_keys=True).encode())
+    return digest.hexdigest()[:12]

@@ -1,1 +1,1 @@
-"""What commands print: tables, reports of evaluations, and views of an episode."""
+"""The output of commands: tables, reports of evaluations, and the screen of an episode."""

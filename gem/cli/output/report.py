@@ -1,4 +1,4 @@
-"""The scores of an evaluation, as the command line prints them."""
+"""Printing the scores of an evaluation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import gem
-from gem.cli.output.tables import table
+from gem.cli.output.tables import count, table
 
 if TYPE_CHECKING:
     from gem.agents.endpoint import EndpointSpec
@@ -18,82 +18,85 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
-    """Who plays, as the file and the table name them."""
+class Players:
+    """The names of the agent and its opponent, as the file and the table have them."""
 
     agent: str
     opponent: str | None = None
     endpoint: EndpointSpec | None = None
+    """The settings of the agent, if it is an endpoint agent."""
 
     @property
     def set_up(self) -> dict[str, Any] | None:
-        """How an endpoint agent was set up, without its address; None for other agents."""
+        """The settings of an endpoint agent without its URL; None for other agents."""
         return None if self.endpoint is None else self.endpoint.model_dump(mode="json", exclude={"url"})
 
-    def beside(self, record: EpisodeRecord) -> str:
-        """Who sat in the other seats of this episode; nobody if there are none."""
+    def opponent_in(self, record: EpisodeRecord) -> str:
+        """Return the agent in the other seats of an episode; empty if there are none."""
         return self.opponent or "" if gem.spec(record.identity.env_id).seats > 1 else ""
 
 
 def print_scores(
-    spec: EvaluationSpec, who: Who, outcomes: Mapping[str, Sequence[Outcome]], reasons: Mapping[str, str]
+    spec: EvaluationSpec, players: Players, outcomes: Mapping[str, Sequence[Outcome]], reasons: Mapping[str, str]
 ) -> None:
-    """A line for each environment, the benchmark's score, and what did not count.
+    """Print a line for each environment, the score of the benchmark, and the episodes that do not count.
 
     Args:
-        reasons: why the first episode failed, by who failed it.
+        outcomes: the results of the episodes, by environment.
+        reasons: why the first episode failed, by what failed ("environment" or "agent").
     """
     from gem import benchmarks  # noqa: PLC0415
     from gem.evaluation.scores import pool, summarize  # noqa: PLC0415
 
     benchmark = benchmarks.load(spec.benchmark) if spec.benchmark else None
-    summaries = {env_id: summarize(those) for env_id, those in outcomes.items()}
+    summaries = {env_id: summarize(env_outcomes) for env_id, env_outcomes in outcomes.items()}
     ks = sorted({k for summary in summaries.values() for k in summary.passes if k > 1})
     headings = ["environment", "episodes", "mean return", "solved", "mean turns"]
-    headings += [f"pass@{k}" for k in ks] + (["tokens in", "out"] if who.endpoint else [])
+    headings += [f"pass@{k}" for k in ks] + (["tokens in", "out"] if players.endpoint else [])
     rows, scores = [], []
     for env_id, summary in summaries.items():
         passes = [_share(summary.passes[k]) if k in summary.passes else "" for k in ks]
-        tokens = [f"{summary.tokens_in:,}", f"{summary.tokens_out:,}"] if who.endpoint else []
+        tokens = [f"{summary.tokens_in:,}", f"{summary.tokens_out:,}"] if players.endpoint else []
         rows.append([env_id, *_columns(summary), *passes, *tokens])
         if benchmark is not None:
             score = _score(benchmark, env_id, summary)
             rows[-1].append("" if score is None else _interval(score))
             scores += [] if score is None else [score]
-    against = f" against {spec.opponent}, from each seat alike" if spec.opponent else ""
+    against = f" against {spec.opponent}, from each seat equally often" if spec.opponent else ""
     tools = f" with {spec.tools_in_words}" if spec.tools else ""
-    print(f"{who.agent}{tools}{against}, {sum(map(len, outcomes.values())):,} episodes")
+    print(f"{players.agent}{tools}{against}, {sum(map(len, outcomes.values())):,} episodes")
     table(headings + (["score"] if benchmark else []), rows)
     if benchmark is not None and len(scores) == len(outcomes):
         print(f"Score on {benchmark.name} (0: random, 1: best possible): {_interval(pool(scores))}")
         if spec.tools:
-            print("With tools: it is not to be compared with scores without them.")
+            print("The agent used tools: do not compare this score with scores without tools.")
     print("In brackets: 95 % intervals.")
-    _print_what_else(who, summaries, reasons)
+    _print_excluded(players, summaries, reasons)
 
 
-def _print_what_else(who: Who, summaries: Mapping[str, Summary], reasons: Mapping[str, str]) -> None:
+def _print_excluded(players: Players, summaries: Mapping[str, Summary], reasons: Mapping[str, str]) -> None:
     failed = sum(summary.failed for summary in summaries.values())
     unanswered = sum(summary.unanswered for summary in summaries.values())
     if failed:
-        print(f"In {failed:,} episodes the environment broke; they do not count.{_first(reasons, 'environment')}")
+        reason = _first_reason(reasons, "environment")
+        print(f"In {count(failed, 'episode')} the environment failed; they do not count.{reason}")
     if unanswered:
         print(
-            f"In {unanswered:,} episodes the agent gave no answer; they do not count. "
-            f"The same command with --out plays them again.{_first(reasons, 'agent')}"
+            f"In {count(unanswered, 'episode')} the agent gave no answer; they do not count. "
+            f"The same command with --out plays them again.{_first_reason(reasons, 'agent')}"
         )
-    if who.endpoint is not None and who.endpoint.prices is not None:
-        prices = who.endpoint.prices
-        tokens_in, tokens_out = (sum(getattr(s, name) for s in summaries.values()) for name in TOKENS)
+    if players.endpoint is not None and players.endpoint.prices is not None:
+        prices = players.endpoint.prices
+        tokens_in, tokens_out = (sum(getattr(summary, name) for summary in summaries.values()) for name in TOKEN_FIELDS)
         cost = (tokens_in * prices.tokens_in + tokens_out * prices.tokens_out) / 1e6
-        print(f"Cost, at the prices of the specification: {cost:,.2f}")
+        print(f"Cost at the prices of the specification: {cost:,.2f}")
 
 
-def _first(reasons: Mapping[str, str], side: str) -> str:
-    return f"\nThe first: {reasons[side]}" if reasons.get(side) else ""
+def _first_reason(reasons: Mapping[str, str], failed_by: str) -> str:
+    return f"\nThe first: {reasons[failed_by]}" if reasons.get(failed_by) else ""
 
 
-TOKENS = ("tokens_in", "tokens_out")
+TOKEN_FIELDS = ("tokens_in", "tokens_out")
 
 
 def _columns(summary: Summary) -> list[str]:

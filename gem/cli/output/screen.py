@@ -1,6 +1,6 @@
-"""What a player sees of an episode: the text an agent reads, or the board in colour.
+"""The screen of an episode: the text that an agent reads, or the board in colour.
 
-Colours come from `rich`, where it is installed and the output is a terminal; without one of them, plain text.
+Colours need the package `rich` and a terminal; otherwise the screen is plain text.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ STYLES = {
     "flag": "bold red", "mine": "bold white on red", "disc": "bold red", "ring": "bold yellow", "black": "bold",
     "white": "bold bright_black",
 }  # fmt: skip
-"""Tone of a piece of a board to a style of rich's."""
+"""The tone of a piece of a board to a style of rich."""
 
 
 class Screen(Protocol):
-    """Where an episode is shown."""
+    """Prints the states of an episode."""
 
     def show(self, env: Env, observation: str, info: Info, seat: int = 0) -> None:
-        """Show the present as `seat` may see it."""
+        """Print the present state as `seat` may see it."""
         ...
 
 
 class PlainScreen:
-    """What an agent reads."""
+    """Prints the text that an agent reads."""
 
     def show(self, env: Env, observation: str, info: Info, seat: int = 0) -> None:
-        """As `Screen.show`."""
+        """See `Screen.show`."""
         print("\n\n".join(part for part in (observation, str(info.get("suffix", ""))) if part))
 
 
 class ColourScreen:
-    """The environment's words, and its board in colour."""
+    """Prints the observation, and the board in colour."""
 
     def __init__(self, console: Any) -> None:
         self.console = console
 
     def show(self, env: Env, observation: str, info: Info, seat: int = 0) -> None:
-        """As `Screen.show`."""
+        """See `Screen.show`."""
         view = env.view(seat)
         if view["kind"] != "text" or observation.strip() not in view["text"]:
             self.console.print(observation, markup=False, highlight=False)
@@ -58,14 +58,14 @@ class ColourScreen:
 
 
 def styled(line: Line) -> Any:
-    """A line as rich's text."""
-    from rich.text import Text  # noqa: PLC0415 (an extra that the engine goes without)
+    """Convert a line to a `rich.text.Text`."""
+    from rich.text import Text  # noqa: PLC0415 (rich is optional)
 
     return Text.assemble(*((span.text, STYLES.get(span.tone, "")) for span in line))
 
 
 def open_screen(*, plain: bool) -> Screen:
-    """The best screen that this terminal can show."""
+    """Return a screen in colour if the terminal supports it, else a plain one."""
     if plain or not sys.stdout.isatty() or importlib.util.find_spec("rich") is None:
         return PlainScreen()
     from rich.console import Console  # noqa: PLC0415 (as above)

@@ -1,15 +1,15 @@
-"""Words and tables that all commands print."""
+"""Tables and numbers with nouns, which all commands print."""
 
 from __future__ import annotations
 
 
 def count(number: int, noun: str) -> str:
-    """A number of things in words: "1 turn", "1,200 turns"."""
+    """Return a number with its noun in singular or plural: "1 turn", "1,200 turns"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def table(headings: list[str], rows: list[list[str]]) -> None:
-    """Columns of plain text, the first to the left and the others to the right."""
+    """Print columns of plain text, the first one aligned to the left and the others to the right."""
     widths = [max(len(row[i]) for row in [headings, *rows]) for i in range(len(headings))]
     for row in [headings, *rows]:
         cells = [

@@ -1,6 +1,6 @@
-"""Graphs of pages and links: what WikiGame is played on.
+"""Graphs of pages and links for WikiGame.
 
-The bundled graph is read from `pages.jsonl`, which `tools.wiki_pages` makes from facts of our own;
+The bundled graph is read from `pages.jsonl`, which `tools.wiki_pages` generates from facts of our own.
 `gem.data.wiki.kiwix` reads the pages of a kiwix server.
 """
 
@@ -12,80 +12,82 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from gem.rng import Source, choice
+from gem.rng import RandomSource, choice
 
 PAGES_HASH = "03a441d9b689ad5e"
-"""The first 16 digits of the SHA-256 of `pages.jsonl`."""
+"""The first 16 hexadecimal digits of the SHA-256 of `pages.jsonl`."""
 
 _FILE = Path(__file__).parent / "pages.jsonl"
 
 
-class Link(NamedTuple):
-    """A way from one page to another."""
+class WikiLink(NamedTuple):
+    """A link from one page to another."""
 
     words: str
-    """What it says on the page; no two links of a page say the same."""
+    """The text of the link; no two links of a page have the same text."""
     page: str
-    """The key of the page it leads to."""
+    """The key of the page that it leads to."""
 
 
-class Page(NamedTuple):
-    """What there is to read."""
+class WikiPage(NamedTuple):
+    """A page with its links."""
 
     key: str
     title: str
     text: str
-    links: tuple[Link, ...]
+    links: tuple[WikiLink, ...]
 
 
 class LinkGraph(Protocol):
-    """Pages that link to each other. The same `data_hash` promises the same pages."""
+    """Pages that link to each other. Graphs with the same `data_hash` have the same pages."""
 
     data_hash: str
 
-    def page(self, key: str) -> Page:
-        """The page of this key.
+    def page(self, key: str) -> WikiPage:
+        """The page with this key.
 
         Raises:
-            EnvironmentFailure: if it cannot be had.
+            EnvironmentFailure: if the page is not available.
         """
         ...
 
-    def draw(self, rng: Source, nearest: int, farthest: int) -> tuple[str, str]:
-        """The keys of a start and a target that is between so many links away from it."""
+    def draw(self, rng: RandomSource, min_distance: int, max_distance: int) -> tuple[str, str]:
+        """Draw a start and a target that is `min_distance` to `max_distance` links away; return their keys."""
         ...
 
 
 class BundledGraph:
-    """The pages that come with the package, all within reach of each other."""
+    """The pages that come with the package. Every page can be reached from every other one."""
 
     data_hash = PAGES_HASH
 
-    def __init__(self, pages: Mapping[str, Page]) -> None:
+    def __init__(self, pages: Mapping[str, WikiPage]) -> None:
         self._pages = pages
         self._keys = sorted(pages)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return bundled, ()  # one copy in each process is enough
+        return bundled, ()  # so that unpickling uses the one copy of the process
 
-    def page(self, key: str) -> Page:
-        """As `LinkGraph.page`."""
+    def page(self, key: str) -> WikiPage:
+        """See `LinkGraph.page`."""
         return self._pages[key]
 
-    def pages(self) -> Iterator[Page]:
+    def pages(self) -> Iterator[WikiPage]:
         """All pages, in the order of their keys."""
         return (self._pages[key] for key in self._keys)
 
-    def draw(self, rng: Source, nearest: int, farthest: int) -> tuple[str, str]:
-        """As `LinkGraph.draw`: a start, then a target, each as likely as the others that are so far away."""
+    def draw(self, rng: RandomSource, min_distance: int, max_distance: int) -> tuple[str, str]:
+        """See `LinkGraph.draw`. Start and target are drawn uniformly."""
         while True:
             start = choice(rng, self._keys)
-            targets = [key for key, links in self._distances(start).items() if nearest <= links <= farthest]
+            targets = [
+                key for key, distance in self._distances(start).items() if min_distance <= distance <= max_distance
+            ]
             if targets:
                 return start, choice(rng, targets)
 
     def _distances(self, start: str) -> dict[str, int]:
-        """How many links every page is away from the start."""
+        """The number of links from the start to every page."""
         distances = {start: 0}
         for key in (queue := [start]):
             for link in self._pages[key].links:
@@ -97,11 +99,11 @@ class BundledGraph:
 
 @cache
 def bundled() -> BundledGraph:
-    """The bundled graph, read when it is first asked for."""
-    pages: dict[str, Page] = {}
+    """The bundled graph, read when it is first needed."""
+    pages: dict[str, WikiPage] = {}
     with _FILE.open(encoding="utf-8") as lines:
         for line in lines:
             row = json.loads(line)
-            links = tuple(Link(words, page) for words, page in row["links"])
-            pages[row["title"]] = Page(row["title"], row["title"], row["text"], links)
+            links = tuple(WikiLink(words, page) for words, page in row["links"])
+            pages[row["title"]] = WikiPage(row["title"], row["title"], row["text"], links)
     return BundledGraph(pages)

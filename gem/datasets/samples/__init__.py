@@ -1,4 +1,7 @@
-"""Small built-in samples that stand in for datasets where those cannot be had; made by us, not taken from them."""
+"""Small built-in samples, used where a dataset is not available. We wrote them and did not take them from datasets.
+
+`python -m tools.samples` generates the files.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ FOLDER = Path(__file__).parent
 
 
 def names() -> list[str]:
-    """The samples that there are."""
+    """The names of all samples."""
     return sorted([*(path.stem for path in FOLDER.glob("*.jsonl")), *(f"ruletaker-d{depth}" for depth in DEPTHS)])
 
 
@@ -21,10 +24,10 @@ def sample(name: str) -> Dataset:
     """The built-in sample of this name.
 
     Raises:
-        DataUnavailable: if there is none; the message names those that there are.
+        DataUnavailable: if there is none; the message lists the existing ones.
     """
-    generated, _, depth = name.partition("ruletaker-d")
-    if not generated and depth.isdigit() and int(depth) in DEPTHS:
+    prefix, _, depth = name.partition("ruletaker-d")
+    if not prefix and depth.isdigit() and int(depth) in DEPTHS:
         return worlds(int(depth))
     path = FOLDER / f"{name}.jsonl"
     if not path.is_file():

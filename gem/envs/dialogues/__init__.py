@@ -1,3 +1,3 @@
-"""Conversations with a scripted person, one package or file each; importing it registers its environments."""
+"""Conversations with a scripted person; importing this package registers their environments. Begin at `retail`."""
 
 from gem.envs.dialogues import retail as retail

@@ -1,24 +1,24 @@
 r"""Serve a customer of a small shop: talk, look things up, change them, and keep to the policy.
 
 Rules:
-    A customer writes to the shop. You are the assistant: you talk with the customer and use the shop's tools. The
-    customer is played by a script: who it is, what it wants and how it puts it are drawn from the seed, and it tells
-    facts when it is asked for them. Easy customers want one thing and know their order number; hard ones want several
-    things, or what the policy forbids, or have no number at hand. The conversation ends when the customer says
-    goodbye, when it is handed over to a colleague, when the customer has lost patience, or at the turn limit.
+    A customer writes to the shop. You are the assistant: you talk with the customer and use the shop's tools. A script
+    plays the customer: who they are, what they want and how they put it are drawn from the seed, and they give facts
+    when you ask for them. Easy customers want one thing and know their order number. Hard ones want several things, or
+    something that the policy forbids, or have no order number at hand. The conversation ends when the customer says
+    goodbye, when you hand it over to a colleague, when the customer has lost patience, or at the turn limit.
 
 Actions:
-    `\boxed{say Which order is it?}` to talk, and tools with named texts:
+    `\boxed{say Which order is it?}` to talk, and tools with named arguments:
     `\boxed{find_customer email=ada.abt@example.org}`, `\boxed{cancel_order order=W1234 reason=no longer needed}`.
 
 Rewards:
-    At the end 1 if the customer was identified, the shop's data are exactly as the right treatment leaves them, and
-    the customer has been told what it wanted to know and what is not possible; otherwise 0. -0.1 for an action that
-    cannot be parsed, which ends the episode.
+    1 at the end if you have identified the customer, the shop's data are exactly as the correct treatment leaves them,
+    and you have told the customer what they wanted to know and what is not possible; otherwise 0. -0.1 for an action
+    that cannot be parsed, which ends the episode.
 
 Source:
-    The kind of task is that of S. Yao et al., tau-bench (arXiv 2406.12045), retail; shop, policy, customers and texts
-    are our own.
+    The kind of task is that of S. Yao et al., tau-bench (arXiv 2406.12045), retail. The shop, the policy, the
+    customers and all texts are our own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from gem.core import State
 from gem.envs.dialogues import shop as shops
 from gem.envs.dialogues.retail_tasks import EASY, HARD, TEMPLATES, Goal, draw_task
-from gem.envs.game import Game, Played
+from gem.envs.game import Game, PlayResult
 from gem.errors import InvalidArgument
 from gem.registry import register
 from gem.rng import SplitMix64, choice
@@ -42,18 +42,18 @@ POLICY = (
     "same product that is in stock. A shipped or cancelled order cannot be changed.",
     f"A delivered item may be returned or exchanged within {shops.RETURN_DAYS} days of its delivery, unless the order "
     "was a final sale. Refunds go to the original payment or to a gift card, as the customer wishes.",
-    f"A broken item that cost up to {shops.money(shops.CHEAP)} is refunded without being sent back; a dearer one is "
-    "exchanged for the same variant.",
+    f"A broken item that cost up to {shops.format_money(shops.MAX_CENTS_WITHOUT_RETURN)} is refunded without being "
+    "sent back; a dearer one is exchanged for the same variant.",
     "There are no discounts.",
     "Lost parcels and legal matters are handed over to a colleague.",
     "Do what the customer wants and the policy allows, and nothing else. If something is not allowed, say so.",
 )
-FREE_WORDS = (
+SAMPLE_MESSAGES = (
     "Could you tell me your e-mail address, or your name and zip code?",
     "Which order is it, please?",
     "Is there anything else that I can do for you?",
 )
-TOPICS = {
+TOPIC_PATTERNS = {
     "identity": r"e-?mail|your name|zip|who (?:are|am)|identif",
     "order": r"(?:which|what|the|your) order|order number",
     "item": r"(?:which|what) (?:item|article|product|one)|about which",
@@ -62,16 +62,16 @@ TOPICS = {
     "address": r"(?<!mail )address",
     "refund": r"refund|money|gift card|paid",
 }
-ASKS = re.compile(r"\?|please|could you|can you|tell me|may i", re.IGNORECASE)
-MORE = re.compile(r"(?:any|some)thing (?:else|more)|further|what else", re.IGNORECASE)
-REFUSES = re.compile(r"cannot|can't|not possible|unfortunately|not allowed|unable|not able", re.IGNORECASE)
+QUESTION_PATTERN = re.compile(r"\?|please|could you|can you|tell me|may i", re.IGNORECASE)
+ANYTHING_ELSE_PATTERN = re.compile(r"(?:any|some)thing (?:else|more)|further|what else", re.IGNORECASE)
+REFUSAL_PATTERN = re.compile(r"cannot|can't|not possible|unfortunately|not allowed|unable|not able", re.IGNORECASE)
 GREETINGS = ("Hello.", "Good morning.", "Hi there.", "Good day to you.")
 PERSONAS = {
     "calm": (4, "", ""),
     "hurried": (2, "I have little time.", ""),
     "chatty": (5, "What a day it has been, with all this rain.", "Let me see, where are my glasses."),
 }
-"""Who customers are: how many answers that lead nowhere they bear, and what they say at first and before facts."""
+"""For each temper of a customer: how many useless answers they bear, and what they say first and before facts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +99,27 @@ class Retail(Game):
         self.shop: shops.Shop = {"products": {}, "customers": {}, "orders": {}, "tickets": []}
         """The data that the tools read and change."""
         self.messages: list[list[str]] = []
-        """Side and text of everything that was said, asked of tools and answered by them."""
-        self.seen: list[str] = []
-        """The orders, products and customers that a tool has shown."""
-        self._wanted: shops.Shop = {}
+        """Side ("own", "other" or "tool") and text of all messages, tool calls and answers of tools."""
+        self.looked_up: list[str] = []
+        """The orders and products that a tool has shown."""
+        self._expected_shop: shops.Shop = {}
+        """The data as the correct treatment leaves them."""
         self._caller = ""
+        """The number of the customer."""
         self._goal: Goal = {}
-        self._left: list[Goal] = []
-        self._untold: list[str] = []
-        self._identified = self._missed = self._by_name = False
+        """What the customer wants now (see `gem.envs.dialogues.retail_tasks`)."""
+        self._remaining_goals: list[Goal] = []
+        self._untold_facts: list[str] = []
+        """The facts that the customer still has to be told."""
+        self._is_identified = False
+        """Whether a tool has shown the customer's data."""
+        self._has_missed_refusal = False
+        """Whether the assistant has gone on without telling the customer that something is not possible."""
+        self._identifies_by_name = False
+        """Whether the customer gives name and zip code rather than the e-mail address."""
         self._persona = "calm"
         self._patience = 0
+        """How many more useless answers the customer bears."""
 
     def _draw(self) -> None:
         config = self.config
@@ -117,22 +127,22 @@ class Retail(Game):
         self.shop, self._caller = shops.draw_shop(self.rng)
         template = config.template or choice(self.rng, list(HARD if config.hard else EASY))
         task = draw_task(self.rng, self.shop, self._caller, template, hard=config.hard)
-        self._wanted = copy.deepcopy(self.shop)
-        for tool, given in task["expected"]:
-            shops.call(self._wanted, tool, given)
-        self._goal, *self._left = task["goals"]
-        self._untold = list(task["info"])
-        self._by_name = choice(self.rng, (True, False))
+        self._expected_shop = copy.deepcopy(self.shop)
+        for tool, arguments in task["expected"]:
+            shops.call_tool(self._expected_shop, tool, arguments)
+        self._goal, *self._remaining_goals = task["goals"]
+        self._untold_facts = list(task["info"])
+        self._identifies_by_name = choice(self.rng, (True, False))
         self._persona = choice(self.rng, list(PERSONAS))
-        self._identified = self._missed = False
+        self._is_identified = self._has_missed_refusal = False
         self._patience, small_talk, _ = PERSONAS[self._persona]
-        self.seen = []
-        words = (choice(self.rng, GREETINGS), small_talk, self._goal["say"])
-        self.messages = [["other", " ".join(word for word in words if word)]]
+        self.looked_up = []
+        greeting = (choice(self.rng, GREETINGS), small_talk, self._goal["say"])
+        self.messages = [["other", " ".join(part for part in greeting if part)]]
 
     def _instructions(self) -> str:
         policy = "\n".join(f"- {rule}" for rule in POLICY)
-        tools = "\n".join(f"- {shops.described(name)}" for name in shops.TOOLS)
+        tools = "\n".join(f"- {shops.describe_tool(name)}" for name in shops.TOOLS)
         return (
             "You are the assistant of a shop and talk with a customer. The policy:\n"
             f"{policy}\nThe tools:\n{tools}\n"
@@ -149,72 +159,81 @@ class Retail(Game):
 
     # ------------------------------------------------------------------ turns
 
-    def _play(self, match: tuple[str, str]) -> Played:
-        verb, rest = match[0].lower(), match[1].strip()
+    def _play(self, match: tuple[str, str]) -> PlayResult:
+        verb, argument_text = match[0].lower(), match[1].strip()
         if verb == "say":
-            return self._say(" ".join(rest.split()))
-        given = {name.lower(): value.strip().strip("\"'") for name, value in _ARGUMENT.findall(rest)}
-        self.messages.append(["own", " ".join([verb, *(f"{name}={value}" for name, value in given.items())])])
+            return self._say(" ".join(argument_text.split()))
+        arguments = {
+            name.lower(): value.strip().strip("\"'") for name, value in _ARGUMENT_PATTERN.findall(argument_text)
+        }
+        self.messages.append(["own", " ".join([verb, *(f"{name}={value}" for name, value in arguments.items())])])
         try:
-            answer = shops.call(self.shop, verb, given)
-        except shops.Refused as refused:
-            self.messages.append(["tool", str(refused)])
-            return str(refused), 0.0, "rule"
+            answer = shops.call_tool(self.shop, verb, arguments)
+        except shops.ToolRefusal as refusal:
+            self.messages.append(["tool", str(refusal)])
+            return str(refusal), 0.0, "rule"
         self.messages.append(["tool", answer])
-        self._identified = self._identified or answer.startswith(f"Customer {self._caller}:")
-        if verb in shops.READING:
-            self.seen += [given[name] for name in ("order", "product") if name in given]
+        self._is_identified = self._is_identified or answer.startswith(f"Customer {self._caller}:")
+        if verb in shops.READ_ONLY_TOOLS:
+            self.looked_up += [arguments[name] for name in ("order", "product") if name in arguments]
         if verb == "escalate":
             return answer, self._finish(), None
         return answer, 0.0, None
 
-    def _say(self, text: str) -> Played:
+    def _say(self, text: str) -> PlayResult:
         if not text:
             return "You say nothing.", 0.0, "rule"
         self.messages.append(["own", text])
-        self._untold = [fact for fact in self._untold if not re.search(rf"\b{re.escape(fact)}\b", text.lower())]
-        if REFUSES.search(text):
+        self._untold_facts = [
+            fact for fact in self._untold_facts if not re.search(rf"\b{re.escape(fact)}\b", text.lower())
+        ]
+        if REFUSAL_PATTERN.search(text):
             self._goal["refuse"] = False
         reply = self._reply(text)
         self.messages.append(["other", reply])
         return f"The customer: {reply}", self._finish() if self.over else 0.0, None
 
     def _reply(self, text: str) -> str:
-        """What the customer answers."""
-        if REFUSES.search(text) and self._goal["fallback"] is not None:
+        """The customer's answer."""
+        if REFUSAL_PATTERN.search(text) and self._goal["fallback"] is not None:
             self._goal = self._goal["fallback"]
             return str(self._goal["say"])
-        if MORE.search(text):
-            self._missed = self._missed or self._goal["refuse"]
-            if not self._left:
+        if ANYTHING_ELSE_PATTERN.search(text):
+            self._has_missed_refusal = self._has_missed_refusal or self._goal["refuse"]
+            if not self._remaining_goals:
                 self.over = True
                 return "No, that is all. Goodbye."
-            self._goal, *self._left = self._left
+            self._goal, *self._remaining_goals = self._remaining_goals
             return f"Yes. {self._goal['say']}"
-        known = {"identity": self._identity(), **self._goal["facts"]}
-        asked = [topic for topic, words in TOPICS.items() if re.search(words, text, re.IGNORECASE)]
-        answers = [known[topic] for topic in asked if topic in known] if ASKS.search(text) else []
+        facts = {"identity": self._identity(), **self._goal["facts"]}
+        topics = [topic for topic, pattern in TOPIC_PATTERNS.items() if re.search(pattern, text, re.IGNORECASE)]
+        answers = [facts[topic] for topic in topics if topic in facts] if QUESTION_PATTERN.search(text) else []
         if answers:
             return " ".join([PERSONAS[self._persona][2], *answers]).strip()
         self._patience -= 1
         if not self._patience:
             self.over = True
             return "This leads nowhere. Goodbye."
-        if REFUSES.search(text):
+        if REFUSAL_PATTERN.search(text):
             return "That is a pity, but I understand."
-        return "I do not know that." if asked and ASKS.search(text) else f"All right. {self._goal['say']}"
+        return "I do not know that." if topics and QUESTION_PATTERN.search(text) else f"All right. {self._goal['say']}"
 
     def _identity(self) -> str:
-        own = self.shop["customers"][self._caller]
-        if self._by_name:
-            return f"My name is {own['name']}, and my zip code is {own['zip']}."
-        return f"My e-mail address is {own['email']}."
+        customer = self.shop["customers"][self._caller]
+        if self._identifies_by_name:
+            return f"My name is {customer['name']}, and my zip code is {customer['zip']}."
+        return f"My e-mail address is {customer['email']}."
 
     def _finish(self) -> float:
-        """End the conversation; its reward."""
+        """End the conversation and return its reward."""
         self.over = True
-        kept = self._identified and not self._missed and not self._goal["refuse"] and not self._left
-        self.solved = kept and self.shop == self._wanted and not self._untold
+        is_done = (
+            self._is_identified
+            and not self._has_missed_refusal
+            and not self._goal["refuse"]
+            and not self._remaining_goals
+        )
+        self.solved = is_done and self.shop == self._expected_shop and not self._untold_facts
         return float(self.solved)
 
     def _random_action(self, rng: SplitMix64) -> str:
@@ -223,7 +242,7 @@ class Retail(Game):
         return choice(
             rng,
             (
-                f"\\boxed{{say {choice(rng, FREE_WORDS)}}}",
+                f"\\boxed{{say {choice(rng, SAMPLE_MESSAGES)}}}",
                 f"\\boxed{{find_customer email={customer['email']}}}",
                 f"\\boxed{{show_order order={order}}}",
                 f"\\boxed{{show_product product={choice(rng, list(shops.PRODUCTS))}}}",
@@ -238,15 +257,15 @@ class Retail(Game):
             {
                 "shop": self.shop,
                 "messages": self.messages,
-                "seen": self.seen,
-                "wanted": self._wanted,
+                "seen": self.looked_up,
+                "wanted": self._expected_shop,
                 "caller": self._caller,
                 "goal": self._goal,
-                "left": self._left,
-                "untold": self._untold,
-                "by_name": self._by_name,
-                "identified": self._identified,
-                "missed": self._missed,
+                "left": self._remaining_goals,
+                "untold": self._untold_facts,
+                "by_name": self._identifies_by_name,
+                "identified": self._is_identified,
+                "missed": self._has_missed_refusal,
                 "persona": self._persona,
                 "patience": self._patience,
             }
@@ -254,25 +273,27 @@ class Retail(Game):
 
     def _set_own_state(self, state: State) -> None:
         state = copy.deepcopy(state)
-        self.shop, self.messages, self.seen = state["shop"], state["messages"], state["seen"]
-        self._wanted, self._caller = state["wanted"], state["caller"]
-        self._goal, self._left, self._untold = state["goal"], state["left"], state["untold"]
-        self._by_name, self._persona, self._patience = state["by_name"], state["persona"], state["patience"]
-        self._identified, self._missed = state["identified"], state["missed"]
+        self.shop, self.messages, self.looked_up = state["shop"], state["messages"], state["seen"]
+        self._expected_shop, self._caller = state["wanted"], state["caller"]
+        self._goal, self._remaining_goals, self._untold_facts = state["goal"], state["left"], state["untold"]
+        self._identifies_by_name, self._persona, self._patience = state["by_name"], state["persona"], state["patience"]
+        self._is_identified, self._has_missed_refusal = state["identified"], state["missed"]
 
     def view(self, seat: int = 0) -> ChatView:
-        """The conversation, with policy and tools beside it; a typed text is said to the customer."""
+        """The conversation, with the policy and the tools. Typed text is said to the customer."""
         view = ChatView(
             kind="chat",
             name="Retail, a conversation with a customer",
             messages=[self._message(side, text) for side, text in self.messages],
-            notes=[("Policy", list(POLICY)), ("Tools", [shops.described(name) for name in shops.TOOLS])],
+            notes=[("Policy", list(POLICY)), ("Tools", [shops.describe_tool(name) for name in shops.TOOLS])],
         )
         if view["messages"]:
             view["messages"][-1]["last"] = True
         if not self.over:
             view["say"] = ("\\boxed{say ", "}")
-            view["keys"] = [[Key(text=words, label=words, act=f"\\boxed{{say {words}}}")] for words in FREE_WORDS]
+            view["keys"] = [
+                [Key(text=message, label=message, act=f"\\boxed{{say {message}}}")] for message in SAMPLE_MESSAGES
+            ]
         return view
 
     @staticmethod
@@ -284,7 +305,7 @@ class Retail(Game):
         return Message(who="The customer", side="other", text=text)
 
 
-_ARGUMENT = re.compile(r"([A-Za-z_]+)\s*=\s*(\"[^\"]*\"|.*?)(?=[\s,]+[A-Za-z_]+\s*=|\s*$)", re.DOTALL)
+_ARGUMENT_PATTERN = re.compile(r"([A-Za-z_]+)\s*=\s*(\"[^\"]*\"|.*?)(?=[\s,]+[A-Za-z_]+\s*=|\s*$)", re.DOTALL)
 
 
 register("dialogue:Retail-v0", Retail)

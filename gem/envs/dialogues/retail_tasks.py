@@ -1,8 +1,8 @@
-"""What customers of the shop want: task templates that are filled in from a seed.
+"""What customers of the shop want: templates of tasks, which are filled in from a seed.
 
-A task is plain JSON: the customer's `goals` in order (what they say, the facts that they give when asked, and where
-they have one the goal that they fall back on when refused), the tool calls that a right treatment makes (`expected`)
-and what they have to be told (`info`).
+A task is plain JSON. `goals` lists what the customer wants, in order: for each goal what they say, the facts that they
+give when asked, whether the policy forbids it, and the goal that they fall back on when refused, if any. `expected`
+lists the tool calls of a correct treatment, and `info` the facts that the customer has to be told.
 """
 
 from __future__ import annotations
@@ -11,57 +11,71 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gem.envs.dialogues import shop as shops
-from gem.envs.dialogues.shop import CHEAP, Shop, draw_address, money, product_of, total, variant
-from gem.rng import Source, choice
+from gem.envs.dialogues.shop import (
+    MAX_CENTS_WITHOUT_RETURN,
+    Shop,
+    draw_address,
+    find_variant,
+    format_money,
+    order_total,
+    product_of,
+)
+from gem.rng import RandomSource, choice
 
 Task = dict[str, Any]
 Goal = dict[str, Any]
 
-PAST_SALE = "I know that it was some time ago."
+LATE_RETURN_NOTE = "I know that it was some time ago."
 
 
-class Draft:
-    """A task while it is written."""
+class TaskDraft:
+    """A task under construction."""
 
-    def __init__(self, rng: Source, shop: Shop, caller: str, hard: bool) -> None:
+    def __init__(self, rng: RandomSource, shop: Shop, caller: str, hard: bool) -> None:
         self.rng, self.shop, self.caller, self.hard = rng, shop, caller, hard
         self.goals: list[Goal] = []
         self.expected: list[list[Any]] = []
         self.info: list[str] = []
 
-    def order(self, status: str, *, items: int | None = None) -> str:
-        """One of the caller's orders in this state; "old" and "final sale" are delivered ones."""
-        return choice(self.rng, [str(one) for one in self.orders(status) if items in (None, len(self.items(one)))])
+    def draw_order(self, status: str, *, items: int | None = None) -> str:
+        """Draw one of the caller's orders in this state, with `items` items if given.
 
-    def orders(self, status: str) -> list[str]:
+        The states "old" (too late for a return) and "final sale" are of delivered orders.
+        """
+        return choice(
+            self.rng,
+            [str(order) for order in self.orders_with_status(status) if items in (None, len(self.items(order)))],
+        )
+
+    def orders_with_status(self, status: str) -> list[str]:
         """All of the caller's orders in this state."""
-        return [one for one in self.shop["customers"][self.caller]["orders"] if self._state(one) == status]
+        return [order for order in self.shop["customers"][self.caller]["orders"] if self._state(order) == status]
 
     def _state(self, order: str) -> str:
-        found = self.shop["orders"][order]
-        if found["status"] != "delivered":
-            return str(found["status"])
-        return "final sale" if found["final_sale"] else "old" if found["days"] > shops.RETURN_DAYS else "delivered"
+        record = self.shop["orders"][order]
+        if record["status"] != "delivered":
+            return str(record["status"])
+        return "final sale" if record["final_sale"] else "old" if record["days"] > shops.RETURN_DAYS else "delivered"
 
     def items(self, order: str) -> list[str]:
         """The items of an order."""
         return [line["item"] for line in self.shop["orders"][order]["items"]]
 
-    def item(self, order: str) -> str:
-        """One of the items of an order."""
+    def draw_item(self, order: str) -> str:
+        """Draw one of the items of an order."""
         return choice(self.rng, self.items(order))
 
-    def name(self, item: str) -> str:
-        """A variant as customers call it."""
-        return str(variant(self.shop, item)["name"])
+    def item_name(self, item: str) -> str:
+        """The name that customers use for an item."""
+        return str(find_variant(self.shop, item)["name"])
 
-    def other(self, item: str) -> str:
-        """Another variant of the same product."""
+    def other_variant(self, item: str) -> str:
+        """Draw another variant of the same product."""
         variants: list[str] = list(self.shop["products"][product_of(self.shop, item)])
-        return choice(self.rng, [one for one in variants if one != item])
+        return choice(self.rng, [key for key in variants if key != item])
 
-    def goal(self, say: str, order: str | None = None, *, fallback: bool = False, **facts: str) -> None:
-        """Add what the customer wants next, or falls back on when the last goal is refused."""
+    def add_goal(self, say: str, order: str | None = None, *, fallback: bool = False, **facts: str) -> None:
+        """Add what the customer wants next, or with `fallback` what they want if the last goal is refused."""
         if order is not None:
             facts["order"] = f"It is order {order}."
             if self.hard:
@@ -73,276 +87,294 @@ class Draft:
         else:
             self.goals.append(goal)
 
-    def refused(self) -> None:
-        """The policy forbids what was added last: the customer has to be told."""
+    def mark_forbidden(self) -> None:
+        """Note that the policy forbids the last goal, so that the customer has to be told."""
         self.goals[-1]["refuse"] = True
 
-    def expect(self, tool: str, **given: str) -> None:
-        """A call that belongs to the right treatment."""
-        self.expected.append([tool, given])
+    def expect(self, tool: str, **arguments: str) -> None:
+        """Add a tool call of the correct treatment."""
+        self.expected.append([tool, arguments])
 
 
-def a_item(t: Draft, item: str) -> str:
+def item_answer(draft: TaskDraft, item: str) -> str:
     """How a customer answers which item it is."""
-    return f"It is the {t.name(item)}."
+    return f"It is the {draft.item_name(item)}."
 
 
-def refund(t: Draft, order: str) -> tuple[str, str]:
-    """Where the money shall go, and how the customer says so."""
-    if choice(t.rng, (True, False)):
+def draw_refund(draft: TaskDraft, order: str) -> tuple[str, str]:
+    """Draw where the refund should go, and return it with the customer's answer."""
+    if choice(draft.rng, (True, False)):
         return "gift card", "Put the money on a gift card, please."
-    paid = t.shop["orders"][order]["payment"]
-    return paid, "Send the money back the way I paid, please."
+    payment = draft.shop["orders"][order]["payment"]
+    return payment, "Send the money back the way I paid, please."
 
 
 # ------------------------------------------------------------------ one goal
 
 
-def cancel(t: Draft) -> None:
+def cancel(draft: TaskDraft) -> None:
     """Cancel a pending order."""
-    order, reason = t.order("pending"), choice(t.rng, shops.CANCEL_REASONS)
-    why = "I do not need it any more." if reason == "no longer needed" else "I ordered it by mistake."
-    t.goal("I want to cancel an order.", order, reason=why)
-    t.expect("cancel_order", order=order, reason=reason)
+    order, reason = draft.draw_order("pending"), choice(draft.rng, shops.CANCEL_REASONS)
+    answer = "I do not need it any more." if reason == "no longer needed" else "I ordered it by mistake."
+    draft.add_goal("I want to cancel an order.", order, reason=answer)
+    draft.expect("cancel_order", order=order, reason=reason)
 
 
-def redirect(t: Draft) -> None:
+def redirect(draft: TaskDraft) -> None:
     """Send a pending order elsewhere."""
-    order, address = t.order("pending"), draw_address(t.rng)
-    t.goal("An order should go to another address.", order, address=f"The address is {address}.")
-    t.expect("change_address", order=order, address=address)
+    order, address = draft.draw_order("pending"), draw_address(draft.rng)
+    draft.add_goal("An order should go to another address.", order, address=f"The address is {address}.")
+    draft.expect("change_address", order=order, address=address)
 
 
-def swap(t: Draft) -> None:
+def swap(draft: TaskDraft) -> None:
     """Change an item of a pending order."""
-    order = t.order("pending")
-    item = t.item(order)
-    new = t.other(item)
-    t.goal(
+    order = draft.draw_order("pending")
+    item = draft.draw_item(order)
+    new = draft.other_variant(item)
+    draft.add_goal(
         "I would like to change an item of an order that has not been sent yet.",
         order,
-        item=a_item(t, item),
-        new=f"I would like the {t.name(new)} instead.",
+        item=item_answer(draft, item),
+        new=f"I would like the {draft.item_name(new)} instead.",
     )
-    t.expect("change_item", order=order, item=item, new_item=new)
+    draft.expect("change_item", order=order, item=item, new_item=new)
 
 
-def give_back(t: Draft) -> None:
+def give_back(draft: TaskDraft) -> None:
     """Return a delivered item in time."""
-    order = t.order("delivered")
-    item = t.item(order)
-    where, words = refund(t, order)
-    t.goal("I want to return something that I bought.", order, item=a_item(t, item), refund=words)
-    t.expect("return_item", order=order, item=item, refund_to=where)
+    order = draft.draw_order("delivered")
+    item = draft.draw_item(order)
+    refund_to, answer = draw_refund(draft, order)
+    draft.add_goal("I want to return something that I bought.", order, item=item_answer(draft, item), refund=answer)
+    draft.expect("return_item", order=order, item=item, refund_to=refund_to)
 
 
-def exchange(t: Draft) -> None:
+def exchange(draft: TaskDraft) -> None:
     """Exchange a delivered item in time."""
-    order = t.order("delivered")
-    item = t.item(order)
-    new = t.other(item)
-    t.goal(
+    order = draft.draw_order("delivered")
+    item = draft.draw_item(order)
+    new = draft.other_variant(item)
+    draft.add_goal(
         "I want to exchange something that arrived.",
         order,
-        item=a_item(t, item),
-        new=f"I would like the {t.name(new)} instead.",
+        item=item_answer(draft, item),
+        new=f"I would like the {draft.item_name(new)} instead.",
     )
-    t.expect("exchange_item", order=order, item=item, new_item=new)
+    draft.expect("exchange_item", order=order, item=item, new_item=new)
 
 
-def status(t: Draft) -> None:
+def status(draft: TaskDraft) -> None:
     """Learn the status of an order."""
-    state = choice(t.rng, ("pending", "shipped"))
-    order = t.order(state)
-    t.goal("I want to know the status of an order.", order)
-    t.info.append(state)
+    state = choice(draft.rng, ("pending", "shipped"))
+    order = draft.draw_order(state)
+    draft.add_goal("I want to know the status of an order.", order)
+    draft.info.append(state)
 
 
-def cost(t: Draft) -> None:
+def cost(draft: TaskDraft) -> None:
     """Learn the total of an order."""
-    order = t.order("pending", items=2)
-    t.goal("I want to know the total of an order.", order)
-    t.info.append(money(total(t.shop["orders"][order])))
+    order = draft.draw_order("pending", items=2)
+    draft.add_goal("I want to know the total of an order.", order)
+    draft.info.append(format_money(order_total(draft.shop["orders"][order])))
 
 
-def price(t: Draft) -> None:
+def price(draft: TaskDraft) -> None:
     """Learn the price of an article."""
-    product = choice(t.rng, list(t.shop["products"]))
-    item = choice(t.rng, list(t.shop["products"][product]))
-    t.goal("I want to know the price of an article.", item=f"It is about the {t.name(item)}.")
-    t.info.append(money(variant(t.shop, item)["price"]))
+    product = choice(draft.rng, list(draft.shop["products"]))
+    item = choice(draft.rng, list(draft.shop["products"][product]))
+    draft.add_goal("I want to know the price of an article.", item=f"It is about the {draft.item_name(item)}.")
+    draft.info.append(format_money(find_variant(draft.shop, item)["price"]))
 
 
-def move(t: Draft) -> None:
+def move(draft: TaskDraft) -> None:
     """Change the address in the profile."""
-    address = draw_address(t.rng)
-    t.goal("I have moved. Please change the address in my profile.", address=f"The address is {address}.")
-    t.expect("change_profile", customer=t.caller, address=address)
+    address = draw_address(draft.rng)
+    draft.add_goal("I have moved. Please change the address in my profile.", address=f"The address is {address}.")
+    draft.expect("change_profile", customer=draft.caller, address=address)
 
 
-def broken(t: Draft) -> None:
-    """Be paid for a broken item, or get another one."""
-    order = t.order("delivered")
-    item = t.item(order)
-    t.goal("Something arrived broken.", order, item=a_item(t, item))
-    if variant(t.shop, item)["price"] <= CHEAP:
-        t.expect("refund_damaged", order=order, item=item)
+def broken(draft: TaskDraft) -> None:
+    """Get a refund for a broken item, or a replacement if it was expensive."""
+    order = draft.draw_order("delivered")
+    item = draft.draw_item(order)
+    draft.add_goal("Something arrived broken.", order, item=item_answer(draft, item))
+    if find_variant(draft.shop, item)["price"] <= MAX_CENTS_WITHOUT_RETURN:
+        draft.expect("refund_damaged", order=order, item=item)
     else:
-        t.expect("exchange_item", order=order, item=item, new_item=item)
+        draft.expect("exchange_item", order=order, item=item, new_item=item)
 
 
-def lost(t: Draft) -> None:
+def lost(draft: TaskDraft) -> None:
     """Report a lost parcel, which a colleague takes over."""
-    t.goal("My parcel has been lost on the way.", t.order("shipped"))
-    t.expect("escalate", reason="lost parcel")
+    draft.add_goal("My parcel has been lost on the way.", draft.draw_order("shipped"))
+    draft.expect("escalate", reason="lost parcel")
 
 
-def lawyer(t: Draft) -> None:
+def lawyer(draft: TaskDraft) -> None:
     """Threaten with a lawyer, which a colleague takes over."""
-    t.goal("I am going to send my lawyer, unless you pay me damages.", t.order("old"))
-    t.expect("escalate", reason="legal")
+    draft.add_goal("I am going to send my lawyer, unless you pay me damages.", draft.draw_order("old"))
+    draft.expect("escalate", reason="legal")
 
 
 # ------------------------------------------------------------------ several goals, or against the policy
 
 
-def cancel_shipped(t: Draft) -> None:
-    """Cancel an order that has left the shop, which cannot be."""
-    t.goal("I want to cancel an order.", t.order("shipped"), reason="I do not need it any more.")
-    t.refused()
+def cancel_shipped(draft: TaskDraft) -> None:
+    """Cancel an order that has been shipped, which the policy forbids."""
+    draft.add_goal("I want to cancel an order.", draft.draw_order("shipped"), reason="I do not need it any more.")
+    draft.mark_forbidden()
 
 
-def return_late(t: Draft) -> None:
-    """Return an item after too many days, which cannot be."""
-    order = t.order("old")
-    where = refund(t, order)[1]
-    t.goal(f"I want to return something that I bought. {PAST_SALE}", order, item=a_item(t, t.item(order)), refund=where)
-    t.refused()
+def return_late(draft: TaskDraft) -> None:
+    """Return an item too late, which the policy forbids."""
+    order = draft.draw_order("old")
+    answer = draw_refund(draft, order)[1]
+    draft.add_goal(
+        f"I want to return something that I bought. {LATE_RETURN_NOTE}",
+        order,
+        item=item_answer(draft, draft.draw_item(order)),
+        refund=answer,
+    )
+    draft.mark_forbidden()
 
 
-def return_final(t: Draft) -> None:
-    """Return an item of a final sale, which cannot be."""
-    order = t.order("final sale")
-    where = refund(t, order)[1]
-    t.goal("I want to return something that I bought.", order, item=a_item(t, t.item(order)), refund=where)
-    t.refused()
+def return_final(draft: TaskDraft) -> None:
+    """Return an item of a final sale, which the policy forbids."""
+    order = draft.draw_order("final sale")
+    answer = draw_refund(draft, order)[1]
+    draft.add_goal(
+        "I want to return something that I bought.",
+        order,
+        item=item_answer(draft, draft.draw_item(order)),
+        refund=answer,
+    )
+    draft.mark_forbidden()
 
 
-def discount(t: Draft) -> None:
-    """Ask for a discount, which there is not."""
-    t.goal("I saw it cheaper elsewhere and want a discount on an order.", t.order("pending"))
-    t.refused()
+def discount(draft: TaskDraft) -> None:
+    """Ask for a discount, which the policy forbids."""
+    draft.add_goal("I saw it cheaper elsewhere and want a discount on an order.", draft.draw_order("pending"))
+    draft.mark_forbidden()
 
 
-def not_theirs(t: Draft) -> None:
-    """The order of somebody else."""
-    others = [one for one, found in t.shop["orders"].items() if found["customer"] != t.caller]
-    order = choice(t.rng, others)
-    t.goal("I want to know the total of an order of a friend.")
-    t.goals[-1]["facts"]["order"] = f"It is order {order}."
-    t.refused()
+def not_theirs(draft: TaskDraft) -> None:
+    """Ask about an order of somebody else, which the policy forbids."""
+    other_orders = [number for number, record in draft.shop["orders"].items() if record["customer"] != draft.caller]
+    order = choice(draft.rng, other_orders)
+    draft.add_goal("I want to know the total of an order of a friend.")
+    draft.goals[-1]["facts"]["order"] = f"It is order {order}."
+    draft.mark_forbidden()
 
 
-def sold_out(t: Draft) -> None:
-    """The wanted variant is not there; another one will do."""
-    order = t.order("pending")
-    item = t.item(order)
-    gone = t.other(item)
-    variants = t.shop["products"][product_of(t.shop, item)]
-    variants[gone]["stock"] = 0
-    second = choice(t.rng, [one for one in variants if one not in (item, gone)])
+def sold_out(draft: TaskDraft) -> None:
+    """Change an item for a variant that is out of stock, and accept another variant."""
+    order = draft.draw_order("pending")
+    item = draft.draw_item(order)
+    wanted_item = draft.other_variant(item)
+    variants = draft.shop["products"][product_of(draft.shop, item)]
+    variants[wanted_item]["stock"] = 0
+    available_item = choice(draft.rng, [key for key in variants if key not in (item, wanted_item)])
     say = "I would like to change an item of an order that has not been sent yet."
-    t.goal(say, order, item=a_item(t, item), new=f"I would like the {t.name(gone)} instead.")
-    t.refused()
-    words = f"I would like the {t.name(second)} instead."
-    t.goal(f"Then I want to change it for another one. {words}", order, fallback=True, item=a_item(t, item), new=words)
-    t.expect("change_item", order=order, item=item, new_item=second)
+    draft.add_goal(
+        say, order, item=item_answer(draft, item), new=f"I would like the {draft.item_name(wanted_item)} instead."
+    )
+    draft.mark_forbidden()
+    answer = f"I would like the {draft.item_name(available_item)} instead."
+    draft.add_goal(
+        f"Then I want to change it for another one. {answer}",
+        order,
+        fallback=True,
+        item=item_answer(draft, item),
+        new=answer,
+    )
+    draft.expect("change_item", order=order, item=item, new_item=available_item)
 
 
-def late_then_status(t: Draft) -> None:
+def late_then_status(draft: TaskDraft) -> None:
     """Be refused a return, and ask for the status of another order."""
-    return_late(t)
-    t.goal("Then I want to know the status of an order.", t.order("shipped"), fallback=True)
-    t.info.append("shipped")
+    return_late(draft)
+    draft.add_goal("Then I want to know the status of an order.", draft.draw_order("shipped"), fallback=True)
+    draft.info.append("shipped")
 
 
-def shipped_then_cancel(t: Draft) -> None:
+def shipped_then_cancel(draft: TaskDraft) -> None:
     """Be refused a cancellation, and cancel another order."""
-    cancel_shipped(t)
-    order = t.order("pending")
-    t.goal("Then I want to cancel another order.", order, fallback=True, reason="I ordered it by mistake.")
-    t.expect("cancel_order", order=order, reason="ordered by mistake")
+    cancel_shipped(draft)
+    order = draft.draw_order("pending")
+    draft.add_goal("Then I want to cancel another order.", order, fallback=True, reason="I ordered it by mistake.")
+    draft.expect("cancel_order", order=order, reason="ordered by mistake")
 
 
-def move_with_orders(t: Draft) -> None:
+def move_with_orders(draft: TaskDraft) -> None:
     """Change the address in the profile and that of a pending order."""
-    move(t)
-    address = t.expected[-1][1]["address"]
-    order = t.order("pending")
-    t.goal("An order should go to my new address, too.", order, address=f"The address is {address}.")
-    t.expect("change_address", order=order, address=address)
+    move(draft)
+    address = draft.expected[-1][1]["address"]
+    order = draft.draw_order("pending")
+    draft.add_goal("An order should go to my new address, too.", order, address=f"The address is {address}.")
+    draft.expect("change_address", order=order, address=address)
 
 
-def cancel_both(t: Draft) -> None:
+def cancel_both(draft: TaskDraft) -> None:
     """Cancel both pending orders."""
-    for order in t.orders("pending"):
-        t.goal("I want to cancel an order.", order, reason="I do not need it any more.")
-        t.expect("cancel_order", order=order, reason="no longer needed")
+    for order in draft.orders_with_status("pending"):
+        draft.add_goal("I want to cancel an order.", order, reason="I do not need it any more.")
+        draft.expect("cancel_order", order=order, reason="no longer needed")
 
 
-def return_all(t: Draft) -> None:
+def return_all(draft: TaskDraft) -> None:
     """Return both items of an order."""
-    order = t.order("delivered")
-    where, words = refund(t, order)
-    for item in t.items(order):
-        t.goal("I want to return something that I bought.", order, item=a_item(t, item), refund=words)
-        t.expect("return_item", order=order, item=item, refund_to=where)
+    order = draft.draw_order("delivered")
+    refund_to, answer = draw_refund(draft, order)
+    for item in draft.items(order):
+        draft.add_goal("I want to return something that I bought.", order, item=item_answer(draft, item), refund=answer)
+        draft.expect("return_item", order=order, item=item, refund_to=refund_to)
 
 
-def cancel_and_return(t: Draft) -> None:
+def cancel_and_return(draft: TaskDraft) -> None:
     """Cancel an order and return an item of another."""
-    cancel(t)
-    give_back(t)
+    cancel(draft)
+    give_back(draft)
 
 
-def swap_and_redirect(t: Draft) -> None:
+def swap_and_redirect(draft: TaskDraft) -> None:
     """Change an item of an order and send an order elsewhere."""
-    swap(t)
-    redirect(t)
+    swap(draft)
+    redirect(draft)
 
 
-def return_and_cost(t: Draft) -> None:
+def return_and_cost(draft: TaskDraft) -> None:
     """Return an item and learn the total of another order."""
-    give_back(t)
-    cost(t)
+    give_back(draft)
+    cost(draft)
 
 
-def broken_and_status(t: Draft) -> None:
+def broken_and_status(draft: TaskDraft) -> None:
     """Report a broken item and learn the status of an order."""
-    broken(t)
-    status(t)
+    broken(draft)
+    status(draft)
 
 
-def exchange_and_price(t: Draft) -> None:
+def exchange_and_price(draft: TaskDraft) -> None:
     """Exchange an item and learn the price of an article."""
-    exchange(t)
-    price(t)
+    exchange(draft)
+    price(draft)
 
 
-def move_and_discount(t: Draft) -> None:
+def move_and_discount(draft: TaskDraft) -> None:
     """Change the address in the profile, and ask for a discount."""
-    move(t)
-    discount(t)
+    move(draft)
+    discount(draft)
 
 
-Template = Callable[[Draft], None]
+Template = Callable[[TaskDraft], None]
 EASY: Mapping[str, Template] = {
-    one.__name__: one
-    for one in (cancel, redirect, swap, give_back, exchange, status, cost, price, move, broken, lost, lawyer)
+    template.__name__: template
+    for template in (cancel, redirect, swap, give_back, exchange, status, cost, price, move, broken, lost, lawyer)
 }
 HARD: Mapping[str, Template] = {
-    one.__name__: one
-    for one in (
+    template.__name__: template
+    for template in (
         cancel_shipped, return_late, return_final, discount, not_theirs, sold_out, late_then_status,
         shipped_then_cancel, move_with_orders, cancel_both, return_all, cancel_and_return, swap_and_redirect,
         return_and_cost, broken_and_status, exchange_and_price, move_and_discount,
@@ -351,11 +383,11 @@ HARD: Mapping[str, Template] = {
 TEMPLATES: Mapping[str, Template] = {**EASY, **HARD}
 
 
-def draw_task(rng: Source, shop: Shop, caller: str, template: str, *, hard: bool) -> Task:
-    """The task of this template for the caller; it may change what is in stock.
+def draw_task(rng: RandomSource, shop: Shop, caller: str, template: str, *, hard: bool) -> Task:
+    """Draw a task of this template for the caller.
 
-    With `hard`, customers have no order numbers at hand.
+    A template may change the stock of the shop. With `hard`, customers have no order numbers at hand.
     """
-    draft = Draft(rng, shop, caller, hard)
+    draft = TaskDraft(rng, shop, caller, hard)
     TEMPLATES[template](draft)
     return {"template": template, "goals": draft.goals, "expected": draft.expected, "info": draft.info}

@@ -1,4 +1,7 @@
-"""Games for two seats, one file each; importing a file registers its environments. A new game adds one line here."""
+"""Games for two seats, one file each; importing a file registers its environments. A new game adds one line here.
+
+Begin reading at `tic_tac_toe`, and see `gem.envs.multiagent` for what the games share.
+"""
 
 from gem.envs.duels import connect_four as connect_four
 from gem.envs.duels import kuhn_poker as kuhn_poker

@@ -1,16 +1,16 @@
 r"""Four in a row on a board of seven columns, for two.
 
 Rules:
-    Red begins. The two sides drop a disc into a column in turn; it falls onto the discs that lie there. Whoever has
-    four in a row, column or diagonal wins. A full board without such a line is a draw. An action against the rules
-    may be repaired once: a second one in a row loses.
+    Red begins. The two sides take turns to drop a disc into a column; it falls onto the discs that are already there.
+    The first to have four discs in a row, column or diagonal wins. A full board without such a line is a draw. After
+    an action against the rules you may try again; a second one in a row loses.
 
 Actions:
     `\boxed{N}` with the number of a column that is not full, 1 (left) to 7 (right), for example `\boxed{4}`.
 
 Rewards:
-    1 for the winner and -1 for the loser, 0 for both at a draw or at the turn limit. An action that cannot be parsed
-    loses. A success is a win.
+    1 for the winner and -1 for the loser; 0 for both in a draw and at the turn limit. An action that cannot be parsed
+    loses. Success means winning.
 
 Source:
     Milton Bradley's game of 1974; the side that begins wins with perfect play (Allen and Allis, 1988).
@@ -53,8 +53,9 @@ class ConnectFour(MultiAgentEnv):
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(max_turns)
         self.columns: list[list[int]] = [[] for _ in range(COLUMNS)]
-        """The seats whose discs lie in each column, from the bottom."""
+        """For each column the seats whose discs are in it, from the bottom to the top."""
         self.last: int | None = None
+        """The column of the last disc."""
 
     def _draw(self) -> None:
         self.max_turns = self.config.max_turns
@@ -77,54 +78,57 @@ class ConnectFour(MultiAgentEnv):
             return f"{name} names column {match}, which is full.", "rule"
         self.columns[column].append(seat)
         self.last = column
-        said = f"{name} drops a disc into column {match}"
-        if self.line():
+        account = f"{name} drops a disc into column {match}"
+        if self.winning_cells():
             self._win(seat)
-            return f"{said} and has four in a row. {name} wins.", None
+            return f"{account} and has four in a row. {name} wins.", None
         if not self.open_columns():
             self._end([0.0, 0.0])
-            return f"{said}. The board is full: a draw.", None
-        self._pass_on()
-        return f"{said}.", None
+            return f"{account}. The board is full: a draw.", None
+        self._pass_turn()
+        return f"{account}.", None
 
     def open_columns(self) -> list[int]:
-        """The columns that are not full, from 0."""
+        """The columns that are not full, counted from 0."""
         return [column for column, discs in enumerate(self.columns) if len(discs) < ROWS]
 
-    def at(self, row: int, column: int) -> int | None:
-        """Whose disc lies in a place, rows counted from the bottom; None if it is empty or off the board."""
-        inside = 0 <= column < COLUMNS and 0 <= row < len(self.columns[column])
-        return self.columns[column][row] if inside else None
+    def owner_at(self, row: int, column: int) -> int | None:
+        """The seat whose disc is in a cell, rows counted from the bottom; None for an empty or missing cell."""
+        has_disc = 0 <= column < COLUMNS and 0 <= row < len(self.columns[column])
+        return self.columns[column][row] if has_disc else None
 
-    def line(self) -> list[tuple[int, int]]:
-        """The places of the lines of four or more that the last disc completed; empty if it did not."""
+    def winning_cells(self) -> list[tuple[int, int]]:
+        """The cells, as (row, column), of all lines of four or more that the last disc has completed."""
         if self.last is None:
             return []
         row, column = len(self.columns[self.last]) - 1, self.last
-        found = []
-        for up, right in DIRECTIONS:
-            ends = [self._run(row, column, up, right), self._run(row, column, -up, -right)]
-            if len(ends[0]) + len(ends[1]) >= 3:
-                found += [*ends[0], *ends[1], (row, column)]
-        return found
+        cells = []
+        for row_step, column_step in DIRECTIONS:
+            runs = [
+                self._same_discs_from(row, column, row_step, column_step),
+                self._same_discs_from(row, column, -row_step, -column_step),
+            ]
+            if len(runs[0]) + len(runs[1]) >= 3:
+                cells += [*runs[0], *runs[1], (row, column)]
+        return cells
 
-    def _run(self, row: int, column: int, up: int, right: int) -> list[tuple[int, int]]:
-        """The discs of the same seat that follow a disc in one direction."""
-        seat, places = self.at(row, column), []
-        while self.at(row + up, column + right) == seat:
-            row, column = row + up, column + right
-            places.append((row, column))
-        return places
+    def _same_discs_from(self, row: int, column: int, row_step: int, column_step: int) -> list[tuple[int, int]]:
+        """The cells next to a disc, in one direction, that have discs of the same seat without a gap."""
+        seat, cells = self.owner_at(row, column), []
+        while self.owner_at(row + row_step, column + column_step) == seat:
+            row, column = row + row_step, column + column_step
+            cells.append((row, column))
+        return cells
 
     def _suffix(self, seat: int) -> str:
-        lines = [" ".join(self._letter(row, column) for column in range(COLUMNS)) for row in reversed(range(ROWS))]
+        lines = [" ".join(self._symbol(row, column) for column in range(COLUMNS)) for row in reversed(range(ROWS))]
         board = "\n".join([*lines, " ".join(str(column + 1) for column in range(COLUMNS))])
         if seat in self.to_act:
             return f"{board}\nYou are {NAMES[seat]} ({LETTERS[seat]}). Which column do you choose?"
         return board
 
-    def _letter(self, row: int, column: int) -> str:
-        owner = self.at(row, column)
+    def _symbol(self, row: int, column: int) -> str:
+        owner = self.owner_at(row, column)
         return "." if owner is None else LETTERS[owner]
 
     def _format_help(self) -> str:
@@ -143,15 +147,18 @@ class ConnectFour(MultiAgentEnv):
         self.columns, self.last = [list(discs) for discs in state["columns"]], state["last"]
 
     def view(self, seat: int = 0) -> GridView:
-        """The board; a click anywhere in a column drops a disc there."""
-        line = self.line()
+        """The board. A click on any cell of a column drops a disc into it."""
+        winning_cells = self.winning_cells()
         acting = seat in self.to_act
         actions = {str(column + 1): f"\\boxed{{{column + 1}}}" for column in self.open_columns()}
         return GridView(
             kind="grid",
             name=f"ConnectFour, {ROWS} rows, {COLUMNS} columns",
             rows=[
-                [self._cell(row, column, (row, column) in line, actions if acting else {}) for column in range(COLUMNS)]
+                [
+                    self._cell(row, column, (row, column) in winning_cells, actions if acting else {})
+                    for column in range(COLUMNS)
+                ]
                 for row in reversed(range(ROWS))
             ],
             keys=actions if acting else {},
@@ -160,12 +167,12 @@ class ConnectFour(MultiAgentEnv):
         )
 
     def _cell(self, row: int, column: int, in_line: bool, actions: dict[str, str]) -> Cell:
-        owner = self.at(row, column)
-        where = f"Row {row + 1} from the bottom, column {column + 1}"
+        owner = self.owner_at(row, column)
+        position = f"Row {row + 1} from the bottom, column {column + 1}"
         if owner is None:
-            cell = Cell(tone="open", label=f"{where}: empty")
+            cell = Cell(tone="open", label=f"{position}: empty")
         else:
-            cell = Cell(tone="hit" if in_line else "open", label=f"{where}: {NAMES[owner]}", piece=DISCS[owner])
+            cell = Cell(tone="hit" if in_line else "open", label=f"{position}: {NAMES[owner]}", piece=DISCS[owner])
             if column == self.last and row == len(self.columns[column]) - 1:
                 cell["last"] = True
         if str(column + 1) in actions:

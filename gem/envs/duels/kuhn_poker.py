@@ -1,17 +1,18 @@
-r"""Poker with three cards for two: bet on a card that the other does not see.
+r"""Poker with three cards for two: bet on a card that the other player does not see.
 
 Rules:
     Each player pays one chip and gets one of three cards: jack, queen, king. The king is the highest. The first player
-    checks or bets one more chip. After a check the second player checks, which compares the cards, or bets; after a
-    bet the other calls with one chip, which compares the cards, or folds and loses the chip paid. The higher card wins
-    all chips. An action against the rules may be repaired once: a second one in a row loses two chips.
+    checks, or bets one more chip. After a check, the second player checks, which leads to a showdown, or bets. After a
+    bet, the other player calls with one chip, which leads to a showdown, or folds and loses the chip paid. In a
+    showdown the higher card wins all chips. After an action against the rules you may try again; a second one in a row
+    loses two chips.
 
 Actions:
     `\boxed{check}`, `\boxed{bet}`, `\boxed{call}` or `\boxed{fold}`.
 
 Rewards:
-    Half of the chips won or lost: 1 or -1 after a call, 0.5 or -0.5 otherwise. An action that cannot be parsed loses 1
-    to the other player. At the turn limit both earn 0. A success is to win chips.
+    Half of the chips won or lost: 1 or -1 after a call, 0.5 or -0.5 otherwise. After an action that cannot be parsed,
+    its player earns -1 and the other player 1. At the turn limit both earn 0. Success means winning chips.
 
 Source:
     H. W. Kuhn, A simplified two-person poker (1950). With best play the first player loses 1/18 of a chip per deal.
@@ -50,17 +51,17 @@ class KuhnPoker(MultiAgentEnv):
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(max_turns)
         self.cards = [0, 0]
-        """The card of each seat, 0 (jack) to 2 (king). A seat knows only its own."""
+        """The card of each seat, 0 (jack) to 2 (king). A seat knows only its own card."""
         self.history: list[str] = []
-        """What was done so far; everybody knows it."""
-        self.shown = False
-        """Whether the cards were compared, so that everybody knows them."""
+        """The actions so far; both seats know them."""
+        self.is_showdown = False
+        """Whether the cards have been compared; then both seats know both cards."""
 
     def _draw(self) -> None:
         self.max_turns = self.config.max_turns
         self.cards = sample(self.rng, range(3), 2)
         self.history = []
-        self.shown = False
+        self.is_showdown = False
 
     def _instructions(self) -> str:
         return (
@@ -74,26 +75,26 @@ class KuhnPoker(MultiAgentEnv):
     def _briefing(self, seat: int) -> str:
         return f"You are {self.names[seat]}. Your card is the {CARDS[self.cards[seat]]}."
 
-    def options(self) -> tuple[str, str]:
-        """What the player who is to act may do."""
+    def legal_actions(self) -> tuple[str, str]:
+        """The two actions of which the acting seat may choose one."""
         return ("call", "fold") if "bet" in self.history else ("check", "bet")
 
     def _play(self, seat: int, match: str) -> tuple[str, Fault]:
-        action, name = match.lower(), self._title(seat)
-        if action not in self.options():
-            return f"{name} cannot {action} now, only {' or '.join(self.options())}.", "rule"
+        action, name = match.lower(), self._capitalized_name(seat)
+        if action not in self.legal_actions():
+            return f"{name} cannot {action} now, only {' or '.join(self.legal_actions())}.", "rule"
         self.history.append(action)
         if action == "fold":
-            self._end([0.5 if one != seat else -0.5 for one in (0, 1)])
-            return f"{name} folds. {self._title(1 - seat)} wins one chip.", None
+            self._end([0.5 if other_seat != seat else -0.5 for other_seat in (0, 1)])
+            return f"{name} folds. {self._capitalized_name(1 - seat)} wins one chip.", None
         if action == "call" or self.history == ["check", "check"]:
-            return f"{name} {action}s. {self._compare(2 if action == 'call' else 1)}", None
-        self._pass_on()
+            return f"{name} {action}s. {self._show_down(2 if action == 'call' else 1)}", None
+        self._pass_turn()
         return f"{name} {action}s.", None
 
-    def _compare(self, stake: int) -> str:
-        """Show the cards and pay."""
-        self.shown = True
+    def _show_down(self, stake: int) -> str:
+        """Reveal both cards and end the episode."""
+        self.is_showdown = True
         winner = int(self.cards[1] > self.cards[0])
         self._end([stake / 2 if seat == winner else -stake / 2 for seat in (0, 1)])
         first, second = (CARDS[card] for card in self.cards)
@@ -101,52 +102,52 @@ class KuhnPoker(MultiAgentEnv):
         return f"The cards are {first} and {second}: {self.names[winner]} wins {chips}."
 
     def _suffix(self, seat: int) -> str:
-        past = f"So far: {', '.join(self.history)}." if self.history else "Nothing has been done yet."
+        history_text = f"So far: {', '.join(self.history)}." if self.history else "Nothing has been done yet."
         if seat not in self.to_act:
-            return past
-        check, bet = self.options()
-        return f"Your card is the {CARDS[self.cards[seat]]}. {past} Do you {check} or {bet}?"
+            return history_text
+        check, bet = self.legal_actions()
+        return f"Your card is the {CARDS[self.cards[seat]]}. {history_text} Do you {check} or {bet}?"
 
     def _format_help(self) -> str:
-        loser, winner = self.names[self.acting], self._title(1 - self.acting)
+        loser, winner = self.names[self.acting], self._capitalized_name(1 - self.acting)
         return (
             f"There is no action in the answer of {loser}; it is \\boxed{{check}}, \\boxed{{bet}}, \\boxed{{call}} or "
             f"\\boxed{{fold}}. {winner} wins two chips."
         )
 
     def _random_action(self, rng: SplitMix64) -> str:
-        return f"\\boxed{{{choice(rng, self.options())}}}"
+        return f"\\boxed{{{choice(rng, self.legal_actions())}}}"
 
     def _get_own_state(self) -> State:
-        return {"cards": list(self.cards), "history": list(self.history), "shown": self.shown}
+        return {"cards": list(self.cards), "history": list(self.history), "shown": self.is_showdown}
 
     def _set_own_state(self, state: State) -> None:
-        self.cards, self.history, self.shown = list(state["cards"]), list(state["history"]), state["shown"]
+        self.cards, self.history, self.is_showdown = list(state["cards"]), list(state["history"]), state["shown"]
 
     def view(self, seat: int = 0) -> GridView:
-        """Both cards, the other's face down until they are compared."""
-        known = [self.shown or one == seat for one in (0, 1)]
-        options = self.options() if seat in self.to_act else ()
+        """Both cards; the other seat's card is face down until the showdown."""
+        visible = [self.is_showdown or card_seat == seat for card_seat in (0, 1)]
+        actions = self.legal_actions() if seat in self.to_act else ()
         return GridView(
             kind="grid",
             name="KuhnPoker, the cards of both players",
-            rows=[[self._card(one, known[one]) for one in (0, 1)]],
+            rows=[[self._card(card_seat, visible[card_seat]) for card_seat in (0, 1)]],
             size="l",
-            keys={option[0]: f"\\boxed{{{option}}}" for option in options},
+            keys={action[0]: f"\\boxed{{{action}}}" for action in actions},
             facts=[
                 ("So far", ", ".join(self.history) or "nothing"),
                 *([] if self.over else [("To act", self.names[self.acting])]),
             ],
-            legend=[(option[0].upper(), option) for option in options],
+            legend=[(action[0].upper(), action) for action in actions],
         )
 
-    def _card(self, seat: int, known: bool) -> Cell:
-        whose = f"The card of {self.names[seat]}"
-        if not known:
-            return Cell(tone="hidden", label=f"{whose}: face down", text="?")
+    def _card(self, seat: int, is_visible: bool) -> Cell:
+        title = f"The card of {self.names[seat]}"
+        if not is_visible:
+            return Cell(tone="hidden", label=f"{title}: face down", text="?")
         card = self.cards[seat]
-        tone: Tone = "hit" if self.shown and seat in self.winners else "open"
-        return Cell(tone=tone, label=f"{whose}: {CARDS[card]}", text=LETTERS[card])
+        tone: Tone = "hit" if self.is_showdown and seat in self.winners else "open"
+        return Cell(tone=tone, label=f"{title}: {CARDS[card]}", text=LETTERS[card])
 
 
 register_duel("KuhnPoker", KuhnPoker)

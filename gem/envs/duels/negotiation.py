@@ -1,25 +1,25 @@
 r"""Divide books, hats and balls with somebody whose values you do not know.
 
 Rules:
-    On the table are 5 to 7 items of three kinds. All of them together are worth 10 points to each side, but the sides
-    value them differently, and each knows only its own values. In turn, the sides propose a division, accept the
-    other's last one, or only say something. If a division is accepted, each side gets the worth of its items. After
-    `rounds` turns of each side the talks end without a deal. An action against the rules may be repaired once: a
-    second one in a row ends the talks.
+    There are 5 to 7 items of three kinds on the table. All of them together are worth 10 points to each side, but the
+    sides value them differently, and each knows only its own values. The sides take turns to propose a division,
+    accept the other side's last proposal, or only say something. If a proposal is accepted, each side gets the points
+    of its items. After `rounds` turns of each side the talks end without a deal. After an action against the rules you
+    may try again; a second one in a row ends the talks.
 
 Actions:
-    `\boxed{propose 1 2 0}`: the books, hats and balls that you take; the rest is the other's. A message may follow a
-    colon: `\boxed{propose 1 2 0: The books matter to me.}`
-    `\boxed{accept}`: take the other's last proposal.
+    `\boxed{propose 1 2 0}`: the books, hats and balls that you take; the rest goes to the other side. A message may
+    follow a colon: `\boxed{propose 1 2 0: The books matter to me.}`
+    `\boxed{accept}`: accept the other side's last proposal.
     `\boxed{say Which kind do you want most?}`: only talk.
 
 Rewards:
-    With a deal, the own points divided by 10. Without one, 0 for both. An action that cannot be parsed ends the talks
-    and costs its side 0.1. A success is a deal worth at least 5 points.
+    With a deal, your points divided by 10. Without one, 0 for both sides. An action that cannot be parsed ends the
+    talks and costs its side 0.1. Success means a deal worth at least 5 points to you.
 
 Source:
-    The task of M. Lewis et al., Deal or no deal? End-to-end learning for negotiation dialogues (EMNLP 2017), with
-    proposals as actions of their own; values are drawn as described there.
+    The task of M. Lewis et al., Deal or no deal? End-to-end learning for negotiation dialogues (EMNLP 2017), except
+    that a proposal is an action of its own. Values are drawn as described there.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from gem.views import ChatView, Compose, Key, Message
 
 KINDS = ("book", "hat", "ball")
 TOTAL = 10
-"""Points that all items are worth to each side."""
-FEWEST, MOST = 5, 7
-GOOD = 0.5
+"""Points that all items together are worth to each side."""
+MIN_ITEMS, MAX_ITEMS = 5, 7
+SUCCESS_REWARD = 0.5
 """A deal with at least this reward is a success."""
 
 Division = tuple[int, ...]
-"""How many of each kind."""
+"""A number for each kind of item: how many items, or what one of them is worth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,13 @@ class Config:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One turn of the talks, as both sides know it."""
+class TalkTurn:
+    """A turn of the talks, which both sides know."""
 
     seat: int
     text: str
     proposal: Division | None
-    """What the seat that proposes takes."""
+    """The items that the proposing seat takes; None if the turn is not a proposal."""
 
 
 class Negotiation(MultiAgentEnv):
@@ -84,21 +84,21 @@ class Negotiation(MultiAgentEnv):
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(rounds, max_turns)
         self.counts: Division = (0, 0, 0)
-        """How many of each kind are on the table; everybody knows it."""
+        """The number of items of each kind on the table; both seats know it."""
         self.values: list[Division] = [(0, 0, 0), (0, 0, 0)]
-        """What one of each kind is worth to each seat. A seat knows only its own."""
-        self.talks: list[Entry] = []
+        """For each seat what one item of each kind is worth to it. A seat knows only its own values."""
+        self.talks: list[TalkTurn] = []
 
     def _draw(self) -> None:
         rounds = self.config.rounds
         self.max_turns = 4 * rounds if self.config.max_turns is None else self.config.max_turns
-        self.counts = choice(self.rng, tables())
-        self.values = list(choice(self.rng, conflicts(self.counts)))
+        self.counts = choice(self.rng, item_counts())
+        self.values = list(choice(self.rng, value_pairs(self.counts)))
         self.talks = []
 
     def _instructions(self) -> str:
         return (
-            f"Two sides divide {listed(self.counts)}. Everything together is worth {TOTAL} points to each side, but "
+            f"Two sides divide {in_words(self.counts)}. Everything together is worth {TOTAL} points to each side, but "
             "one item may be worth more to you than to the other, and each side knows only its own values. You speak "
             f"in turn, at most {self.config.rounds} times each. If one side accepts the other's proposal, each gets "
             "the points of its items; without a deal nobody gets any.\n"
@@ -108,9 +108,9 @@ class Negotiation(MultiAgentEnv):
         )
 
     def _briefing(self, seat: int) -> str:
-        return f"You are {self.names[seat]}. {self._worth(seat)}"
+        return f"You are {self.names[seat]}. {self._values_text(seat)}"
 
-    def _worth(self, seat: int) -> str:
+    def _values_text(self, seat: int) -> str:
         values = self.values[seat]
         return f"To you a book is worth {values[0]}, a hat {values[1]} and a ball {values[2]} points."
 
@@ -118,79 +118,85 @@ class Negotiation(MultiAgentEnv):
 
     def _play(self, seat: int, match: tuple[str, str, str]) -> tuple[str, Fault]:
         verb, numbers, message = match[0].lower(), match[1], " ".join(match[2].split())
-        name = self._title(seat)
+        name = self._capitalized_name(seat)
         if verb == "accept":
             return self._accept(seat)
         if verb == "say":
             if not message:
                 return f"{name} says nothing.", "rule"
-            return self._speak(seat, Entry(seat, message, None))
-        taken = tuple(int(number) for number in re.findall(r"\d+", numbers))
-        if len(taken) != len(KINDS):
+            return self._speak(seat, TalkTurn(seat, message, None))
+        share = tuple(int(number) for number in re.findall(r"\d+", numbers))
+        if len(share) != len(KINDS):
             return f"{name} proposes a division that does not name books, hats and balls as three numbers.", "rule"
-        if any(number > count for number, count in zip(taken, self.counts, strict=True)):
-            return f"{name} proposes to take more than there is: there are {listed(self.counts)}.", "rule"
-        return self._speak(seat, Entry(seat, message, taken))
+        if any(number > count for number, count in zip(share, self.counts, strict=True)):
+            return f"{name} proposes to take more than there is: there are {in_words(self.counts)}.", "rule"
+        return self._speak(seat, TalkTurn(seat, message, share))
 
-    def _speak(self, seat: int, entry: Entry) -> tuple[str, Fault]:
-        self.talks.append(entry)
-        text = self._account(entry)
+    def _speak(self, seat: int, turn: TalkTurn) -> tuple[str, Fault]:
+        self.talks.append(turn)
+        text = self._describe(turn)
         if len(self.talks) == 2 * self.config.rounds:
             self._end([0.0, 0.0])
             return f"{text} The talks end without a deal.", None
-        self._pass_on()
+        self._pass_turn()
         return text, None
 
-    def _account(self, entry: Entry) -> str:
-        """What an entry says, in words."""
-        name = self._title(entry.seat)
-        if entry.proposal is None:
-            return f'{name} says: "{entry.text}"'
-        said = f' and says: "{entry.text}"' if entry.text else "."
-        rest = self._rest(entry.proposal)
-        return f"{name} proposes to take {listed(entry.proposal)} and to leave {listed(rest)}{said}"
+    def _describe(self, turn: TalkTurn) -> str:
+        """The public account of a turn."""
+        name = self._capitalized_name(turn.seat)
+        if turn.proposal is None:
+            return f'{name} says: "{turn.text}"'
+        message = f' and says: "{turn.text}"' if turn.text else "."
+        remainder = self._remainder(turn.proposal)
+        return f"{name} proposes to take {in_words(turn.proposal)} and to leave {in_words(remainder)}{message}"
 
     def _accept(self, seat: int) -> tuple[str, Fault]:
-        name = self._title(seat)
+        name = self._capitalized_name(seat)
         offer = self.offer(seat)
         if offer is None:
             return f"{name} accepts, but the other side has proposed nothing.", "rule"
-        deal = [offer, offer]
-        deal[1 - seat] = self._rest(offer)
-        points = [worth(share, value) for share, value in zip(deal, self.values, strict=True)]
-        self.talks.append(Entry(seat, "I accept.", None))
-        self._end([one / TOTAL for one in points])
-        self.winners = [one for one in (0, 1) if points[one] / TOTAL >= GOOD]
-        for one in (0, 1):
-            self._tell(one, f"{name} accepts. You get {listed(deal[one])}, worth {points[one]} points to you.")
-        return f"{name} accepts: {self.names[0]} gets {listed(deal[0])}, {self.names[1]} {listed(deal[1])}.", None
+        shares = [offer, offer]
+        shares[1 - seat] = self._remainder(offer)
+        points = [worth(items, value) for items, value in zip(shares, self.values, strict=True)]
+        self.talks.append(TalkTurn(seat, "I accept.", None))
+        self._end([seat_points / TOTAL for seat_points in points])
+        self.winners = [side for side in (0, 1) if points[side] / TOTAL >= SUCCESS_REWARD]
+        for side in (0, 1):
+            self._tell(
+                side,
+                f"{name} accepts. You get {in_words(shares[side])}, worth {points[side]} points to you.",
+            )
+        return (
+            f"{name} accepts: {self.names[0]} gets {in_words(shares[0])}, {self.names[1]} {in_words(shares[1])}.",
+            None,
+        )
 
     def offer(self, seat: int) -> Division | None:
-        """What `seat` would get by accepting the other's last proposal; None if there is none."""
-        theirs = [entry.proposal for entry in self.talks if entry.seat != seat and entry.proposal is not None]
-        return self._rest(theirs[-1]) if theirs else None
+        """The items that `seat` would get by accepting the other seat's last proposal; None without a proposal."""
+        proposals = [turn.proposal for turn in self.talks if turn.seat != seat and turn.proposal is not None]
+        return self._remainder(proposals[-1]) if proposals else None
 
-    def _rest(self, taken: Sequence[int]) -> Division:
-        return tuple(count - number for count, number in zip(self.counts, taken, strict=True))
+    def _remainder(self, share: Sequence[int]) -> Division:
+        return tuple(count - number for count, number in zip(self.counts, share, strict=True))
 
     def turns_left(self, seat: int) -> int:
-        """How often `seat` may still speak."""
-        spoken = sum(entry.seat == seat for entry in self.talks)
-        return int(self.config.rounds) - spoken
+        """How many turns `seat` still has."""
+        num_turns = sum(turn.seat == seat for turn in self.talks)
+        return int(self.config.rounds) - num_turns
 
     # ------------------------------------------------------------------ texts, random actions, state
 
     def _suffix(self, seat: int) -> str:
-        table = f"On the table: {listed(self.counts)}."
+        table = f"On the table: {in_words(self.counts)}."
         if seat not in self.to_act:
             return table
         offer = self.offer(seat)
-        offered = (
-            "" if offer is None else f" You are offered {listed(offer)}: {worth(offer, self.values[seat])} points."
+        offer_text = (
+            "" if offer is None else f" You are offered {in_words(offer)}: {worth(offer, self.values[seat])} points."
         )
-        left = self.turns_left(seat)
-        last = "This is your last turn." if left == 1 else f"You may speak {left} more times."
-        return f"{table} {self._worth(seat)}{offered} {last} What do you do?"
+        turns_left = self.turns_left(seat)
+        turns_text = "This is your last turn." if turns_left == 1 else f"You may speak {turns_left} more times."
+        return f"{table} {self._values_text(seat)}{offer_text} {turns_text} What do you do?"
 
     def _format_help(self) -> str:
         return (
@@ -207,25 +213,28 @@ class Negotiation(MultiAgentEnv):
         return {
             "counts": list(self.counts),
             "values": [list(value) for value in self.values],
-            "talks": [[one.seat, one.text, None if one.proposal is None else list(one.proposal)] for one in self.talks],
+            "talks": [
+                [turn.seat, turn.text, None if turn.proposal is None else list(turn.proposal)] for turn in self.talks
+            ],
         }
 
     def _set_own_state(self, state: State) -> None:
         self.counts = tuple(state["counts"])
         self.values = [tuple(value) for value in state["values"]]
         self.talks = [
-            Entry(seat, text, None if given is None else tuple(given)) for seat, text, given in state["talks"]
+            TalkTurn(seat, text, None if proposal is None else tuple(proposal))
+            for seat, text, proposal in state["talks"]
         ]
 
     # ------------------------------------------------------------------ picture
 
     def view(self, seat: int = 0) -> ChatView:
-        """The talks, the own values and, in turn, the division to propose number by number."""
+        """The talks, the seat's own values and, if the seat is to act, keys to propose a division."""
         view = ChatView(
             kind="chat",
             name="Negotiation, the talks of both sides",
-            messages=[self._message(entry, seat) for entry in self.talks],
-            notes=[("On the table", [f"{count} {plural(kind, count)}" for kind, count in self._table()])],
+            messages=[self._message(turn, seat) for turn in self.talks],
+            notes=[("On the table", [f"{count} {plural(kind, count)}" for kind, count in self._items_on_table()])],
             facts=[] if self.over else [("To act", self.names[self.acting])],
         )
         if self.talks:
@@ -239,17 +248,19 @@ class Negotiation(MultiAgentEnv):
             view["legend"] = [("numbers", "the books, hats and balls that you take")]
         return view
 
-    def _table(self) -> list[tuple[str, int]]:
+    def _items_on_table(self) -> list[tuple[str, int]]:
         return list(zip(KINDS, self.counts, strict=True))
 
-    def _message(self, entry: Entry, seat: int) -> Message:
-        own = entry.seat == seat
-        who = "You" if own else self._title(entry.seat)
-        text = entry.text
-        if entry.proposal is not None:
-            share = f"I take {listed(entry.proposal)}, you get {listed(self._rest(entry.proposal))}."
-            text = f"{share} {entry.text}".strip()
-        return Message(who=who, side="own" if own or (seat == SPECTATOR and entry.seat == 0) else "other", text=text)
+    def _message(self, turn: TalkTurn, seat: int) -> Message:
+        is_own = turn.seat == seat
+        speaker = "You" if is_own else self._capitalized_name(turn.seat)
+        text = turn.text
+        if turn.proposal is not None:
+            offer = f"I take {in_words(turn.proposal)}, you get {in_words(self._remainder(turn.proposal))}."
+            text = f"{offer} {turn.text}".strip()
+        return Message(
+            who=speaker, side="own" if is_own or (seat == SPECTATOR and turn.seat == 0) else "other", text=text
+        )
 
     def _compose(self, seat: int) -> Compose:
         numbers = [Key(text=str(n), label=f"take {n}", part=str(n)) for n in range(max(self.counts) + 1)]
@@ -258,7 +269,9 @@ class Negotiation(MultiAgentEnv):
             keys.append([Key(text="Accept", label="accept the last proposal", act="\\boxed{accept}")])
         return Compose(
             picks=["key", "key", "key"],
-            prompts=[f"How many of {count} {plural(kind, count)} do you take?" for kind, count in self._table()],
+            prompts=[
+                f"How many of {count} {plural(kind, count)} do you take?" for kind, count in self._items_on_table()
+            ],
             before="\\boxed{propose ",
             between=" ",
             after="}",
@@ -267,18 +280,18 @@ class Negotiation(MultiAgentEnv):
 
 
 def plural(kind: str, count: int) -> str:
-    """The noun for so many."""
+    """The name of a kind, in the plural unless `count` is 1."""
     return kind if count == 1 else f"{kind}s"
 
 
-def listed(counts: Sequence[int]) -> str:
-    """How many of each kind, in words."""
+def in_words(counts: Sequence[int]) -> str:
+    """The number of items of each kind, in words."""
     parts = [f"{count} {plural(kind, count)}" for kind, count in zip(KINDS, counts, strict=True) if count]
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts) or "nothing"
 
 
 def worth(share: Sequence[int], values: Sequence[int]) -> int:
-    """The points of a share to somebody with these values."""
+    """The points that a share is worth under these values."""
     return sum(count * value for count, value in zip(share, values, strict=True))
 
 
@@ -290,20 +303,23 @@ def divisions(counts: Division) -> list[Division]:
 
 @cache
 def valuations(counts: Division) -> list[Division]:
-    """All values that make everything worth `TOTAL` points."""
+    """All values under which all items together are worth `TOTAL` points."""
     return [values for values in product(range(TOTAL + 1), repeat=len(KINDS)) if worth(counts, values) == TOTAL]
 
 
 @cache
-def tables() -> list[Division]:
-    """All counts with 5 to 7 items that can be worth `TOTAL` points in different ways."""
-    found = product(range(1, MOST + 1), repeat=len(KINDS))
-    return [counts for counts in found if FEWEST <= sum(counts) <= MOST and conflicts(counts)]
+def item_counts() -> list[Division]:
+    """All numbers of items, 5 to 7 in total, for which there are pairs of different values (see `value_pairs`)."""
+    candidates = product(range(1, MAX_ITEMS + 1), repeat=len(KINDS))
+    return [counts for counts in candidates if MIN_ITEMS <= sum(counts) <= MAX_ITEMS and value_pairs(counts)]
 
 
 @cache
-def conflicts(counts: Division) -> list[tuple[Division, Division]]:
-    """Pairs of values in which each kind is worth something to a side at least, and one kind to both."""
+def value_pairs(counts: Division) -> list[tuple[Division, Division]]:
+    """Pairs of values, one for each seat.
+
+    Each kind is worth something to at least one seat, and at least one kind is worth something to both.
+    """
     return [
         (first, second)
         for first, second in product(valuations(counts), repeat=2)

@@ -1,16 +1,16 @@
 r"""Stay silent or betray, both at the same time and again and again.
 
 Rules:
-    In each of `rounds` rounds both players choose at the same time and then learn what the other chose. Both silent
-    earns 3 points each, both betraying 1 each; who betrays a silent one earns 5 and the other nothing. An action
-    against the rules may be repaired once: a second one in a row ends the episode.
+    In each of `rounds` rounds both players choose at the same time and then learn each other's choice. If both stay
+    silent, each earns 3 points; if both betray, each earns 1. If only one betrays, that player earns 5 points and the
+    other none. After an action against the rules you may try again; a second one in a row ends the episode.
 
 Actions:
     `\boxed{silent}` or `\boxed{betray}`.
 
 Rewards:
-    At the end, the own mean points per round divided by 5. An action that cannot be parsed ends the episode and costs
-    0.1; the other player earns 0 then. A success is a mean of at least 3 points, which is what lasting trust earns.
+    At the end, your mean points per round divided by 5. An action that cannot be parsed ends the episode and costs
+    0.1; the other player then earns 0. Success means a mean of at least 3 points, which is what lasting trust earns.
 
 Source:
     M. Flood and M. Dresher (1950); the repeated form with these points is R. Axelrod's (The Evolution of Cooperation,
@@ -38,7 +38,8 @@ POINTS = {
     ("betray", "silent"): (5, 0),
     ("betray", "betray"): (1, 1),
 }
-MOST, TRUST = 5, 3
+MAX_POINTS, TRUST_POINTS = 5, 3
+"""The highest points of a round, and the points for mutual silence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class PrisonersDilemma(SimultaneousEnv):
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(rounds, max_turns)
         self.rounds: list[list[str]] = []
-        """What both chose in the rounds so far."""
+        """The choices of both seats in each round so far."""
 
     def _draw(self) -> None:
         self.max_turns = 4 * self.config.rounds if self.config.max_turns is None else self.config.max_turns
@@ -75,24 +76,24 @@ class PrisonersDilemma(SimultaneousEnv):
             "Write \\boxed{silent} or \\boxed{betray}."
         )
 
-    def _read(self, seat: int, match: str) -> tuple[str, str]:
+    def _parse_choice(self, seat: int, match: str) -> tuple[str, str]:
         return match.lower(), ""
 
     def _resolve(self, choices: list[str]) -> str:
         self.rounds.append(choices)
-        gained = POINTS[choices[0], choices[1]]
+        points = POINTS[choices[0], choices[1]]
         text = (
-            f"Round {len(self.rounds)}: the first player chose {choices[0]} and gets {gained[0]}, the second "
-            f"{choices[1]} and gets {gained[1]}."
+            f"Round {len(self.rounds)}: the first player chose {choices[0]} and gets {points[0]}, the second "
+            f"{choices[1]} and gets {points[1]}."
         )
         if len(self.rounds) == self.config.rounds:
             means = [points / len(self.rounds) for points in self.points()]
-            self._end([mean / MOST for mean in means])
-            self.winners = [seat for seat, mean in enumerate(means) if mean >= TRUST]
+            self._end([mean / MAX_POINTS for mean in means])
+            self.winners = [seat for seat, mean in enumerate(means) if mean >= TRUST_POINTS]
         return text
 
     def points(self) -> list[int]:
-        """The points of both so far."""
+        """The points of each seat so far."""
         return [sum(POINTS[first, second][seat] for first, second in self.rounds) for seat in (0, 1)]
 
     def _suffix(self, seat: int) -> str:
@@ -117,28 +118,33 @@ class PrisonersDilemma(SimultaneousEnv):
         self.rounds = [list(choices) for choices in state["rounds"]]
 
     def view(self, seat: int = 0) -> GridView:
-        """What both chose in each round, one row for each player."""
+        """The choices in each round, one row for each player."""
         open_round = [] if self.over else [""]
-        rows = [[self._cell(one, past) for past in [*(c[one] for c in self.rounds), *open_round]] for one in (0, 1)]
+        rows = [
+            [self._cell(row, action) for action in [*(choices[row] for choices in self.rounds), *open_round]]
+            for row in (0, 1)
+        ]
         acting = seat in self.to_act
         return GridView(
             kind="grid",
             name=f"PrisonersDilemma, {len(self.rounds)} of {self.config.rounds} rounds",
             rows=rows,
-            keys={option[0]: f"\\boxed{{{option}}}" for option in CHOICES} if acting else {},
-            notes=[("Rows", [f"{name}{' (you)' * (one == seat)}" for one, name in enumerate(self.names)])],
+            keys={action[0]: f"\\boxed{{{action}}}" for action in CHOICES} if acting else {},
+            notes=[("Rows", [f"{name}{' (you)' * (row == seat)}" for row, name in enumerate(self.names)])],
             facts=[("Points", "{} and {}".format(*self.points()))],
             legend=[("S", "stay silent"), ("B", "betray")] if seat != SPECTATOR else [],
         )
 
-    def _cell(self, seat: int, chosen: str) -> Cell:
-        whose = self._title(seat)
-        if not chosen:
-            done = seat < len(self.sealed)
+    def _cell(self, seat: int, action: str) -> Cell:
+        player = self._capitalized_name(seat)
+        if not action:
+            has_chosen = seat < len(self.sealed)
             return Cell(
-                tone="hidden", label=f"{whose}: {'has chosen' if done else 'chooses'}", text="✓" if done else "?"
+                tone="hidden",
+                label=f"{player}: {'has chosen' if has_chosen else 'chooses'}",
+                text="✓" if has_chosen else "?",
             )
-        return Cell(tone="hit" if chosen == "silent" else "bad", label=f"{whose}: {chosen}", text=chosen[0].upper())
+        return Cell(tone="hit" if action == "silent" else "bad", label=f"{player}: {action}", text=action[0].upper())
 
 
 register_duel("PrisonersDilemma", PrisonersDilemma)

@@ -1,4 +1,4 @@
-"""How a game for two seats is registered: for two, and against the random agent and the expert."""
+"""Registers a game for two seats: for two players, against the random agent and against the expert."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from gem.registry import register
 
 
 def register_duel(name: str, cls: type[MultiAgentEnv], **kwargs: Any) -> None:
-    """Register `duel:<name>-v0` with all seats, and `-vs-random` and `-vs-expert` with one seat left to act from.
+    """Register `duel:<name>-v0` with all seats, and `-vs-random` and `-vs-expert`, where an agent plays the other seat.
 
-    Against an agent the seat is drawn for each episode from its seed, so that both are acted from alike.
+    Against an agent the player's seat is drawn for each episode from its seed, so that both seats are equally common.
     """
     register(f"duel:{name}-v0", cls, seats=cls.num_seats, **kwargs)
     for opponent in ("random", "expert"):

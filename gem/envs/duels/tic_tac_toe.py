@@ -1,16 +1,16 @@
 r"""Three in a row on a board of nine cells, for two.
 
 Rules:
-    X begins. The two sides mark an empty cell in turn; whoever has three cells in a row, column or diagonal wins. A
-    full board without such a line is a draw. An action against the rules may be repaired once: a second one in a row
-    loses.
+    X begins. The two sides take turns to mark an empty cell. The first to have three marks in a row, column or
+    diagonal wins. A full board without such a line is a draw. After an action against the rules you may try again; a
+    second one in a row loses.
 
 Actions:
     `\boxed{N}` with the number of an empty cell, 1 (top left) to 9 (bottom right), for example `\boxed{5}`.
 
 Rewards:
-    1 for the winner and -1 for the loser, 0 for both at a draw or at the turn limit. An action that cannot be parsed
-    loses. A success is a win.
+    1 for the winner and -1 for the loser; 0 for both in a draw and at the turn limit. An action that cannot be parsed
+    loses. Success means winning.
 
 Source:
     The children's game; with perfect play it is a draw.
@@ -50,8 +50,9 @@ class TicTacToe(MultiAgentEnv):
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(max_turns)
         self.board = [""] * 9
-        """The mark in each cell, row by row; empty if there is none."""
+        """The mark in each cell, row by row; an empty string for an empty cell."""
         self.last: int | None = None
+        """The cell that was marked last."""
 
     def _draw(self) -> None:
         self.max_turns = self.config.max_turns
@@ -79,16 +80,16 @@ class TicTacToe(MultiAgentEnv):
         if all(self.board):
             self._end([0.0, 0.0])
             return f"{mark} takes cell {match}. The board is full: a draw.", None
-        self._pass_on()
+        self._pass_turn()
         return f"{mark} takes cell {match}.", None
 
-    def empty(self) -> list[int]:
+    def empty_cells(self) -> list[int]:
         """The indices of the empty cells, from 0."""
         return [cell for cell, mark in enumerate(self.board) if not mark]
 
     def _suffix(self, seat: int) -> str:
-        shown = [mark or str(cell) for cell, mark in enumerate(self.board, start=1)]
-        board = "\n".join(" ".join(shown[row : row + 3]) for row in (0, 3, 6))
+        symbols = [mark or str(cell) for cell, mark in enumerate(self.board, start=1)]
+        board = "\n".join(" ".join(symbols[row : row + 3]) for row in (0, 3, 6))
         if seat in self.to_act:
             return f"{board}\nYou are {MARKS[seat]}. Which cell do you take?"
         return board
@@ -100,7 +101,7 @@ class TicTacToe(MultiAgentEnv):
         )
 
     def _random_action(self, rng: SplitMix64) -> str:
-        return f"\\boxed{{{choice(rng, self.empty() or [0]) + 1}}}"
+        return f"\\boxed{{{choice(rng, self.empty_cells() or [0]) + 1}}}"
 
     def _get_own_state(self) -> State:
         return {"board": list(self.board), "last": self.last}
@@ -109,7 +110,7 @@ class TicTacToe(MultiAgentEnv):
         self.board, self.last = list(state["board"]), state["last"]
 
     def view(self, seat: int = 0) -> GridView:
-        """The board; a click on an empty cell takes it."""
+        """The board. A click on an empty cell takes it."""
         line = winning_line(self.board)
         cells = []
         for index, mark in enumerate(self.board):
@@ -131,7 +132,7 @@ class TicTacToe(MultiAgentEnv):
 
 
 def winning_line(board: list[str]) -> tuple[int, ...]:
-    """The three cells of a finished line; empty if there is none."""
+    """The three cells of a complete line; an empty tuple if there is none."""
     for a, b, c in LINES:
         if board[a] and board[a] == board[b] == board[c]:
             return a, b, c

@@ -1,18 +1,18 @@
 r"""Find the words of a small crossword from their clues, letter by letter.
 
 Rules:
-    `num_words` words cross each other on the board; each has a clue. A right letter is written down, a wrong one is
-    not and uses up a turn. Rows and columns count from 0. `hardcore` draws from the harder words.
+    `num_words` words cross each other on the board; each has a clue. A correct letter is written on the board. A
+    wrong one is not, and uses up a turn. Rows and columns count from 0. `hardcore` draws harder words.
 
 Actions:
-    `\boxed{R C L}` writes the letter L into row R, column C, for example `\boxed{0 2 A}`; capital or small.
+    `\boxed{R C L}` writes the letter L, upper or lower case, into row R, column C. For example `\boxed{0 2 A}`.
 
 Rewards:
-    1 / (cells with a letter) for each right letter: 1 in all for a full board. 0 for any other action, -0.1 for one
-    that cannot be parsed, which ends the episode.
+    1 / (cells with a letter) for each correct letter, which adds up to 1 for a full board. 0 for any other action.
+    -0.1 for an action that cannot be parsed, which ends the episode.
 
 Source:
-    GEM (arXiv 2510.01051), `game:Crosswords-v0`; words and clues are our own (`gem/data/clues.jsonl`).
+    GEM (arXiv 2510.01051), `game:Crosswords-v0`. The words and clues are our own (`gem/data/clues.jsonl`).
 """
 
 from __future__ import annotations
@@ -24,31 +24,33 @@ from typing import NamedTuple
 
 from gem.core import State
 from gem.data.clues import Clue, clues
-from gem.envs.game import Game, Played
+from gem.envs.game import Game, PlayResult
+from gem.envs.games.keyboard import draw_keyboard
 from gem.errors import InvalidArgument
 from gem.registry import register
-from gem.rng import Source, SplitMix64, choice, randbelow
+from gem.rng import RandomSource, SplitMix64, choice, randbelow
 from gem.views import Cell, Compose, GridView
 
 CLUES_HASH = "6208936d254ee0b4"
-"""The first 16 digits of the SHA-256 of `clues.jsonl`."""
+"""The first 16 hexadecimal digits of the SHA-256 of `clues.jsonl`."""
 MAX_WORDS = 8
-TURNS_PER_WORD = 5
-"""With so many turns for each word there are always boards whose letters fit into the turns."""
+MIN_TURNS_PER_WORD = 5
+"""With this many turns for each word, boards with no more letters than turns always exist."""
 RANDOM_TURNS = 20
+"""The turn limit of the `random` difficulty."""
 VOID, UNKNOWN = ".", "_"
 MAX_DIGITS = 4
-"""Longer numbers are off any board."""
-KEYBOARD = ("QWERTYUIOP", "ASDFGHJKL", "ZXCVBNM")
+"""A number with more digits is outside of every board."""
 
 Cells = dict[tuple[int, int], str]
+"""Row and column to letter."""
 
 
-class Slot(NamedTuple):
-    """A place for a word, as everybody sees it."""
+class WordSlot(NamedTuple):
+    """The cells of the board into which a word has to be written, and its clue. Nothing in it is secret."""
 
     number: int
-    """Slots count from 1 by row and column; two that begin in one cell share the number."""
+    """Counted from 1, by the row and then the column of the first cell; slots with the same first cell share it."""
     row: int
     column: int
     down: bool
@@ -56,13 +58,13 @@ class Slot(NamedTuple):
     clue: str
 
     @property
-    def places(self) -> list[tuple[int, int]]:
+    def positions(self) -> list[tuple[int, int]]:
         """Row and column of each letter."""
         return [(self.row + i, self.column) if self.down else (self.row, self.column + i) for i in range(self.length)]
 
 
-class Placed(NamedTuple):
-    """A word on a board that is being laid out; rows and columns may be negative."""
+class PlacedWord(NamedTuple):
+    """A word on a board under construction. Row and column of its first letter may be negative."""
 
     entry: Clue
     row: int
@@ -70,50 +72,52 @@ class Placed(NamedTuple):
     down: bool
 
 
-def lay_out(entries: Sequence[Clue], count: int, rng: Source) -> list[Placed]:
-    """`count` words of which each crosses an earlier one; fewer if the words drawn do not cross."""
-    first = Placed(choice(rng, entries), 0, 0, randbelow(rng, 2) == 1)
-    placed, cells = [first], dict(_letters(first))
+def lay_out(entries: Sequence[Clue], count: int, rng: RandomSource) -> list[PlacedWord]:
+    """Place `count` words so that each but the first crosses an earlier one; fewer if the words drawn do not cross."""
+    first = PlacedWord(choice(rng, entries), 0, 0, randbelow(rng, 2) == 1)
+    placed_words, cells = [first], dict(_letters(first))
     for _ in range(4 * count):
-        if len(placed) == count:
+        if len(placed_words) == count:
             break
         entry = choice(rng, entries)
-        options = [] if any(p.entry is entry for p in placed) else list(_crossings(entry, placed, cells))
+        options = (
+            [] if any(word.entry is entry for word in placed_words) else list(_crossings(entry, placed_words, cells))
+        )
         if options:
-            placed.append(choice(rng, options))
-            cells.update(_letters(placed[-1]))
-    return placed
+            placed_words.append(choice(rng, options))
+            cells.update(_letters(placed_words[-1]))
+    return placed_words
 
 
-def _letters(placed: Placed) -> Iterator[tuple[tuple[int, int], str]]:
+def _letters(placed: PlacedWord) -> Iterator[tuple[tuple[int, int], str]]:
     for i, letter in enumerate(placed.entry.word):
         yield (placed.row + i, placed.column) if placed.down else (placed.row, placed.column + i), letter
 
 
-def _crossings(entry: Clue, placed: Sequence[Placed], cells: Cells) -> Iterator[Placed]:
-    """Where the word may cross an earlier one without touching any other."""
-    for other in placed:
+def _crossings(entry: Clue, placed_words: Sequence[PlacedWord], cells: Cells) -> Iterator[PlacedWord]:
+    """The positions at which the word crosses an earlier one and touches no other word."""
+    for other in placed_words:
         for (row, column), letter in _letters(other):
-            for i, own in enumerate(entry.word):
-                if own == letter:
+            for i, word_letter in enumerate(entry.word):
+                if word_letter == letter:
                     down = not other.down
-                    option = Placed(entry, row - i * down, column - i * (not down), down)
+                    option = PlacedWord(entry, row - i * down, column - i * (not down), down)
                     if _is_free(option, cells):
                         yield option
 
 
-def _is_free(option: Placed, cells: Cells) -> bool:
-    step, side = ((1, 0), (0, 1)) if option.down else ((0, 1), (1, 0))
+def _is_free(option: PlacedWord, cells: Cells) -> bool:
+    along, across = ((1, 0), (0, 1)) if option.down else ((0, 1), (1, 0))
     length = len(option.entry.word)
     for end in (-1, length):
-        if (option.row + end * step[0], option.column + end * step[1]) in cells:
+        if (option.row + end * along[0], option.column + end * along[1]) in cells:
             return False
     for (row, column), letter in _letters(option):
-        present = cells.get((row, column))
-        if present is not None and present != letter:
+        current = cells.get((row, column))
+        if current is not None and current != letter:
             return False
-        if present is None and (
-            (row + side[0], column + side[1]) in cells or (row - side[0], column - side[1]) in cells
+        if current is None and (
+            (row + across[0], column + across[1]) in cells or (row - across[0], column - across[1]) in cells
         ):
             return False
     return True
@@ -121,7 +125,7 @@ def _is_free(option: Placed, cells: Cells) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """`hardcore` None draws the half of the dictionary for each episode, `max_turns` None stands for 20."""
+    """`hardcore` None draws easy or hard words for each episode; `max_turns` None means 20, `num_words` None 3."""
 
     hardcore: bool | None
     max_turns: int | None
@@ -144,22 +148,23 @@ class Crosswords(Game):
         super().__init__(seed)
         if num_words is not None and not 1 <= num_words <= MAX_WORDS:
             raise InvalidArgument(f"num_words must be from 1 to {MAX_WORDS}, not {num_words}.")
-        least = TURNS_PER_WORD * (num_words or 3)
-        if max_turns is not None and max_turns < least:
-            raise InvalidArgument(f"max_turns must be at least {least} for these words, not {max_turns}.")
+        min_turns = MIN_TURNS_PER_WORD * (num_words or 3)
+        if max_turns is not None and max_turns < min_turns:
+            raise InvalidArgument(f"max_turns must be at least {min_turns} for these words, not {max_turns}.")
         self.config = Config(hardcore, max_turns, num_words)
         self.data_hash = CLUES_HASH
         self.rows = self.cols = 0
         self.solution = ""
-        """The letters of the board row by row, VOID where no word is."""
+        """The letters of the board row by row, VOID for a cell that belongs to no word."""
         self.board: list[str] = []
-        """What everybody sees: VOID, UNKNOWN or the letter."""
-        self.slots: list[Slot] = []
-        self.wrong: dict[int, str] = {}
-        """The wrong letters that were tried, by cell."""
+        """The visible board row by row: for each cell VOID, UNKNOWN or its letter."""
+        self.slots: list[WordSlot] = []
+        self.wrong_letters: dict[int, str] = {}
+        """Cell to the wrong letters that were tried there."""
         self.unknown = self.letters = 0
-        """How many cells wait for a letter, now and at the start."""
+        """The number of cells without their letter, now and at the start."""
         self.last = -1
+        """The cell of the last letter that was tried, -1 for none."""
         self._text = self._clue_text = ""
 
     def _draw(self) -> None:
@@ -169,25 +174,28 @@ class Crosswords(Game):
         self.max_turns = RANDOM_TURNS if config.max_turns is None else config.max_turns
         entries = clues(hard)
         while True:
-            placed = lay_out(entries, count, rng)
+            placed_words = lay_out(entries, count, rng)
             cells: Cells = {}
-            for word in placed:
-                cells.update(_letters(word))
-            if len(placed) == count and len(cells) <= self.max_turns:
+            for placed_word in placed_words:
+                cells.update(_letters(placed_word))
+            if len(placed_words) == count and len(cells) <= self.max_turns:
                 break
-        self._crop(placed, cells)
+        self._crop(placed_words, cells)
 
-    def _crop(self, placed: list[Placed], cells: Cells) -> None:
-        """Make the board the smallest rectangle around the words."""
+    def _crop(self, placed_words: list[PlacedWord], cells: Cells) -> None:
+        """Set the board to the smallest rectangle that holds the words."""
         top, left = min(row for row, _ in cells), min(column for _, column in cells)
         self.rows = max(row for row, _ in cells) - top + 1
         self.cols = max(column for _, column in cells) - left + 1
         self.solution = "".join(
             cells.get((row + top, column + left), VOID) for row in range(self.rows) for column in range(self.cols)
         )
-        words = [(p.row - top, p.column - left, p.down, len(p.entry.word), p.entry.clue) for p in placed]
+        words = [
+            (word.row - top, word.column - left, word.down, len(word.entry.word), word.entry.clue)
+            for word in placed_words
+        ]
         self.slots = number_slots(words)
-        self.wrong = {}
+        self.wrong_letters = {}
         self._set_board([VOID if letter == VOID else UNKNOWN for letter in self.solution], -1)
 
     def _set_board(self, board: list[str], last: int) -> None:
@@ -214,7 +222,7 @@ class Crosswords(Game):
             "Write \\boxed{R C L} to put the letter L into row R, column C, for example \\boxed{0 2 A}."
         )
 
-    def _play(self, match: tuple[str, str, str]) -> Played:
+    def _play(self, match: tuple[str, str, str]) -> PlayResult:
         row_text, column_text, letter = match
         row = int(row_text) if len(row_text) <= MAX_DIGITS else self.rows
         column = int(column_text) if len(column_text) <= MAX_DIGITS else self.cols
@@ -222,17 +230,17 @@ class Crosswords(Game):
         if row >= self.rows or column >= self.cols:
             return f"Rows go from 0 to {self.rows - 1} and columns from 0 to {self.cols - 1}.", 0.0, "rule"
         cell = row * self.cols + column
-        present = self.board[cell]
-        if present != UNKNOWN:
-            if present == VOID:
+        current = self.board[cell]
+        if current != UNKNOWN:
+            if current == VOID:
                 return f"Row {row}, column {column} is no part of a word.", 0.0, "rule"
-            return f"Row {row}, column {column} already has the letter {present.upper()}.", 0.0, "rule"
+            return f"Row {row}, column {column} already has the letter {current.upper()}.", 0.0, "rule"
         self.last = cell
         if self.solution[cell] != letter:
-            tried = self.wrong.get(cell, "")
-            if letter in tried:
+            tried_letters = self.wrong_letters.get(cell, "")
+            if letter in tried_letters:
                 return f"You have tried {letter.upper()} in row {row}, column {column} before.", 0.0, "rule"
-            self.wrong[cell] = tried + letter
+            self.wrong_letters[cell] = tried_letters + letter
             return f"{letter.upper()} is wrong in row {row}, column {column}.", 0.0, None
         self._write(cell, letter)
         text = f"{letter.upper()} is right in row {row}, column {column}."
@@ -245,8 +253,9 @@ class Crosswords(Game):
         self.board[cell] = letter
         self.unknown -= 1
         row, column = divmod(cell, self.cols)
-        at = (row + 1) * (3 * self.cols + 3) + 3 * column + 4  # a line is two characters, three a column and its end
-        self._text = f"{self._text[:at]}{letter.upper()}{self._text[at + 1 :]}"
+        # A line has two characters, three for each column, and a line break.
+        offset = (row + 1) * (3 * self.cols + 3) + 3 * column + 4
+        self._text = f"{self._text[:offset]}{letter.upper()}{self._text[offset + 1 :]}"
 
     def _suffix(self) -> str:
         return f"{self._text}\n{self._clue_text}\n{self.prompt}"
@@ -269,7 +278,7 @@ class Crosswords(Game):
             "solution": self.solution,
             "board": "".join(self.board),
             "slots": [[slot.row, slot.column, slot.down, slot.length, slot.clue] for slot in self.slots],
-            "wrong": {str(cell): tried for cell, tried in self.wrong.items()},
+            "wrong": {str(cell): letters for cell, letters in self.wrong_letters.items()},
             "last": self.last,
         }
 
@@ -277,11 +286,11 @@ class Crosswords(Game):
         self.rows, self.cols = state["rows"], state["cols"]
         self.solution = state["solution"]
         self.slots = number_slots([tuple(slot) for slot in state["slots"]])
-        self.wrong = {int(cell): tried for cell, tried in state["wrong"].items()}
+        self.wrong_letters = {int(cell): letters for cell, letters in state["wrong"].items()}
         self._set_board(list(state["board"]), state["last"])
 
     def view(self, seat: int = 0) -> GridView:
-        """The board and its clues; choose a cell, then a letter."""
+        """The board and its clues; the player chooses a cell and then a letter."""
         numbers = {(slot.row, slot.column): str(slot.number) for slot in self.slots}
         view = GridView(
             kind="grid",
@@ -304,16 +313,18 @@ class Crosswords(Game):
 
     def _cell(self, row: int, column: int, number: str | None) -> Cell:
         index = row * self.cols + column
-        letter, place = self.board[index], f"Row {row}, column {column}"
+        letter, position = self.board[index], f"Row {row}, column {column}"
         if letter == VOID:
-            return Cell(tone="void", label=f"{place}: no part of a word")
+            return Cell(tone="void", label=f"{position}: no part of a word")
         if letter == UNKNOWN:
-            tried = ", ".join(self.wrong.get(index, "").upper())
-            cell = Cell(tone="open", label=f"{place}: empty, not {tried}" if tried else f"{place}: empty")
+            tried_letters = ", ".join(self.wrong_letters.get(index, "").upper())
+            cell = Cell(
+                tone="open", label=f"{position}: empty, not {tried_letters}" if tried_letters else f"{position}: empty"
+            )
             if not self.over:
                 cell["part"] = f"{row} {column}"
         else:
-            cell = Cell(tone="entry", label=f"{place}: {letter.upper()}", text=letter.upper())
+            cell = Cell(tone="entry", label=f"{position}: {letter.upper()}", text=letter.upper())
         if number is not None:
             cell["corner"] = number
             cell["label"] += f", start of {number}"
@@ -322,11 +333,13 @@ class Crosswords(Game):
         return cell
 
 
-def number_slots(words: Sequence[tuple[int, int, bool, int, str]]) -> list[Slot]:
-    """Slots in the order of a printed crossword, from (row, column, down, length, clue)."""
+def number_slots(words: Sequence[tuple[int, int, bool, int, str]]) -> list[WordSlot]:
+    """Make slots from (row, column, down, length, clue), numbered and ordered as in a printed crossword."""
     starts = sorted({(row, column) for row, column, *_ in words})
     numbers = {start: number for number, start in enumerate(starts, 1)}
-    slots = [Slot(numbers[row, column], row, column, down, length, clue) for row, column, down, length, clue in words]
+    slots = [
+        WordSlot(numbers[row, column], row, column, down, length, clue) for row, column, down, length, clue in words
+    ]
     return sorted(slots, key=lambda slot: (slot.down, slot.number))
 
 
@@ -337,7 +350,7 @@ def _compose() -> Compose:
         before="\\boxed{",
         between=" ",
         after="}",
-        keys=[[{"text": letter, "label": letter, "part": letter} for letter in row] for row in KEYBOARD],
+        keys=draw_keyboard({}, {}, playable=True),
     )
 
 

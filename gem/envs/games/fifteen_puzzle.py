@@ -1,16 +1,18 @@
 r"""Slide numbered tiles into order, using the one gap in the board.
 
 Rules:
-    A board of `num_rows` by `num_rows` cells holds the tiles 1, 2, 3 ... and a gap. A turn slides a tile beside the
-    gap into it. The problem is solved when the tiles stand in order, row by row, with the gap in the last cell. Every
-    start can be solved within the turn limit. A move towards the gap from outside the board uses up a turn.
+    A board of `num_rows` by `num_rows` cells holds the tiles 1, 2, 3 ... and a gap. A turn slides a tile next to the
+    gap into it. The puzzle is solved when the tiles are in order, row by row, with the gap in the last cell. Every
+    board can be solved within the turn limit. If no tile can move in the direction named, because the gap is at the
+    edge, the turn is used up.
 
 Actions:
-    `\boxed{up}`, `\boxed{down}`, `\boxed{left}` or `\boxed{right}`, in small letters: the way that the tile moves.
+    `\boxed{up}`, `\boxed{down}`, `\boxed{left}` or `\boxed{right}`, in lower case: the direction in which the tile
+    moves.
 
 Rewards:
-    1 for the solution, 0 for any other move. At the turn limit the last turn earns the share of the cells, gap
-    included, that are as they should be. -0.1 for an action that cannot be parsed, which ends the episode.
+    1 for the solution, 0 for any other move. If the turn limit ends the episode, the last turn earns the share of the
+    cells, gap included, that have the right content. -0.1 for an action that cannot be parsed, which ends the episode.
 
 Source:
     GEM (arXiv 2510.01051), `game:FifteenPuzzle-v0`.
@@ -24,20 +26,21 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gem.core import State
-from gem.envs.game import Game, Played
+from gem.envs.game import Game, PlayResult
 from gem.errors import InvalidArgument
 from gem.registry import register
-from gem.rng import Source, SplitMix64, choice
+from gem.rng import RandomSource, SplitMix64, choice
 from gem.views import Cell, GridView
 
-RANDOM_SIZES = [(2, 10), (3, 20), (4, 50)]
-"""Rows and turns among which the `random` difficulty chooses."""
-WALK_SHARE = 0.8
-"""The start of a larger board is so many of the turns away at most, which leaves some for detours."""
-LONGEST_WALK = 100
+RANDOM_PARAMETERS = [(2, 10), (3, 20), (4, 50)]
+"""Pairs of rows and turn limit from which the `random` difficulty draws."""
+MAX_WALK_SHARE = 0.8
+"""A board of more than two rows is mixed by at most this share of the turn limit, which leaves turns for detours."""
+MAX_WALK_MOVES = 100
+"""A board of more than two rows is mixed by at most this many moves."""
 MAX_ROWS = 8
 GAP = 0
-ARROWS = {"up": "ArrowUp", "down": "ArrowDown", "left": "ArrowLeft", "right": "ArrowRight"}
+ARROW_KEYS = {"up": "ArrowUp", "down": "ArrowDown", "left": "ArrowLeft", "right": "ArrowRight"}
 
 Board = tuple[int, ...]
 """The tiles row by row, GAP for the gap."""
@@ -45,7 +48,7 @@ Board = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """None in either draws both anew for each episode, as the `random` difficulty does."""
+    """If either is None, both are drawn for each episode, as in the `random` difficulty."""
 
     num_rows: int | None
     max_turns: int | None
@@ -68,18 +71,18 @@ class FifteenPuzzle(Game):
         self.board: list[int] = []
         """The tiles row by row, GAP for the gap."""
         self.last = -1
-        """The cell into which a tile moved last."""
+        """The cell into which the last move brought a tile, -1 before the first move."""
 
     def _draw(self) -> None:
         config = self.config
         if config.num_rows is None or config.max_turns is None:
-            self.num_rows, self.max_turns = choice(self.rng, RANDOM_SIZES)
+            self.num_rows, self.max_turns = choice(self.rng, RANDOM_PARAMETERS)
         else:
             self.num_rows, self.max_turns = config.num_rows, config.max_turns
         if self.num_rows == 2:
             self.board = list(choice(self.rng, _small_boards(self.max_turns)))
         else:
-            self.board = _walk(self.rng, self.num_rows, min(math.ceil(WALK_SHARE * self.max_turns), LONGEST_WALK))
+            self.board = _walk(self.rng, self.num_rows, min(math.ceil(MAX_WALK_SHARE * self.max_turns), MAX_WALK_MOVES))
         self.last = -1
 
     def _instructions(self) -> str:
@@ -92,7 +95,7 @@ class FifteenPuzzle(Game):
             "Put your move into \\boxed{}, for example \\boxed{up}."
         )
 
-    def _play(self, match: str) -> Played:
+    def _play(self, match: str) -> PlayResult:
         board = self.board
         gap = board.index(GAP)
         source = slides(self.num_rows)[gap].get(match)
@@ -107,11 +110,11 @@ class FifteenPuzzle(Game):
         return f"You moved tile {tile} {match}.", 0.0, None
 
     def _reward_at_limit(self, reward: float) -> float:
-        right = sum(tile == wanted for tile, wanted in zip(self.board, goal(self.num_rows), strict=True))
-        return reward + right / len(self.board)
+        num_in_place = sum(tile == goal_tile for tile, goal_tile in zip(self.board, goal(self.num_rows), strict=True))
+        return reward + num_in_place / len(self.board)
 
     def _suffix(self) -> str:
-        rows, texts = self.num_rows, [_TEXTS[tile] for tile in self.board]
+        rows, texts = self.num_rows, [_TILE_TEXTS[tile] for tile in self.board]
         lines = [" ".join(texts[i : i + rows]) for i in range(0, len(texts), rows)]
         return "\n".join(lines) + f"\n{self.prompt}"
 
@@ -133,33 +136,33 @@ class FifteenPuzzle(Game):
         self.last = state["last"]
 
     def view(self, seat: int = 0) -> GridView:
-        """The board; the tiles beside the gap can be clicked."""
-        self._expect_begun()
+        """The board. A click on a tile next to the gap moves it."""
+        self._require_reset()
         rows, gap = self.num_rows, self.board.index(GAP)
-        ways = {source: way for way, source in slides(rows)[gap].items()}
-        cells = [self._cell(index, ways.get(index)) for index in range(len(self.board))]
-        right = sum(tile == wanted for tile, wanted in zip(self.board, goal(rows), strict=True))
+        moves = {source: move for move, source in slides(rows)[gap].items()}
+        cells = [self._cell(index, moves.get(index)) for index in range(len(self.board))]
+        num_in_place = sum(tile == goal_tile for tile, goal_tile in zip(self.board, goal(rows), strict=True))
         view = GridView(
             kind="grid",
             name=f"Sliding puzzle, {rows} rows, {rows} columns",
             rows=[cells[i : i + rows] for i in range(0, len(cells), rows)],
             size="l",
-            facts=[("In place", f"{right} of {len(self.board)}")],
+            facts=[("In place", f"{num_in_place} of {len(self.board)}")],
             legend=[("click", "slide a tile beside the gap"), ("arrow keys", "slide that way")],
         )
         if not self.over:
-            view["keys"] = {ARROWS[way]: f"\\boxed{{{way}}}" for way in ways.values()}
+            view["keys"] = {ARROW_KEYS[move]: f"\\boxed{{{move}}}" for move in moves.values()}
         return view
 
-    def _cell(self, index: int, way: str | None) -> Cell:
+    def _cell(self, index: int, move: str | None) -> Cell:
         row, col = divmod(index, self.num_rows)
-        place, tile = f"Row {row + 1}, column {col + 1}", self.board[index]
+        position, tile = f"Row {row + 1}, column {col + 1}", self.board[index]
         if tile == GAP:
-            return Cell(tone="void", label=f"{place}: the gap")
-        cell = Cell(tone="found" if self.solved else "tile", label=f"{place}: {tile}", text=str(tile))
-        if way is not None and not self.over:
-            cell["act"] = f"\\boxed{{{way}}}"
-            cell["label"] += f", can move {way}"
+            return Cell(tone="void", label=f"{position}: the gap")
+        cell = Cell(tone="found" if self.solved else "tile", label=f"{position}: {tile}", text=str(tile))
+        if move is not None and not self.over:
+            cell["act"] = f"\\boxed{{{move}}}"
+            cell["label"] += f", can move {move}"
         if index == self.last:
             cell["last"] = True
         return cell
@@ -167,18 +170,18 @@ class FifteenPuzzle(Game):
 
 @lru_cache(maxsize=MAX_ROWS)
 def goal(rows: int) -> list[int]:
-    """The solved board; not to be changed."""
+    """The solved board. The list is cached, so do not change it."""
     return [*range(1, rows * rows), GAP]
 
 
 @lru_cache(maxsize=MAX_ROWS)
 def slides(rows: int) -> list[dict[str, int]]:
-    """For each cell of the gap: the ways in which a tile can move into it, each with the cell that tile is in."""
+    """For each cell that the gap may be in, the possible moves, each with the cell of the tile that moves."""
     last = rows - 1
     return [
         {
-            way: gap + step
-            for way, step, possible in (
+            move: gap + step
+            for move, step, possible in (
                 ("up", rows, gap // rows < last),
                 ("down", -rows, gap >= rows),
                 ("left", 1, gap % rows < last),
@@ -191,35 +194,35 @@ def slides(rows: int) -> list[dict[str, int]]:
 
 
 def slide(board: Board, source: int) -> Board:
-    """The board after the tile in cell `source` moved into the gap."""
-    after = list(board)
-    after[board.index(GAP)], after[source] = after[source], GAP
-    return tuple(after)
+    """The board after the tile in cell `source` has moved into the gap."""
+    result = list(board)
+    result[board.index(GAP)], result[source] = result[source], GAP
+    return tuple(result)
 
 
-def _walk(rng: Source, rows: int, length: int) -> list[int]:
-    """The board after that many random moves from the goal, none of which takes the one before it back."""
-    board, gap, before = list(goal(rows)), rows * rows - 1, -1
+def _walk(rng: RandomSource, rows: int, length: int) -> list[int]:
+    """The board after `length` random moves from the solved one, none of which undoes the move before it."""
+    board, gap, previous_gap = list(goal(rows)), rows * rows - 1, -1
     while board == goal(rows):
         for _ in range(length):
-            source = choice(rng, [cell for cell in slides(rows)[gap].values() if cell != before])
+            source = choice(rng, [cell for cell in slides(rows)[gap].values() if cell != previous_gap])
             board[gap], board[source] = board[source], GAP
-            before, gap = gap, source
+            previous_gap, gap = gap, source
     return board
 
 
 @lru_cache(maxsize=8)
-def _small_boards(most_moves: int) -> list[Board]:
-    """The boards of two rows that 1 to `most_moves` moves solve; at most 11."""
-    seen = layer = [tuple(goal(2))]
-    for _ in range(most_moves):
-        after = {slide(board, source) for board in layer for source in slides(2)[board.index(GAP)].values()}
-        layer = sorted(after.difference(seen))
-        seen = seen + layer
-    return seen[1:]
+def _small_boards(max_moves: int) -> list[Board]:
+    """The boards of two rows that can be solved in 1 to `max_moves` moves, of which at most 11 are needed."""
+    boards = layer = [tuple(goal(2))]
+    for _ in range(max_moves):
+        next_boards = {slide(board, source) for board in layer for source in slides(2)[board.index(GAP)].values()}
+        layer = sorted(next_boards.difference(boards))
+        boards = boards + layer
+    return boards[1:]
 
 
-_TEXTS = ["__", *(f"{tile:2}" for tile in range(1, MAX_ROWS * MAX_ROWS))]
+_TILE_TEXTS = ["__", *(f"{tile:2}" for tile in range(1, MAX_ROWS * MAX_ROWS))]
 
 register("game:FifteenPuzzle-v0", FifteenPuzzle)
 register("game:FifteenPuzzle-v0-easy", FifteenPuzzle, num_rows=2, max_turns=10)

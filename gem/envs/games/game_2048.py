@@ -10,14 +10,14 @@ Actions:
     `\boxed{up}`, `\boxed{down}`, `\boxed{left}` or `\boxed{right}`.
 
 Rewards:
-    How many doublings nearer the largest tile has come to the target, divided by the doublings there are from the
-    largest tile of the first board to the target: 1 in all for a solved board. A new tile counts with the next move
-    that changes the board. 0 for a move that changes nothing. -0.1 for an action that cannot be parsed, which ends
-    the episode.
+    The doublings by which the largest tile has grown in this turn, divided by the doublings from the largest tile of
+    the first board to the target: 1 in all for a solved board. A tile that appears counts with the next move that
+    changes the board. 0 for a move that changes nothing. -0.1 for an action that cannot be parsed, which ends the
+    episode.
 
 Limits:
-    Each move adds 2.2 to the sum of the tiles on average, so 512 takes more than 200 turns and 2048 more than 900:
-    `-v0-hard` and `-v0-extreme-hard` keep the published 50 and 100 turns and cannot be solved; the `-v1` ids can.
+    Each move adds 2.2 to the sum of the tiles on average, so 512 takes more than 200 turns and 2048 more than 900.
+    `-v0-hard` and `-v0-extreme-hard` keep the 50 and 100 turns of GEM and cannot be solved; the `-v1` ids can.
 
 Source:
     GEM (arXiv 2510.01051), `game:Game2048-v0`; the game 2048 by Gabriele Cirulli.
@@ -29,7 +29,7 @@ import re
 from dataclasses import dataclass
 
 from gem.core import State
-from gem.envs.game import Game, Played
+from gem.envs.game import Game, PlayResult
 from gem.errors import InvalidArgument
 from gem.registry import register
 from gem.rng import SplitMix64, choice, randbelow
@@ -41,36 +41,39 @@ FOUR_PROBABILITY = 0.1
 MAX_TARGET = 2**17
 """The largest tile that a board of 16 cells can hold."""
 RANDOM_PARAMETERS = ((16, 20), (32, 30), (64, 50))
-"""Target and turns that the `random` difficulty draws from."""
+"""Pairs of target tile and turn limit from which the `random` difficulty draws."""
 MOVES = ("up", "down", "left", "right")
 
 Row = tuple[int, ...]
 """Four exponents of two, 0 for an empty cell."""
 
 
-class Line:
-    """What there is to know of a row: worked out once, so that a turn is a few look-ups."""
+class TileLine:
+    """A row or column of tiles with everything that a turn needs to know of it.
+
+    Each line is worked out once and kept in `LINES`, so that a turn takes a few look-ups.
+    """
 
     __slots__ = ("empty", "highest", "left", "right", "row", "text", "with_tile")
 
     def __init__(self, row: Row) -> None:
-        LINES[row] = self  # before its neighbours: a row that cannot slide is its own
+        LINES[row] = self  # before looking up `left` and `right`, since a line that cannot slide is its own neighbour
         self.row = row
         self.text = "".join(f"{1 << power if power else '.':>7}" for power in row)
         self.empty = row.count(0)
         self.highest = max(row)
-        self.left: Line = LINES[slide(row)]
-        self.right: Line = LINES[slide(row[::-1])[::-1]]
-        self.with_tile: dict[int, tuple[Line, int]] = {}
-        """The lines that a new tile makes of this one, those seen so far (see `put`)."""
+        self.left: TileLine = LINES[slide(row)]
+        self.right: TileLine = LINES[slide(row[::-1])[::-1]]
+        self.with_tile: dict[int, tuple[TileLine, int]] = {}
+        """A cache of `place_tile`: the lines that a new tile makes of this one."""
 
 
-class _Lines(dict[Row, Line]):
-    def __missing__(self, row: Row) -> Line:
-        return Line(row)
+class _LineCache(dict[Row, TileLine]):
+    def __missing__(self, row: Row) -> TileLine:
+        return TileLine(row)
 
 
-LINES = _Lines()
+LINES = _LineCache()
 
 
 def slide(row: Row) -> Row:
@@ -92,8 +95,8 @@ def slide(row: Row) -> Row:
 EMPTY = LINES[(0,) * SIZE]
 
 
-def moved(board: list[Line], move: str) -> list[Line]:
-    """The board after a move, before the new tile."""
+def slide_board(board: list[TileLine], move: str) -> list[TileLine]:
+    """The board after a move, before a new tile appears."""
     if move == "left":
         return [line.left for line in board]
     if move == "right":
@@ -107,20 +110,23 @@ def moved(board: list[Line], move: str) -> list[Line]:
     return [LINES[row] for row in rows]
 
 
-def put(line: Line, hole: int, power: int) -> tuple[Line, int]:
-    """The line with a tile in its empty cell number `hole`, and the column of that cell."""
-    key = 2 * hole + power
-    found = line.with_tile.get(key)
-    if found is None:
-        column = [i for i, other in enumerate(line.row) if not other][hole]
-        found = LINES[(*line.row[:column], power, *line.row[column + 1 :])], column
-        line.with_tile[key] = found
-    return found
+def place_tile(line: TileLine, empty_index: int, power: int) -> tuple[TileLine, int]:
+    """The line with a new tile (`power` is its exponent) in an empty cell, and the column of that cell.
+
+    `empty_index` counts the empty cells of the line from 0.
+    """
+    key = 2 * empty_index + power
+    result = line.with_tile.get(key)
+    if result is None:
+        column = [i for i, power_there in enumerate(line.row) if not power_there][empty_index]
+        result = LINES[(*line.row[:column], power, *line.row[column + 1 :])], column
+        line.with_tile[key] = result
+    return result
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """None draws the target and the turns anew for each episode, as the `random` difficulty does."""
+    """A value that is None is drawn for each episode, as in the `random` difficulty."""
 
     target_tile: int | None
     max_turns: int | None
@@ -141,11 +147,11 @@ class Game2048(Game):
         self.config = Config(target_tile, max_turns)
         self.target = 0
         """The exponent of the target tile."""
-        self.board: list[Line] = [EMPTY] * SIZE
+        self.board: list[TileLine] = [EMPTY] * SIZE
         self.best = self.first_best = 0
-        """Exponents: the largest tile counted so far, and that of the first board."""
+        """The exponents of the largest tile rewarded so far and of the largest tile of the first board."""
         self.last = -1
-        """The cell of the newest tile."""
+        """The cell of the newest tile, counted row by row."""
 
     def _draw(self) -> None:
         config = self.config
@@ -168,9 +174,9 @@ class Game2048(Game):
             "Write \\boxed{up}, \\boxed{down}, \\boxed{left} or \\boxed{right}. On the board, '.' is an empty cell."
         )
 
-    def _play(self, match: str) -> Played:
+    def _play(self, match: str) -> PlayResult:
         move = match.lower()
-        board = moved(self.board, move)
+        board = slide_board(self.board, move)
         if board == self.board:
             return f"Moving {move} changes nothing.", 0.0, "rule"
         self.board = board
@@ -178,9 +184,9 @@ class Game2048(Game):
         highest = max(a.highest, b.highest, c.highest, d.highest)
         reward = 0.0
         if highest > self.best:
-            counted = min(highest, self.target)
-            reward = (counted - self.best) / (self.target - self.first_best)
-            self.best = counted
+            reached = min(highest, self.target)
+            reward = (reached - self.best) / (self.target - self.first_best)
+            self.best = reached
         self._add_tile()
         if highest >= self.target:
             self.over = self.solved = True
@@ -191,23 +197,23 @@ class Game2048(Game):
         return f"You moved {move}.", reward, None
 
     def _add_tile(self) -> None:
-        """Put a tile into an empty cell, each as likely as the others."""
+        """Put a new tile into an empty cell, drawn uniformly."""
         board, random = self.board, self.rng.random
         a, b, c, d = board
-        hole = int(random() * (a.empty + b.empty + c.empty + d.empty))
-        index = 0
-        while hole >= board[index].empty:
-            hole -= board[index].empty
-            index += 1
-        board[index], column = put(board[index], hole, 2 if random() < FOUR_PROBABILITY else 1)
-        self.last = index * SIZE + column
+        empty_index = int(random() * (a.empty + b.empty + c.empty + d.empty))
+        row = 0
+        while empty_index >= board[row].empty:
+            empty_index -= board[row].empty
+            row += 1
+        board[row], column = place_tile(board[row], empty_index, 2 if random() < FOUR_PROBABILITY else 1)
+        self.last = row * SIZE + column
 
     def _is_stuck(self) -> bool:
         board = self.board
         for line in board:
             if line.empty or line.left is not line:
                 return False
-        return moved(board, "up") == board
+        return slide_board(board, "up") == board
 
     def _suffix(self) -> str:
         a, b, c, d = self.board
@@ -238,7 +244,7 @@ class Game2048(Game):
         self.last = state["last"]
 
     def view(self, seat: int = 0) -> GridView:
-        """The board; the arrow keys move."""
+        """The board. The arrow keys slide the tiles."""
         view = GridView(
             kind="grid",
             name="2048, 4 rows, 4 columns",
@@ -256,10 +262,10 @@ class Game2048(Game):
 
     def _cell(self, row: int, column: int) -> Cell:
         power = self.board[row].row[column]
-        place = f"Row {row + 1}, column {column + 1}"
+        position = f"Row {row + 1}, column {column + 1}"
         if not power:
-            return Cell(tone="blank", label=f"{place}: empty")
-        cell = Cell(tone="tile", label=f"{place}: {1 << power}", text=str(1 << power), power=power)
+            return Cell(tone="blank", label=f"{position}: empty")
+        cell = Cell(tone="tile", label=f"{position}: {1 << power}", text=str(1 << power), power=power)
         if row * SIZE + column == self.last:
             cell["last"] = True
         return cell

@@ -1,17 +1,16 @@
 r"""Find a secret number from the answers "higher" and "lower".
 
 Rules:
-    The secret is drawn uniformly from `min_number` to `max_number`, both included. After each guess the
-    environment says whether the secret is higher or lower. Numbers outside the range and repeated guesses use up
-    a turn and tell nothing.
+    The secret is drawn uniformly from `min_number` to `max_number`, both included. After each guess you learn whether
+    the secret is higher or lower. A number outside the range or a repeated guess uses up a turn and tells you nothing.
 
 Actions:
     `\boxed{N}` with a whole number, for example `\boxed{17}`.
 
 Rewards:
-    1 for the secret, 0 for any other guess. At the turn limit the last guess earns
-    1 - |guess - secret| / (max_number - min_number) if it is in the range. -0.1 for an action that cannot be
-    parsed, which ends the episode.
+    1 for the secret, 0 for any other guess. If the turn limit ends the episode, the last guess earns
+    1 - |guess - secret| / (max_number - min_number) if it is in the range. -0.1 for an action that cannot be parsed,
+    which ends the episode.
 
 Source:
     GEM (arXiv 2510.01051), `game:GuessTheNumber-v0`.
@@ -24,7 +23,7 @@ import re
 from dataclasses import dataclass
 
 from gem.core import State
-from gem.envs.game import Game, Played
+from gem.envs.game import Game, PlayResult
 from gem.errors import InvalidArgument
 from gem.registry import register
 from gem.rng import SplitMix64, randint
@@ -32,12 +31,12 @@ from gem.views import Cell, GridView
 
 COLUMNS = 10
 MAX_DIGITS = 18
-"""Longer numbers are out of any range; Python refuses to read thousands of digits."""
+"""A number with more digits is out of every range, and is not parsed: Python refuses numbers of thousands of digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """None draws the value anew for each episode, as the `random` difficulty does."""
+    """A value that is None is drawn for each episode, as in the `random` difficulty."""
 
     min_number: int | None
     max_number: int | None
@@ -83,7 +82,7 @@ class GuessTheNumber(Game):
             f"{self.min_number}}}."
         )
 
-    def _play(self, match: str) -> Played:
+    def _play(self, match: str) -> PlayResult:
         guess = int(match) if len(match) <= MAX_DIGITS else self.max_number + 1
         repeated = guess in self.guesses
         self.guesses.append(guess)
@@ -129,7 +128,7 @@ class GuessTheNumber(Game):
         self.guesses = list(state["guesses"])
 
     def bounds(self) -> tuple[int, int]:
-        """The lowest and highest number that the answers so far leave possible."""
+        """The lowest and the highest number that the answers so far have not excluded."""
         low, high = self.min_number, self.max_number
         for guess in self.guesses:
             if low <= guess < self.secret:
@@ -139,7 +138,7 @@ class GuessTheNumber(Game):
         return low, high
 
     def view(self, seat: int = 0) -> GridView:
-        """The numbers of the range, those that the answers exclude crossed out."""
+        """The numbers of the range, marked as guessed, possible or excluded by the answers."""
         low, high = self.bounds()
         numbers = range(self.min_number, self.max_number + 1)
         cells = [self._cell(number, low, high) for number in numbers]

@@ -1,4 +1,4 @@
-"""The letters as they lie on a keyboard, for games in which letters are typed."""
+"""The letters in the order of a keyboard, for the views of games in which letters are typed."""
 
 from __future__ import annotations
 
@@ -10,16 +10,22 @@ ROWS = ("QWERTYUIOP", "ASDFGHJKL", "ZXCVBNM")
 
 
 def draw_keyboard(
-    known: Mapping[str, str], tones: Mapping[str, tuple[Tone, str]], *, playable: bool
+    marks: Mapping[str, str], tones: Mapping[str, tuple[Tone, str]], *, playable: bool
 ) -> list[list[Key]]:
-    """The rows of keys; `known` gives each known letter its mark, `tones` each mark its tone and words."""
-    return [[_key(letter, known, tones, playable) for letter in row] for row in ROWS]
+    """The rows of keys.
+
+    Args:
+        marks: the mark of each letter about which something is known.
+        tones: for each mark its tone and a description in words.
+        playable: whether a click on a key types its letter.
+    """
+    return [[_key(letter, marks, tones, playable) for letter in row] for row in ROWS]
 
 
-def _key(letter: str, known: Mapping[str, str], tones: Mapping[str, tuple[Tone, str]], playable: bool) -> Key:
+def _key(letter: str, marks: Mapping[str, str], tones: Mapping[str, tuple[Tone, str]], playable: bool) -> Key:
     key = Key(text=letter, label=letter)
-    if letter in known:
-        key["tone"], in_words = tones[known[letter]]
+    if letter in marks:
+        key["tone"], in_words = tones[marks[letter]]
         key["label"] = f"{letter}, {in_words}"
     if playable:
         key["part"] = letter

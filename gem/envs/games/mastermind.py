@@ -2,16 +2,16 @@ r"""Find a secret code of digits from black and white pegs.
 
 Rules:
     The code has `code_length` digits from 1 to `num_numbers`, all different unless `duplicate_numbers` is set. A
-    guess earns a black peg for each digit in its right place, and a white peg for each further digit that the code
-    has in another place. A guess may repeat digits, whatever the code does. Guesses of another length, with digits
-    out of range, or made before use up a turn and tell nothing.
+    guess gets a black peg for each digit in its right place, and a white peg for each other digit that the code has
+    in another place. A guess may repeat digits even if the code does not. A guess of another length, one with digits
+    out of range, and one made before use up a turn and tell you nothing.
 
 Actions:
     `\boxed{d d d d}` with spaces between the digits, for example `\boxed{1 2 3 4}`.
 
 Rewards:
-    For each guess with more black pegs than any before, the gain divided by `code_length`: 1 in all for the code.
-    0 for any other guess. -0.1 for an action that cannot be parsed, which ends the episode.
+    For a guess with more black pegs than all guesses before it, the gain in black pegs divided by `code_length`: 1 in
+    all for the code. 0 for any other guess. -0.1 for an action that cannot be parsed, which ends the episode.
 
 Source:
     GEM (arXiv 2510.01051), `game:Mastermind-v0`.
@@ -26,25 +26,26 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gem.core import State
-from gem.envs.game import Game, Played
+from gem.envs.game import Game, PlayResult
 from gem.errors import InvalidArgument
 from gem.registry import register
 from gem.rng import SplitMix64, choice, randint, sample
 from gem.views import Cell, Compose, Key, LetterRow, LettersView, Peg
 
-RANDOM_SIZES = [(2, 4, 10), (4, 6, 20), (4, 8, 30)]
-"""Code length, numbers and turns among which the `random` difficulty chooses."""
+RANDOM_PARAMETERS = [(2, 4, 10), (4, 6, 20), (4, 8, 30)]
+"""Code length, numbers and turn limit: what the `random` difficulty draws from."""
 MAX_LENGTH, MAX_NUMBERS = 8, 20
-MAX_TEXT = 1000
-"""A longer guess is out of range; Python refuses to read numbers of thousands of digits."""
+MAX_GUESS_CHARS = 1000
+"""A longer guess counts as out of range and is not parsed: Python refuses numbers of thousands of digits."""
 
 Code = tuple[int, ...]
 Pegs = tuple[int, int]
+"""How many black and how many white pegs a guess gets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """None in one of the first three draws all three anew for each episode, as the `random` difficulty does."""
+    """If one of the first three is None, all three are drawn for each episode, as in the `random` difficulty."""
 
     code_length: int | None
     num_numbers: int | None
@@ -69,9 +70,9 @@ class Mastermind(Game):
         super().__init__(seed)
         if code_length is not None and not 1 <= code_length <= MAX_LENGTH:
             raise InvalidArgument(f"code_length must be from 1 to {MAX_LENGTH}, not {code_length}.")
-        fewest = 2 if duplicate_numbers else max(code_length or 4, 2)
-        if num_numbers is not None and not fewest <= num_numbers <= MAX_NUMBERS:
-            raise InvalidArgument(f"num_numbers must be from {fewest} to {MAX_NUMBERS}, not {num_numbers}.")
+        min_numbers = 2 if duplicate_numbers else max(code_length or 4, 2)
+        if num_numbers is not None and not min_numbers <= num_numbers <= MAX_NUMBERS:
+            raise InvalidArgument(f"num_numbers must be from {min_numbers} to {MAX_NUMBERS}, not {num_numbers}.")
         if max_turns is not None and max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(code_length, num_numbers, max_turns, duplicate_numbers)
@@ -79,14 +80,14 @@ class Mastermind(Game):
         self.code_length = self.num_numbers = 0
         self.code: Code = ()
         self.guesses: dict[Code, Pegs] = {}
-        """The guesses that counted, in order, with their black and white pegs."""
+        """The valid guesses, in order, with their black and white pegs."""
         self.best = 0
-        """The most black pegs so far."""
+        """The largest number of black pegs that a guess has got."""
 
     def _draw(self) -> None:
         config = self.config
         if config.code_length is None or config.num_numbers is None or config.max_turns is None:
-            self.code_length, self.num_numbers, self.max_turns = choice(self.rng, RANDOM_SIZES)
+            self.code_length, self.num_numbers, self.max_turns = choice(self.rng, RANDOM_PARAMETERS)
         else:
             self.code_length, self.num_numbers = config.code_length, config.num_numbers
             self.max_turns = config.max_turns
@@ -108,10 +109,10 @@ class Mastermind(Game):
             f"Put your guess into \\boxed{{}} with spaces between the digits, for example \\boxed{{{example}}}."
         )
 
-    def _play(self, match: str) -> Played:
-        if len(match) > MAX_TEXT:
+    def _play(self, match: str) -> PlayResult:
+        if len(match) > MAX_GUESS_CHARS:
             return f"The digits go from 1 to {self.num_numbers}; your guess has others.", 0.0, "rule"
-        guess, lowest, highest = _read(match)
+        guess, lowest, highest = _parse_digits(match)
         length = self.code_length
         if len(guess) != length:
             return f"The code has {length} digits; your guess has {len(guess)}.", 0.0, "rule"
@@ -161,11 +162,13 @@ class Mastermind(Game):
         self.best = state["best"]
 
     def view(self, seat: int = 0) -> LettersView:
-        """The guesses with their pegs, a row for the next one, and the digits to make it of."""
+        """The guesses with their pegs, a row for the next guess, and a key for each digit."""
         guesses = list(self.guesses.items())
-        rows = [self._row(guess, pegs, last=i == len(guesses)) for i, (guess, pegs) in enumerate(guesses, start=1)]
+        rows = [self._row(guess, pegs, is_last=i == len(guesses)) for i, (guess, pegs) in enumerate(guesses, start=1)]
         if not self.over:
-            blank = [Cell(tone="blank", label=f"Place {place}: empty") for place in range(1, self.code_length + 1)]
+            blank = [
+                Cell(tone="blank", label=f"Place {position}: empty") for position in range(1, self.code_length + 1)
+            ]
             rows.append(LetterRow(cells=blank, label="Your next guess", draft=True))
         view = LettersView(
             kind="letters",
@@ -176,7 +179,7 @@ class Mastermind(Game):
             legend=[("black peg", "right place"), ("white peg", "other place"), ("1 2 3", "type"), ("Enter", "guess")],
         )
         if not self.over:
-            prompts = [f"Choose digit {place}" for place in range(1, self.code_length + 1)]
+            prompts = [f"Choose digit {position}" for position in range(1, self.code_length + 1)]
             view["compose"] = Compose(
                 picks=["key"] * self.code_length,
                 prompts=prompts,
@@ -189,10 +192,10 @@ class Mastermind(Game):
             view["facts"] = [("The code", " ".join(map(str, self.code)))]
         return view
 
-    def _row(self, guess: Code, pegs: Pegs, *, last: bool) -> LetterRow:
-        right = pegs[0] == self.code_length
-        cells = [Cell(tone="hit" if right else "tile", label=str(digit), text=str(digit)) for digit in guess]
-        if last:
+    def _row(self, guess: Code, pegs: Pegs, *, is_last: bool) -> LetterRow:
+        is_code = pegs[0] == self.code_length
+        cells = [Cell(tone="hit" if is_code else "tile", label=str(digit), text=str(digit)) for digit in guess]
+        if is_last:
             for cell in cells:
                 cell["last"] = True
         digits = " ".join(map(str, guess))
@@ -209,18 +212,18 @@ class Mastermind(Game):
 
 
 def count_pegs(guess: Sequence[int], code: Code) -> Pegs:
-    """How many digits are in their right place, and how many more the code has in another place."""
+    """The number of digits in their right place, and of other digits that the code has in another place."""
     black = sum(map(operator.eq, guess, code))
-    left = [*code]
+    unmatched = [*code]
     for digit in guess:
-        if digit in left:
-            left.remove(digit)
-    return black, len(code) - len(left) - black
+        if digit in unmatched:
+            unmatched.remove(digit)
+    return black, len(code) - len(unmatched) - black
 
 
-@lru_cache(maxsize=4096)  # 0.2 µs where reading takes 1.1: agents make the same few thousand guesses again and again
-def _read(text: str) -> tuple[Code, int, int]:
-    """The digits, the lowest and the highest of them."""
+@lru_cache(maxsize=4096)  # 0.2 µs instead of 1.1 µs: agents make the same few thousand guesses again and again
+def _parse_digits(text: str) -> tuple[Code, int, int]:
+    """The digits of a guess, the lowest digit and the highest one."""
     guess = tuple(map(int, text.split()))
     return guess, min(guess), max(guess)
 

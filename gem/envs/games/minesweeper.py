@@ -2,19 +2,19 @@ r"""Open every cell that hides no mine, guided by the numbers of the cells aroun
 
 Rules:
     A board of `rows` by `cols` cells hides `num_mines` mines. An opened cell shows how many of its up to eight
-    neighbours hide a mine; opening one that shows 0 opens its neighbours too. The mines are laid at the first
-    opening, outside the 3 by 3 cells around it. Opening a mine ends the episode. The board is solved when all cells
-    without a mine are open; flags are only for memory. Rows and columns count from 0.
+    neighbours hide a mine; opening one that shows 0 opens its neighbours too. The mines are laid when the first cell
+    is opened, outside the 3 by 3 cells around it. Opening a mine ends the episode. The board is solved when all cells
+    without a mine are open; flags only help you remember. Rows and columns count from 0.
 
 Actions:
     `\boxed{reveal R C}` opens the cell in row R, column C, for example `\boxed{reveal 3 2}`. `\boxed{flag R C}` sets
-    a flag there, or takes it away. A flagged cell without a mine stays shut until its flag is removed; a flag does not
+    or removes a flag there. A flagged cell without a mine cannot be opened until its flag is removed; a flag does not
     protect from a mine.
 
 Rewards:
     The number of cells opened, divided by the number of cells without a mine: 1 in all for a solved board. 0 for
-    flags, for a mine and for actions against the rules. -0.1 for an action that cannot be parsed, which ends the
-    episode.
+    setting or removing a flag, for opening a mine and for an action against the rules. -0.1 for an action that cannot
+    be parsed, which ends the episode.
 
 Source:
     GEM (arXiv 2510.01051), `game:Minesweeper-v0`.
@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gem.core import State
-from gem.envs.game import Game, Played
+from gem.envs.game import Game, PlayResult
 from gem.errors import InvalidArgument
 from gem.registry import register
 from gem.rng import SplitMix64, randbelow, randint, sample
@@ -37,12 +37,12 @@ MINE = -1
 HIDDEN, FLAG = ".", "F"
 MAX_SIDE = 40
 MAX_DIGITS = 4
-"""Longer numbers are off any board."""
+"""A number with more digits is outside of every board."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """None draws the value anew for each episode, as the `random` difficulty does."""
+    """A value that is None is drawn for each episode, as in the `random` difficulty."""
 
     rows: int | None
     cols: int | None
@@ -70,24 +70,26 @@ class Minesweeper(Game):
                 raise InvalidArgument(f"{name} must be from 2 to {MAX_SIDE}, not {side}.")
         if max_turns is not None and max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
-        smallest = (rows or 5) * (cols or 5) - min(rows or 5, 3) * min(cols or 5, 3)
-        if num_mines is not None and not 1 <= num_mines <= smallest:
+        max_mines = (rows or 5) * (cols or 5) - min(rows or 5, 3) * min(cols or 5, 3)
+        if num_mines is not None and not 1 <= num_mines <= max_mines:
             raise InvalidArgument(
-                f"num_mines must be from 1 to {smallest}, so that the first opening can be free of mines, "
+                f"num_mines must be from 1 to {max_mines}, so that the first opening can be free of mines, "
                 f"not {num_mines}."
             )
         self.config = Config(rows, cols, num_mines, max_turns)
         self.rows = self.cols = self.num_mines = 0
         self.mines: frozenset[int] | None = None
-        """Indices row * cols + column; None before they are laid."""
-        self.counts: list[int] = []
-        """How many mines each cell touches, MINE for a mine; empty before they are laid."""
-        self.shown: list[str] = []
-        """What everybody sees, cell by cell: HIDDEN, FLAG or the number."""
-        self._picture = bytearray()
-        """The same as ASCII text: changing a byte and decoding the whole takes a tenth of writing it anew."""
-        self.last = -1
-        self._to_open = 0
+        """The cells with a mine, as indices row * cols + column; None before the mines are laid."""
+        self.mine_counts: list[int] = []
+        """For each cell the number of mines next to it, MINE for a mine; empty before the mines are laid."""
+        self.visible_cells: list[str] = []
+        """The visible board: for each cell HIDDEN, FLAG or its number."""
+        self._text = bytearray()
+        """The visible board as ASCII text. To change a byte and decode it takes a tenth of writing it anew."""
+        self.last_cell = -1
+        """The cell that was opened or flagged last, -1 for none."""
+        self._num_safe_hidden = 0
+        """The number of unopened cells without a mine."""
 
     def _draw(self) -> None:
         config = self.config
@@ -97,21 +99,21 @@ class Minesweeper(Game):
         self.num_mines = self.rows * self.cols // 5 if config.num_mines is None else config.num_mines
         self.max_turns = self.rows * self.cols if config.max_turns is None else config.max_turns
         self.mines = None
-        self.counts = []
-        self._show([HIDDEN] * (self.rows * self.cols))
-        self.last = -1
-        self._to_open = len(self.shown) - self.num_mines
+        self.mine_counts = []
+        self._set_visible_cells([HIDDEN] * (self.rows * self.cols))
+        self.last_cell = -1
+        self._num_safe_hidden = len(self.visible_cells) - self.num_mines
 
-    def _show(self, shown: list[str]) -> None:
-        self.shown = shown
-        empty, places = picture(self.rows, self.cols)
-        self._picture = bytearray(empty)
-        for place, text in zip(places, shown, strict=True):
-            self._picture[place] = ord(text)
+    def _set_visible_cells(self, visible_cells: list[str]) -> None:
+        self.visible_cells = visible_cells
+        text, offsets = hidden_board_text(self.rows, self.cols)
+        self._text = bytearray(text)
+        for offset, symbol in zip(offsets, visible_cells, strict=True):
+            self._text[offset] = ord(symbol)
 
-    def _mark(self, cell: int, text: str) -> None:
-        self.shown[cell] = text
-        self._picture[picture(self.rows, self.cols)[1][cell]] = ord(text)
+    def _set_visible_cell(self, cell: int, symbol: str) -> None:
+        self.visible_cells[cell] = symbol
+        self._text[hidden_board_text(self.rows, self.cols)[1][cell]] = ord(symbol)
 
     def _instructions(self) -> str:
         return (
@@ -123,7 +125,7 @@ class Minesweeper(Game):
             "flag, for example \\boxed{reveal 3 2}."
         )
 
-    def _play(self, match: tuple[str, str, str]) -> Played:
+    def _play(self, match: tuple[str, str, str]) -> PlayResult:
         verb, row_text, col_text = match
         verb = verb.lower()
         if verb not in {"reveal", "flag"}:
@@ -133,68 +135,72 @@ class Minesweeper(Game):
         if row >= self.rows or col >= self.cols:
             return f"Rows go from 0 to {self.rows - 1} and columns from 0 to {self.cols - 1}.", 0.0, "rule"
         cell = row * self.cols + col
-        if self.shown[cell] not in {HIDDEN, FLAG}:
+        if self.visible_cells[cell] not in {HIDDEN, FLAG}:
             return f"Row {row}, column {col} is already open.", 0.0, "rule"
         if verb == "flag":
-            self.last = cell
-            if self.shown[cell] == FLAG:
-                self._mark(cell, HIDDEN)
+            self.last_cell = cell
+            if self.visible_cells[cell] == FLAG:
+                self._set_visible_cell(cell, HIDDEN)
                 return f"You removed the flag from row {row}, column {col}.", 0.0, None
-            self._mark(cell, FLAG)
+            self._set_visible_cell(cell, FLAG)
             return f"You flagged row {row}, column {col}.", 0.0, None
-        self.last = cell
+        self.last_cell = cell
         return self._reveal(cell, row, col)
 
-    def _reveal(self, cell: int, row: int, col: int) -> Played:
+    def _reveal(self, cell: int, row: int, col: int) -> PlayResult:
         if self.mines is None:
             around = {cell, *neighbours(self.rows, self.cols)[cell]}
-            free = [other for other in range(len(self.shown)) if other not in around]
-            self._lay(frozenset(sample(self.rng, free, self.num_mines)))
-        if self.counts[cell] == MINE:
+            candidates = [candidate for candidate in range(len(self.visible_cells)) if candidate not in around]
+            self._lay_mines(frozenset(sample(self.rng, candidates, self.num_mines)))
+        if self.mine_counts[cell] == MINE:
             self.over = True
             return f"There is a mine at row {row}, column {col}. The episode ends.", 0.0, None
-        if self.shown[cell] == FLAG:
+        if self.visible_cells[cell] == FLAG:
             return f"Row {row}, column {col} has a flag; remove it before you open the cell.", 0.0, "rule"
-        opened = self._open(cell)
-        self._to_open -= opened
-        reward = opened / (len(self.shown) - self.num_mines)
-        text = f"You opened row {row}, column {col}: {self.counts[cell]}."
-        if opened > 1:
-            text += f" {opened} cells opened."
-        if self._to_open == 0:
+        num_opened = self._open(cell)
+        self._num_safe_hidden -= num_opened
+        reward = num_opened / (len(self.visible_cells) - self.num_mines)
+        text = f"You opened row {row}, column {col}: {self.mine_counts[cell]}."
+        if num_opened > 1:
+            text += f" {num_opened} cells opened."
+        if self._num_safe_hidden == 0:
             self.over = self.solved = True
             text += " All cells without a mine are open."
         return text, reward, None
 
-    def _lay(self, mines: frozenset[int]) -> None:
-        near = neighbours(self.rows, self.cols)
-        counts = [0] * len(near)
+    def _lay_mines(self, mines: frozenset[int]) -> None:
+        neighbours_of = neighbours(self.rows, self.cols)
+        counts = [0] * len(neighbours_of)
         for mine in mines:
-            for cell in near[mine]:
+            for cell in neighbours_of[mine]:
                 counts[cell] += 1
         for mine in mines:
             counts[mine] = MINE
-        self.mines, self.counts = mines, counts
+        self.mines, self.mine_counts = mines, counts
 
     def _open(self, cell: int) -> int:
-        """Open the cell, and around every 0 its neighbours; flagged cells stay. How many were opened."""
-        shown, counts, near = self.shown, self.counts, neighbours(self.rows, self.cols)
-        bytes_shown, places = self._picture, picture(self.rows, self.cols)[1]
-        self._mark(cell, _DIGITS[counts[cell]])
-        opened = 1
-        zeros = [] if counts[cell] else [cell]
+        """Open the cell and the neighbours of every 0, except flagged cells; return the number of cells opened."""
+        visible_cells, mine_counts, neighbours_of = (
+            self.visible_cells,
+            self.mine_counts,
+            neighbours(self.rows, self.cols),
+        )
+        text, offsets = self._text, hidden_board_text(self.rows, self.cols)[1]
+        self._set_visible_cell(cell, _DIGITS[mine_counts[cell]])
+        num_opened = 1
+        zeros = [] if mine_counts[cell] else [cell]
         while zeros:
-            for other in near[zeros.pop()]:
-                if shown[other] == HIDDEN:
-                    shown[other] = _DIGITS[counts[other]]
-                    bytes_shown[places[other]] = 48 + counts[other]  # 48 is "0"
-                    opened += 1
-                    if not counts[other]:
-                        zeros.append(other)
-        return opened
+            for neighbour in neighbours_of[zeros.pop()]:
+                if visible_cells[neighbour] == HIDDEN:
+                    visible_cells[neighbour] = _DIGITS[mine_counts[neighbour]]
+                    text[offsets[neighbour]] = 48 + mine_counts[neighbour]  # 48 is "0"
+                    num_opened += 1
+                    if not mine_counts[neighbour]:
+                        zeros.append(neighbour)
+        return num_opened
 
     def _suffix(self) -> str:
-        return self._picture.decode()
+        return self._text.decode()
 
     def _format_help(self) -> str:
         return (
@@ -212,58 +218,58 @@ class Minesweeper(Game):
             "cols": self.cols,
             "num_mines": self.num_mines,
             "mines": None if self.mines is None else sorted(self.mines),
-            "shown": "".join(self.shown),
-            "last": self.last,
+            "shown": "".join(self.visible_cells),
+            "last": self.last_cell,
         }
 
     def _set_own_state(self, state: State) -> None:
         self.rows, self.cols, self.num_mines = state["rows"], state["cols"], state["num_mines"]
-        self._show(list(state["shown"]))
-        self.last = state["last"]
-        self.mines, self.counts = None, []
+        self._set_visible_cells(list(state["shown"]))
+        self.last_cell = state["last"]
+        self.mines, self.mine_counts = None, []
         if state["mines"] is not None:
-            self._lay(frozenset(state["mines"]))
-        closed = self.shown.count(HIDDEN) + self.shown.count(FLAG)
-        self._to_open = closed - self.num_mines
+            self._lay_mines(frozenset(state["mines"]))
+        closed = self.visible_cells.count(HIDDEN) + self.visible_cells.count(FLAG)
+        self._num_safe_hidden = closed - self.num_mines
 
     def view(self, seat: int = 0) -> GridView:
-        """The board as it is seen; once the episode is lost, with the mines."""
-        self._expect_begun()
+        """The visible board; after a loss, with the mines."""
+        self._require_reset()
         cols = self.cols
-        cells = [self._cell(cell) for cell in range(len(self.shown))]
+        cells = [self._cell(cell) for cell in range(len(self.visible_cells))]
         return GridView(
             kind="grid",
             name=f"Minesweeper, {self.rows} rows, {cols} columns",
             rows=[cells[i : i + cols] for i in range(0, len(cells), cols)],
             coords=True,
-            facts=[("Mines left", str(self.num_mines - self.shown.count(FLAG)))],
+            facts=[("Mines left", str(self.num_mines - self.visible_cells.count(FLAG)))],
             legend=[("click", "open"), ("right click", "flag"), ("Enter", "open"), ("F", "flag")],
         )
 
     def _cell(self, index: int) -> Cell:
         row, col = divmod(index, self.cols)
-        place, shown = f"Row {row}, column {col}", self.shown[index]
-        mined = self.over and self.mines is not None and index in self.mines
-        if mined and index == self.last and not self.solved:
-            cell = Cell(tone="bad", label=f"{place}: the mine that was opened", piece="mine")
-        elif shown == FLAG:
-            wrong = self.over and self.mines is not None and not mined
-            cell = Cell(tone="hidden", label=f"{place}: {'wrong flag' if wrong else 'flag'}", piece="flag")
-            if wrong:
+        position, symbol = f"Row {row}, column {col}", self.visible_cells[index]
+        is_mine = self.over and self.mines is not None and index in self.mines
+        if is_mine and index == self.last_cell and not self.solved:
+            cell = Cell(tone="bad", label=f"{position}: the mine that was opened", piece="mine")
+        elif symbol == FLAG:
+            is_wrong_flag = self.over and self.mines is not None and not is_mine
+            cell = Cell(tone="hidden", label=f"{position}: {'wrong flag' if is_wrong_flag else 'flag'}", piece="flag")
+            if is_wrong_flag:
                 cell["tone"] = "bad"
-        elif mined:
-            cell = Cell(tone="hidden", label=f"{place}: mine", piece="mine")
-        elif shown == HIDDEN:
-            cell = Cell(tone="hidden", label=f"{place}: unopened")
+        elif is_mine:
+            cell = Cell(tone="hidden", label=f"{position}: mine", piece="mine")
+        elif symbol == HIDDEN:
+            cell = Cell(tone="hidden", label=f"{position}: unopened")
         else:
-            cell = Cell(tone="open", label=f"{place}: {shown}")
-            if shown != "0":
-                cell["text"], cell["n"] = shown, int(shown)
-        if not self.over and shown == HIDDEN:
+            cell = Cell(tone="open", label=f"{position}: {symbol}")
+            if symbol != "0":
+                cell["text"], cell["n"] = symbol, int(symbol)
+        if not self.over and symbol == HIDDEN:
             cell["act"] = f"\\boxed{{reveal {row} {col}}}"
-        if not self.over and shown in {HIDDEN, FLAG}:
+        if not self.over and symbol in {HIDDEN, FLAG}:
             cell["alt"] = f"\\boxed{{flag {row} {col}}}"
-        if index == self.last:
+        if index == self.last_cell:
             cell["last"] = True
         return cell
 
@@ -284,12 +290,12 @@ def neighbours(rows: int, cols: int) -> tuple[tuple[int, ...], ...]:
 
 
 @lru_cache(maxsize=64)
-def picture(rows: int, cols: int) -> tuple[bytes, tuple[int, ...]]:
-    """The text under an unopened board, in ASCII, and where in it each cell is."""
+def hidden_board_text(rows: int, cols: int) -> tuple[bytes, tuple[int, ...]]:
+    """The text of a board without an open cell, in ASCII, and the offset of each cell in it."""
     lines = ["    " + " ".join(f"{col:2}" for col in range(cols))]
     lines += [f"{row:2}  {'  '.join(HIDDEN * cols)}" for row in range(rows)]
     text = "\n".join([*lines, Minesweeper.prompt])
-    return text.encode("ascii"), tuple(at for at, character in enumerate(text) if character == HIDDEN)
+    return text.encode("ascii"), tuple(offset for offset, character in enumerate(text) if character == HIDDEN)
 
 
 _DIGITS = "012345678"

@@ -1,21 +1,21 @@
 r"""Push every box onto a target.
 
 Rules:
-    The player walks through a room of `dim_room` rows and columns, one cell up, down, left or right at a time. Walking
+    You walk through a room of `dim_room` rows and columns, one cell up, down, left or right at a time. Walking
     against a box pushes it one cell further, if that cell is neither wall nor box; boxes cannot be pulled. The room is
-    solved when every box stands on a target. Each room is made from the seed, backwards from its solved state, so it
-    can always be solved within the turn limit; in small rooms a box may begin on a target.
+    solved when every box is on a target. Each room is made backwards from its solved state, so it can always be solved
+    within the turn limit. In small rooms a box may already be on a target at the start.
 
 Actions:
     `\boxed{up}`, `\boxed{down}`, `\boxed{left}` or `\boxed{right}`.
 
 Rewards:
-    1 for solving the room, 0 for any other move. At the turn limit the share of boxes that stand on targets. -0.1 for
-    an action that cannot be parsed, which ends the episode.
+    1 for solving the room, 0 for any other move. If the turn limit ends the episode, the last turn earns the share of
+    boxes that are on targets. -0.1 for an action that cannot be parsed, which ends the episode.
 
 Source:
-    GEM (arXiv 2510.01051), `game:Sokoban-v0`. The picture uses the usual text notation of Sokoban levels, with `-` for
-    floor.
+    GEM (arXiv 2510.01051), `game:Sokoban-v0`. The room is written in the usual text notation of Sokoban levels, with
+    `-` for floor.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gem.core import State
-from gem.envs.game import Game, Played
+from gem.envs.game import Game, PlayResult
 from gem.envs.games.sokoban_rooms import (
     BOX,
     BOX_ON_TARGET,
@@ -44,12 +44,12 @@ from gem.views import Cell, GridView
 DIRECTIONS = ("up", "down", "left", "right")
 MIN_SIDE, MAX_SIDE = 5, 16
 RANDOM_PARAMETERS = (((6, 6), 2, 20), ((8, 8), 5, 50))
-"""Size, boxes and turns that the `random` difficulty draws from."""
+"""Size, boxes and turn limit: what the `random` difficulty draws from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """None draws all three anew for each episode, as the `random` difficulty does."""
+    """Either no value is None or all are; then all are drawn for each episode, as in the `random` difficulty."""
 
     dim_room: tuple[int, int] | None
     num_boxes: int | None
@@ -75,22 +75,26 @@ class Sokoban(Game):
         size = None
         if dim_room is not None and num_boxes is not None and max_turns is not None:
             size = _check_size(dim_room)
-            most = (size[0] - 2) * (size[1] - 2) // 6
-            if not 1 <= num_boxes <= most:
-                raise InvalidArgument(f"A room of {size[0]} by {size[1]} takes 1 to {most} boxes, not {num_boxes}.")
+            max_boxes = (size[0] - 2) * (size[1] - 2) // 6
+            if not 1 <= num_boxes <= max_boxes:
+                raise InvalidArgument(
+                    f"A room of {size[0]} by {size[1]} takes 1 to {max_boxes} boxes, not {num_boxes}."
+                )
             if max_turns < 8 * num_boxes:
                 raise InvalidArgument(f"{num_boxes} boxes need at least {8 * num_boxes} turns, not {max_turns}.")
         self.config = Config(size, num_boxes, max_turns)
         self.width = 0
-        """Columns, and one more for the line break."""
+        """The number of columns, plus one for the line break."""
         self.cells: list[str] = []
-        """What everybody sees, rows from top to bottom, each ending in a line break."""
+        """The symbols of the room, row by row from the top, each row followed by a line break."""
         self.start = ""
         """The room as the episode began."""
         self.path = ""
-        """The first letters of the moves since then."""
+        """The first letters of all moves of the episode, including those that changed nothing."""
         self._player = 0
-        self._off_target = 0
+        """The player's position, as an index into `cells`."""
+        self._num_off_target = 0
+        """The number of boxes that are not on a target."""
 
     def _draw(self) -> None:
         config = self.config
@@ -99,14 +103,14 @@ class Sokoban(Game):
         else:
             (rows, cols), num_boxes, self.max_turns = config.dim_room, config.num_boxes, config.max_turns
         self.start = make_room(self.rng, rows, cols, num_boxes, self.max_turns)
-        self._put(self.start)
+        self._set_room(self.start)
         self.path = ""
 
-    def _put(self, room: str) -> None:
+    def _set_room(self, room: str) -> None:
         self.cells = list(room)
         self.width = room.index("\n") + 1
         self._player = max(room.find(PLAYER), room.find(PLAYER_ON_TARGET))
-        self._off_target = room.count(BOX)
+        self._num_off_target = room.count(BOX)
 
     def _instructions(self) -> str:
         return (
@@ -117,30 +121,30 @@ class Sokoban(Game):
             "Write your move as \\boxed{up}, \\boxed{down}, \\boxed{left} or \\boxed{right}."
         )
 
-    def _play(self, match: str) -> Played:
+    def _play(self, match: str) -> PlayResult:
         move = match.lower()
         self.path += move[0]
-        cells, here, offset = self.cells, self._player, self._offset(move)
-        there = here + offset
-        ahead = cells[there]
+        cells, origin, offset = self.cells, self._player, self._offset(move)
+        destination = origin + offset
+        ahead = cells[destination]
         if ahead == WALL:
             return f"There is a wall; you did not move {move}.", 0.0, "rule"
-        pushes = ahead in {BOX, BOX_ON_TARGET}
-        if pushes:
-            beyond = cells[there + offset]
+        is_push = ahead in {BOX, BOX_ON_TARGET}
+        if is_push:
+            beyond = cells[destination + offset]
             if beyond not in {FLOOR, TARGET}:
-                what = "a wall" if beyond == WALL else "another box"
-                return f"There is {what} behind the box; you did not move {move}.", 0.0, "rule"
-            self._off_target += (beyond == FLOOR) - (ahead == BOX)
-            cells[there + offset] = BOX if beyond == FLOOR else BOX_ON_TARGET
+                obstacle = "a wall" if beyond == WALL else "another box"
+                return f"There is {obstacle} behind the box; you did not move {move}.", 0.0, "rule"
+            self._num_off_target += (beyond == FLOOR) - (ahead == BOX)
+            cells[destination + offset] = BOX if beyond == FLOOR else BOX_ON_TARGET
             ahead = FLOOR if ahead == BOX else TARGET
-        cells[here] = FLOOR if cells[here] == PLAYER else TARGET
-        cells[there] = PLAYER if ahead == FLOOR else PLAYER_ON_TARGET
-        self._player = there
-        if self._off_target == 0:
+        cells[origin] = FLOOR if cells[origin] == PLAYER else TARGET
+        cells[destination] = PLAYER if ahead == FLOOR else PLAYER_ON_TARGET
+        self._player = destination
+        if self._num_off_target == 0:
             self.over = self.solved = True
             return f"You moved {move} and pushed a box. Every box is on a target.", 1.0, None
-        if pushes:
+        if is_push:
             return f"You moved {move} and pushed a box.", 0.0, None
         return f"You moved {move}.", 0.0, None
 
@@ -149,12 +153,12 @@ class Sokoban(Game):
 
     def _reward_at_limit(self, reward: float) -> float:
         boxes = self.boxes
-        return (boxes - self._off_target) / boxes
+        return (boxes - self._num_off_target) / boxes
 
     @property
     def boxes(self) -> int:
-        """How many boxes there are."""
-        return self._off_target + self.cells.count(BOX_ON_TARGET)
+        """The number of boxes in the room."""
+        return self._num_off_target + self.cells.count(BOX_ON_TARGET)
 
     def _suffix(self) -> str:
         return f"{''.join(self.cells)}{self.prompt}"
@@ -172,12 +176,12 @@ class Sokoban(Game):
         return {"room": "".join(self.cells), "start": self.start, "path": self.path}
 
     def _set_own_state(self, state: State) -> None:
-        self._put(state["room"])
+        self._set_room(state["room"])
         self.start, self.path = state["start"], state["path"]
 
     def view(self, seat: int = 0) -> GridView:
-        """The room; a click beside the player walks there."""
-        self._expect_begun()
+        """The room. A click on a cell next to the player walks there."""
+        self._require_reset()
         rows = "".join(self.cells).splitlines()
         acts: dict[int, str] = {}
         if not self.over:
@@ -190,7 +194,7 @@ class Sokoban(Game):
                 for i, row in enumerate(rows)
             ],
             room=True,
-            facts=[("Boxes on targets", f"{self.boxes - self._off_target} of {self.boxes}")],
+            facts=[("Boxes on targets", f"{self.boxes - self._num_off_target} of {self.boxes}")],
             legend=[("arrow keys", "move"), ("click beside you", "move")],
         )
         if not self.over:
@@ -198,10 +202,10 @@ class Sokoban(Game):
         return view
 
     def _cell(self, row: int, col: int, symbol: str, act: str | None) -> Cell:
-        place = f"Row {row}, column {col}"
+        position = f"Row {row}, column {col}"
         if symbol == WALL:
-            return Cell(tone="wall", label=f"{place}: wall")
-        cell = Cell(tone="floor", label=f"{place}: {_NAMES[symbol]}")
+            return Cell(tone="wall", label=f"{position}: wall")
+        cell = Cell(tone="floor", label=f"{position}: {_SYMBOL_NAMES[symbol]}")
         if symbol in {TARGET, BOX_ON_TARGET, PLAYER_ON_TARGET}:
             cell["target"] = True
         if symbol in {BOX, BOX_ON_TARGET}:
@@ -216,7 +220,7 @@ class Sokoban(Game):
         return cell
 
 
-_NAMES = {
+_SYMBOL_NAMES = {
     FLOOR: "floor",
     TARGET: "target",
     BOX: "box",
@@ -230,7 +234,7 @@ def _check_size(dim_room: Sequence[int]) -> tuple[int, int]:
     """The size as (rows, columns).
 
     Raises:
-        InvalidArgument: if it is no pair of lengths that a room can have.
+        InvalidArgument: if it is not a pair of lengths that a room can have.
     """
     if len(dim_room) != 2 or not all(MIN_SIDE <= side <= MAX_SIDE for side in dim_room):
         raise InvalidArgument(f"dim_room is rows and columns, each from {MIN_SIDE} to {MAX_SIDE}, not {dim_room!r}.")

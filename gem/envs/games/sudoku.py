@@ -2,16 +2,16 @@ r"""Fill every row, column and box with each number once.
 
 Rules:
     The board has `scale` rows and columns and is divided into boxes of 2 by 2 (`scale` 4) or 3 by 3 (`scale` 9).
-    At most `clues` cells are empty at the start, and exactly one way to fill them leaves every number once in each
-    row, column and box. A number that breaks a rule, or that belongs elsewhere, is not written down and uses up a
-    turn. Rows, columns and numbers count from 1.
+    At most `clues` cells are empty at the start. There is exactly one way to fill them so that each row, column and
+    box has every number once. A number that breaks a rule, or that belongs elsewhere, is not written on the board and
+    uses up a turn. Rows, columns and numbers count from 1.
 
 Actions:
     `\boxed{R C N}` writes the number N into row R, column C, for example `\boxed{3 1 4}`.
 
 Rewards:
-    1 / (empty cells at the start) for each right number: 1 in all for a solved board. 0 for any other number. -0.1
-    for an action that cannot be parsed, which ends the episode.
+    1 / (empty cells at the start) for each correct number, which adds up to 1 for a solved board. 0 for any other
+    number. -0.1 for an action that cannot be parsed, which ends the episode.
 
 Source:
     GEM (arXiv 2510.01051), `game:Sudoku-v0`.
@@ -24,22 +24,25 @@ import re
 from dataclasses import dataclass
 
 from gem.core import State
-from gem.envs.game import Game, Played
-from gem.envs.games.sudoku_boards import SCALES, Search, full_board, layout, remove_numbers
+from gem.envs.game import Game, PlayResult
+from gem.envs.games.sudoku_boards import SCALES, SudokuSearch, full_board, layout, remove_numbers
 from gem.errors import InvalidArgument
 from gem.registry import register
 from gem.rng import SplitMix64, choice, randint
 from gem.views import Cell, Compose, GridView
 
 RANDOM_PARAMETERS = ((4, 10, 15), (9, 50, 50))
-"""Scale, clues and turns that the `random` difficulty draws from."""
+"""Scale, clues and turn limit: what the `random` difficulty draws from."""
 MAX_DIGITS = 4
-"""Longer numbers are off any board."""
+"""A number with more digits is outside of every board."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """None draws scale, clues and turns together for each episode, as the `random` difficulty does."""
+    """A value that is None is drawn for each episode, together with the others that are, as in the `random` difficulty.
+
+    `clues` is the largest number of cells that are empty at the start, as in GEM.
+    """
 
     clues: int | None
     max_turns: int | None
@@ -73,18 +76,19 @@ class Sudoku(Game):
         """The board at the start, row by row, 0 for an empty cell."""
         self.board: list[int] = []
         self.empty = self.first_empty = 0
-        """How many cells are empty, now and at the start."""
+        """The number of empty cells, now and at the start."""
         self.last = -1
+        """The cell that was filled last, -1 for none."""
         self._used: list[int] = []
-        """The numbers that each unit has, as bits."""
+        """For each unit (row, column or box) the numbers that it has, as bits."""
         self._text = ""
 
     def _draw(self) -> None:
         config = self.config
-        drawn = choice(self.rng, [p for p in RANDOM_PARAMETERS if config.scale in {None, p[0]}])
-        self.scale = drawn[0]
-        clues = drawn[1] if config.clues is None else config.clues
-        self.max_turns = drawn[2] if config.max_turns is None else config.max_turns
+        parameters = choice(self.rng, [row for row in RANDOM_PARAMETERS if config.scale in {None, row[0]}])
+        self.scale = parameters[0]
+        clues = parameters[1] if config.clues is None else config.clues
+        self.max_turns = parameters[2] if config.max_turns is None else config.max_turns
         self.solution = full_board(self.scale, self.rng)
         givens = remove_numbers(self.solution, self.scale, clues, self.rng)
         self._set_board(givens, givens.copy(), -1)
@@ -92,10 +96,10 @@ class Sudoku(Game):
     def _set_board(self, givens: list[int], board: list[int], last: int) -> None:
         self.givens, self.board, self.last = givens, board, last
         self.empty, self.first_empty = board.count(0), givens.count(0)
-        self._used = Search(self.scale, board).used
+        self._used = SudokuSearch(self.scale, board).used
         characters = list(layout(self.scale).empty_text)
-        for at, number in zip(layout(self.scale).text_at, board, strict=True):
-            characters[at] = str(number) if number else "."
+        for offset, number in zip(layout(self.scale).text_offsets, board, strict=True):
+            characters[offset] = str(number) if number else "."
         self._text = "".join(characters)
 
     def _instructions(self) -> str:
@@ -108,12 +112,12 @@ class Sudoku(Game):
             "Write \\boxed{R C N} to put the number N into row R, column C, for example \\boxed{3 1 4}."
         )
 
-    def _play(self, match: tuple[str, str, str]) -> Played:
+    def _play(self, match: tuple[str, str, str]) -> PlayResult:
         scale = self.scale
         try:
-            row, column, number = _NUMBERS[match[0]], _NUMBERS[match[1]], _NUMBERS[match[2]]
+            row, column, number = _DIGITS[match[0]], _DIGITS[match[1]], _DIGITS[match[2]]
         except KeyError:
-            row, column, number = map(_number, match)
+            row, column, number = map(_parse_number, match)
         if not (0 < row <= scale and 0 < column <= scale and 0 < number <= scale):
             return f"Rows, columns and numbers go from 1 to {scale}.", 0.0, "rule"
         cell = (row - 1) * scale + column - 1
@@ -132,19 +136,19 @@ class Sudoku(Game):
         self.empty -= 1
         self.last = cell
         board_layout = layout(self.scale)
-        for unit in board_layout.units_of[cell]:
+        for unit in board_layout.cell_units[cell]:
             self._used[unit] |= 1 << number
-        at = board_layout.text_at[cell]
-        self._text = f"{self._text[:at]}{number}{self._text[at + 1 :]}"
+        offset = board_layout.text_offsets[cell]
+        self._text = f"{self._text[:offset]}{number}{self._text[offset + 1 :]}"
 
-    def _refuse(self, cell: int, row: int, column: int, number: int) -> Played:
-        used, (its_row, its_column, its_box) = self._used, layout(self.scale).units_of[cell]
+    def _refuse(self, cell: int, row: int, column: int, number: int) -> PlayResult:
+        used, (row_unit, column_unit, box_unit) = self._used, layout(self.scale).cell_units[cell]
         bit = 1 << number
-        if used[its_row] & bit:
+        if used[row_unit] & bit:
             return f"Row {row} already has a {number}.", 0.0, "rule"
-        if used[its_column] & bit:
+        if used[column_unit] & bit:
             return f"Column {column} already has a {number}.", 0.0, "rule"
-        if used[its_box] & bit:
+        if used[box_unit] & bit:
             return f"The box of row {row}, column {column} already has a {number}.", 0.0, "rule"
         return f"{number} breaks no rule yet in row {row}, column {column}, but it belongs elsewhere.", 0.0, None
 
@@ -176,7 +180,7 @@ class Sudoku(Game):
         self._set_board(list(state["givens"]), list(state["board"]), state["last"])
 
     def view(self, seat: int = 0) -> GridView:
-        """The board; choose a cell, then a number."""
+        """The board; the player chooses a cell and then a number."""
         scale = self.scale
         view = GridView(
             kind="grid",
@@ -194,13 +198,13 @@ class Sudoku(Game):
 
     def _cell(self, index: int) -> Cell:
         row, column = divmod(index, self.scale)
-        place, number = f"Row {row + 1}, column {column + 1}", self.board[index]
+        position, number = f"Row {row + 1}, column {column + 1}", self.board[index]
         if self.givens[index]:
-            return Cell(tone="given", label=f"{place}: {number}, given", text=str(number))
+            return Cell(tone="given", label=f"{position}: {number}, given", text=str(number))
         if number:
-            cell = Cell(tone="entry", label=f"{place}: {number}", text=str(number))
+            cell = Cell(tone="entry", label=f"{position}: {number}", text=str(number))
         else:
-            cell = Cell(tone="open", label=f"{place}: empty")
+            cell = Cell(tone="open", label=f"{position}: empty")
             if not self.over:
                 cell["part"] = f"{row + 1} {column + 1}"
         if index == self.last:
@@ -220,11 +224,11 @@ def _compose(scale: int) -> Compose:
     )
 
 
-def _number(text: str) -> int:
+def _parse_number(text: str) -> int:
     return int(text) if len(text) <= MAX_DIGITS else 0
 
 
-_NUMBERS = {str(n): n for n in range(1, 10)}
+_DIGITS = {str(n): n for n in range(1, 10)}
 
 register("game:Sudoku-v0", Sudoku)
 register("game:Sudoku-v0-easy", Sudoku, clues=10, max_turns=15, scale=4)

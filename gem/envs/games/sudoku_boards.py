@@ -1,4 +1,4 @@
-"""Boards for Sudoku: their units, a search for solutions, and puzzles that have exactly one."""
+"""Boards for Sudoku: their rows, columns and boxes, a solver, and puzzles with exactly one solution."""
 
 from __future__ import annotations
 
@@ -7,129 +7,134 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from gem.rng import Source, shuffle
+from gem.rng import RandomSource, shuffle
 
 SCALES = (4, 9)
 MAX_NODES = 3000
-"""A search that is not done after so many numbers tried gives up: the cell keeps its number."""
+"""Numbers that a search tries before it gives up. A cell whose search gave up keeps its number."""
 
 
 class Layout(NamedTuple):
-    """Which units the cells of a board belong to; cells count row by row from 0."""
+    """The units (rows, columns and boxes) of a board, and its text. Cells count row by row from 0."""
 
     units: tuple[tuple[int, ...], ...]
     """The cells of every row, then every column, then every box."""
-    units_of: tuple[tuple[int, int, int], ...]
-    """Of each cell: its row, column and box as indices into `units`."""
+    cell_units: tuple[tuple[int, int, int], ...]
+    """For each cell its row, column and box, as indices into `units`."""
     empty_text: str
-    """An empty board as text."""
-    text_at: tuple[int, ...]
-    """Of each cell: where its character is in that text."""
+    """The text of an empty board."""
+    text_offsets: tuple[int, ...]
+    """For each cell the offset of its character in that text."""
 
 
 @lru_cache(maxsize=len(SCALES))
 def layout(scale: int) -> Layout:
-    """The rows, columns and boxes of a board."""
+    """The layout of a board with `scale` rows and columns."""
     box = math.isqrt(scale)
-    units_of = tuple(
+    cell_units = tuple(
         (row, scale + column, 2 * scale + row // box * box + column // box)
         for row in range(scale)
         for column in range(scale)
     )
     units: list[list[int]] = [[] for _ in range(3 * scale)]
-    for cell, its_units in enumerate(units_of):
-        for unit in its_units:
+    for cell, unit_indices in enumerate(cell_units):
+        for unit in unit_indices:
             units[unit].append(cell)
     gap = " " * 2
     dots = gap.join(" ".join("." * box) for _ in range(box))
     numbers = gap.join(" ".join(str(band * box + i + 1) for i in range(box)) for band in range(box))
     bands = ("\n".join(f"{band * box + i + 1}  {dots}" for i in range(box)) for band in range(box))
     text = f"   {numbers}\n" + "\n\n".join(bands)
-    text_at = tuple(at for at, character in enumerate(text) if character == ".")
-    return Layout(tuple(map(tuple, units)), units_of, text, text_at)
+    text_offsets = tuple(offset for offset, character in enumerate(text) if character == ".")
+    return Layout(tuple(map(tuple, units)), cell_units, text, text_offsets)
 
 
-class Search:
-    """A board on which numbers can be tried: which numbers each unit has, as bit masks (bit n is the number n)."""
+class SudokuSearch:
+    """A board on which numbers can be tried, and a backtracking search that completes it.
+
+    Sets of numbers are bit masks: bit n stands for the number n.
+    """
 
     def __init__(self, scale: int, board: Sequence[int]) -> None:
         self.layout = layout(scale)
-        self.all = (2 << scale) - 2
+        self.all_bits = (2 << scale) - 2
         self.used = [0] * (3 * scale)
         self.board = [0] * len(board)
         self.nodes = 0
         for cell, number in enumerate(board):
             if number:
-                self.put(cell, 1 << number)
+                self.place(cell, 1 << number)
 
-    def put(self, cell: int, bit: int) -> None:
+    def place(self, cell: int, bit: int) -> None:
         """Write the number of this bit into an empty cell."""
         self.board[cell] = bit.bit_length() - 1
-        for unit in self.layout.units_of[cell]:
+        for unit in self.layout.cell_units[cell]:
             self.used[unit] |= bit
 
-    def take(self, cell: int) -> int:
-        """Empty a cell; the bit of the number it had."""
+    def remove(self, cell: int) -> int:
+        """Empty a cell and return the bit of the number that it had."""
         bit = 1 << self.board[cell]
         self.board[cell] = 0
-        for unit in self.layout.units_of[cell]:
+        for unit in self.layout.cell_units[cell]:
             self.used[unit] ^= bit
         return bit
 
     def candidates(self, cell: int) -> int:
-        """The numbers that no row, column or box of this cell has yet, as bits."""
-        row, column, box = self.layout.units_of[cell]
-        return self.all & ~(self.used[row] | self.used[column] | self.used[box])
+        """The numbers that neither the row nor the column nor the box of this cell has, as bits."""
+        row, column, box = self.layout.cell_units[cell]
+        return self.all_bits & ~(self.used[row] | self.used[column] | self.used[box])
 
     def is_only_place(self, cell: int, bit: int) -> bool:
-        """Whether one of the empty cell's units has no other place for this number."""
-        for unit in self.layout.units_of[cell]:
-            for other in self.layout.units[unit]:
-                if other != cell and not self.board[other] and self.candidates(other) & bit:
+        """Whether a row, column or box of the empty cell has no other cell for this number."""
+        for unit in self.layout.cell_units[cell]:
+            for other_cell in self.layout.units[unit]:
+                if other_cell != cell and not self.board[other_cell] and self.candidates(other_cell) & bit:
                     break
             else:
                 return True
         return False
 
-    def fill(self, rng: Source | None = None) -> bool | None:
-        """Complete the board, trying numbers in ascending or in random order.
+    def fill(self, rng: RandomSource | None = None) -> bool | None:
+        """Complete the board, trying numbers in ascending order, or in random order if `rng` is given.
 
-        True if that can be done; False, with the board as before, if it cannot; None if `MAX_NODES` ran out.
+        Returns:
+            True if the board is complete now; False if it has no solution, and is as before; None if the search has
+            given up after `MAX_NODES` numbers.
         """
         self.nodes = 0
         return self._fill([cell for cell, number in enumerate(self.board) if not number], rng)
 
-    def _fill(self, empty: list[int], rng: Source | None) -> bool | None:
+    def _fill(self, empty: list[int], rng: RandomSource | None) -> bool | None:
         if not empty:
             return True
-        best = fewest = -1
+        best_index = fewest_options = -1
         options = 0
-        used, units_of, everything = self.used, self.layout.units_of, self.all
+        used, cell_units, all_bits = self.used, self.layout.cell_units, self.all_bits
         for index, cell in enumerate(empty):
-            row, column, box = units_of[cell]
-            free = everything & ~(used[row] | used[column] | used[box])
-            count = free.bit_count()
-            if fewest < 0 or count < fewest:
-                best, fewest, options = index, count, free
+            row, column, box = cell_units[cell]
+            available = all_bits & ~(used[row] | used[column] | used[box])
+            count = available.bit_count()
+            if fewest_options < 0 or count < fewest_options:
+                best_index, fewest_options, options = index, count, available
                 if count <= 1:
                     break
-        cell = empty[best]
-        rest = empty[:best] + empty[best + 1 :]
+        cell = empty[best_index]
+        rest = empty[:best_index] + empty[best_index + 1 :]
         for bit in _bits(options, rng):
             self.nodes += 1
             if self.nodes > MAX_NODES:
                 return None
-            self.put(cell, bit)
-            done = self._fill(rest, rng)
-            if done:
+            self.place(cell, bit)
+            is_filled = self._fill(rest, rng)
+            if is_filled:
                 return True
-            self.take(cell)
-            if done is None:
+            self.remove(cell)
+            if is_filled is None:
                 return None
         return False
 
 
-def _bits(mask: int, rng: Source | None) -> list[int]:
+def _bits(mask: int, rng: RandomSource | None) -> list[int]:
     bits = []
     while mask:
         bit = mask & -mask
@@ -140,45 +145,45 @@ def _bits(mask: int, rng: Source | None) -> list[int]:
     return bits
 
 
-def full_board(scale: int, rng: Source) -> list[int]:
-    """A random board that keeps all rules."""
+def full_board(scale: int, rng: RandomSource) -> list[int]:
+    """A random solved board."""
     while True:
-        search = Search(scale, [0] * scale**2)
+        search = SudokuSearch(scale, [0] * scale**2)
         box = math.isqrt(scale)
         for unit in range(2 * scale, 3 * scale, box + 1):  # the boxes of the diagonal do not touch each other
-            for cell, bit in zip(search.layout.units[unit], _bits(search.all, rng), strict=True):
-                search.put(cell, bit)
+            for cell, bit in zip(search.layout.units[unit], _bits(search.all_bits, rng), strict=True):
+                search.place(cell, bit)
         if search.fill(rng):
             return search.board
 
 
-def remove_numbers(solution: Sequence[int], scale: int, most: int, rng: Source) -> list[int]:
-    """The board without up to `most` of its numbers, which still has no other solution.
+def remove_numbers(solution: Sequence[int], scale: int, max_removed: int, rng: RandomSource) -> list[int]:
+    """The board without up to `max_removed` of its numbers, which still has exactly one solution.
 
-    Taking a number away keeps the solution the only one if nothing else fits into its cell, or if the number fits
-    nowhere else in a row, column or box; otherwise the other numbers that fit are tried out.
+    Without a number the solution is still the only one if no other number fits into its cell, or if the number fits
+    nowhere else in a row, column or box. Otherwise a search tries the other numbers that fit.
     """
-    search = Search(scale, solution)
+    search = SudokuSearch(scale, solution)
     cells = list(range(len(solution)))
     shuffle(rng, cells)
-    removed = 0
+    num_removed = 0
     for cell in cells:
-        if removed == most:
+        if num_removed == max_removed:
             break
-        bit = search.take(cell)
-        others = search.candidates(cell) & ~bit
-        if not others or search.is_only_place(cell, bit) or not _fits_otherwise(search, cell, others):
-            removed += 1
+        bit = search.remove(cell)
+        other_bits = search.candidates(cell) & ~bit
+        if not other_bits or search.is_only_place(cell, bit) or not _may_have_other_solution(search, cell, other_bits):
+            num_removed += 1
         else:
-            search.put(cell, bit)
+            search.place(cell, bit)
     return search.board
 
 
-def _fits_otherwise(search: Search, cell: int, others: int) -> bool:
-    """Whether the board has, or may have, a solution with one of the `others` in the cell; leaves it as it was."""
-    for bit in _bits(others, None):
-        trial = Search(len(search.used) // 3, search.board)
-        trial.put(cell, bit)
+def _may_have_other_solution(search: SudokuSearch, cell: int, other_bits: int) -> bool:
+    """Whether the board has a solution with one of the other numbers in the cell, or the search gave up."""
+    for bit in _bits(other_bits, None):
+        trial = SudokuSearch(len(search.used) // 3, search.board)
+        trial.place(cell, bit)
         if trial.fill() is not False:
             return True
     return False

@@ -3,15 +3,15 @@ r"""Move a tower of disks to another place, one disk at a time, never a larger o
 Rules:
     There are three towers, A, B and C, and `num_disks` disks of different sizes, all on A at first, the largest at
     the bottom. A turn moves the top disk of one tower onto another tower that is empty or whose top disk is larger.
-    The problem is solved when all disks are on C. A move that is not allowed uses up a turn.
+    The puzzle is solved when all disks are on C. A move against the rules uses up a turn.
 
 Actions:
-    `\boxed{A C}` moves the top disk of tower A to tower C. Small letters, and a comma or nothing between the letters,
-    will do.
+    `\boxed{A C}` moves the top disk of tower A to tower C. Lower case is fine, and so is a comma or nothing between
+    the letters.
 
 Rewards:
-    1 for the solution, 0 for any other move. At the turn limit the last turn earns the share of the disks that are
-    on C. -0.1 for an action that cannot be parsed, which ends the episode.
+    1 for the solution, 0 for any other move. If the turn limit ends the episode, the last turn earns the share of the
+    disks that are on C. -0.1 for an action that cannot be parsed, which ends the episode.
 
 Source:
     GEM (arXiv 2510.01051), `game:TowerofHanoi-v0`. The puzzle is Édouard Lucas's, 1883.
@@ -23,23 +23,23 @@ import re
 from dataclasses import dataclass
 
 from gem.core import State
-from gem.envs.game import Game, Played
+from gem.envs.game import Game, PlayResult
 from gem.errors import InvalidArgument
 from gem.registry import register
 from gem.rng import SplitMix64, choice
 from gem.views import Compose, Tower, TowersView
 
-RANDOM_SIZES = [(3, 10), (4, 20), (5, 35)]
-"""Disks and turns among which the `random` difficulty chooses."""
-NAMES = "ABC"
-SIZES = "987654321"
-GROUND = "99"
-"""What an empty tower offers: larger than any disk, and not smaller than itself."""
+RANDOM_PARAMETERS = [(3, 10), (4, 20), (5, 35)]
+"""Pairs of disks and turn limit from which the `random` difficulty draws."""
+TOWERS = "ABC"
+DISKS = "987654321"
+EMPTY_TOWER = "99"
+"""Stands for the top disk of an empty tower in comparisons: as a string it is greater than every disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """None in either draws both anew for each episode, as the `random` difficulty does."""
+    """If either is None, both are drawn for each episode, as in the `random` difficulty."""
 
     num_disks: int | None
     max_turns: int | None
@@ -53,24 +53,24 @@ class TowerOfHanoi(Game):
 
     def __init__(self, num_disks: int | None = 3, max_turns: int | None = 10, seed: int | None = None) -> None:
         super().__init__(seed)
-        if num_disks is not None and not 1 <= num_disks <= len(SIZES):
-            raise InvalidArgument(f"num_disks must be from 1 to {len(SIZES)}, not {num_disks}.")
+        if num_disks is not None and not 1 <= num_disks <= len(DISKS):
+            raise InvalidArgument(f"num_disks must be from 1 to {len(DISKS)}, not {num_disks}.")
         if max_turns is not None and max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(num_disks, max_turns)
         self.num_disks = 0
         self.towers: dict[str, str] = {}
-        """The disks of each tower from the bottom to the top, a digit each: "321"."""
+        """For each tower its disks from the bottom to the top, one digit each, as in "321"."""
         self.last = ""
-        """The tower that got a disk last."""
+        """The tower that the last move put a disk on, empty before the first move."""
 
     def _draw(self) -> None:
         config = self.config
         if config.num_disks is None or config.max_turns is None:
-            self.num_disks, self.max_turns = choice(self.rng, RANDOM_SIZES)
+            self.num_disks, self.max_turns = choice(self.rng, RANDOM_PARAMETERS)
         else:
             self.num_disks, self.max_turns = config.num_disks, config.max_turns
-        self.towers = {"A": SIZES[-self.num_disks :], "B": "", "C": ""}
+        self.towers = {"A": DISKS[-self.num_disks :], "B": "", "C": ""}
         self.last = ""
 
     def _instructions(self) -> str:
@@ -82,21 +82,25 @@ class TowerOfHanoi(Game):
             "Put your move into \\boxed{}: where from, then where to, for example \\boxed{A C}."
         )
 
-    def _play(self, match: tuple[str, str]) -> Played:
+    def _play(self, match: tuple[str, str]) -> PlayResult:
         source, target = match[0].upper(), match[1].upper()
         towers = self.towers
-        lifted, under = towers[source], towers[target]
-        if not lifted:
+        source_disks, target_disks = towers[source], towers[target]
+        if not source_disks:
             return f"Tower {source} is empty.", 0.0, "rule"
         if source == target:
             return "A move goes from one tower to another.", 0.0, "rule"
-        disk = lifted[-1]
-        if under and under[-1] < disk:
-            return f"Disk {disk} of tower {source} is larger than disk {under[-1]} on tower {target}.", 0.0, "rule"
-        towers[source] = lifted[:-1]
-        towers[target] = under = under + disk
+        disk = source_disks[-1]
+        if target_disks and target_disks[-1] < disk:
+            return (
+                f"Disk {disk} of tower {source} is larger than disk {target_disks[-1]} on tower {target}.",
+                0.0,
+                "rule",
+            )
+        towers[source] = source_disks[:-1]
+        towers[target] = target_disks = target_disks + disk
         self.last = target
-        if target == "C" and len(under) == self.num_disks:
+        if target == "C" and len(target_disks) == self.num_disks:
             self.over = self.solved = True
             return f"You moved disk {disk} from {source} to C. All disks are on C.", 1.0, None
         return f"You moved disk {disk} from {source} to {target}.", 0.0, None
@@ -116,9 +120,9 @@ class TowerOfHanoi(Game):
         return f"\\boxed{{{source} {target}}}"
 
     def legal_moves(self) -> list[tuple[str, str]]:
-        """Where from and where to, for every move that the rules allow; there are two or three."""
-        top = {name: disks[-1:] or GROUND for name, disks in self.towers.items()}
-        return [(a, b) for a in NAMES for b in NAMES if top[a] < top[b]]
+        """Source and target tower of every move that the rules allow; there are two or three."""
+        top_disks = {name: disks[-1:] or EMPTY_TOWER for name, disks in self.towers.items()}
+        return [(source, target) for source in TOWERS for target in TOWERS if top_disks[source] < top_disks[target]]
 
     def _get_own_state(self) -> State:
         return {"num_disks": self.num_disks, "towers": dict(self.towers), "last": self.last}
@@ -130,11 +134,11 @@ class TowerOfHanoi(Game):
 
     def view(self, seat: int = 0) -> TowersView:
         """The three towers."""
-        self._expect_begun()
+        self._require_reset()
         view = TowersView(
             kind="towers",
             name=f"Tower of Hanoi, {self.num_disks} disks",
-            towers=[self._tower(name) for name in NAMES],
+            towers=[self._tower(name) for name in TOWERS],
             facts=[("On C", f"{len(self.towers['C'])} of {self.num_disks}")],
             legend=[("click", "lift, then put"), ("A B C", "choose a tower"), ("Escape", "put back")],
         )

@@ -1,25 +1,26 @@
 r"""Find the way from one page to another by following links.
 
 Rules:
-    You begin on one page of a small encyclopedia and have to reach another, of which you know the title. Each turn
-    shows a page and its links, and you follow one of them; there is no way back but by links. A link that is not on
-    the page uses up a turn. The shortest way has `min_distance` to `max_distance` links.
+    You begin on one page of a small encyclopedia and have to reach another page, whose title you know. In each turn
+    you see a page and its links, and follow one of them; you can only go back if a link leads back. A link that is not
+    on the page uses up a turn. The shortest way has `min_distance` to `max_distance` links.
 
 Actions:
-    `\boxed{WORDS}` follows the link with these words, for example `\boxed{Europe}`; capital or small letters.
+    `\boxed{WORDS}` follows the link with these words, for example `\boxed{Europe}`. Upper and lower case do not
+    matter.
 
 Rewards:
     1 for reaching the target, 0 otherwise. -0.1 for an action that cannot be parsed, which ends the episode.
 
 Pages:
-    `graph="bundled"` is a graph of our own (`gem/data/wiki`): episodes on it follow from seed and actions.
-    `graph="kiwix"` reads the server whose address is in the environment variable GEM_KIWIX_URL (and the book named in
-    GEM_KIWIX_BOOK, if it has several), and `graph=KiwixGraph(url)` any server: its book is part of the episode's
-    identity, so episodes can be re-executed with the same book and are refused with another one, but they need the
+    `graph="bundled"` is a graph of our own (`gem/data/wiki`); an episode on it is determined by its seed and actions.
+    `graph="kiwix"` reads the kiwix server whose address is in the environment variable GEM_KIWIX_URL (and the book
+    named in GEM_KIWIX_BOOK, if the server has several), and `graph=KiwixGraph(url)` reads any other kiwix server. Its
+    book is then part of the episode's identity: an episode can be replayed with the same book only, it needs the
     server, and distances are those of a random walk.
 
 Source:
-    GEM (arXiv 2510.01051), `game:WikiGame-v0`; the game is older than that.
+    GEM (arXiv 2510.01051), `game:WikiGame-v0`; the game itself is older.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gem.core import State
-from gem.data.wiki import LinkGraph, Page, bundled
-from gem.envs.game import Game, Played
+from gem.data.wiki import LinkGraph, WikiPage, bundled
+from gem.envs.game import Game, PlayResult
 from gem.errors import InvalidArgument
 from gem.registry import register
 from gem.rng import SplitMix64, choice
@@ -39,12 +40,12 @@ from gem.views import Link, LinksView
 
 URL_VARIABLE, BOOK_VARIABLE = "GEM_KIWIX_URL", "GEM_KIWIX_BOOK"
 MAX_ECHO = 60
-"""Characters of an unknown link that are repeated in the answer."""
+"""Characters of an unknown link that the observation repeats."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Distances count links on the shortest way."""
+    """Distances are numbers of links on the shortest way."""
 
     max_turns: int
     min_distance: int
@@ -74,12 +75,13 @@ class WikiGame(Game):
         self.config = Config(max_turns, min_distance, max_distance, graph)
         self.graph = _open(graph)
         self.data_hash = self.graph.data_hash
-        self.page = Page("", "", "", ())
-        """Where we are."""
-        self.target = Page("", "", "", ())
+        self.page = WikiPage("", "", "", ())
+        """The current page."""
+        self.target = WikiPage("", "", "", ())
         self.trail: list[str] = []
-        """The keys of the pages visited, in order, the present one last."""
-        self._ways: dict[str, str] = {}
+        """The keys of the pages visited, in order, ending with the current page."""
+        self._targets_by_words: dict[str, str] = {}
+        """For each link of the current page, its words in lower case and the key of the page that it leads to."""
         self._text = ""
 
     def _draw(self) -> None:
@@ -93,9 +95,9 @@ class WikiGame(Game):
         self.trail.append(key)
         self._show(self.graph.page(key))
 
-    def _show(self, page: Page) -> None:
+    def _show(self, page: WikiPage) -> None:
         self.page = page
-        self._ways = {link.words.casefold(): link.page for link in page.links}
+        self._targets_by_words = {link.words.casefold(): link.page for link in page.links}
         links = ", ".join(link.words for link in page.links)
         self._text = f"{page.title}\n{page.text}\nLinks: {links}\nTarget: {self.target.title}\n{self.prompt}"
 
@@ -107,13 +109,13 @@ class WikiGame(Game):
             f"{self.page.links[0].words}}}."
         )
 
-    def _play(self, match: str) -> Played:
+    def _play(self, match: str) -> PlayResult:
         words = " ".join(match.split())
-        way = self._ways.get(words.casefold())
-        if way is None:
+        target_key = self._targets_by_words.get(words.casefold())
+        if target_key is None:
             return f"There is no link {words[:MAX_ECHO]!r} on the page {self.page.title}.", 0.0, "rule"
-        self._enter(way)
-        if way == self.target.key:
+        self._enter(target_key)
+        if target_key == self.target.key:
             self.over = self.solved = True
             return f"You reached {self.page.title} with {len(self.trail) - 1} links.", 1.0, None
         return f"You are on the page {self.page.title}.", 0.0, None
@@ -136,14 +138,14 @@ class WikiGame(Game):
         self._show(self.graph.page(self.trail[-1]))
 
     def view(self, seat: int = 0) -> LinksView:
-        """The page and its links."""
-        seen = set(self.trail)
-        links = [Link(text=link.words) for link in self.page.links]
-        for shown, link in zip(links, self.page.links, strict=True):
+        """The current page and its links. A click on a link follows it."""
+        visited = set(self.trail)
+        links = [Link(text=page_link.words) for page_link in self.page.links]
+        for view_link, page_link in zip(links, self.page.links, strict=True):
             if not self.over:
-                shown["act"] = f"\\boxed{{{link.words}}}"
-            if link.page in seen:
-                shown["seen"] = True
+                view_link["act"] = f"\\boxed{{{page_link.words}}}"
+            if page_link.page in visited:
+                view_link["seen"] = True
         return LinksView(
             kind="links",
             name=f"Page {self.page.title}, {len(links)} links",
@@ -158,7 +160,7 @@ class WikiGame(Game):
 
 
 def _open(graph: Literal["bundled", "kiwix"] | LinkGraph) -> LinkGraph:
-    """The graph an argument names.
+    """The graph that the constructor's argument `graph` names.
 
     Raises:
         InvalidArgument: if there is no such graph, or no server is configured.

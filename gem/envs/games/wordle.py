@@ -1,16 +1,16 @@
 r"""Find a secret word from the colours of the letters guessed.
 
 Rules:
-    The secret is a common English word of `word_length` letters. Any letters may be guessed, whether they are a word
-    or not. Each letter of a guess is marked G (green: right place), Y (yellow: in the word, another place) or X (not
-    in the word, or not once more). Guesses of another length or made before use up a turn and tell nothing.
+    The secret is a common English word of `word_length` letters. A guess need not be a word. Each letter of a guess is
+    marked G (green: right place), Y (yellow: the word has it in another place) or X (the word does not have it, or not
+    once more). A guess of another length or one made before uses up a turn and tells you nothing.
 
 Actions:
     `\boxed{word}`, for example `\boxed{plant}`; upper and lower case and spaces between the letters do not matter.
 
 Rewards:
-    0.5 / `word_length` for each place that is green for the first time, and 0.5 more for the word: 1 in all. 0 for
-    any other guess. -0.1 for an action that cannot be parsed, which ends the episode.
+    0.5 / `word_length` for each place that is green for the first time, and 0.5 more for the word: 1 in all. 0 for any
+    other guess. -0.1 for an action that cannot be parsed, which ends the episode.
 
 Source:
     GEM (arXiv 2510.01051), `game:Wordle-v0`. Words: see gem/data/words/README.md.
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 from gem.core import State
 from gem.data import words
-from gem.envs.game import Game, Played
+from gem.envs.game import Game, PlayResult
 from gem.envs.games.keyboard import draw_keyboard
 from gem.errors import InvalidArgument
 from gem.registry import register
@@ -36,13 +36,13 @@ TONES: dict[str, tuple[Tone, str]] = {
     YELLOW: ("near", "another place"),
     GREY: ("miss", "not in the word"),
 }
-SHOWN_ROWS = 6
-"""The board shows at least so many rows, and never more than one that is empty after that."""
+MIN_ROWS = 6
+"""The view has at least this many rows, unless the turn limit is lower; beyond them, only one row is empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """None draws the value anew for each episode, as the `random` difficulty does."""
+    """A value that is None is drawn for each episode, as in the `random` difficulty."""
 
     word_length: int | None
     max_turns: int | None
@@ -56,9 +56,9 @@ class Wordle(Game):
 
     def __init__(self, word_length: int | None = 3, max_turns: int | None = 15, seed: int | None = None) -> None:
         super().__init__(seed)
-        if word_length is not None and not words.SHORTEST <= word_length <= words.LONGEST_COMMON:
+        if word_length is not None and not words.MIN_LENGTH <= word_length <= words.MAX_COMMON_LENGTH:
             raise InvalidArgument(
-                f"word_length must be from {words.SHORTEST} to {words.LONGEST_COMMON}, not {word_length}."
+                f"word_length must be from {words.MIN_LENGTH} to {words.MAX_COMMON_LENGTH}, not {word_length}."
             )
         if max_turns is not None and max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
@@ -67,9 +67,9 @@ class Wordle(Game):
         self.word_length = 0
         self.secret = ""
         self.guesses: dict[str, str] = {}
-        """The guesses that counted, in order, in upper case, with their marks."""
-        self.found: list[bool] = []
-        """The places that have been green."""
+        """The valid guesses in upper case and in order, with their marks."""
+        self.solved_places: list[bool] = []
+        """For each place of the word, whether a guess has been green there."""
 
     def _draw(self) -> None:
         length = randint(self.rng, 3, 5) if self.config.word_length is None else self.config.word_length
@@ -77,7 +77,7 @@ class Wordle(Game):
         self.max_turns = 5 * length if self.config.max_turns is None else self.config.max_turns
         self.secret = choice(self.rng, words.common(length)).upper()
         self.guesses = {}
-        self.found = [False] * length
+        self.solved_places = [False] * length
 
     def _instructions(self) -> str:
         return (
@@ -87,7 +87,7 @@ class Wordle(Game):
             f"Put your guess into \\boxed{{}}, for example \\boxed{{{words.common(self.word_length)[0]}}}."
         )
 
-    def _play(self, match: str) -> Played:
+    def _play(self, match: str) -> PlayResult:
         guess = match.upper().replace(" ", "")
         if len(guess) != self.word_length:
             return f"The word has {self.word_length} letters; your guess has {len(guess)}.", 0.0, "rule"
@@ -99,8 +99,8 @@ class Wordle(Game):
             share = 0.5 / self.word_length
             place = marks.find(GREEN)
             while place >= 0:
-                if not self.found[place]:
-                    self.found[place] = True
+                if not self.solved_places[place]:
+                    self.solved_places[place] = True
                     reward += share
                 place = marks.find(GREEN, place + 1)
             if guess == self.secret:
@@ -122,21 +122,21 @@ class Wordle(Game):
             "word_length": self.word_length,
             "secret": self.secret,
             "guesses": list(self.guesses),
-            "found": list(self.found),
+            "found": list(self.solved_places),
         }
 
     def _set_own_state(self, state: State) -> None:
         self.word_length, self.secret = state["word_length"], state["secret"]
         self.guesses = {guess: mark(guess, self.secret) for guess in state["guesses"]}
-        self.found = list(state["found"])
+        self.solved_places = list(state["found"])
 
     def view(self, seat: int = 0) -> LettersView:
-        """The guesses in their colours, the rows for the next ones, and the keys with what is known of each."""
+        """The guesses in their colours, empty rows, and a keyboard on which the guessed letters are marked."""
         rows = [_row(guess, marks) for guess, marks in self.guesses.items()]
         if rows:
             for cell in rows[-1]["cells"]:
                 cell["last"] = True
-        for index in range(len(rows), min(max(SHOWN_ROWS, len(rows) + (not self.over)), self.max_turns)):
+        for index in range(len(rows), min(max(MIN_ROWS, len(rows) + (not self.over)), self.max_turns)):
             cells = [Cell(tone="blank", label=f"Letter {place}: empty") for place in range(1, self.word_length + 1)]
             rows.append(LetterRow(cells=cells, label="An empty row"))
             if index == len(self.guesses) and not self.over:
@@ -145,8 +145,8 @@ class Wordle(Game):
             kind="letters",
             name=f"Wordle, {self.word_length} letters",
             rows=rows,
-            keys=draw_keyboard(self._known(), TONES, playable=not self.over),
-            facts=[("Places found", f"{sum(self.found)} of {self.word_length}")],
+            keys=draw_keyboard(self._best_marks(), TONES, playable=not self.over),
+            facts=[("Places found", f"{sum(self.solved_places)} of {self.word_length}")],
             legend=[("A to Z", "type"), ("Enter", "guess"), ("Backspace", "delete")],
         )
         if not self.over:
@@ -162,38 +162,38 @@ class Wordle(Game):
             view["facts"] = [("The word", self.secret)]
         return view
 
-    def _known(self) -> dict[str, str]:
-        """The best mark that each letter has got."""
-        known: dict[str, str] = {}
+    def _best_marks(self) -> dict[str, str]:
+        """For each guessed letter the best mark that it has got."""
+        best_marks: dict[str, str] = {}
         for guess, marks in self.guesses.items():
-            for letter, got in zip(guess, marks, strict=True):
-                known[letter] = min(known.get(letter, GREY), got, key="GYX".index)
-        return known
+            for letter, letter_mark in zip(guess, marks, strict=True):
+                best_marks[letter] = min(best_marks.get(letter, GREY), letter_mark, key="GYX".index)
+        return best_marks
 
 
 def mark(guess: str, secret: str) -> str:
-    """G, Y or X for each letter of the guess. A letter of the secret answers one letter of the guess, greens first."""
+    """G, Y or X for each letter of the guess. A letter of the secret marks one letter of the guess, greens first."""
     marks = ""
-    for asked, letter in zip(guess, secret):  # noqa: B905 (equally long; asking for it costs 0.1 µs at every turn)
-        if asked == letter:
+    for guessed, letter in zip(guess, secret):  # noqa: B905 (both have the same length; checking costs 0.1 µs a turn)
+        if guessed == letter:
             marks += GREEN
-        elif asked in secret:
+        elif guessed in secret:
             marks += YELLOW
         else:
             marks += GREY
-    if YELLOW in marks and len(set(guess)) < len(guess):  # the only way to ask for a letter too often
+    if YELLOW in marks and len(set(guess)) < len(guess):  # only then a letter may occur more often than in the secret
         return _mark_counting(guess, secret)
     return marks
 
 
 def _mark_counting(guess: str, secret: str) -> str:
-    left = [letter for letter, asked in zip(secret, guess, strict=True) if letter != asked]
+    unmatched = [letter for letter, guessed in zip(secret, guess, strict=True) if letter != guessed]
     marks = ""
-    for asked, letter in zip(guess, secret, strict=True):
-        if asked == letter:
+    for guessed, letter in zip(guess, secret, strict=True):
+        if guessed == letter:
             marks += GREEN
-        elif asked in left:
-            left.remove(asked)
+        elif guessed in unmatched:
+            unmatched.remove(guessed)
             marks += YELLOW
         else:
             marks += GREY
@@ -202,9 +202,9 @@ def _mark_counting(guess: str, secret: str) -> str:
 
 def _row(guess: str, marks: str) -> LetterRow:
     cells = []
-    for letter, got in zip(guess, marks, strict=True):
-        tone, words_for_it = TONES[got]
-        cells.append(Cell(tone=tone, label=f"{letter}, {words_for_it}", text=letter))
+    for letter, letter_mark in zip(guess, marks, strict=True):
+        tone, description = TONES[letter_mark]
+        cells.append(Cell(tone=tone, label=f"{letter}, {description}", text=letter))
     return LetterRow(cells=cells, label=f"{guess}: {'; '.join(cell['label'] for cell in cells)}")
 
 

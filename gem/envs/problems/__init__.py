@@ -1,6 +1,7 @@
-"""Environments over datasets: mathematics, questions, logic, programming, and the sets that agents are evaluated on.
+"""Environments over datasets: mathematics, questions, logic, programming, and test sets for evaluations.
 
-Listed here without being imported: what each asks, where its data are (`gem.datasets.names`) and what judges it.
+This module only registers them; a class is imported when an environment is made. `gem.datasets.names` says where the
+data are. Begin reading at `problem`.
 """
 
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ MATH: Mapping[str, str] = {
     "eval:Minerva": "University problems of physics, chemistry and mathematics (Minerva).",
     "eval:OlympiadBench": "Problems of olympiads, with lists, intervals and formulas as answers.",
 }
-"""Id to what is asked."""
+"""Environment id to a summary of its problems."""
 QA: Mapping[str, str] = {
     "qa:NaturalQuestions": "Questions that people asked a search engine (NaturalQuestions).",
     "qa:HotpotQA": "Questions whose answer takes two articles (HotpotQA).",
@@ -34,7 +35,7 @@ QA: Mapping[str, str] = {
     "eval:Bamboogle": "125 questions of two steps that no page answers alone (Bamboogle).",
 }
 LOGIC_DEPTHS = (0, 1, 2, 3, 5)
-LATER = "It plays on a built-in sample until the data are there: `gemweb data fetch {}`"
+SAMPLE_NOTE = "It plays on a built-in sample until the data are there: `gemweb data fetch {}`"
 
 CODE: Mapping[str, str] = {
     "code:CodeContest": "Problems of programming contests (CodeContests).",
@@ -51,7 +52,7 @@ for env_id, summary in MATH.items():
         turns="single",
         board="text",
         requires=["math-verify"],
-        summary=f"{summary} {LATER.format(env_id)}",
+        summary=f"{summary} {SAMPLE_NOTE.format(env_id)}",
     )
 register(
     "math:Geometry3K",
@@ -60,7 +61,7 @@ register(
     turns="single",
     board="image",
     requires=["math-verify"],
-    summary=f"Problems of geometry with a drawing (Geometry3K). {LATER.format('math:Geometry3K')}",
+    summary=f"Problems of geometry with a drawing (Geometry3K). {SAMPLE_NOTE.format('math:Geometry3K')}",
 )
 for env_id, summary in QA.items():
     register(
@@ -69,7 +70,7 @@ for env_id, summary in QA.items():
         dataset=env_id,
         turns="single",
         board="text",
-        summary=f"{summary} {LATER.format(env_id)}",
+        summary=f"{summary} {SAMPLE_NOTE.format(env_id)}",
     )
 for depth in LOGIC_DEPTHS:
     register(
@@ -93,5 +94,5 @@ for env_id, summary in CODE.items():
         cost="slow",
         turns="single",
         board="code",
-        summary=f"{summary} {LATER.format(env_id)}",
+        summary=f"{summary} {SAMPLE_NOTE.format(env_id)}",
     )

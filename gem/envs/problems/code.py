@@ -1,14 +1,14 @@
 r"""Write a program that passes the tests of one problem; it runs in a sandbox.
 
 Rules:
-    One problem, one program. The program is run with each test, at most twelve of them (those with the longest
-    inputs), each for at most ten seconds. The seed names the problem: seed s is row s of the data, counted on from the
-    first row after the last one.
+    One problem, one program. The program is run under at most twelve tests (those with the longest inputs), each for
+    at most ten seconds. The seed selects the problem: seed s is row s of the data, and after the last row the count
+    begins again.
 
 Actions:
-    Any text with the program in a Markdown code block; the last block counts. Python 3, with the standard library
-    and what is installed beside it; common imports may be left out. The program reads its standard input and prints,
-    or defines the function that the problem names.
+    Any text with the program in a Markdown code block; the last block counts. The language is Python 3 with the
+    standard library and the packages that are installed with it; common imports may be omitted. The program reads its
+    standard input and prints its result, or defines the function that the problem names.
 
     For example:
 
@@ -17,18 +17,19 @@ Actions:
         ```
 
 Rewards:
-    1 if every test passes, otherwise 0. -0.1 without a code block. Printed text is compared line by line without the
-    spaces at the ends; numbers with a fraction that functions return, to six digits.
+    1 if every test passes, otherwise 0. -0.1 without a code block. Output is compared line by line, ignoring spaces at
+    the ends of lines; floats that functions return are compared to six digits.
 
 Arguments:
     - `dataset`: your own problems, as rows, a file, `hub:owner/name` or `sample:name`. Tests are `inputs` and `outputs`
-      (perhaps with `fn_name`), a list of `input` and `output`, or HumanEval's `test` and `entry_point`.
-    - `max_tests`, `test_seconds`: how many tests at most, and how long each may take.
+      (with `fn_name` for functions), a list of `input` and `output`, or HumanEval's `test` and `entry_point`.
+    - `max_tests`, `test_seconds`: the largest number of tests, and how long each may take.
 
 Source:
-    GEM's dataset of this name, from the data folder or the Hugging Face hub (`gemweb data` says what is there). Where
-    neither has it, a built-in sample stands in, made by us and not taken from the dataset: 60 problems. The first
-    info names what is played (docs/datasets.md); `info["sandbox"]` says how the program was confined (docs/sandbox.md).
+    GEM's dataset of this name, from the data folder or the Hugging Face hub (`gemweb data` shows what is available).
+    If neither has it, a built-in sample is used instead: 60 problems, which we wrote and did not take from the dataset.
+    The first info says which data are used (docs/datasets.md); `info["sandbox"]` says how the program was confined
+    (docs/sandbox.md).
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ from typing import Any
 from gem.core import Info, State, reading_state
 from gem.datasets import load
 from gem.datasets.loading import Source
-from gem.envs.problems.problem import Judged, ProblemEnv, column
+from gem.envs.problems.problem import Judgement, ProblemEnv, find_column
 from gem.errors import InvalidArgument
 from gem.grading.code import TestResult, grade_code
-from gem.grading.code_tests import TESTS, CallTest, CheckTests, longest, read_tests
+from gem.grading.code_tests import TESTS, CallTest, CheckTests, read_tests, select_longest_tests
 from gem.grading.parsing import extract_last_code_block
 from gem.rng import SplitMix64, choice, randint
 from gem.sandbox.limits import Limits
@@ -50,11 +51,11 @@ from gem.views import CodeTest, CodeView, View
 
 MAX_TESTS = 12
 TEST_SECONDS = 10.0
-WORDS = {
+STATUS_WORDS = {
     "passed": "passed", "wrong": "wrong answer", "error": "error", "timeout": "out of time", "memory": "out of memory",
     "output": "too much output", "killed": "killed", "not run": "not run",
 }  # fmt: skip
-"""What is said of a test."""
+"""Status of a test to words for people."""
 
 
 class CodeEnv(ProblemEnv):
@@ -74,21 +75,22 @@ class CodeEnv(ProblemEnv):
             raise InvalidArgument(f"max_tests must be at least 1, not {max_tests}.")
         self.limits = Limits(wall_seconds=test_seconds)
         data = load(dataset, split=split)
-        super().__init__(data, "", question_key, column(test_key, TESTS, data.columns, "test_key"), seed)
+        super().__init__(data, "", question_key, find_column(test_key, TESTS, data.columns, "test_key"), seed)
         self.max_tests = max_tests
         self.code = ""
-        """The program of the present episode; empty before."""
+        """The program of the current episode; empty before there is one."""
         self.results: list[CodeTest] = []
-        """How its tests went."""
-        self._recorded: Info = {}
+        """The results of its tests."""
+        self._recorded_info: Info = {}
+        """The info of the next turn from a record, if the episode is being replayed."""
 
     def feed_tape(self, recorded: Info, *, repeat: bool = False) -> None:
-        """As `Env.feed_tape`: what became of the tests is taken from the record, and the program is not run again."""
-        self._recorded = {} if repeat else recorded
+        """See `Env.feed_tape`. The results of the tests are taken from the record, and the program is not run again."""
+        self._recorded_info = {} if repeat else recorded
 
     @property
     def entry(self) -> str:
-        """The function that the problem asks for; empty where a program reads its input."""
+        """The name of the function that the problem asks for; empty if it asks for a program."""
         if not self.problem:
             return ""
         tests = self._tests()
@@ -98,36 +100,38 @@ class CodeEnv(ProblemEnv):
 
     @property
     def prompt(self) -> str:  # type: ignore[override]
-        """What an agent reads after the problem: what to write, and how."""
-        what = f"Write a Python function `{self.entry}`" if self.entry else "Write a Python 3 program"
-        return f"{what} in a Markdown code block: begin it with ```python and end it with ```. The last block counts."
+        """What an agent reads after the problem: what to write, and in which format."""
+        task = f"Write a Python function `{self.entry}`" if self.entry else "Write a Python 3 program"
+        return f"{task} in a Markdown code block: begin it with ```python and end it with ```. The last block counts."
 
     def _tests(self) -> Any:
-        return longest(read_tests(self.problem, self.answer_key), self.max_tests)
+        return select_longest_tests(read_tests(self.problem, self.answer_key), self.max_tests)
 
     def _start(self) -> tuple[str, Info]:
         self.code, self.results = "", []
         return super()._start()
 
-    def _judge(self, action: str) -> Judged:
+    def _judge(self, action: str) -> Judgement:
         code = extract_last_code_block(action)
         if code is None:
-            return Judged(-0.1, "There is no code block: begin it with ```python and end it with ```.", "format")
+            return Judgement(-0.1, "There is no code block: begin it with ```python and end it with ```.", "format")
         self.code = code
-        recorded, self._recorded = self._recorded, {}
-        results, level = (_read(recorded), recorded.get("sandbox")) if recorded else self._run(code)
+        recorded_info, self._recorded_info = self._recorded_info, {}
+        results, level = (
+            (_read_recorded_tests(recorded_info), recorded_info.get("sandbox")) if recorded_info else self._run(code)
+        )
         self.results = results
         counts = {"passed": sum(test["status"] == "passed" for test in results), "of": len(results)}
-        more = {"tests": counts, "test_results": results, "sandbox": level}
-        return Judged(float(counts["passed"] == counts["of"] > 0), _said(results), more=more)
+        extra_info = {"tests": counts, "test_results": results, "sandbox": level}
+        return Judgement(float(counts["passed"] == counts["of"] > 0), _describe_results(results), extra_info=extra_info)
 
     def _run(self, code: str) -> tuple[list[CodeTest], str]:
-        """Run the program under the tests: how each went, and how it was confined."""
-        grade = grade_code(self._whole(code), self._tests(), limits=self.limits)
-        return [_shown(test) for test in grade.tests], grade.level
+        """Run the program under the tests; return the results and the level of confinement."""
+        grade = grade_code(self._complete_program(code), self._tests(), limits=self.limits)
+        return [_code_test(test) for test in grade.tests], grade.level
 
-    def _whole(self, code: str) -> str:
-        """The program; where the problem begins it (HumanEval), its beginning and what was written."""
+    def _complete_program(self, code: str) -> str:
+        """The program to run: the agent's code, after the beginning that the problem gives, if any (HumanEval)."""
         tests = self._tests()
         if not isinstance(tests, CheckTests):
             return code
@@ -141,17 +145,17 @@ class CodeEnv(ProblemEnv):
         return f"```python\n{choice(rng, (f'print({number})', 'print(input())'))}\n```"
 
     def get_state(self) -> State:
-        """As `Env.get_state`."""
+        """See `Env.get_state`."""
         return {**super().get_state(), "code": self.code, "results": self.results}
 
     def set_state(self, state: State) -> None:
-        """As `Env.set_state`."""
+        """See `Env.set_state`."""
         super().set_state(state)
         with reading_state(self):
             self.code, self.results = state["code"], state["results"]
 
     def view(self, seat: int = 0) -> View:
-        """As `Env.view`: the problem, the program and its tests."""
+        """See `Env.view`. The view is the problem, the program and its tests."""
         view = CodeView(
             kind="code", name=self._name(), text=self.question, code=self.code, tests=self.results, facts=self._facts()
         )
@@ -169,31 +173,31 @@ def _defines(code: str, name: str) -> bool:
     return any(isinstance(node, ast.FunctionDef) and node.name == name for node in ast.walk(tree))
 
 
-def _said(results: list[CodeTest]) -> str:
-    """The outcome in words: how many tests passed, and what became of the first that did not."""
+def _describe_results(results: list[CodeTest]) -> str:
+    """The outcome in words: how many tests passed, and how the first other test failed."""
     failed = [test for test in results if test["status"] != "passed"]
     if not failed:
         return f"All {len(results)} tests passed." if len(results) != 1 else "The test passed."
     last_line = failed[0]["said"].strip().splitlines()[-1:]
-    why = ": ".join([failed[0]["label"], *last_line])
-    return f"{len(results) - len(failed)} of {len(results)} tests passed. {why.rstrip('.')}."
+    first_failure = ": ".join([failed[0]["label"], *last_line])
+    return f"{len(results) - len(failed)} of {len(results)} tests passed. {first_failure.rstrip('.')}."
 
 
-def _read(recorded: Info) -> list[CodeTest]:
-    """The tests as a record has them; anybody may have written it, so what is no test is left out."""
-    found = recorded.get("test_results")
-    tests = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-    texts = ({name: str(one.get(name, "")) for name in CodeTest.__annotations__} for one in tests)
-    return [CodeTest(**text) for text in texts if text["status"] in ("passed", "failed", "left")]  # type: ignore[typeddict-item]
+def _read_recorded_tests(recorded: Info) -> list[CodeTest]:
+    """The results of the tests from a record. Anybody may have written the record, so invalid entries are skipped."""
+    entries = recorded.get("test_results")
+    valid_entries = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    tests = ({name: str(entry.get(name, "")) for name in CodeTest.__annotations__} for entry in valid_entries)
+    return [CodeTest(**test) for test in tests if test["status"] in ("passed", "failed", "left")]  # type: ignore[typeddict-item]
 
 
-def _shown(test: TestResult) -> CodeTest:
+def _code_test(test: TestResult) -> CodeTest:
     return CodeTest(
-        label=f"Test {test.number}: {WORDS[test.status]}",
+        label=f"Test {test.number}: {STATUS_WORDS[test.status]}",
         status="passed" if test.passed else "left" if test.status == "not run" else "failed",
-        words=WORDS[test.status],
-        given=test.given,
-        wanted=test.wanted,
-        got=test.got,
-        said=test.said,
+        words=STATUS_WORDS[test.status],
+        given=test.input,
+        wanted=test.expected,
+        got=test.actual,
+        said=test.message,
     )

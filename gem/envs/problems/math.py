@@ -1,8 +1,8 @@
 r"""Solve one problem of mathematics; the answer counts in whatever form it is written.
 
 Rules:
-    One problem, one answer. The seed names the problem: seed s is row s of the data, counted on from the first row
-    after the last one. As long as the data have the same hash, that is so for ever.
+    One problem, one answer. The seed selects the problem: seed s is row s of the data, and after the last row the
+    count begins again. A seed always selects the same problem, as long as the data have the same hash.
 
 Actions:
     Any text with the answer in `\boxed{...}`; the last box counts.
@@ -10,25 +10,25 @@ Actions:
     For example `\boxed{\frac{1}{2}}`.
 
 Rewards:
-    1 for a correct answer, otherwise 0, also without a box. LaTeX and plain writing, fractions and decimal numbers
-    (to six places), lists, tuples, intervals and sets, units and percent signs are understood; where a reference
-    allows several answers, one of them is enough. `0.5` is `\frac{1}{2}`.
+    1 for a correct answer; 0 for any other answer, and for none. LaTeX and plain notation, fractions and decimal
+    numbers (to six places), lists, tuples, intervals and sets, units and percent signs are understood: `0.5` equals
+    `\frac{1}{2}`. If a reference allows several answers, one of them is enough.
 
 Arguments:
     - `dataset`: your own problems, as rows, a file (JSONL, CSV, Parquet, Arrow), `hub:owner/name` or `sample:name`.
-    - `question_key`, `answer_key`: the columns, where they are not called problem and answer.
+    - `question_key`, `answer_key`: the columns, if they are not called problem and answer.
 
 Source:
-    GEM's dataset of this name, from the data folder or the Hugging Face hub (`gemweb data` says what is there). Where
-    neither has it, a built-in sample stands in, made by us and not taken from the dataset: 60 problems of the same
-    kind. The first info names what is played (docs/datasets.md).
+    GEM's dataset of this name, from the data folder or the Hugging Face hub (`gemweb data` shows what is available).
+    If neither has it, a built-in sample is used instead: 60 problems of the same kind, which we wrote and did not take
+    from the dataset. The first info says which data are used (docs/datasets.md).
 """
 
 from __future__ import annotations
 
 import re
 
-from gem.envs.problems.problem import CORRECT, Judged, ProblemEnv, answer_text
+from gem.envs.problems.problem import CORRECT_ANSWER, Judgement, ProblemEnv, answer_text
 from gem.grading.math import grade
 from gem.grading.parsing import extract_last_boxed_answer
 from gem.rng import SplitMix64, choice, randbelow
@@ -42,18 +42,20 @@ class MathEnv(ProblemEnv):
     pattern = re.compile(r"\\boxed\{.+\}", re.DOTALL)
     prompt = "Think it through, and write your final answer in \\boxed{}."
 
-    def _judge(self, action: str) -> Judged:
+    def _judge(self, action: str) -> Judgement:
         answer = extract_last_boxed_answer(action)
         reference = self.problem[self.answer_key]
         if answer is None:
-            return Judged(0.0, f"There is no answer in \\boxed{{}}. {CORRECT}{answer_text(reference)}", "format")
-        found = grade(answer, reference)
-        if found.correct:
-            return Judged(1.0, "That is correct.")
-        more = {"grading": "given up"} if found.by == "given up" else {}
-        return Judged(0.0, f"That is not correct. {CORRECT}{answer_text(reference)}", more=more)
+            return Judgement(
+                0.0, f"There is no answer in \\boxed{{}}. {CORRECT_ANSWER}{answer_text(reference)}", "format"
+            )
+        grade_of_answer = grade(answer, reference)
+        if grade_of_answer.correct:
+            return Judgement(1.0, "That is correct.")
+        extra_info = {"grading": "given up"} if grade_of_answer.by == "given up" else {}
+        return Judgement(0.0, f"That is not correct. {CORRECT_ANSWER}{answer_text(reference)}", extra_info=extra_info)
 
     def _random_action(self, rng: SplitMix64) -> str:
         numbers = NUMBER.findall(self.question)
-        known = bool(numbers) and randbelow(rng, 2)
-        return f"\\boxed{{{choice(rng, numbers) if known else randbelow(rng, 100)}}}"
+        use_question = bool(numbers) and randbelow(rng, 2)
+        return f"\\boxed{{{choice(rng, numbers) if use_question else randbelow(rng, 100)}}}"

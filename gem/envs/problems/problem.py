@@ -1,7 +1,7 @@
-"""What environments over a dataset share: the seed names a row, one answer is judged, and the episode is over.
+"""The base of environments over a dataset: the seed selects a row, one answer is judged, and the episode is over.
 
-Seed s is row s modulo the number of rows, in the order of the data: for ever the same problem, as long as the data
-have the same hash, which `data_hash` and the first info say. Seeds 0 to n - 1 go through all n of them once.
+Seed s selects row s modulo the number of rows. It selects the same problem as long as the data have the same hash,
+which is in `data_hash` and in the first info. Seeds 0 to n - 1 cover all n rows once.
 """
 
 from __future__ import annotations
@@ -18,40 +18,40 @@ from gem.errors import EpisodeOver, InvalidArgument, InvalidData
 from gem.rng import SplitMix64
 from gem.views import TextView, View
 
-QUESTIONS = ("problem", "question", "prompt", "Question")
-ANSWERS = ("answer", "answers", "golden_answers", "Answer")
-CORRECT = "A correct answer: "
-"""What stands before a reference, in whatever notation the data have it."""
+QUESTION_COLUMNS = ("problem", "question", "prompt", "Question")
+ANSWER_COLUMNS = ("answer", "answers", "golden_answers", "Answer")
+CORRECT_ANSWER = "A correct answer: "
+"""The words before a reference in an observation."""
 
 
-class Judged(NamedTuple):
-    """What an answer is worth."""
+class Judgement(NamedTuple):
+    """The verdict on an answer."""
 
     reward: float
-    said: str
-    """To the agent, about its answer."""
-    error: Literal["format", ""] = ""
-    more: Info = {}
-    """Added to the info."""
+    message: str
+    """The observation: what the agent reads about its answer."""
+    fault: Literal["format", ""] = ""
+    extra_info: Info = {}
+    """Entries to add to the info."""
 
 
 class ProblemEnv(Env):
-    """A dataset with one turn for each problem.
+    """A dataset with one turn for each problem. A subclass judges answers in `_judge`.
 
     Args:
         dataset: whatever `gem.datasets.load` takes: an environment's id, rows, a file, `hub:owner/name`, `sample:name`.
-        split: of a dataset of the hub, where it has several.
-        question_key: the column with the question; without it, the first of problem, question, prompt, Question.
-        answer_key: the column with the answer; without it, the first of answer, answers, golden_answers, Answer.
-        seed: of the first problem.
+        split: the split, for a dataset of the hub that has several.
+        question_key: the column with the question; by default the first of problem, question, prompt, Question.
+        answer_key: the column with the answer; by default the first of answer, answers, golden_answers, Answer.
+        seed: the seed of the first problem.
 
     Raises:
-        DataUnavailable: if the data cannot be had.
-        InvalidArgument: if a column is not there.
+        DataUnavailable: if the data are not available.
+        InvalidArgument: if a column does not exist.
     """
 
     pattern: ClassVar[re.Pattern[str]]
-    """What an answer has to contain; people are asked before they send anything else."""
+    """What an answer has to contain. The page asks a person for confirmation before it sends anything else."""
     prompt: ClassVar[str] = ""
     """What an agent reads after the problem."""
 
@@ -66,85 +66,81 @@ class ProblemEnv(Env):
         super().__init__(seed)
         self.dataset = load(dataset, split=split)
         columns = self.dataset.columns
-        self.question_key = column(question_key, QUESTIONS, columns, "question_key")
-        self.answer_key = column(answer_key, ANSWERS, columns, "answer_key")
+        self.question_key = find_column(question_key, QUESTION_COLUMNS, columns, "question_key")
+        self.answer_key = find_column(answer_key, ANSWER_COLUMNS, columns, "answer_key")
         self.max_turns = 1
         self.data_hash = self.dataset.sha256
         self.over = True
         self.problem: Row = {}
         self.outcome = ""
-        """What is said of the answer; empty before."""
-        self._asked = 0
+        """The observation after the answer; empty before the answer."""
+        self._num_random_actions = 0
 
     @property
     def row(self) -> int:
-        """The number of the present problem in the data."""
+        """The row number of the current problem in the data."""
         assert self.seed is not None
         return self.seed % len(self.dataset)
 
     @property
     def question(self) -> str:
-        """The present problem in words; empty before the first."""
+        """The text of the current problem; empty before the first one."""
         return str(self.problem[self.question_key]).strip() if self.problem else ""
 
     def _start(self) -> tuple[str, Info]:
-        self._open()
+        self._load_problem()
         self.over, self.outcome = False, ""
         data = {"source": self.dataset.source, "sha256": self.dataset.sha256, "row": self.row}
-        return self._ask(), {"suffix": self.prompt, "data": data}
+        return self.question, {"suffix": self.prompt, "data": data}
 
-    def _open(self) -> None:
-        """Look at the row that the seed names."""
-        self.problem, self._asked = self.dataset[self.row], 0
+    def _load_problem(self) -> None:
+        """Load the row that the seed selects."""
+        self.problem, self._num_random_actions = self.dataset[self.row], 0
         if self.question_key not in self.problem or self.answer_key not in self.problem:
             raise InvalidData(f"Row {self.row} of {self.dataset.source} lacks its question or its answer.")
 
-    def _ask(self) -> str:
-        """The first observation."""
-        return self.question
-
     @abstractmethod
-    def _judge(self, action: str) -> Judged:
-        """What the action is worth, from 0 to 1, where 1 is solved."""
+    def _judge(self, action: str) -> Judgement:
+        """Judge the action; a reward of 1 means that the problem is solved."""
 
     @abstractmethod
     def _random_action(self, rng: SplitMix64) -> str:
-        """A well-formed answer that knows nothing."""
+        """A random answer in the right format."""
 
     def step(self, action: str) -> Step:
-        """As `Env.step`: the answer is judged, and the episode ends."""
+        """See `Env.step`. The answer is judged, and the episode ends."""
         if self.over:
             raise EpisodeOver("There is no episode under way; call reset() to begin one.")
         check_action(action)
-        judged = self._judge(action)
-        self.over, self.outcome = True, judged.said
-        info: Info = {"suffix": "", "success": judged.reward >= 1, **judged.more}
-        if judged.error:
-            info["error"] = judged.error
-        return judged.said, judged.reward, True, False, info
+        judgement = self._judge(action)
+        self.over, self.outcome = True, judgement.message
+        info: Info = {"suffix": "", "success": judgement.reward >= 1, **judgement.extra_info}
+        if judgement.fault:
+            info["error"] = judgement.fault
+        return judgement.message, judgement.reward, True, False, info
 
     def get_state(self) -> State:
-        """As `Env.get_state`. The generator follows from the seed: only the next episode's seed is drawn from it."""
+        """See `Env.get_state`. The generator need not be stored: only the seed of the next episode is drawn from it."""
         return {"seed": self.seed, "over": self.over, "outcome": self.outcome}
 
     def set_state(self, state: State) -> None:
-        """As `Env.set_state`."""
+        """See `Env.set_state`."""
         with reading_state(self):
             self.seed, self._next_seed = state["seed"], None
             self.rng.seed(self.seed)
             self.over, self.outcome = state["over"], state["outcome"]
         if self.seed is not None:
-            self._open()
+            self._load_problem()
 
     def sample_random_action(self) -> str:
-        """As `Env.sample_random_action`."""
+        """See `Env.sample_random_action`."""
         if self.seed is None or self.over:
             raise EpisodeOver("There is no episode; call reset() to begin one.")
-        self._asked += 1
-        return self._random_action(SplitMix64(self.seed, self._asked))
+        self._num_random_actions += 1
+        return self._random_action(SplitMix64(self.seed, self._num_random_actions))
 
     def view(self, seat: int = 0) -> View:
-        """As `Env.view`: the problem, and what came of the answer."""
+        """See `Env.view`. The view is the problem and, after the answer, the outcome."""
         return TextView(kind="text", name=self._name(), text=self._picture(), facts=self._facts())
 
     def _name(self) -> str:
@@ -154,26 +150,26 @@ class ProblemEnv(Env):
         return f"{self.question}\n\n{self.outcome}" if self.outcome else self.question
 
     def _facts(self) -> list[tuple[str, str]]:
-        place = [("Row", f"{self.row:,} of {len(self.dataset):,}")] if self.seed is not None else []
-        return [*place, ("From", self.dataset.source)]
+        row_fact = [("Row", f"{self.row:,} of {len(self.dataset):,}")] if self.seed is not None else []
+        return [*row_fact, ("From", self.dataset.source)]
 
 
-def column(named: str, usual: Sequence[str], columns: Sequence[str], argument: str) -> str:
-    """The column that is named, or the first of the usual ones that is there.
+def find_column(name: str, candidates: Sequence[str], columns: Sequence[str], argument: str) -> str:
+    """The column `name` or, if that is empty, the first of the candidates that exists.
 
     Raises:
-        InvalidArgument: if there is none.
+        InvalidArgument: if there is no such column.
     """
-    if named and named not in columns:
-        raise InvalidArgument(f"There is no column {named!r} for {argument}; there are {', '.join(columns)}.")
-    found = named or next((name for name in usual if name in columns), "")
-    if not found:
+    if name and name not in columns:
+        raise InvalidArgument(f"There is no column {name!r} for {argument}; there are {', '.join(columns)}.")
+    chosen = name or next((name for name in candidates if name in columns), "")
+    if not chosen:
         raise InvalidArgument(f"Say with {argument} which of the columns {', '.join(columns)} it is.")
-    return found
+    return chosen
 
 
 def answer_text(value: Any) -> str:
-    """A reference as people read it: alternatives joined by "or"."""
+    """A reference as text, with alternatives joined by "or"."""
     if isinstance(value, list | tuple):
         return " or ".join(dict.fromkeys(str(item).strip() for item in value))
     return str(value).strip()

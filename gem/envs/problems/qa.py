@@ -1,34 +1,35 @@
 r"""Answer a question in a few words; they have to be those of a known answer.
 
 Rules:
-    One question, one answer. The seed names the question: seed s is row s of the data, counted on from the first row
-    after the last one. As long as the data have the same hash, that is so for ever.
+    One question, one answer. The seed selects the question: seed s is row s of the data, and after the last row the
+    count begins again. A seed always selects the same question, as long as the data have the same hash.
 
 Actions:
-    Any text with the answer between `<answer>` and `</answer>`; the last one counts. An answer in `\boxed{...}` counts
-    where there is none of these.
+    Any text with the answer between `<answer>` and `</answer>`; the last one counts. Without these tags, an answer in
+    `\boxed{...}` counts.
 
     For example `<answer>Paris</answer>`.
 
 Rewards:
-    1 if the answer is a known one, up to case, punctuation and articles (exact match), otherwise 0, also without an
-    answer. `info["f1"]` says how many of the words agree.
+    1 if the answer equals a known answer, ignoring case, punctuation and articles (exact match); 0 for any other
+    answer, and for none. `info["f1"]` is the F1 score over the words.
 
 Arguments:
     - `dataset`: your own questions, as rows, a file (JSONL, CSV, Parquet, Arrow), `hub:owner/name` or `sample:name`.
-    - `question_key`, `answer_key`: the columns, where they are not called question and answer.
+    - `question_key`, `answer_key`: the columns, if they are not called question and answer.
 
 Source:
-    GEM's dataset of this name, from the data folder or the Hugging Face hub (`gemweb data` says what is there). Where
-    neither has it, a built-in sample stands in, made by us and not taken from the dataset: 60 questions about the
-    pages of our WikiGame, which the expert looks up there. The first info names what is played (docs/datasets.md).
+    GEM's dataset of this name, from the data folder or the Hugging Face hub (`gemweb data` shows what is available).
+    If neither has it, a built-in sample is used instead, which we wrote and did not take from the dataset: 60 questions
+    about the pages of our WikiGame, where the expert looks them up. The first info says which data are used
+    (docs/datasets.md).
 """
 
 from __future__ import annotations
 
 import re
 
-from gem.envs.problems.problem import CORRECT, Judged, ProblemEnv, answer_text
+from gem.envs.problems.problem import CORRECT_ANSWER, Judgement, ProblemEnv, answer_text
 from gem.grading.answers import aliases, best_f1, exact_match
 from gem.grading.parsing import extract_last_boxed_answer, extract_last_tagged_answer
 from gem.rng import SplitMix64, choice
@@ -43,19 +44,19 @@ class QaEnv(ProblemEnv):
     prompt = "Think it through, and write your final answer, in a few words, between <answer> and </answer>."
     form = "between <answer> and </answer>"
 
-    def _answer(self, action: str) -> str | None:
-        tagged = extract_last_tagged_answer(action)
-        return extract_last_boxed_answer(action) if tagged is None else tagged
+    def _extract_answer(self, action: str) -> str | None:
+        tagged_answer = extract_last_tagged_answer(action)
+        return extract_last_boxed_answer(action) if tagged_answer is None else tagged_answer
 
-    def _judge(self, action: str) -> Judged:
-        answer, references = self._answer(action), aliases(self.problem[self.answer_key])
-        right = f"{CORRECT}{answer_text(references)}"
+    def _judge(self, action: str) -> Judgement:
+        answer, references = self._extract_answer(action), aliases(self.problem[self.answer_key])
+        correct_text = f"{CORRECT_ANSWER}{answer_text(references)}"
         if answer is None:
-            return Judged(0.0, f"There is no answer {self.form}. {right}", "format", {"f1": 0.0})
-        more = {"f1": round(best_f1(answer, references), 6)}
+            return Judgement(0.0, f"There is no answer {self.form}. {correct_text}", "format", {"f1": 0.0})
+        extra_info = {"f1": round(best_f1(answer, references), 6)}
         if exact_match(answer, references):
-            return Judged(1.0, "That is correct.", more=more)
-        return Judged(0.0, f"That is not correct. {right}", more=more)
+            return Judgement(1.0, "That is correct.", extra_info=extra_info)
+        return Judgement(0.0, f"That is not correct. {correct_text}", extra_info=extra_info)
 
     def _random_action(self, rng: SplitMix64) -> str:
         return f"<answer>{choice(rng, WORD.findall(self.question) or ['yes', 'no'])}</answer>"

@@ -1,4 +1,7 @@
-"""ReasoningGym's datasets, one environment each: `rg:letter_counting`, `rg:chain_sum` and a hundred more."""
+"""ReasoningGym's datasets, one environment for each: `rg:letter_counting`, `rg:chain_sum` and a hundred more.
+
+The package `reasoning-gym` runs in a process of its own (`helper`). Begin reading at `dataset`.
+"""
 
 from typing import Any
 
@@ -8,7 +11,9 @@ from gem.registry import register
 PACKAGE = "reasoning-gym"
 
 for name, summary in DATASETS.items():
-    given: dict[str, Any] = {"config": {"datasets": [dict(part) for part in COMPOSITE]}} if name == "composite" else {}
+    config_kwargs: dict[str, Any] = (
+        {"config": {"datasets": [dict(part) for part in COMPOSITE]}} if name == "composite" else {}
+    )
     register(
         f"rg:{name}",
         "gem.envs.reasoning.dataset:ReasoningGymEnv",
@@ -17,5 +22,5 @@ for name, summary in DATASETS.items():
         board="text",
         summary=summary,
         requires=[PACKAGE],
-        **given,
+        **config_kwargs,
     )

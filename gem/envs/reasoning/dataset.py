@@ -1,24 +1,24 @@
-r"""Answer one question, which a program makes anew for every seed and judges by itself.
+r"""Answer one question, which a program generates for every seed and judges by itself.
 
 The datasets come from ReasoningGym (https://github.com/open-thought/reasoning-gym): arithmetic, algebra, algorithms,
 puzzles, logic, graphs, geometry, code. They need its package: `pip install reasoning-gym`.
 
 Rules:
-    One problem, one answer. The seed names the problem: seed 0 is the first of the dataset, seed 1 the second.
+    One problem, one answer. The seed selects the problem: seed 0 is the first of the dataset, seed 1 the second.
 
 Actions:
-    Any text with the answer in `\boxed{...}`; the last box counts. How the answer is to be written, the problem says.
+    Any text with the answer in `\boxed{...}`; the last box counts. The problem says how to write the answer.
 
     For example `\boxed{42}`.
 
 Rewards:
-    What the dataset's scorer gives: 1 for a correct answer, and in some datasets a part of it for one that is nearly
+    The score of the dataset: 1 for a correct answer, and in some datasets less than 1 for an answer that is nearly
     correct or well formed. No box counts as no answer.
 
 Arguments:
-    - `config`: the dataset's own settings, `{"max_words": 5}`; see its documentation.
-    - `dataset_seed`: names another series of problems.
-    - `size`: how many problems some datasets make at once.
+    - `config`: the dataset's own settings, such as `{"max_words": 5}`; see its documentation.
+    - `dataset_seed`: selects another series of problems.
+    - `size`: the number of problems that some datasets generate at once.
 
 Source:
     ReasoningGym, Stojanovski et al. 2025 (arXiv 2505.24760), version 0.1.25; in GEM under the same ids.
@@ -37,27 +37,27 @@ from gem.envs.reasoning import PACKAGE, source
 from gem.envs.reasoning.datasets import DATASETS
 from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument, MissingDependency
 from gem.grading.parsing import extract_last_boxed_answer
-from gem.processes import TooMuchComputing
+from gem.processes import ProcessTimeout
 from gem.rng import SplitMix64, choice
 from gem.views import TextView, View
 
 PROMPT = "Think it through, and write your final answer in \\boxed{}."
 TOKEN = re.compile(r"[^\s{}\\]+")
-LONGEST_TOKEN = 40
+MAX_TOKEN_CHARS = 40
 
 
 class ReasoningGymEnv(Env):
     """A dataset of ReasoningGym with one turn for each problem.
 
     Args:
-        name: of the dataset.
-        size: how many problems a dataset makes at once that makes them together.
-        dataset_seed: names the series of problems; 42 is GEM's.
+        name: the name of the dataset.
+        size: how many problems are generated at once, for the datasets that do so.
+        dataset_seed: selects the series of problems; GEM uses 42.
         config: the dataset's settings besides `size` and `seed`.
-        seed: of the first problem.
+        seed: the seed of the first problem.
 
     Raises:
-        InvalidArgument: on an unknown name, or settings that the dataset does not take.
+        InvalidArgument: on an unknown name, or settings that the dataset does not accept.
         MissingDependency: if the package `reasoning-gym` is not installed.
     """
 
@@ -75,80 +75,81 @@ class ReasoningGymEnv(Env):
         if size < 1 or dataset_seed < 0:
             raise InvalidArgument("size must be at least 1, and dataset_seed must not be negative.")
         self.max_turns = 1
-        self.data_hash = f"{PACKAGE} {_installed(f'rg:{name}')}"
+        self.data_hash = f"{PACKAGE} {_installed_version(f'rg:{name}')}"
         self.over = True
         self.question = ""
         self.outcome = ""
-        """What is said of the answer; empty before."""
-        self._right: str | None = None  # one correct answer, where the dataset gives one
-        self._asked = 0
+        """The observation after the answer; empty before the answer."""
+        self._correct_answer: str | None = None
+        """A correct answer; None if the dataset does not give one."""
+        self._num_random_actions = 0
         self._arguments = {"name": name, "size": size, "dataset_seed": dataset_seed, "config": dict(config or {})}
         if config:
-            self._ask("describe")
+            self._request("describe")
 
     def _start(self) -> tuple[str, Info]:
         assert self.seed is not None
-        problem = self._ask("problem", seed=self.seed)
-        self.question, self._right = problem["question"], problem["answer"]
-        self.over, self.outcome, self._asked = False, "", 0
+        problem = self._request("problem", seed=self.seed)
+        self.question, self._correct_answer = problem["question"], problem["answer"]
+        self.over, self.outcome, self._num_random_actions = False, "", 0
         return self.question, {"suffix": PROMPT}
 
     def step(self, action: str) -> Step:
-        """As `Env.step`: the answer is judged, and the episode ends."""
+        """See `Env.step`. The answer is judged, and the episode ends."""
         if self.over:
             raise EpisodeOver("There is no episode under way; call reset() to begin one.")
         check_action(action)
         answer = extract_last_boxed_answer(action)
         try:
-            reward = float(self._ask("score", seed=self.seed, answer=answer)["score"])
-        except TooMuchComputing:
-            reward = 0.0  # an answer that cannot be judged is not correct
+            reward = float(self._request("score", seed=self.seed, answer=answer)["score"])
+        except ProcessTimeout:
+            reward = 0.0  # an answer that cannot be judged in time counts as wrong
         self.over = True
         solved = reward >= 1
-        self.outcome = self._say(answer, reward)
+        self.outcome = self._describe_result(answer, reward)
         info: Info = {"suffix": "", "success": solved}
         if answer is None:
             info["error"] = "format"
         return self.outcome, reward, True, False, info
 
-    def _say(self, answer: str | None, reward: float) -> str:
+    def _describe_result(self, answer: str | None, reward: float) -> str:
         if reward >= 1:
             return "That is correct."
         text = "There is no answer in \\boxed{}." if answer is None else "That is not correct."
         if reward > 0:
             text += f" It earns {reward:.2g} of 1."
-        return text if self._right is None else f"{text} A correct answer: {self._right}"
+        return text if self._correct_answer is None else f"{text} A correct answer: {self._correct_answer}"
 
     def get_state(self) -> State:
-        """As `Env.get_state`. The generator follows from the seed: only the next episode's seed is drawn from it."""
-        kept = {"seed": self.seed, "question": self.question, "right": self._right}
-        return {**kept, "over": self.over, "outcome": self.outcome}
+        """See `Env.get_state`. The generator need not be stored: only the seed of the next episode is drawn from it."""
+        problem = {"seed": self.seed, "question": self.question, "right": self._correct_answer}
+        return {**problem, "over": self.over, "outcome": self.outcome}
 
     def set_state(self, state: State) -> None:
-        """As `Env.set_state`."""
+        """See `Env.set_state`."""
         with reading_state(self):
             self.seed = state["seed"]
             self._next_seed = None
             self.rng.seed(self.seed)
-            self.question, self._right = state["question"], state["right"]
-            self.over, self.outcome, self._asked = state["over"], state["outcome"], 0
+            self.question, self._correct_answer = state["question"], state["right"]
+            self.over, self.outcome, self._num_random_actions = state["over"], state["outcome"], 0
 
     def sample_random_action(self) -> str:
-        """As `Env.sample_random_action`: a word or number of the question."""
+        """See `Env.sample_random_action`. The action is a word or number of the question."""
         if self.seed is None:
             raise EpisodeOver("There is no episode yet; call reset() first.")
-        self._asked += 1
-        tokens = [token for token in TOKEN.findall(self.question) if len(token) <= LONGEST_TOKEN]
-        return f"\\boxed{{{choice(SplitMix64(self.seed, self._asked), tokens or ['yes', 'no'])}}}"
+        self._num_random_actions += 1
+        tokens = [token for token in TOKEN.findall(self.question) if len(token) <= MAX_TOKEN_CHARS]
+        return f"\\boxed{{{choice(SplitMix64(self.seed, self._num_random_actions), tokens or ['yes', 'no'])}}}"
 
     def view(self, seat: int = 0) -> View:
-        """As `Env.view`: the problem, and what came of the answer."""
+        """See `Env.view`. The view is the problem and, after the answer, the outcome."""
         text = f"{self.question}\n\n{self.outcome}" if self.outcome else self.question
         return TextView(kind="text", name=f"ReasoningGym, {self._arguments['name']}", text=text)
 
-    def _ask(self, do: str, **request: Any) -> dict[str, Any]:
-        given = dict(self._arguments)
-        answer = source.ask(do, dataset=given.pop("name"), **given, **request)
+    def _request(self, do: str, **request: Any) -> dict[str, Any]:
+        arguments = dict(self._arguments)
+        answer = source.ask(do, dataset=arguments.pop("name"), **arguments, **request)
         if "error" not in answer:
             return answer
         if do == "describe":
@@ -157,8 +158,8 @@ class ReasoningGymEnv(Env):
 
 
 @cache
-def _installed(env_id: str) -> str:
-    """The version of the package.
+def _installed_version(env_id: str) -> str:
+    """The installed version of `reasoning-gym`.
 
     Raises:
         MissingDependency: if it is not installed.

@@ -1,4 +1,4 @@
-"""The datasets of ReasoningGym 0.1.25, each in a sentence, so that they can be listed without the package.
+"""The datasets of ReasoningGym 0.1.25 with a sentence about each, so that they can be listed without the package.
 
 A test compares the names with those of the installed version.
 """
@@ -126,7 +126,7 @@ DATASETS: Mapping[str, str] = {
     # others together
     "composite": "Problems of several datasets, by weight.",
 }
-"""Name to what is asked, in a sentence."""
+"""Name of a dataset to a summary of its problems."""
 
 COMPOSITE = (
     {"name": "basic_arithmetic", "weight": 1},
@@ -136,4 +136,4 @@ COMPOSITE = (
     {"name": "shortest_path", "weight": 1},
     {"name": "word_sorting", "weight": 1},
 )
-"""What `rg:composite` draws from unless it is told."""
+"""The datasets that `rg:composite` draws from by default."""

@@ -1,7 +1,8 @@
-"""The process that holds ReasoningGym: one request on each line of its input, one answer on each line of its output.
+"""The process that runs ReasoningGym. It reads a request from each line of its input and writes an answer to each.
 
-It runs under hash seed 0 and draws every problem from freshly seeded generators, because some datasets walk through
-sets or use the global generators: so a problem depends on nothing but its name. It ends with its input.
+Some datasets iterate over sets or use the global random generators. The process therefore runs with hash seed 0 and
+seeds the generators before every problem, so that a problem depends only on its dataset, arguments and seed. It ends
+when its input ends.
 """
 
 from __future__ import annotations
@@ -16,38 +17,39 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import IO, Any
 
-from gem.envs.reasoning.answers import harmless
+from gem.envs.reasoning.answers import is_safe
 
-SIZED = frozenset({"acre", "composite", "gsm_symbolic", "list_functions", "word_ladder"})
-"""Datasets whose items end at `size`; the others have one for every index."""
-INDICES = 2**31
-"""Seeds that differ by a multiple of it name the same problem; NumPy takes no larger ones."""
-TRIES = 20
-"""A few problems of a few datasets cannot be made, whoever asks; the next one that can is taken."""
+SIZED_DATASETS = frozenset({"acre", "composite", "gsm_symbolic", "list_functions", "word_ladder"})
+"""Datasets with only `size` items; the others have an item for every index."""
+NUM_INDICES = 2**31
+"""Seeds that differ by a multiple of this number select the same problem, since NumPy accepts no larger seeds."""
+MAX_ATTEMPTS = 20
+"""Indices tried for a problem. A few problems of a few datasets cannot be generated; then another index is used."""
 STRIDE = 1_000_003
+"""The distance between the indices tried for a problem."""
 CPU_SECONDS = {"describe": 60.0, "problem": 60.0, "score": 10.0}
-"""Computing time of an answer; a request that needs more ends this process."""
+"""CPU seconds that a request may take; one that needs more ends this process."""
 
 Request = Mapping[str, Any]
 
 
 def serve() -> None:
-    """Answer until the input ends."""
+    """Answer requests until the input ends."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what the datasets print is for nobody
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the datasets print, and nobody should read it
     warnings.simplefilter("ignore")
     import reasoning_gym  # noqa: F401, PLC0415 (takes seconds; only this process pays them)
 
     for line in sys.stdin:
         request = json.loads(line)
         _limit(CPU_SECONDS[request["do"]])
-        answer = _answer(request)
+        answer = _handle(request)
         _limit(0)
         _write(answers, answer)
 
 
 def _limit(seconds: float) -> None:
-    """End this process after so much computing; 0 takes the limit back."""
+    """End this process after so many CPU seconds; 0 removes the limit."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
 
@@ -57,60 +59,60 @@ def _write(answers: IO[str], answer: dict[str, Any]) -> None:
     answers.flush()
 
 
-def _answer(request: Request) -> dict[str, Any]:
+def _handle(request: Request) -> dict[str, Any]:
     try:
-        return VERBS[request["do"]](request)
-    except Exception as error:  # noqa: BLE001 (the datasets raise anything; whoever asked says what it means)
+        return HANDLERS[request["do"]](request)
+    except Exception as error:  # noqa: BLE001 (the datasets raise anything; the caller decides what it means)
         return {"error": f"{type(error).__name__}: {error}"}
 
 
 def describe(request: Request) -> dict[str, Any]:
-    """Make the dataset, to see whether its arguments are right."""
+    """Make the dataset to check its arguments."""
     _dataset(request["dataset"], request["size"], request["dataset_seed"], json.dumps(request["config"]))
     return {}
 
 
 def problem(request: Request) -> dict[str, Any]:
-    """The question, and the answer where there is one only."""
+    """The question, and the answer if the dataset gives one."""
     _, entry = _entry(*_key(request))
     answer = entry["answer"]
     return {"question": str(entry["question"]), "answer": None if answer is None else str(answer)}
 
 
 def score(request: Request) -> dict[str, Any]:
-    """What an answer is worth: what the dataset says, and 0 where its scorer breaks on the answer."""
+    """The score of an answer by the dataset; 0 if its scorer fails on the answer."""
     dataset, entry = _entry(*_key(request))
     answer = request["answer"]
     name = entry["metadata"].get("source_dataset", request["dataset"])
-    if answer is not None and not harmless(name, answer, entry):
+    if answer is not None and not is_safe(name, answer, entry):
         answer = None
     _seed_generators(0)
     try:
         return {"score": float(dataset.score_answer(answer=answer, entry=entry))}
-    except Exception:  # noqa: BLE001 (scorers break on answers of another form than they expect)
+    except Exception:  # noqa: BLE001 (scorers fail on answers in a form that they do not expect)
         return {"score": 0.0}
 
 
-VERBS = {"describe": describe, "problem": problem, "score": score}
+HANDLERS = {"describe": describe, "problem": problem, "score": score}
 
 
 def _key(request: Request) -> tuple[str, int, int, str, int]:
     config = json.dumps(request["config"], sort_keys=True)
-    return request["dataset"], request["size"], request["dataset_seed"], config, request["seed"] % INDICES
+    return request["dataset"], request["size"], request["dataset_seed"], config, request["seed"] % NUM_INDICES
 
 
 @lru_cache(maxsize=256)
 def _entry(name: str, size: int, dataset_seed: int, config: str, index: int) -> tuple[Any, dict[str, Any]]:
-    """The dataset and its item at `index`, or the next one that can be made."""
-    for attempt in range(TRIES):
-        place = (index + attempt * STRIDE) % INDICES
-        first = place // size * size if name in SIZED else 0
-        dataset = _dataset(name, size, (dataset_seed + first) % INDICES, config)
-        _seed_generators(place)
+    """The dataset and its item at `index`, or at the next index for which it can be generated."""
+    for attempt in range(MAX_ATTEMPTS):
+        item_index = (index + attempt * STRIDE) % NUM_INDICES
+        first_index = item_index // size * size if name in SIZED_DATASETS else 0
+        dataset = _dataset(name, size, (dataset_seed + first_index) % NUM_INDICES, config)
+        _seed_generators(item_index)
         try:
-            return dataset, dataset[place - first]
-        except Exception:  # the datasets raise anything; after the last attempt it goes on to whoever asked
-            if attempt == TRIES - 1:
+            return dataset, dataset[item_index - first_index]
+        except Exception:  # the datasets raise anything; after the last attempt the caller gets it
+            if attempt == MAX_ATTEMPTS - 1:
                 raise
     raise AssertionError("the last attempt returns or raises")
 
@@ -122,13 +124,13 @@ def _dataset(name: str, size: int, seed: int, config: str) -> Any:
 
     arguments = json.loads(config)
     if name == "composite":
-        arguments["datasets"] = [DatasetSpec(**{"config": {}, **given}) for given in arguments["datasets"]]
+        arguments["datasets"] = [DatasetSpec(**{"config": {}, **part}) for part in arguments["datasets"]]
     _seed_generators(seed)
     return reasoning_gym.create_dataset(name, size=size, seed=seed, **arguments)
 
 
 def _seed_generators(seed: int) -> None:
-    """Give the global generators a start that depends on nothing before."""
+    """Seed the global generators, so that earlier problems have no influence."""
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:

@@ -1,25 +1,26 @@
-"""The door to the process that holds ReasoningGym (see `helper`): started when a problem is first asked for.
+"""Asks the process that runs ReasoningGym (see `helper`), which is started with the first request.
 
-There is one for each process that plays. It takes seconds to start, once; nobody else waits meanwhile. Importing the
-package here would change the hash seed of nothing and the global generators of everything.
+Each process that plays has one of its own, which takes seconds to start. The package is not imported here, because its
+problems need another hash seed and it would change the global random generators of this process.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from gem.processes import Helper
+from gem.processes import HelperProcess
 
 FOLDER = "gem-reasoning-"
-"""Some problems of codeio write files where they are: there."""
-_source = Helper("gem.envs.reasoning.helper", "The process that makes ReasoningGym's problems", folder=FOLDER)
+"""The prefix of the helper's temporary working directory, into which some problems of codeio write files."""
+
+_source = HelperProcess("gem.envs.reasoning.helper", "The process that makes ReasoningGym's problems", folder=FOLDER)
 
 
 def ask(do: str, **request: Any) -> dict[str, Any]:
-    """As `Helper.ask`, of this process's own helper."""
-    return _source.ask(do=do, **request)
+    """Ask this process's own helper (see `HelperProcess.call`)."""
+    return _source.call(do=do, **request)
 
 
 def close() -> None:
-    """End this process's helper, if there is one."""
+    """End this process's own helper, if there is one."""
     _source.close()

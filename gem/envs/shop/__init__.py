@@ -1,4 +1,7 @@
-"""A web shop to buy in; importing it registers its environments, whose module is imported when one is made."""
+"""A web shop; importing this package registers its environments. Begin reading at `web_shop`.
+
+`web_shop` itself is only imported when an environment is made.
+"""
 
 from gem.registry import register
 

@@ -1,7 +1,7 @@
-"""The pages of the shop as a list of pieces, and the three ways in which an agent reads them.
+"""The pages of the shop, as lists of pieces, and the three modes in which an agent can read them.
 
-`html` is a small document, `text` the words with [SEP] between them, `text_rich` one piece to a line with
-[button] around what can be clicked, as WebShop's modes of the same names.
+The modes are those of WebShop. `html` is a small document. `text` is the words of the page with [SEP] between them.
+`text_rich` has one piece on each line, with [button] around what can be clicked.
 """
 
 from __future__ import annotations
@@ -26,38 +26,38 @@ class Piece(NamedTuple):
     kind: Literal["heading", "text", "button", "link", "option", "field"]
     text: str
     marked: bool = False
-    """A product that was opened before, or a value that is chosen."""
+    """Whether this product was opened before, or this value is chosen."""
     note: str = ""
-    """What stands beside a link."""
+    """Text next to a link."""
     group: str = ""
-    """The option that a value belongs to."""
+    """The name of the option to which a value belongs."""
 
 
 def search_page() -> list[Piece]:
-    """Where every visit begins."""
+    """The first page of a visit."""
     return [Piece("field", "Search")]
 
 
-def results_page(found: Sequence[Product], number: int, total: int, opened: Sequence[str]) -> Iterator[Piece]:
-    """Page `number`, from 1, of what was found."""
+def results_page(products: Sequence[Product], number: int, total: int, opened_keys: Sequence[str]) -> Iterator[Piece]:
+    """Page `number` of the results, counted from 1, with its products."""
     yield Piece("button", BACK)
     yield Piece("text", f"Page {number} (total results: {total})")
     if number > 1:
         yield Piece("button", PREVIOUS)
     if number * PER_PAGE < total:
         yield Piece("button", NEXT)
-    for product in found:
-        yield Piece("link", product.key, product.key in opened, f"{product.title} · {dollars(product.price)}")
+    for product in products:
+        yield Piece("link", product.key, product.key in opened_keys, f"{product.title} · {dollars(product.price)}")
 
 
-def item_page(product: Product, chosen: Mapping[str, str]) -> Iterator[Piece]:
-    """A product, with the options chosen so far."""
+def item_page(product: Product, chosen_options: Mapping[str, str]) -> Iterator[Piece]:
+    """The page of a product, with the options chosen so far."""
     yield Piece("button", BACK)
     yield Piece("button", PREVIOUS)
     for name, values in product.options.items():
         yield Piece("text", name)
         for value in values:
-            yield Piece("option", value, chosen.get(name) == value, group=name)
+            yield Piece("option", value, chosen_options.get(name) == value, group=name)
     yield Piece("heading", product.title)
     yield Piece("text", f"Price: {dollars(product.price)}")
     yield Piece("text", f"Rating: {product.rating:g}")
@@ -67,7 +67,7 @@ def item_page(product: Product, chosen: Mapping[str, str]) -> Iterator[Piece]:
 
 
 def sheet_page(product: Product, sheet: str) -> Iterator[Piece]:
-    """What is told of a product."""
+    """The description, the features or the reviews of a product."""
     yield Piece("button", BACK)
     yield Piece("button", PREVIOUS)
     lines = {"Description": [product.description], "Features": product.bullets, "Reviews": product.reviews}[sheet]
@@ -76,34 +76,36 @@ def sheet_page(product: Product, sheet: str) -> Iterator[Piece]:
 
 
 def dollars(price: float) -> str:
-    """A price as pages write it."""
+    """A price as it is written on a page."""
     return f"${price:,.2f}"
 
 
 def render(pieces: Sequence[Piece], instruction: str, mode: Mode) -> str:
-    """The page as an agent reads it, what is asked for first."""
+    """The page as an agent reads it, beginning with the customer's request."""
     if mode == "text":
-        words = ["Instruction:", instruction, *(word for piece in pieces for word in _words(piece))]
+        words = ["Instruction:", instruction, *(word for piece in pieces for word in _piece_words(piece))]
         return " [SEP] ".join(words)
-    lines = [_rich(piece) for piece in pieces] if mode == "text_rich" else [_tag(piece) for piece in pieces]
+    lines = (
+        [_render_rich(piece) for piece in pieces] if mode == "text_rich" else [_render_html(piece) for piece in pieces]
+    )
     if mode == "text_rich":
         return "\n".join([f"Instruction: {instruction}", *lines])
     return "\n".join(["<body>", f"<h4>Instruction: {escape(instruction)}</h4>", *lines, "</body>"])
 
 
-def _words(piece: Piece) -> list[str]:
+def _piece_words(piece: Piece) -> list[str]:
     return [piece.text, piece.note] if piece.note else [piece.text]
 
 
-def _rich(piece: Piece) -> str:
+def _render_rich(piece: Piece) -> str:
     if piece.kind in ("heading", "text"):
         return piece.text
-    name = "clicked button" if piece.marked else "button"
-    after = f"\n{piece.note}" if piece.note else ""
-    return f"[{name}] {piece.text} [{name}_]{after}"
+    tag = "clicked button" if piece.marked else "button"
+    note = f"\n{piece.note}" if piece.note else ""
+    return f"[{tag}] {piece.text} [{tag}_]{note}"
 
 
-def _tag(piece: Piece) -> str:
+def _render_html(piece: Piece) -> str:
     text = escape(piece.text)
     marked = " checked" if piece.marked else ""
     match piece.kind:

@@ -1,10 +1,10 @@
-"""What a purchase is worth: WebShop's formula.
+"""The reward of a purchase, by WebShop's formula.
 
-reward = type * (attributes found + options found + price) / (attributes asked for + options asked for + 1)
+reward = type * (matched attributes + matched options + price) / (requested attributes + requested options + 1)
 
-`type` is 1 where the product is of the right kind, less where it is another one. An attribute counts if one of the
-product's is nearly the same text, or if its title, features or description hold it; an option likewise, sizes only if
-they are equal; the price if it is not above the limit.
+`type` is 1 if the product is of the right kind and less otherwise. An attribute matches if the product has one with
+nearly the same words, or if the product's title, features or description contain it. An option matches likewise,
+except that sizes must be equal. `price` is 1 if the product's price is within the limit, else 0.
 
 Source: Yao et al., "WebShop: Towards Scalable Real-World Web Interaction with Grounded Language Agents" (2022),
 section 3.2 and appendix A.5.
@@ -19,10 +19,10 @@ from difflib import SequenceMatcher
 from gem.envs.shop.product import Product
 from gem.envs.shop.search import words_of
 
-NEARLY = 85
-"""Texts that are more alike than this, of 100, are taken for the same."""
-EXACT = ("size",)
-"""Options that must be equal."""
+MIN_SIMILARITY = 85
+"""Two texts match if their `similarity` is above this value."""
+EXACT_OPTIONS = ("size",)
+"""Options whose values must be equal to match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,36 +30,41 @@ class Goal:
     """What the customer wants."""
 
     key: str
-    """The product it was made from."""
+    """The key of the product from which the goal was made."""
     instruction: str
+    """The customer's request in words."""
     attributes: tuple[str, ...]
     options: Mapping[str, str]
+    """Name to value."""
     price_upper: float
+    """The highest price, in dollars."""
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
+class RewardParts:
     """The parts of a reward, each from 0 to 1."""
 
     type: float
     attributes: float
     options: float
-    """1 where none was asked for."""
+    """1 if the customer asked for none."""
     price: float
     total: float
 
 
-def worth(bought: Product, chosen: Mapping[str, str], goal: Goal, wanted: Product, nouns: frozenset[str]) -> Worth:
+def purchase_reward(
+    product: Product, chosen_options: Mapping[str, str], goal: Goal, goal_product: Product, nouns: frozenset[str]
+) -> RewardParts:
     """What it is worth to have bought this product with these options; `wanted` is the product of the goal."""
-    told = " ".join([bought.title, *bought.bullets, bought.description]).lower()
-    attributes = sum(_has(attribute, bought.attributes, told) for attribute in goal.attributes)
+    description = " ".join([product.title, *product.bullets, product.description]).lower()
+    attributes = sum(_has_attribute(attribute, product.attributes, description) for attribute in goal.attributes)
     values = [value.lower() for value in goal.options.values()]
-    options = sum(_fits(name, value.lower(), values, told) for name, value in chosen.items())
+    options = sum(_has_option(name, value.lower(), values, description) for name, value in chosen_options.items())
     options = min(options, len(values))
-    price = float(bought.price <= goal.price_upper)
-    kind = kind_match(bought, wanted, nouns)
+    price = float(product.price <= goal.price_upper)
+    kind = kind_match(product, goal_product, nouns)
     total = kind * (attributes + options + price) / (len(goal.attributes) + len(values) + 1)
-    return Worth(
+    return RewardParts(
         type=kind,
         attributes=attributes / len(goal.attributes) if goal.attributes else 1.0,
         options=options / len(values) if values else 1.0,
@@ -68,32 +73,40 @@ def worth(bought: Product, chosen: Mapping[str, str], goal: Goal, wanted: Produc
     )
 
 
-def kind_match(bought: Product, wanted: Product, nouns: frozenset[str]) -> float:
-    """Whether both are the same kind of thing: 1, 0.5, 0.1 or 0."""
-    same_path = {part.strip() for part in bought.path.split("›")} & {part.strip() for part in wanted.path.split("›")}
-    asked = set(words_of(wanted.title)) & nouns
-    shared = len(asked & set(words_of(bought.title))) / len(asked) if asked else 0.2
-    if shared == 0:
+def kind_match(product: Product, goal_product: Product, nouns: frozenset[str]) -> float:
+    """How well the kinds of both products agree: 1, 0.5, 0.1 or 0."""
+    path, goal_path = ({part.strip() for part in text.split("›")} for text in (product.path, goal_product.path))
+    common_path = path & goal_path
+    goal_nouns = set(words_of(goal_product.title)) & nouns
+    shared_share = len(goal_nouns & set(words_of(product.title))) / len(goal_nouns) if goal_nouns else 0.2
+    if shared_share == 0:
         return 0.0
-    if shared < 0.1:
+    if shared_share < 0.1:
         return 0.1
-    return 1.0 if bought.kind == wanted.kind or len(same_path) >= 2 or shared > 0.2 else 0.5
+    return 1.0 if product.kind == goal_product.kind or len(common_path) >= 2 or shared_share > 0.2 else 0.5
 
 
-def _has(attribute: str, attributes: tuple[str, ...], told: str) -> bool:
-    return any(likeness(one, attribute) > NEARLY for one in attributes) or attribute.lower() in told
+def _has_attribute(attribute: str, attributes: tuple[str, ...], description: str) -> bool:
+    return (
+        any(similarity(product_attribute, attribute) > MIN_SIMILARITY for product_attribute in attributes)
+        or attribute.lower() in description
+    )
 
 
-def _fits(name: str, value: str, wanted: list[str], told: str) -> bool:
-    if name.lower() in EXACT:
-        return value in wanted or value in told
-    return any(likeness(one, value) > NEARLY for one in wanted) or value in told
+def _has_option(name: str, value: str, goal_values: list[str], description: str) -> bool:
+    if name.lower() in EXACT_OPTIONS:
+        return value in goal_values or value in description
+    return any(similarity(goal_value, value) > MIN_SIMILARITY for goal_value in goal_values) or value in description
 
 
-def likeness(one: str, other: str) -> float:
-    """How alike two texts are as sets of words, 0 to 100: the best match among shared words and the rest of each."""
-    first, second = set(one.lower().split()), set(other.lower().split())
-    shared = " ".join(sorted(first & second))
-    whole = [" ".join([shared, *sorted(rest)]).strip() for rest in (first - second, second - first)]
-    pairs = [(whole[0], whole[1])] + ([(shared, text) for text in whole] if shared else [])
+def similarity(text: str, other_text: str) -> float:
+    """The token-set ratio of two texts, from 0 to 100.
+
+    It is the highest similarity between two of three strings: the common words, and these followed by the other words
+    of the first or of the second text. Order and repetition of words do not matter.
+    """
+    words, other_words = set(text.lower().split()), set(other_text.lower().split())
+    shared = " ".join(sorted(words & other_words))
+    texts = [" ".join([shared, *sorted(remaining)]).strip() for remaining in (words - other_words, other_words - words)]
+    pairs = [(texts[0], texts[1])] + ([(shared, combined) for combined in texts] if shared else [])
     return max(100 * SequenceMatcher(None, *pair, autojunk=False).ratio() for pair in pairs)

@@ -1,7 +1,7 @@
 """A search engine for product texts: BM25 over plain words.
 
-Source: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with the usual
-k1 = 0.9 and b = 0.4 of Lucene's users for short documents.
+Source: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with k1 = 0.9 and
+b = 0.4, which are commonly used with Lucene for short documents.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?")
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in small letters, a plural "s" taken away."""
+    """The words of a text in lower case, without a plural "s"."""
     return [word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] != "s" else word for word in _split(text)]
 
 
@@ -26,8 +26,8 @@ def _split(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-class Index:
-    """Which texts hold which words."""
+class ProductIndex:
+    """An inverted index: for each word the texts that contain it."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._postings: dict[str, list[tuple[str, int]]] = {}
@@ -39,14 +39,14 @@ class Index:
                 self._postings.setdefault(word, []).append((key, count))
         self._mean = sum(self._lengths.values()) / max(len(self._lengths), 1)
 
-    def search(self, query: str, most: int) -> list[str]:
-        """The keys of the texts that fit `query`, the best first; of equals, the one that was added first."""
+    def search(self, query: str, limit: int) -> list[str]:
+        """The keys of up to `limit` texts that match `query`, best first; among equals, in the order of addition."""
         scores: dict[str, float] = {}
         for word in dict.fromkeys(words_of(query)):
-            found = self._postings.get(word, ())
-            rarity = math.log(1 + (len(self._lengths) - len(found) + 0.5) / (len(found) + 0.5))
-            for key, count in found:
+            postings = self._postings.get(word, ())
+            rarity = math.log(1 + (len(self._lengths) - len(postings) + 0.5) / (len(postings) + 0.5))
+            for key, count in postings:
                 length = 1 - B + B * self._lengths[key] / self._mean
                 scores[key] = scores.get(key, 0.0) + rarity * count * (K1 + 1) / (count + K1 * length)
-        best = heapq.nlargest(most, enumerate(scores.items()), key=lambda item: (round(item[1][1], 9), -item[0]))
+        best = heapq.nlargest(limit, enumerate(scores.items()), key=lambda item: (round(item[1][1], 9), -item[0]))
         return [key for _, (key, _) in best]

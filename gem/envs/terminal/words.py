@@ -1,8 +1,8 @@
-"""Names and words that tasks are made of."""
+"""Names and words for the instances of tasks."""
 
 from __future__ import annotations
 
-from gem.rng import Source, choice, randint
+from gem.rng import RandomSource, choice, randint
 
 PEOPLE = (
     "Amara", "Bence", "Chidi", "Dana", "Elif", "Farid", "Greta", "Hana", "Ivo", "Jonas", "Kofi", "Lena", "Mateo",
@@ -20,16 +20,16 @@ MESSAGES = (
 )  # fmt: skip
 
 
-def noun(rng: Source) -> str:
-    """A word that may name a file."""
+def noun(rng: RandomSource) -> str:
+    """Draw a word that can be the name of a file."""
     return choice(rng, NOUNS)
 
 
-def clock(rng: Source, minute: int) -> str:
-    """A time of a day in May, a little after the minute."""
+def clock(rng: RandomSource, minute: int) -> str:
+    """A time in May 2025: so many minutes after the first midnight, and some random seconds."""
     return f"2025-05-{1 + minute // 1440:02d} {minute // 60 % 24:02d}:{minute % 60:02d}:{randint(rng, 0, 59):02d}"
 
 
-def address(rng: Source) -> str:
-    """An internet address of a documentation network."""
+def address(rng: RandomSource) -> str:
+    """Draw an IP address of a network that is reserved for documentation."""
     return f"203.0.113.{randint(rng, 1, 40)}"

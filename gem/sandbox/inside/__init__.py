@@ -1,5 +1,6 @@
-"""What runs inside the sandbox: the launcher, the zygote, and the processes that untrusted code runs in.
+"""What runs in the sandbox: the launcher, the zygote, and the processes that execute untrusted code.
 
-Started as a package named `inside` by an interpreter that knows nothing of the site (`python -I -S`), so it imports
-only the standard library. The order of trust: `launch` and `zygote` are ours; what `program` executes is not.
+It is started as a package named `inside` by an interpreter without access to the site's packages (`python -I -S`), and
+imports only the standard library. Begin with `launch`, which becomes `zygote`, whose children run `confine`; only what
+`execution` executes is untrusted. `shell` and `server` are the same for commands of a terminal and for MCP servers.
 """

@@ -1,7 +1,7 @@
 """The process of one run: it confines itself, waits for its job, confines itself for good and executes the code.
 
-In this order: what needs rights (mounts) first, then no rights, then Landlock, limits and, last, the filter of
-system calls. Any failure ends the process before a line of the code is executed.
+The order matters: first the mounts, which need privileges; then privileges are dropped; then come Landlock, resource
+limits and, last, the system call filter. Any failure ends the process before a line of the code is executed.
 """
 
 from __future__ import annotations
@@ -14,128 +14,130 @@ import socket
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from .confinement import bounds, kernel, landlock, seccomp
+from .confinement import kernel, landlock, limits, seccomp
 from .execution import cases, dialogue, program
-from .settings import EXIT_BROKEN, FIRST_OWN, MAX_FDS, MAX_MESSAGE, Settings
+from .settings import EXIT_BROKEN, FIRST_EXTRA_FD, MAX_FDS, MAX_MESSAGE_BYTES, Settings
 
 PROGRAMS = {"script": program.script, "cases": cases.run, "ask": dialogue.ask, "answer": dialogue.answer}
-"""What a job may name as the program that takes its code."""
+"""The runners that a job may name; each executes the job's code."""
 DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
-OURS = 100
-HIGHEST = 1 << 20
-"""Descriptors are closed up to this one (with a single system call)."""
-OPEN_FILES = 64
+FIRST_OWN_FD = 100
+"""Our own descriptors are moved to this number and above, where no job's descriptor goes."""
+LAST_FD = 1 << 20
+"""Descriptors are closed up to this number, with a single system call."""
+MAX_OPEN_FILES = 64
 STACK_BYTES = 64 << 20
-"""Of the main thread: deep recursion is common in answers to programming problems."""
-FILES_IN_WORK = 1024
+"""Stack of the main thread: answers to programming problems often use deep recursion."""
+MAX_FILES_IN_WORK_FOLDER = 1024
 
 
 @dataclass(frozen=True)
-class Plan:
+class ConfinementPlan:
     """What all runs of a sandbox have in common."""
 
     settings: Settings
     proc: int
-    """The host's `/proc`, closed before any code runs."""
-    landlock: int
-    """The version that the kernel has."""
+    """A descriptor of the host's `/proc`, closed before any code runs."""
+    landlock_abi: int
+    """The version of Landlock that the kernel has."""
     user: tuple[int, int]
-    """User and group, as they are outside."""
-    calls: bytes
-    """The filter of system calls, as `seccomp.build` makes it."""
+    """User and group, as numbered outside the sandbox."""
+    filter: bytes
+    """The system call filter, as `seccomp.build` makes it."""
 
     @property
-    def full(self) -> bool:
+    def has_namespaces(self) -> bool:
         """Whether a run has mounts and processes of its own."""
         return self.settings.level == "full"
 
 
-def live(line: socket.socket, plan: Plan, size: int) -> NoReturn:
-    """The whole life of the process; it never returns to the zygote's code.
+def run(line: socket.socket, plan: ConfinementPlan, address_space: int) -> NoReturn:
+    """Run one job and end the process; this never returns to the zygote's code.
 
     Args:
-        line: to the zygote, which sends one job.
+        line: the socket to the zygote, which sends the job.
         plan: of this sandbox.
-        size: bytes of address space taken before the code asks for any.
+        address_space: bytes that are in use before the code asks for any.
     """
-    line = socket.socket(fileno=_out_of_the_way(line.detach()))
+    line = socket.socket(fileno=_move_fd(line.detach()))
     try:
-        rules = _out_of_the_way(_prepare(plan))
-        data, fds, _, _ = socket.recv_fds(line, MAX_MESSAGE, MAX_FDS)
+        rules = _move_fd(_prepare(plan))
+        data, fds, _, _ = socket.recv_fds(line, MAX_MESSAGE_BYTES, MAX_FDS)
         if not data:
             os._exit(0)
         job = json.loads(data)
-        payload = _take_over(fds)
-        _finish(plan, job, rules, size)
-    except BaseException as error:  # noqa: BLE001 (whatever it is, no code may run now)
+        payload = _install_fds(fds)
+        _finish(plan, job, rules, address_space)
+    except BaseException as error:  # noqa: BLE001 (after any failure here, no code may run)
         try:
-            line.send(f"{type(error).__name__}: {error}".encode()[:MAX_MESSAGE])
+            line.send(f"{type(error).__name__}: {error}".encode()[:MAX_MESSAGE_BYTES])
         finally:
             os._exit(EXIT_BROKEN)
     try:
         PROGRAMS[job["program"]](payload)
     finally:
-        os._exit(EXIT_BROKEN)  # a program of ours ends the process itself, unless the code has broken it
+        os._exit(EXIT_BROKEN)  # our programs end the process themselves, unless the code has prevented that
 
 
-def _prepare(plan: Plan) -> int:
-    """What can be done before the job is known; the rules for Landlock."""
+def _prepare(plan: ConfinementPlan) -> int:
+    """Do what is possible before the job is known; the descriptor of the rules for Landlock."""
     settings = plan.settings
     kernel.prctl(kernel.PR_SET_PDEATHSIG, 9)
-    os.setsid()  # a signal to the process group must not reach the zygote
-    if plan.full:
+    os.setsid()  # a signal to the code's process group must not reach the zygote
+    if plan.has_namespaces:
         kernel.map_user("self", plan.proc, *plan.user)
-        _mount_work(settings.work, settings.work_bytes, 0)
+        _mount_work_folder(settings.work_folder, settings.work_bytes, 0)
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
-    kernel.prctl(kernel.PR_SET_DUMPABLE, int(not plan.full))  # where the zygote counts, it looks at our descriptors
-    rules = landlock.ruleset(plan.landlock)
+    # Where the zygote counts files and threads, it has to inspect this process.
+    kernel.prctl(kernel.PR_SET_DUMPABLE, int(not plan.has_namespaces))
+    rules = landlock.make_ruleset(plan.landlock_abi)
     for path in settings.readable:
-        landlock.allow(rules, path, landlock.READ, plan.landlock)
+        landlock.allow(rules, path, landlock.READ, plan.landlock_abi)
     for path in DEVICES:
-        landlock.allow(rules, path, landlock.READ | landlock.WRITE_FILE, plan.landlock)
-    landlock.allow(rules, settings.work, landlock.WRITE, plan.landlock)
+        landlock.allow(rules, path, landlock.READ | landlock.WRITE_FILE, plan.landlock_abi)
+    landlock.allow(rules, settings.work_folder, landlock.WRITE, plan.landlock_abi)
     return rules
 
 
-def _mount_work(work: str, size: int, flags: int) -> None:
-    """A file system in memory for this run alone; it ends with the process."""
-    safe = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC | flags
-    kernel.mount("tmpfs", work, "tmpfs", safe, f"size={size},nr_inodes={FILES_IN_WORK},mode=0700")
+def _mount_work_folder(path: str, size: int, flags: int) -> None:
+    """Mount a file system in memory for this run alone; it ends with the process."""
+    all_flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC | flags
+    kernel.mount("tmpfs", path, "tmpfs", all_flags, f"size={size},nr_inodes={MAX_FILES_IN_WORK_FOLDER},mode=0700")
 
 
-def _out_of_the_way(fd: int) -> int:
-    """The same descriptor with a number that no job's descriptor takes."""
-    moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, OURS)
+def _move_fd(fd: int) -> int:
+    """Give a descriptor a number that no job's descriptor gets."""
+    new_fd = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, FIRST_OWN_FD)
     os.close(fd)
-    return moved
+    return new_fd
 
 
-def _take_over(fds: list[int]) -> bytes:
-    """The job's descriptors at their places: 0 to 2, and the program's own from 3; what it is to execute."""
+def _install_fds(fds: list[int]) -> bytes:
+    """Give the job's descriptors their numbers, 0 to 2 and those after them; the payload to execute."""
     code, *others = fds
     with os.fdopen(code, "rb") as file:
         payload = file.read()
-    for place, fd in enumerate([_out_of_the_way(fd) for fd in others]):
-        os.dup2(fd, place)
+    for number, fd in enumerate([_move_fd(fd) for fd in others]):
+        os.dup2(fd, number)
     return payload
 
 
-def _finish(plan: Plan, job: dict[str, Any], rules: int, size: int) -> None:
-    """No way back from here: Landlock, no capabilities, limits, the filter; no descriptor but the job's."""
+def _finish(plan: ConfinementPlan, job: dict[str, Any], rules: int, address_space: int) -> None:
+    """Confine this process for good: Landlock, no capabilities, limits, the filter, no descriptors but the job's."""
     settings = plan.settings
-    os.chdir(settings.work)
-    if plan.full and job["files"] != settings.work_bytes:
-        _mount_work(settings.work, job["files"], kernel.MS_REMOUNT)
+    os.chdir(settings.work_folder)
+    if plan.has_namespaces and job["files"] != settings.work_bytes:
+        _mount_work_folder(settings.work_folder, job["files"], kernel.MS_REMOUNT)
     landlock.restrict(rules)
-    kernel.keep_capabilities(*((kernel.CAP_DAC_READ_SEARCH,) if settings.reach else ()))
-    os.closerange(FIRST_OWN + job["own"], HIGHEST)
-    bounds.limit(resource.RLIMIT_AS, size + job["memory"])
-    bounds.limit(resource.RLIMIT_CPU, int(job["cpu"]) + 1)
-    bounds.limit(resource.RLIMIT_FSIZE, job["files"])
-    bounds.limit(resource.RLIMIT_NOFILE, OPEN_FILES)
-    bounds.limit(resource.RLIMIT_STACK, STACK_BYTES)
-    bounds.limit(resource.RLIMIT_CORE, 0)
-    bounds.limit(resource.RLIMIT_MEMLOCK, 0)
-    if plan.full or settings.user is not None:
-        bounds.limit(resource.RLIMIT_NPROC, job["threads"])
-    seccomp.install(plan.calls)
+    kernel.keep_capabilities(*((kernel.CAP_DAC_READ_SEARCH,) if settings.can_read_all else ()))
+    os.closerange(FIRST_EXTRA_FD + job["extra_fds"], LAST_FD)
+    limits.set_limit(resource.RLIMIT_AS, address_space + job["memory"])
+    limits.set_limit(resource.RLIMIT_CPU, int(job["cpu"]) + 1)
+    limits.set_limit(resource.RLIMIT_FSIZE, job["files"])
+    limits.set_limit(resource.RLIMIT_NOFILE, MAX_OPEN_FILES)
+    limits.set_limit(resource.RLIMIT_STACK, STACK_BYTES)
+    limits.set_limit(resource.RLIMIT_CORE, 0)
+    limits.set_limit(resource.RLIMIT_MEMLOCK, 0)
+    if plan.has_namespaces or settings.user is not None:
+        limits.set_limit(resource.RLIMIT_NPROC, job["threads"])
+    seccomp.install(plan.filter)

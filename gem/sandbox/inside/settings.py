@@ -1,4 +1,4 @@
-"""What the host tells the sandbox at its start, and the words both use."""
+"""What the host passes to a sandbox at its start, and constants that both use."""
 
 from __future__ import annotations
 
@@ -6,43 +6,44 @@ import json
 from dataclasses import asdict, dataclass
 
 HOME = "/home/agent"
-"""The home directory inside, where the tree of a shell lies; no directory of the host."""
+"""The home directory in a sandbox, which holds the tree of a shell; it is no directory of the host."""
 EXIT_BROKEN, EXIT_MEMORY = 253, 252
-"""Exit codes of the process of a run: it could not go on, or memory ran out."""
-FIRST_OWN = 3
-"""A job comes with the code, then what become descriptors 0, 1 and 2, then the program's own from this number."""
+"""Exit codes of the process of a run: it could not go on, or its memory was full."""
+FIRST_EXTRA_FD = 3
+"""A job comes with the code, then the descriptors 0, 1 and 2, then further descriptors from this number on."""
 MAX_FDS = 8
-MAX_MESSAGE = 1 << 16
+"""Most descriptors of a message."""
+MAX_MESSAGE_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
 class Settings:
-    """One sandbox process and what its code may see."""
+    """The settings of a sandbox process."""
 
     level: str
     """`full` or `landlock`."""
     control: int
-    """The socket to the host: a file descriptor."""
+    """The descriptor of the socket to the host."""
     readable: list[str]
     """Files and directories of the host that the code may read."""
-    modules: list[str]
+    module_paths: list[str]
     """`sys.path` of the code."""
     preload: list[str]
-    """Modules imported beforehand, so that a run need not."""
+    """Modules that are imported beforehand."""
     user: int | None
     """The user and group to become; None keeps the caller's."""
-    reach: bool
-    """Keep the right to read what the new user could not: the interpreter is in a private directory."""
-    work: str
-    """Where the code may write: a directory, at the level `full` a file system of its own."""
+    can_read_all: bool
+    """Whether to keep the right to read files of other users, because the interpreter is in a private directory."""
+    work_folder: str
+    """The directory to which the code may write; at the level `full` it is a file system in memory."""
     work_bytes: int
-    """The size of that file system unless a job says otherwise."""
+    """The size of that file system unless a job specifies another."""
 
-    def text(self) -> str:
-        """For the command line."""
+    def to_json(self) -> str:
+        """The settings as an argument of a command."""
         return json.dumps(asdict(self))
 
     @classmethod
-    def of(cls, text: str) -> Settings:
-        """From the command line."""
+    def from_json(cls, text: str) -> Settings:
+        """The settings that `to_json` wrote."""
         return cls(**json.loads(text))

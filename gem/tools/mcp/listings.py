@@ -1,8 +1,9 @@
-"""What MCP servers offer, asked before anything waits for it, and remembered for a while.
+"""The tools that MCP servers offer, requested in advance and cached for a while.
 
-Who must not wait long, a web request above all, calls `look` first, with the seconds it has. Within `KEPT_SECONDS`
-nobody in this process contacts that server to learn what it offers; one that could not be used is not asked again at
-once either. Where nobody calls `look` nothing is remembered, and every connection asks for itself.
+A caller that must not wait long, above all a web request, first calls `refresh_listing` with the seconds it has. For
+`CACHE_SECONDS` after that, no caller in this process contacts the server to list its tools; a server that failed is not
+contacted for `FAILURE_CACHE_SECONDS`. Where `refresh_listing` is not called, nothing is cached, and every connection
+lists the tools itself.
 """
 
 from __future__ import annotations
@@ -15,59 +16,57 @@ from typing import Any
 from gem.errors import ToolError
 from gem.tools.mcp.config import ServerConfig
 
-KEPT_SECONDS = 60.0
-REFUSED_SECONDS = 10.0
-"""How long a server that could not be used is left alone."""
+CACHE_SECONDS = 60.0
+FAILURE_CACHE_SECONDS = 10.0
 
 
-class _Known:
-    """What is known of one server; one thread at a time asks it."""
+class _CachedListing:
+    """The listing of one server, or why it failed; one thread at a time refreshes it."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.until = 0.0
-        self.offered: list[dict[str, Any]] | None = None
+        self.expires = 0.0
+        self.tools: list[dict[str, Any]] | None = None
         self.problem = ""
 
 
-_known: dict[ServerConfig, _Known] = {}
-_knowing = threading.Lock()
+_listings: dict[ServerConfig, _CachedListing] = {}
+_listings_lock = threading.Lock()
 
 
-def remembered(server: ServerConfig) -> list[dict[str, Any]] | None:
-    """What a server offered when it was looked at lately; None if it was not."""
-    known = _known.get(server)
-    return known.offered if known and time.monotonic() < known.until else None
+def cached_listing(server: ServerConfig) -> list[dict[str, Any]] | None:
+    """The cached tools of a server; None if there are none, or they have expired."""
+    listing = _listings.get(server)
+    return listing.tools if listing and time.monotonic() < listing.expires else None
 
 
-def look(server: ServerConfig, ask: Callable[[float], list[dict[str, Any]]], seconds: float) -> None:
-    """Have this process know what a server offers.
+def refresh_listing(server: ServerConfig, request: Callable[[float], list[dict[str, Any]]], seconds: float) -> None:
+    """List a server's tools and cache them, unless the cache is still valid.
 
     Args:
-        server: which one.
-        ask: asks it, at most the seconds it is given; raises `ToolError` if it cannot be used.
+        request: lists the tools, within the seconds that it gets; raises `ToolError` if the server cannot be used.
         seconds: how long this may take.
 
     Raises:
         ToolError: if the server cannot be used, or did not answer in that time.
     """
-    with _knowing:
-        known = _known.setdefault(server, _Known())
-    until = time.monotonic() + seconds
-    if not known.lock.acquire(timeout=seconds):
+    with _listings_lock:
+        listing = _listings.setdefault(server, _CachedListing())
+    deadline = time.monotonic() + seconds
+    if not listing.lock.acquire(timeout=seconds):
         raise ToolError(f"The server {server.name} did not answer within {seconds:.3g} s.")
     try:
-        if time.monotonic() >= known.until:
-            _ask(known, ask, max(0.0, until - time.monotonic()))
-        if known.offered is None:
-            raise ToolError(known.problem)
+        if time.monotonic() >= listing.expires:
+            _refresh(listing, request, max(0.0, deadline - time.monotonic()))
+        if listing.tools is None:
+            raise ToolError(listing.problem)
     finally:
-        known.lock.release()
+        listing.lock.release()
 
 
-def _ask(known: _Known, ask: Callable[[float], list[dict[str, Any]]], seconds: float) -> None:
+def _refresh(listing: _CachedListing, request: Callable[[float], list[dict[str, Any]]], seconds: float) -> None:
     try:
-        known.offered, known.problem = ask(seconds), ""
+        listing.tools, listing.problem = request(seconds), ""
     except ToolError as error:
-        known.offered, known.problem = None, str(error)
-    known.until = time.monotonic() + (KEPT_SECONDS if known.offered is not None else REFUSED_SECONDS)
+        listing.tools, listing.problem = None, str(error)
+    listing.expires = time.monotonic() + (CACHE_SECONDS if listing.tools is not None else FAILURE_CACHE_SECONDS)

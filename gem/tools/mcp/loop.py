@@ -1,4 +1,4 @@
-"""One event loop for each process, in a thread of its own, where connections to MCP servers live."""
+"""One event loop for each process, in a thread of its own, which runs the connections to MCP servers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-CLOSE_SECONDS = 8.0
-"""How long what still runs may take to end."""
+CLOSE_TIMEOUT_SECONDS = 8.0
+"""How long the tasks of the loop may take to end."""
 
 
-class _Runner:
+class _LoopThread:
     """The event loop of this process and its thread."""
 
     def __init__(self) -> None:
@@ -26,38 +26,38 @@ class _Runner:
         self.thread.start()
 
     def stop(self) -> None:
-        """End what still runs, then the loop."""
+        """End all tasks, then the loop."""
         with contextlib.suppress(Exception):  # the process ends anyway
-            asyncio.run_coroutine_threadsafe(_end_all(), self.loop).result(CLOSE_SECONDS)
+            asyncio.run_coroutine_threadsafe(_end_all(), self.loop).result(CLOSE_TIMEOUT_SECONDS)
         self.loop.call_soon_threadsafe(self.loop.stop)
 
 
-_runner: _Runner | None = None
-_starting = threading.Lock()
+_loop_thread: _LoopThread | None = None
+_loop_thread_lock = threading.Lock()
 
 
 def running_loop() -> asyncio.AbstractEventLoop:
-    """The loop, begun when it is first asked for."""
-    global _runner  # noqa: PLW0603 (one for each process)
-    with _starting:
-        if _runner is None:
-            _runner = _Runner()
-            atexit.register(_runner.stop)
-        return _runner.loop
+    """The loop, started by the first call."""
+    global _loop_thread  # noqa: PLW0603 (one for each process)
+    with _loop_thread_lock:
+        if _loop_thread is None:
+            _loop_thread = _LoopThread()
+            atexit.register(_loop_thread.stop)
+        return _loop_thread.loop
 
 
-def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
-    """Have the coroutine run in the loop."""
-    return asyncio.run_coroutine_threadsafe(work, running_loop())
+def submit(coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+    """Run a coroutine in the loop, without waiting for it."""
+    return asyncio.run_coroutine_threadsafe(coroutine, running_loop())
 
 
-def wait(work: Coroutine[Any, Any, T], seconds: float) -> T:
-    """What the coroutine gives, waited for in another thread than the loop's.
+def wait(coroutine: Coroutine[Any, Any, T], seconds: float) -> T:
+    """Run a coroutine in the loop, and wait for its result in another thread.
 
     Raises:
-        TimeoutError: after so many seconds; it is then cancelled.
+        TimeoutError: after so many seconds; the coroutine is then cancelled.
     """
-    future = submit(work)
+    future = submit(coroutine)
     try:
         return future.result(seconds)
     except TimeoutError:
@@ -65,34 +65,34 @@ def wait(work: Coroutine[Any, Any, T], seconds: float) -> T:
         raise
 
 
-_endings: dict[asyncio.Task[Any], Callable[[], None]] = {}
+_stop_callbacks: dict[asyncio.Task[Any], Callable[[], None]] = {}
 
 
-def ends_by(ending: Callable[[], None]) -> None:
-    """In the loop: when everything ends, the task that runs is ended by this call instead of being cancelled."""
+def on_shutdown(stop: Callable[[], None]) -> None:
+    """Register a callback that ends the current task of the loop at shutdown, where it would otherwise be cancelled."""
     task = asyncio.current_task()
-    assert task is not None, "only a task has an end"
-    _endings[task] = ending
-    task.add_done_callback(lambda ended: _endings.pop(ended, None))
+    assert task is not None, "only a task can be stopped"
+    _stop_callbacks[task] = stop
+    task.add_done_callback(lambda finished: _stop_callbacks.pop(finished, None))
 
 
 async def _end_all() -> None:
-    ending = dict(_endings)
-    for end in ending.values():
-        end()
-    await asyncio.gather(*ending, return_exceptions=True)
+    callbacks = dict(_stop_callbacks)
+    for stop in callbacks.values():
+        stop()
+    await asyncio.gather(*callbacks, return_exceptions=True)
     tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _forget() -> None:
-    """A forked process has a loop of its own."""
-    global _runner  # noqa: PLW0603 (as above)
-    _runner = None
-    _endings.clear()
+def _reset_after_fork() -> None:
+    """Drop the parent's loop in a forked process, whose first call starts a new one."""
+    global _loop_thread  # noqa: PLW0603 (as above)
+    _loop_thread = None
+    _stop_callbacks.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_reset_after_fork)

@@ -14,27 +14,27 @@ from concurrent.futures import Future
 from typing import Any, TextIO
 
 from gem.errors import InvalidArgument, MissingDependency, SandboxUnavailable, ToolError
-from gem.sandbox.mcp_confinement import Start
+from gem.sandbox.mcp_confinement import StartCommand
 from gem.sandbox.mcp_confinement import command as confined
-from gem.tools.mcp.answers import Refusal, text_of
-from gem.tools.mcp.config import SERVERS_FILE, ServerConfig
-from gem.tools.mcp.listings import look, remembered
-from gem.tools.mcp.loop import CLOSE_SECONDS, ends_by, running_loop, submit, wait
+from gem.tools.mcp.config import SERVERS_FILE_VARIABLE, ServerConfig
+from gem.tools.mcp.listings import cached_listing, refresh_listing
+from gem.tools.mcp.loop import CLOSE_TIMEOUT_SECONDS, on_shutdown, running_loop, submit, wait
+from gem.tools.mcp.results import HttpFailure, text_of
 
 logger = logging.getLogger(__name__)
 
-START_SECONDS = 30.0
-"""How long a server may take to start and say what it offers."""
-MOST_LOGGED = 4000
+START_TIMEOUT_SECONDS = 30.0
+"""Seconds that a server may take to start and to list its tools."""
+MAX_LOGGED_CHARS = 4000
 GRACE_SECONDS = 1.0
-"""How much longer than its own time a call is waited for, by whoever asked."""
+"""Seconds beyond a call's own timeout that the calling thread waits for it."""
 
 
 class Connection:
-    """One server, connected when it is first asked and again after it has died.
+    """One server, connected at the first call and again after it has died.
 
-    Any thread may ask; a call that was under way when the server died is not repeated, because it may have done
-    something.
+    Any thread may call. A call that was under way when the server died is not repeated, because it may have had
+    effects.
     """
 
     def __init__(self, server: ServerConfig) -> None:
@@ -44,53 +44,53 @@ class Connection:
 
     @property
     def confined(self) -> bool:
-        """Whether it is a process that can do nothing but what it was allowed."""
+        """Whether the server is a confined process."""
         return bool(self.server.command) and self.server.confinement is not None
 
     def tools(self) -> list[dict[str, Any]]:
-        """What the server offers: `name`, `description` and `parameters` of each tool.
+        """The server's tools: `name`, `description` and `parameters` of each.
 
         Raises:
             ToolError: if it cannot be reached.
         """
-        known = remembered(self.server)
-        return self._connected().offered if known is None else known
+        cached = cached_listing(self.server)
+        return self._connect().tools if cached is None else cached
 
     def look(self, seconds: float) -> None:
-        """Know what the server offers before anybody waits for it, without staying connected.
+        """Fetch the list of tools into the cache, without staying connected.
 
         Raises:
             ToolError: if it cannot be reached within `seconds`.
         """
-        look(self.server, self._asked, seconds)
+        refresh_listing(self.server, self._request_listing, seconds)
 
-    def _asked(self, seconds: float) -> list[dict[str, Any]]:
+    def _request_listing(self, seconds: float) -> list[dict[str, Any]]:
         session = self._session
         if session is not None and session.alive:
-            return session.offered
-        session = self._opened(seconds)
+            return session.tools
+        session = self._open(seconds)
         session.stop()
-        return session.offered
+        return session.tools
 
     def call(self, tool: str, arguments: Mapping[str, Any], seconds: float) -> tuple[str, bool]:
-        """What a tool of the server gives as text, and whether it is an error.
+        """Call a tool; the result as text, and whether it is an error.
 
         Raises:
             ToolError: if there is no answer in time, or the server cannot be reached or dies.
         """
         try:
             return self._call(tool, arguments, seconds)
-        except _Forgotten:  # it did nothing with the call, and the protocol asks to begin anew
+        except _SessionLost:  # the server ignored the call, and the protocol prescribes a new session
             return self._call(tool, arguments, seconds)
 
     def _call(self, tool: str, arguments: Mapping[str, Any], seconds: float) -> tuple[str, bool]:
-        session = self._connected()
+        session = self._connect()
         try:
             return wait(session.call(tool, dict(arguments), seconds), seconds + GRACE_SECONDS)
-        except _Forgotten:
+        except _SessionLost:
             self._drop(session)
             raise
-        except _Dead as error:
+        except _ConnectionLost as error:
             self._drop(session)
             next_time = "started again" if self.server.command else "connected to anew"
             raise ToolError(
@@ -98,49 +98,49 @@ class Connection:
             ) from error
         except TimeoutError as error:
             if self.server.command and not self.server.shared:
-                self._drop(session)  # it would let the next call wait as well
+                self._drop(session)  # it would delay the next call as well
             raise ToolError(f"The server {self.server.name} did not answer within {seconds:g} s.") from error
 
     def close(self) -> None:
-        """End the connection; the next call begins another one."""
+        """Close the connection; the next call opens another one."""
         with self._lock:
             session, self._session = self._session, None
         if session is not None:
             session.close()
 
-    def _connected(self) -> _Session:
+    def _connect(self) -> _Session:
         with self._lock:
             if self._session is not None and self._session.alive:
                 return self._session
             stale, self._session = self._session, None
             if stale is not None:
                 stale.close()
-            session = self._opened(START_SECONDS)
+            session = self._open(START_TIMEOUT_SECONDS)
             self._session = session
-            weakref.finalize(self, session.stop)  # for those whom nobody closes
+            weakref.finalize(self, session.stop)  # for connections that nobody closes
             return session
 
-    def _opened(self, seconds: float) -> _Session:
-        """Another session with the server.
+    def _open(self, seconds: float) -> _Session:
+        """A new session with the server.
 
         Raises:
-            ToolError: if there is none within `seconds`; nobody waits for the end of what was begun.
+            ToolError: if it is not open within `seconds`; the attempt is abandoned without waiting for its end.
         """
         if not (self.server.command or self.server.url):
-            raise ToolError(f"The MCP server {self.server.name} is not in a file that {SERVERS_FILE} names.")
+            raise ToolError(f"The MCP server {self.server.name} is not in a file that {SERVERS_FILE_VARIABLE} names.")
         session = _Session(self.server, self._start())
         try:
-            session.wait_until_open(min(seconds, START_SECONDS + GRACE_SECONDS))
+            session.wait_until_open(min(seconds, START_TIMEOUT_SECONDS + GRACE_SECONDS))
         except TimeoutError as error:
             session.stop()
             raise ToolError(f"The server {self.server.name} did not start within {seconds:.3g} s.") from error
-        except _Dead as error:
+        except _ConnectionLost as error:
             session.stop()
             raise ToolError(f"The server {self.server.name} cannot be used: {error}.") from error
         return session
 
-    def _start(self) -> Start | None:
-        """How the command is started confined; None where there is no command, or it is not to be confined."""
+    def _start(self) -> StartCommand | None:
+        """The command that starts the server confined; None without a command, or if it is not to be confined."""
         server = self.server
         if not server.command or server.confinement is None:
             return None
@@ -162,139 +162,147 @@ class Connection:
 
 
 _shared: dict[ServerConfig, Connection] = {}
-_sharing = threading.Lock()
+_shared_lock = threading.Lock()
 
 
 def connect(server: ServerConfig) -> Connection:
     """A connection to the server; the one of this process if it is shared."""
     if not server.shared:
         return Connection(server)
-    with _sharing:
+    with _shared_lock:
         return _shared.setdefault(server, Connection(server))
 
 
 # ------------------------------------------------------------------ in the loop
 
 
-class _Dead(Exception):
-    """The server is gone, or never came; the message says why."""
+class _ConnectionLost(Exception):
+    """The server ended, or could not be reached; the message gives the reason."""
 
 
-class _Forgotten(ToolError):
-    """The server runs, but does not know this session, as after it was started anew."""
+class _SessionLost(ToolError):
+    """The server runs, but does not know this session, for example after a restart."""
 
 
 class _Session:
-    """A session with a server, held open by one task of the loop."""
+    """A session with a server, kept open by one task of the event loop."""
 
-    def __init__(self, server: ServerConfig, start: Start | None) -> None:
+    def __init__(self, server: ServerConfig, start: StartCommand | None) -> None:
         self._server, self._start = server, start
         self._ready: Future[None] = Future()
         self._client: Any = None
         self._end: Callable[[], None] | None = None
-        self.offered: list[dict[str, Any]] = []
-        self._refusal = Refusal()
+        self.tools: list[dict[str, Any]] = []
+        self._failure = HttpFailure()
         self._closed = False
         self._process = os.getpid()
-        self._held = submit(self._hold())
+        self._task = submit(self._run())
 
     @property
     def alive(self) -> bool:
-        """Whether it can be asked; a forked process has no part in its parent's sessions."""
+        """Whether it can be called; a forked process cannot use the sessions of its parent."""
         return not self._closed and self._process == os.getpid()
 
     def wait_until_open(self, seconds: float) -> None:
-        """Wait until the server has said what it offers.
+        """Wait until the server has listed its tools.
 
         Raises:
-            TimeoutError: if it has not within `seconds`; it may still do so, unless the session is stopped.
-            _Dead: if it will never.
+            TimeoutError: if it has not done so within `seconds`; it may still do so, unless the session is stopped.
+            _ConnectionLost: if the session cannot be opened.
         """
         self._ready.result(seconds)
 
     async def call(self, tool: str, arguments: dict[str, Any], seconds: float) -> tuple[str, bool]:
-        """As `Connection.call`."""
+        """See `Connection.call`."""
         from mcp import MCPError  # noqa: PLC0415 (the loop runs only where it is installed)
 
-        self._refusal.status = 0
+        self._failure.status = 0
         try:
             result = await asyncio.wait_for(self._client.call_tool(tool, arguments), seconds)
         except MCPError as error:
-            said = self._refusal.in_words(str(error))
-            if self._refusal.forgets(str(error)):
+            message = self._failure.describe(str(error))
+            if self._failure.ends_session(str(error)):
                 self._closed = True
-                raise _Forgotten(f"The server {self._server.name} does not keep its session. {said}") from error
-            if "closed" not in said.lower():
-                return said if said == str(error) else f"The server {self._server.name} refused the call: {said}.", True
+                raise _SessionLost(f"The server {self._server.name} does not keep its session. {message}") from error
+            if "closed" not in message.lower():
+                return message if message == str(
+                    error
+                ) else f"The server {self._server.name} refused the call: {message}.", True
             self._closed = True
-            raise _Dead("the connection was closed") from error
+            raise _ConnectionLost("the connection was closed") from error
         except (TimeoutError, asyncio.CancelledError):
             raise
-        except Exception as error:  # whatever a transport raises: the server cannot be talked to
+        except (
+            Exception
+        ) as error:  # transports raise errors of many classes; each means that the server cannot be reached
             self._closed = True
-            raise _Dead(_reason(error)) from error
+            raise _ConnectionLost(_reason(error)) from error
         return text_of(result), bool(result.is_error)
 
     def stop(self) -> None:
-        """Let go of the server, and do not wait for its end."""
+        """End the session without waiting for the end of the server."""
         self._closed = True
         if self._process == os.getpid():
-            running_loop().call_soon_threadsafe(self._let_go)
+            running_loop().call_soon_threadsafe(self._request_end)
 
     def close(self) -> None:
-        """Let go of the server; a process that does not end by itself is killed."""
+        """End the session; a server process that does not end by itself is killed."""
         self.stop()
         if self._process != os.getpid():
             return
-        with contextlib.suppress(Exception):  # it is over either way
-            self._held.result(CLOSE_SECONDS)
+        with contextlib.suppress(Exception):  # the session has ended either way
+            self._task.result(CLOSE_TIMEOUT_SECONDS)
 
-    async def _hold(self) -> None:
-        """Open the session, keep it until it is to stop, and close it: a task has to do all three."""
-        complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed below)
+    async def _run(self) -> None:
+        """Open the session, keep it until it is to end, and close it. One task has to do all three."""
+        error_log = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed below)
         stop = asyncio.Event()
         try:
-            opening = _client(self._server, self._start, complaints, self._ended, self._refusal)
+            opening = _client(self._server, self._start, error_log, self._mark_closed, self._failure)
             import anyio  # noqa: PLC0415 (comes with mcp)
 
-            # the scope, unlike the task, can be cancelled without breaking into the end of the server's process
+            # cancelling the scope, unlike cancelling the task, does not interrupt the shutdown of the server's process
             with anyio.CancelScope() as scope:
-                self._end = scope.cancel  # the server may never say anything
-                ends_by(self._let_go)
+                self._end = scope.cancel  # the server may never answer
+                on_shutdown(self._request_end)
                 if self._closed:
                     scope.cancel()
                 async with opening as client:
                     self._client = client
-                    self.offered = await asyncio.wait_for(_offered(client), START_SECONDS)
+                    self.tools = await asyncio.wait_for(_list_tools(client), START_TIMEOUT_SECONDS)
                     self._end = stop.set
                     self._ready.set_result(None)
                     await stop.wait()
         except Exception as error:  # noqa: BLE001 (whatever a server does to its session ends this session only)
             if not self._ready.done():
-                said = self._refusal.in_words(_reason(error))
-                dead = TimeoutError() if isinstance(error, TimeoutError) else _Dead(said)
-                self._ready.set_exception(dead)
+                message = self._failure.describe(_reason(error))
+                lost = TimeoutError() if isinstance(error, TimeoutError) else _ConnectionLost(message)
+                self._ready.set_exception(lost)
         finally:
             self._closed = True
             if not self._ready.done():
-                self._ready.set_exception(_Dead("it was let go before it had answered"))
-            _log(self._server.name, complaints)
+                self._ready.set_exception(_ConnectionLost("it was closed before it had answered"))
+            _log(self._server.name, error_log)
 
-    def _let_go(self) -> None:
-        """In the loop: end the session, in the way that its state allows."""
+    def _request_end(self) -> None:
+        """End the session, in the way that its state allows; called in the event loop."""
         if self._end is not None:
             self._end()
 
-    def _ended(self) -> None:
+    def _mark_closed(self) -> None:
         self._closed = True
 
 
 def _client(
-    server: ServerConfig, start: Start | None, complaints: TextIO, ended: Callable[[], None], refusal: Refusal
+    server: ServerConfig,
+    start: StartCommand | None,
+    error_log: TextIO,
+    on_exit: Callable[[], None],
+    failure: HttpFailure,
 ) -> Any:
-    """The maintained client, with the transport of the server; `ended` is called when a process of ours ends.
+    """The SDK's client, with the transport of the server; `on_exit` is called when a server process of ours ends.
 
-    What a confined server complains about goes to `complaints`, cut by what confines it; of others it is not kept.
+    The standard error of a confined server goes to `error_log`, with a size limit; that of other servers is dropped.
     """
     try:
         import mcp  # noqa: PLC0415 (not every engine uses it)
@@ -308,8 +316,8 @@ def _client(
             parameters = mcp.StdioServerParameters(
                 command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd
             )
-        log = complaints if start is not None else _nowhere()
-        transport: Any = _watched(stdio_client(parameters, errlog=log), ended)
+        log = error_log if start is not None else _null_file()
+        transport: Any = _watched(stdio_client(parameters, errlog=log), on_exit)
     elif server.sse:
         from mcp.client.sse import sse_client  # noqa: PLC0415
 
@@ -318,66 +326,66 @@ def _client(
         import httpx2  # noqa: PLC0415 (comes with mcp)
         from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415
 
-        hooks = {"response": [refusal.note]}
+        hooks = {"response": [failure.record]}
         http = httpx2.AsyncClient(
-            headers=dict(server.headers), timeout=START_SECONDS, trust_env=False, event_hooks=hooks
+            headers=dict(server.headers), timeout=START_TIMEOUT_SECONDS, trust_env=False, event_hooks=hooks
         )
         transport = streamable_http_client(server.url, http_client=http)
     return mcp.Client(transport, read_timeout_seconds=None, cache=None)
 
 
 @contextlib.asynccontextmanager
-async def _watched(transport: Any, ended: Callable[[], None]) -> AsyncIterator[tuple[Any, Any]]:
-    """The same transport, which says when the server has nothing more to say: it is then started again in time."""
+async def _watched(transport: Any, on_exit: Callable[[], None]) -> AsyncIterator[tuple[Any, Any]]:
+    """The same transport, calling `on_exit` when the server's output ends, so that the server is started again."""
     import anyio  # noqa: PLC0415 (comes with mcp)
 
     async with transport as (read, write):
-        onward, received = anyio.create_memory_object_stream[Any](0)
+        forward_sender, forward_receiver = anyio.create_memory_object_stream[Any](0)
 
-        async def pass_on() -> None:
+        async def forward() -> None:
             with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
-                async with onward:
+                async with forward_sender:
                     async for message in read:
-                        await onward.send(message)
-            ended()
+                        await forward_sender.send(message)
+            on_exit()
 
-        async with anyio.create_task_group() as tasks, received:
-            tasks.start_soon(pass_on)
-            yield received, write
+        async with anyio.create_task_group() as tasks, forward_receiver:
+            tasks.start_soon(forward)
+            yield forward_receiver, write
             tasks.cancel_scope.cancel()
 
 
-async def _offered(client: Any) -> list[dict[str, Any]]:
-    offered: list[dict[str, Any]] = []
+async def _list_tools(client: Any) -> list[dict[str, Any]]:
+    tools: list[dict[str, Any]] = []
     cursor = None
     while True:
         page = await client.list_tools(cursor=cursor)
-        offered += [
-            {"name": one.name, "description": one.description or "", "parameters": one.input_schema}
-            for one in page.tools
-            if not (one.execution and one.execution.task_support == "required")  # it refuses plain calls
+        tools += [
+            {"name": tool.name, "description": tool.description or "", "parameters": tool.input_schema}
+            for tool in page.tools
+            if not (tool.execution and tool.execution.task_support == "required")  # such a tool refuses plain calls
         ]
         cursor = page.next_cursor
         if cursor is None:
-            return offered
+            return tools
 
 
-def _log(name: str, complaints: TextIO) -> None:
-    """What a confined server said when it failed: for who runs it, not for agents."""
-    with complaints:
-        complaints.seek(0)
-        said = complaints.read(MOST_LOGGED).strip()
-    if said:
-        logger.warning("The MCP server %s ended: %s", name, said)
+def _log(name: str, error_log: TextIO) -> None:
+    """Log the error output of a confined server, for the administrator and not for agents."""
+    with error_log:
+        error_log.seek(0)
+        message = error_log.read(MAX_LOGGED_CHARS).strip()
+    if message:
+        logger.warning("The MCP server %s ended: %s", name, message)
 
 
 def _reason(error: BaseException) -> str:
-    """The innermost of grouped errors, in words."""
+    """The message of the innermost of grouped errors."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error) or type(error).__name__
 
 
-def _nowhere() -> Any:
-    """Where servers write what they log."""
+def _null_file() -> Any:
+    """A file that discards the logs of servers."""
     return open(os.devnull, "w")

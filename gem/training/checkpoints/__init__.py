@@ -1,5 +1,5 @@
-"""Checkpoints: `checkpoint` writes and restores them while training.
+"""Checkpoints: `checkpoint` writes and restores them in a training; begin there.
 
-The other modules are for those that come from elsewhere: `archive` unpacks a file, `folder_check` looks at the folder
-without running anything of it, and `trial` has it play one turn in a process of its own (`first_turn`).
+The other modules handle checkpoints from elsewhere: `archive` unpacks a file, `folder_check` checks the folder without
+running anything in it, and `trial` lets the policy play one turn in a process of its own (`first_turn`).
 """

@@ -1,7 +1,7 @@
-"""Whether a policy's folder may be loaded: what is in it, without loading anything. Needs no torch.
+"""Whether a policy's folder may be loaded, judged by its files without loading them. Needs no torch.
 
-A checkpoint may come from somebody else. Weights in the safetensors format are numbers and names, and JSON is text;
-neither can run. Pickles can, so a folder with one is refused whatever else it holds.
+A checkpoint may come from somebody else. The safetensors format holds numbers and names, and JSON is data; neither can
+contain a program. Pickles can, so a folder with a pickle is refused.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ Model = TypeVar("Model", bound=BaseModel)
 WEIGHTS, ADAPTER = "model.safetensors", "adapter_model.safetensors"
 CARD = "card.json"
 ALLOWED = (".json", ".safetensors", ".jinja", ".txt", ".md", ".model")
-"""How the names of files may end."""
-LONGEST_HEADER = 100_000_000
-"""Bytes, as in the safetensors library."""
-LONGEST_JSON = 64_000_000
+"""Endings that files may have."""
+MAX_HEADER_BYTES = 100_000_000
+"""Size limit of a safetensors header, the same as in the safetensors library."""
+MAX_JSON_BYTES = 64_000_000
 ARCHITECTURES = (
     "cohere", "falcon", "gemma", "gemma2", "gemma3_text", "glm4", "gpt2", "gpt_neox", "granite", "helium", "llama",
     "ministral", "mistral", "mixtral", "olmo", "olmo2", "olmo3", "olmoe", "opt", "phi", "phi3", "qwen2", "qwen2_moe",
     "qwen3", "qwen3_moe", "smollm3", "stablelm", "starcoder2",
 )  # fmt: skip
-"""Types of models from strangers that are loaded: transformers has them itself, in plain PyTorch."""
-OUTSIDE = {
+"""Types of uploaded models that are loaded: transformers itself implements them, in plain PyTorch."""
+EXTERNAL_ENTRIES = {
     "auto_map", "custom_pipelines", "custom_generate", "quantization_config", "attn_implementation",
     "_attn_implementation", "_attn_implementation_internal", "experts_implementation", "_experts_implementation",
     "use_kernels", "kernel_config", "adapters",
 }  # fmt: skip
 """Entries of a configuration that make transformers fetch or run something from outside the folder."""
-SIZES = {
+DTYPE_BYTES = {
     "F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U64": 8, "U32": 4, "U16": 2,
     "U8": 1, "BOOL": 1, "F8_E4M3": 1, "F8_E5M2": 1,
 }  # fmt: skip
-"""Bytes of a number."""
+"""Size in bytes of a number of each type."""
 
 
 class Card(BaseModel):
-    """`card.json`: how a policy is to be played. Other entries say where it comes from."""
+    """The part of `card.json` that tells how a policy is played. Other entries describe where it comes from."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -59,8 +59,8 @@ class Card(BaseModel):
     update: int = Field(default=0, ge=0, le=2**53)
 
 
-class _Config(BaseModel):
-    """The part of `config.json` that decides how much memory a model takes."""
+class _ModelConfig(BaseModel):
+    """The part of `config.json` that determines how much memory a model takes."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -71,7 +71,9 @@ class _Config(BaseModel):
     max_position_embeddings: int = Field(default=1, ge=1, le=10_000_000)
 
 
-class _Tensor(BaseModel):
+class _TensorEntry(BaseModel):
+    """A tensor in the header of a safetensors file."""
+
     model_config = ConfigDict(strict=True)
 
     dtype: str
@@ -80,10 +82,10 @@ class _Tensor(BaseModel):
 
 
 def check_folder(folder: Path) -> Card:
-    """What a policy's card says, once all its files have been looked at.
+    """Check all files of a policy's folder, and return its card.
 
     Raises:
-        InvalidArgument: with what is wrong with the folder, in a sentence.
+        InvalidArgument: if the folder is refused, with the reason in a sentence.
     """
     if not folder.is_dir():
         raise InvalidArgument(f"{folder} is no folder.")
@@ -95,26 +97,28 @@ def check_folder(folder: Path) -> Card:
                 f"{path.name} is refused: files of this kind can hold programs. A policy's folder holds safetensors "
                 "and JSON."
             )
-    config = _checked(_Config, _object(folder / "config.json"), "config.json") if _has(folder, "config.json") else None
+    has_config = _has(folder, "config.json")
+    if has_config:
+        _validate(_ModelConfig, _read_object(folder / "config.json"), "config.json")
     if _has(folder, WEIGHTS):
         check_weights(folder / WEIGHTS)
-        if config is None:
+        if not has_config:
             raise InvalidArgument("config.json is missing: it says what kind of model the weights belong to.")
     elif _has(folder, ADAPTER):
         check_weights(folder / ADAPTER)
-        _object(folder / "adapter_config.json")
+        _read_object(folder / "adapter_config.json")
     else:
         raise InvalidArgument(f"{WEIGHTS} is missing: the weights of a policy, in the safetensors format.")
-    return _checked(Card, _object(folder / CARD) if _has(folder, CARD) else {}, CARD)
+    return _validate(Card, _read_object(folder / CARD) if _has(folder, CARD) else {}, CARD)
 
 
-def check_alone(folder: Path) -> None:
-    """Return if a folder that passed `check_folder` asks for nothing outside of itself: no programs, no other model.
+def check_self_contained(folder: Path) -> None:
+    """Check that a folder that passed `check_folder` refers to nothing outside of it: no program, no other model.
 
     Raises:
-        InvalidArgument: with what it asks for, in a sentence.
+        InvalidArgument: if it does, with the entry in a sentence.
     """
-    config = _object(folder / "config.json")
+    config = _read_object(folder / "config.json")
     if config["model_type"] not in ARCHITECTURES:
         raise InvalidArgument(
             f"config.json: a model of the type {config['model_type']!r} is not loaded here. "
@@ -123,52 +127,58 @@ def check_alone(folder: Path) -> None:
     if not _has(folder, "tokenizer.json"):
         raise InvalidArgument("tokenizer.json is missing: save the tokenizer beside the weights.")
     for name in ("config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json"):
-        asked = sorted(OUTSIDE & set(_object(folder / name))) if _has(folder, name) else []
-        if asked:
+        external = sorted(EXTERNAL_ENTRIES & set(_read_object(folder / name))) if _has(folder, name) else []
+        if external:
             raise InvalidArgument(
-                f"{name} has the entry {asked[0]}, which asks for programs from elsewhere. Remove it, and save the "
+                f"{name} has the entry {external[0]}, which asks for programs from elsewhere. Remove it, and save the "
                 "weights in an ordinary type of number."
             )
 
 
 def check_weights(path: Path) -> None:
-    """Look whether a file is in the safetensors format, from its header to its length.
+    """Check that a file is in the safetensors format, from its header to its size.
 
     Raises:
         InvalidArgument: if it is not.
     """
     size = path.stat().st_size
     with path.open("rb") as file:
-        start = file.read(8)
-        length = struct.unpack("<Q", start)[0] if len(start) == 8 else LONGEST_HEADER + 1
-        if length > min(LONGEST_HEADER, size - 8):
+        prefix = file.read(8)
+        header_bytes = struct.unpack("<Q", prefix)[0] if len(prefix) == 8 else MAX_HEADER_BYTES + 1
+        if header_bytes > min(MAX_HEADER_BYTES, size - 8):
             raise InvalidArgument(f"{path.name} is not in the safetensors format.")
         try:
-            header = json.loads(file.read(length))
+            header = json.loads(file.read(header_bytes))
         except ValueError as error:
             raise InvalidArgument(f"{path.name} is not in the safetensors format: its header is no JSON.") from error
     if not isinstance(header, dict):
         raise InvalidArgument(f"{path.name} is not in the safetensors format: its header names no tensors.")
     header.pop("__metadata__", None)
     end = 0
-    tensors = {name: _checked(_Tensor, entry, f"{path.name}, {name}") for name, entry in header.items()}
-    for name, tensor in sorted(tensors.items(), key=lambda entry: entry[1].data_offsets):
+    tensors = {name: _validate(_TensorEntry, entry, f"{path.name}, {name}") for name, entry in header.items()}
+    for name, tensor in sorted(tensors.items(), key=lambda item: item[1].data_offsets):
         first, last = tensor.data_offsets
-        wanted = math.prod(tensor.shape) * SIZES.get(tensor.dtype, -1)
-        if first != end or last - first != wanted:
+        tensor_bytes = math.prod(tensor.shape) * DTYPE_BYTES.get(tensor.dtype, -1)
+        if first != end or last - first != tensor_bytes:
             raise InvalidArgument(f"{path.name} is damaged: the place of {name} is not what its shape needs.")
         end = last
-    if size != 8 + length + end:
-        raise InvalidArgument(f"{path.name} is damaged: it has {size} bytes and should have {8 + length + end}.")
+    expected_size = 8 + header_bytes + end
+    if size != expected_size:
+        raise InvalidArgument(f"{path.name} is damaged: it has {size} bytes and should have {expected_size}.")
 
 
 def _has(folder: Path, name: str) -> bool:
     return (folder / name).is_file()
 
 
-def _object(path: Path) -> Mapping[str, Any]:
+def _read_object(path: Path) -> Mapping[str, Any]:
+    """The JSON object in a file.
+
+    Raises:
+        InvalidArgument: if there is none.
+    """
     try:
-        if path.stat().st_size > LONGEST_JSON:
+        if path.stat().st_size > MAX_JSON_BYTES:
             raise InvalidArgument(f"{path.name} is too long.")
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -180,10 +190,15 @@ def _object(path: Path) -> Mapping[str, Any]:
     return data
 
 
-def _checked(model: type[Model], data: Any, where: str) -> Model:
+def _validate(model: type[Model], data: Any, source: str) -> Model:
+    """The data as a model.
+
+    Raises:
+        InvalidArgument: if they are not valid; the message names `source` and the first invalid field.
+    """
     try:
         return model.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise InvalidArgument(f"{where}: {place}: {first['msg'].lower()}.") from error
+        field = ".".join(map(str, first["loc"]))
+        raise InvalidArgument(f"{source}: {field}: {first['msg'].lower()}.") from error

@@ -1,6 +1,6 @@
-"""Whether a policy plays: `first_turn` loads its folder and asks it once, in a process of its own that may break.
+"""Whether a policy can play: `first_turn` loads its folder and requests one action, in a process of its own.
 
-That process has limits on its time and its memory. Whoever starts it needs no torch.
+That process may break without harm, and its time and memory are limited. The process that starts it needs no torch.
 """
 
 from __future__ import annotations
@@ -17,86 +17,91 @@ from typing import Any
 
 from gem.errors import InvalidArgument
 
-SECONDS = 120.0
-MEMORY = 12 * 2**30
-"""Bytes of address space beside the weights: libraries take several GiB of it and use a tenth."""
-COPIES = 6
-"""How many times the weights may be in memory while they are loaded as 32-bit numbers."""
-LOOK_SECONDS = 0.5
-"""How often it is asked whether to go on."""
+TIMEOUT_SECONDS = 120.0
+MEMORY_BYTES = 12 * 2**30
+"""Address space in addition to that of the weights: libraries reserve several GiB of it and use a tenth."""
+WEIGHT_COPIES = 6
+"""How many times the size of the weights may be in memory while they are loaded as 32-bit numbers."""
+POLL_SECONDS = 0.5
+"""Interval at which `should_stop` is called."""
 
 
 class Interrupted(Exception):
-    """The trial was ended before it came to anything, because whoever asked for it is to stop."""
+    """The trial was ended without a result, because its caller is to stop."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TrialResult:
     """What a policy did on one observation."""
 
     env_id: str
     action: str
     parameters: int
+    """Number of the policy's parameters."""
     seconds: float
-    """For that one answer."""
+    """How long the decision took."""
 
 
 def try_folder(
     folder: Path,
     env_id: str = "",
     *,
-    seconds: float = SECONDS,
-    memory: int = MEMORY,
-    stopping: Callable[[], bool] = lambda: False,
-) -> Tried:
-    """Load a policy and ask it for one action, in a process of its own.
+    timeout_seconds: float = TIMEOUT_SECONDS,
+    memory_bytes: int = MEMORY_BYTES,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> TrialResult:
+    """Load a policy and request one action, in a process of its own.
 
     Args:
-        env_id: what it plays, if that is an environment for one that is known here.
-        seconds: after which the process is ended.
-        memory: bytes of address space that it may take, beside some copies of the weights.
-        stopping: asked while it runs; True ends it.
+        env_id: the environment to play, if it is registered here and has one seat.
+        timeout_seconds: after which the process is ended.
+        memory_bytes: address space for the process, in addition to some copies of the weights.
+        should_stop: called while the process runs; True ends it.
 
     Raises:
-        InvalidArgument: if the policy does not play; the message says why.
-        Interrupted: if it was to stop.
+        InvalidArgument: if the policy cannot play; the message says why.
+        Interrupted: if `should_stop` returned True.
     """
-    size = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
-    address_space = memory + COPIES * size
+    weight_bytes = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+    address_space = memory_bytes + WEIGHT_COPIES * weight_bytes
     command = [sys.executable, "-m", "gem.training.checkpoints.first_turn", str(folder), env_id, str(address_space)]
-    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "TMPDIR", "LD_LIBRARY_PATH")}
-    offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    inherited = ("PATH", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
+    environment = {name: value for name, value in os.environ.items() if name in inherited}
+    environment |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(  # noqa: S603 (our own program)
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=kept | offline, cwd=_root()
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment, cwd=_root()
     ) as process:
         try:
-            said = _said(process, seconds, stopping)
+            output = _read_output(process, timeout_seconds, should_stop)
         finally:
             process.kill()
     try:
-        told: dict[str, Any] = json.loads(said.splitlines()[-1])
+        result: dict[str, Any] = json.loads(output.splitlines()[-1])
     except (IndexError, ValueError) as error:
         raise InvalidArgument(
             f"The process that tried the policy broke (it ended with {process.returncode}): it may have needed more "
             "memory than there is."
         ) from error
-    if "refused" in told:
-        raise InvalidArgument(told["refused"])
-    return Tried(**told)
+    if "refused" in result:
+        raise InvalidArgument(result["refused"])
+    return TrialResult(**result)
 
 
-def _said(process: subprocess.Popen[str], seconds: float, stopping: Callable[[], bool]) -> str:
-    """What the process wrote, once it has ended."""
-    until = time.monotonic() + seconds
+def _read_output(process: subprocess.Popen[str], timeout_seconds: float, should_stop: Callable[[], bool]) -> str:
+    """The process's output, once it has ended."""
+    deadline = time.monotonic() + timeout_seconds
     while True:
         try:
-            return process.communicate(timeout=min(LOOK_SECONDS, max(0.0, until - time.monotonic())))[0]
+            return process.communicate(timeout=min(POLL_SECONDS, max(0.0, deadline - time.monotonic())))[0]
         except subprocess.TimeoutExpired as error:
-            if stopping():
+            if should_stop():
                 raise Interrupted from error
-            if time.monotonic() >= until:
-                raise InvalidArgument(f"The policy did not answer within {seconds:.0f} s and was ended.") from error
+            if time.monotonic() >= deadline:
+                raise InvalidArgument(
+                    f"The policy did not answer within {timeout_seconds:.0f} s and was ended."
+                ) from error
 
 
 def _root() -> Path:
+    """The folder that holds the package `gem`."""
     return Path(__file__).parents[3]

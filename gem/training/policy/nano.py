@@ -1,9 +1,10 @@
-"""A small Qwen3 model with a forward pass of its own, which reads and writes a cache by slot.
+"""A small Qwen3 model with a forward pass of its own, which keeps keys and values in a cache with slots.
 
 Its parameters have the names that Hugging Face's `Qwen3ForCausalLM` uses, and its logits are equal: a folder written
-here loads in `AutoModelForCausalLM` and the other way round. What its own forward pass buys is the cache: each episode
-owns a slot, and a turn computes only what is new in it. Shapes in names: B sequences, T tokens, D hidden size, H heads,
-K key heads, S size of a head, V vocabulary.
+here loads in `AutoModelForCausalLM`, and vice versa. The reason for a forward pass of its own is the cache: each
+episode owns a slot, and a turn computes only the tokens that are new in it.
+
+Shapes in names: B sequences, T tokens, L cache length, D hidden size, V vocabulary.
 
 Source: Qwen3 technical report (arXiv 2505.09388): grouped-query attention with normalized queries and keys, rotary
 positions, gated linear units, root mean square norms, tied embeddings.
@@ -20,16 +21,22 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 Config = Mapping[str, Any]
-"""As `config.json` of a Hugging Face folder."""
+"""The content of `config.json` in a Hugging Face folder."""
+MAX_CACHE_BYTES_PER_TOKEN = 16 * 1024
+"""Limit on the keys and values of a token. Every slot has room for the longest sequence: with the 229 kB per token of
+Qwen3-0.6B, a hundred episodes would take more memory than a GPU has."""
 
 
-def nano_config(vocabulary: int, *, hidden: int = 64, layers: int = 2, longest: int = 2048) -> dict[str, Any]:
-    """The configuration of a nano model; 64 and 2 make 0.23 million parameters with 2,048 tokens."""
+def nano_config(vocab_size: int, *, hidden: int = 64, layers: int = 2, max_length: int = 2048) -> dict[str, Any]:
+    """The configuration of a nano model.
+
+    With a hidden size of 64, 2 layers and a vocabulary of 2,048 tokens it has 0.23 million parameters.
+    """
     heads = max(2, hidden // 32)
     return {
         "architectures": ["Qwen3ForCausalLM"],
         "model_type": "qwen3",
-        "vocab_size": vocabulary,
+        "vocab_size": vocab_size,
         "hidden_size": hidden,
         "intermediate_size": 3 * hidden,
         "num_hidden_layers": layers,
@@ -39,7 +46,7 @@ def nano_config(vocabulary: int, *, hidden: int = 64, layers: int = 2, longest: 
         "hidden_act": "silu",
         "rms_norm_eps": 1e-6,
         "rope_theta": 10000.0,
-        "max_position_embeddings": longest,
+        "max_position_embeddings": max_length,
         "attention_bias": False,
         "attention_dropout": 0.0,
         "tie_word_embeddings": True,
@@ -50,18 +57,13 @@ def nano_config(vocabulary: int, *, hidden: int = 64, layers: int = 2, longest: 
     }
 
 
-KEPT_AT_MOST = 16 * 1024
-"""Bytes of keys and values of a token. Every slot has room for the longest sequence: with the 229 kB of Qwen3-0.6B a
-hundred episodes would take more memory than a GPU has."""
-
-
-def kept(config: Config) -> int:
-    """Bytes of keys and values of a token, in float32."""
+def cache_bytes_per_token(config: Config) -> int:
+    """Bytes of the keys and values of a token, in float32."""
     return int(2 * 4 * config["num_hidden_layers"] * config["num_key_value_heads"] * config["head_dim"])
 
 
 def is_supported(config: Config) -> bool:
-    """Whether `Nano` computes what Hugging Face would for this configuration, and the slots of its cache are small."""
+    """Whether `Nano` computes the same as Hugging Face for this configuration, and its cache is small enough."""
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     return (
         config.get("model_type") == "qwen3"
@@ -71,45 +73,53 @@ def is_supported(config: Config) -> bool:
         and config.get("hidden_act", "silu") == "silu"
         and rope.get("rope_type", "default") == "default"
         and {"num_hidden_layers", "num_key_value_heads", "head_dim"} <= config.keys()
-        and kept(config) <= KEPT_AT_MOST
+        and cache_bytes_per_token(config) <= MAX_CACHE_BYTES_PER_TOKEN
     )
 
 
-class Cache:
-    """Keys and values of the sequences in a number of slots; it grows with the longest of them."""
+class SlotCache:
+    """Keys and values of one sequence in each slot; the cache grows with the longest sequence.
 
-    def __init__(self, config: Config, slots: int, length: int = 128) -> None:
+    Args:
+        slots: how many sequences it holds.
+        min_length: tokens for which memory is allocated at first.
+    """
+
+    def __init__(self, config: Config, slots: int, min_length: int = 128) -> None:
         self.slots = slots
         self.length = 0
-        self.shape = config["num_key_value_heads"], config["head_dim"]
+        """Tokens for which every slot has memory now."""
+        self.key_heads, self.head_size = config["num_key_value_heads"], config["head_dim"]
         self.layers = config["num_hidden_layers"]
         self.keys: list[Tensor] = []
+        """One tensor for each layer, (slots, key heads, length, head size)."""
         self.values: list[Tensor] = []
-        self._first = length
+        """One tensor for each layer, shaped like the keys."""
+        self._min_length = min_length
 
     def reserve(self, length: int, like: Tensor) -> None:
-        """Make room for sequences of `length` tokens, on the device and with the type of `like`."""
+        """Allocate memory for sequences of `length` tokens, on the device and with the type of `like`."""
         if length <= self.length:
             return
-        grown = max(length, 2 * self.length, self._first)
+        new_length = max(length, 2 * self.length, self._min_length)
         for tensors in (self.keys, self.values):
-            old, tensors[:] = list(tensors), []
+            old_tensors, tensors[:] = list(tensors), []
             for i in range(self.layers):
-                room = like.new_zeros((self.slots, self.shape[0], grown, self.shape[1]))
-                if old:
-                    room[:, :, : self.length] = old[i]
-                tensors.append(room)
-        self.length = grown
+                tensor = like.new_zeros((self.slots, self.key_heads, new_length, self.head_size))
+                if old_tensors:
+                    tensor[:, :, : self.length] = old_tensors[i]
+                tensors.append(tensor)
+        self.length = new_length
 
 
-class Place(NamedTuple):
-    """Where new tokens stand: which slots, at which positions, and what each may look at."""
+class CachePositions(NamedTuple):
+    """Where new tokens are written into the cache: their slots, their positions, and what each may attend to."""
 
     slots_B: Tensor  # noqa: N815
     positions_BT: Tensor  # noqa: N815
     mask_B1TL: Tensor  # noqa: N815
     length: int
-    """How much of the cache is looked at."""
+    """How many positions of the cache are attended to."""
 
 
 class Attention(nn.Module):
@@ -128,84 +138,95 @@ class Attention(nn.Module):
         self.k_norm = nn.RMSNorm(self.size, config["rms_norm_eps"])
 
     def forward(
-        self, x_BTD: Tensor, turns: tuple[Tensor, Tensor], layer: int, cache: Cache | None, place: Place | None
+        self,
+        x_BTD: Tensor,
+        rotation: tuple[Tensor, Tensor],
+        layer: int,
+        cache: SlotCache | None,
+        positions: CachePositions | None,
     ) -> Tensor:
-        """What the tokens take from those before them, (B, T, D)."""
+        """The attention's output for each token, (B, T, D).
+
+        Args:
+            rotation: cosines and sines of the rotary angles.
+            layer: index of this layer in the cache.
+        """
         size_B, size_T, _ = x_BTD.shape
         q = self.q_norm(self.q_proj(x_BTD).view(size_B, size_T, self.heads, self.size)).transpose(1, 2)
         k = self.k_norm(self.k_proj(x_BTD).view(size_B, size_T, self.key_heads, self.size)).transpose(1, 2)
         v = self.v_proj(x_BTD).view(size_B, size_T, self.key_heads, self.size).transpose(1, 2)
-        q, k = _rotate(q, *turns), _rotate(k, *turns)
-        if cache is None or place is None:
+        q, k = _rotate(q, *rotation), _rotate(k, *rotation)
+        if cache is None or positions is None:
             repeats = self.heads // self.key_heads
             k, v = k.repeat_interleave(repeats, 1), v.repeat_interleave(repeats, 1)
             out = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         else:
             keys, values = cache.keys[layer], cache.values[layer]
-            slots = place.slots_B[:, None]
-            keys[slots, :, place.positions_BT] = k.transpose(1, 2).to(keys.dtype)
-            values[slots, :, place.positions_BT] = v.transpose(1, 2).to(values.dtype)
-            k, v = keys[place.slots_B, :, : place.length], values[place.slots_B, :, : place.length]
+            slots = positions.slots_B[:, None]
+            keys[slots, :, positions.positions_BT] = k.transpose(1, 2).to(keys.dtype)
+            values[slots, :, positions.positions_BT] = v.transpose(1, 2).to(values.dtype)
+            k, v = keys[positions.slots_B, :, : positions.length], values[positions.slots_B, :, : positions.length]
             out = functional.scaled_dot_product_attention(
-                q.to(k.dtype), k, v, attn_mask=place.mask_B1TL, enable_gqa=True
+                q.to(k.dtype), k, v, attn_mask=positions.mask_B1TL, enable_gqa=True
             )
         return self.o_proj(out.transpose(1, 2).reshape(size_B, size_T, -1))  # type: ignore[no-any-return]
 
 
-class GatedUnit(nn.Module):
-    """The feed-forward part of a layer."""
+class GatedMLP(nn.Module):
+    """The feed-forward part of a layer: gated linear units."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        hidden, wide = config["hidden_size"], config["intermediate_size"]
-        self.gate_proj = nn.Linear(hidden, wide, bias=False)
-        self.up_proj = nn.Linear(hidden, wide, bias=False)
-        self.down_proj = nn.Linear(wide, hidden, bias=False)
+        hidden, intermediate = config["hidden_size"], config["intermediate_size"]
+        self.gate_proj = nn.Linear(hidden, intermediate, bias=False)
+        self.up_proj = nn.Linear(hidden, intermediate, bias=False)
+        self.down_proj = nn.Linear(intermediate, hidden, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., D) to (..., D)."""
+        """Transform hidden states, (..., D) to (..., D)."""
         return self.down_proj(functional.silu(self.gate_proj(x)) * self.up_proj(x))  # type: ignore[no-any-return]
 
 
-class Layer(nn.Module):
-    """Attention and feed-forward, each around a residual."""
+class TransformerLayer(nn.Module):
+    """Attention and feed-forward; `Nano.hidden` adds each to the residual stream."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.self_attn = Attention(config)
-        self.mlp = GatedUnit(config)
+        self.mlp = GatedMLP(config)
         self.input_layernorm = nn.RMSNorm(config["hidden_size"], config["rms_norm_eps"])
         self.post_attention_layernorm = nn.RMSNorm(config["hidden_size"], config["rms_norm_eps"])
 
 
-class Body(nn.Module):
-    """Everything but the way from hidden states to logits, which are the embeddings again."""
+class TransformerBody(nn.Module):
+    """Embeddings, layers and the last norm. The output head shares its weights with the embeddings."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.embed_tokens = nn.Embedding(config["vocab_size"], config["hidden_size"])
-        self.layers = nn.ModuleList(Layer(config) for _ in range(config["num_hidden_layers"]))
+        self.layers = nn.ModuleList(TransformerLayer(config) for _ in range(config["num_hidden_layers"]))
         self.norm = nn.RMSNorm(config["hidden_size"], config["rms_norm_eps"])
 
 
 class Nano(nn.Module):
     """A Qwen3 language model with tied embeddings."""
 
-    turns: Tensor
+    rotations: Tensor
+    """Cosines and sines of the rotary angles, (2, positions, head size)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.config = dict(config)
-        self.model = Body(config)
+        self.model = TransformerBody(config)
         size = config["head_dim"]
         theta = (config.get("rope_parameters") or config)["rope_theta"]
-        speeds = 1.0 / theta ** (torch.arange(0, size, 2).float() / size)
-        angles = torch.arange(config["max_position_embeddings"]).float()[:, None] * speeds[None]
+        frequencies = 1.0 / theta ** (torch.arange(0, size, 2).float() / size)
+        angles = torch.arange(config["max_position_embeddings"]).float()[:, None] * frequencies[None]
         angles = torch.cat([angles, angles], -1)
-        self.register_buffer("turns", torch.stack([angles.cos(), angles.sin()]), persistent=False)
+        self.register_buffer("rotations", torch.stack([angles.cos(), angles.sin()]), persistent=False)
 
     def initialize(self, generator: torch.Generator) -> None:
-        """Draw the weights of a model that has learned nothing."""
+        """Draw random weights for a model that is to be trained from the beginning."""
         layers = self.config["num_hidden_layers"]
         for name, parameter in self.named_parameters():
             if parameter.dim() < 2:
@@ -213,28 +234,29 @@ class Nano(nn.Module):
             if "embed" in name:
                 deviation = 0.02
             else:
-                narrowed = math.sqrt(2 * layers) if "o_proj" in name or "down_proj" in name else 1.0
-                deviation = 1 / (math.sqrt(parameter.shape[1]) * narrowed)
+                residual_scale = math.sqrt(2 * layers) if "o_proj" in name or "down_proj" in name else 1.0
+                deviation = 1 / (math.sqrt(parameter.shape[1]) * residual_scale)
             nn.init.normal_(parameter, 0.0, deviation, generator=generator)
 
-    def hidden(self, ids_BT: Tensor, cache: Cache | None = None, place: Place | None = None) -> Tensor:
+    def hidden(self, ids_BT: Tensor, cache: SlotCache | None = None, positions: CachePositions | None = None) -> Tensor:
         """Hidden states after the last norm, (B, T, D).
 
-        With a cache, `ids_BT` are the new tokens of some slots, which they are written into.
+        With a cache, `ids_BT` are the new tokens of some slots; their keys and values are written into the cache.
         """
-        if place is None:
-            cos, sin = self.turns[0, : ids_BT.shape[1]][None, None], self.turns[1, : ids_BT.shape[1]][None, None]
+        cos, sin = self.rotations
+        if positions is None:
+            rotation = cos[: ids_BT.shape[1]][None, None], sin[: ids_BT.shape[1]][None, None]
         else:
-            cos, sin = self.turns[0, place.positions_BT][:, None], self.turns[1, place.positions_BT][:, None]
+            rotation = cos[positions.positions_BT][:, None], sin[positions.positions_BT][:, None]
         x_BTD = self.model.embed_tokens(ids_BT)
         for i, layer in enumerate(self.model.layers):
-            assert isinstance(layer, Layer)
-            x_BTD = x_BTD + layer.self_attn(layer.input_layernorm(x_BTD), (cos, sin), i, cache, place)
+            assert isinstance(layer, TransformerLayer)
+            x_BTD = x_BTD + layer.self_attn(layer.input_layernorm(x_BTD), rotation, i, cache, positions)
             x_BTD = x_BTD + layer.mlp(layer.post_attention_layernorm(x_BTD))
         return self.model.norm(x_BTD)  # type: ignore[no-any-return]
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """(..., D) to (..., V)."""
+        """The logits of the next token, (..., D) to (..., V)."""
         return functional.linear(hidden, self.model.embed_tokens.weight)
 
 

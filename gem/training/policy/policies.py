@@ -19,47 +19,18 @@ from torch import Tensor, nn
 
 from gem.errors import InvalidArgument
 from gem.training.policy.nano import Nano, is_supported
-from gem.training.policy.prompts import Prompts, folder_of, load_prompts
+from gem.training.policy.prompts import PromptFormat, load_prompt_format, policy_location
 
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
 
 
-@contextlib.contextmanager
-def unrounded(device: torch.device) -> Iterator[None]:
-    """Within, what autocast would compute in bfloat16 is computed in float32, on a GPU by its tensor cores (TF32).
-
-    A logit of 20 is rounded to steps of 0.125 in bfloat16. Sampler and learner add up in other orders, so one of them
-    rounds up where the other rounds down: then a token's ratio is off by an eighth before anything was learned.
-    """
-    if not torch.is_autocast_enabled(device.type):
-        yield
-        return
-    with torch.autocast(device.type, enabled=False), tensor_cores(device):
-        yield
-
-
-@contextlib.contextmanager
-def tensor_cores(device: torch.device) -> Iterator[None]:
-    """Within, a GPU multiplies matrices of float32 as TF32. Not everywhere: positions of more than 2,048 would be
-    rounded in the angles that a model computes from them."""
-    if device.type != "cuda":
-        yield
-        return
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
-
-
 class Policy(nn.Module, ABC):
-    """A causal language model with, where a critic is wanted, a value head on its hidden states."""
+    """A causal language model and, for algorithms with a critic, a value head on its hidden states."""
 
-    def __init__(self, prompts: Prompts) -> None:
+    def __init__(self, prompt_format: PromptFormat) -> None:
         super().__init__()
-        self.prompts = prompts
+        self.prompt_format = prompt_format
         self.value_head: nn.Linear | None = None
 
     @abstractmethod
@@ -68,105 +39,111 @@ class Policy(nn.Module, ABC):
 
     @abstractmethod
     def logits(self, hidden: Tensor) -> Tensor:
-        """(..., D) to (..., V), in float32 whatever the precision of the rest (see `unrounded`)."""
+        """The logits of the next token, (..., D) to (..., V), in float32 even under autocast (see `in_float32`)."""
 
     @property
     @abstractmethod
-    def vocabulary(self) -> int:
-        """V, how many logits there are."""
+    def vocab_size(self) -> int:
+        """V, the number of logits."""
 
     @property
-    def longest(self) -> int | None:
-        """Tokens of a sequence at most, where the configuration says so."""
+    def max_length(self) -> int | None:
+        """The most tokens of a sequence, if the model's configuration states it."""
         return None
 
     @abstractmethod
-    def write(self, folder: Path) -> None:
-        """Write what loads in `AutoModelForCausalLM` into a folder that exists."""
+    def save(self, folder: Path) -> None:
+        """Write the files that `AutoModelForCausalLM` loads into a folder that exists."""
 
     @abstractmethod
-    def read(self, folder: Path) -> None:
-        """Take the weights that `write` wrote."""
+    def load_weights(self, folder: Path) -> None:
+        """Load the weights that `save` wrote."""
 
-    def add_critic(self, size: int) -> None:
-        """Add a value head that says 0 at first."""
-        head = nn.Linear(size, 1)
+    def add_critic(self, hidden_size: int) -> None:
+        """Add a value head that estimates 0 at first."""
+        head = nn.Linear(hidden_size, 1)
         nn.init.zeros_(head.weight)
         nn.init.zeros_(head.bias)
         self.value_head = head
 
     def values(self, hidden: Tensor) -> Tensor:
-        """What the critic says, (..., D) to (...), in float32 whatever the precision of the rest."""
+        """The critic's estimates, (..., D) to (...), in float32 even under autocast."""
         assert self.value_head is not None
         with torch.autocast(hidden.device.type, enabled=False):
             return self.value_head(hidden.float()).squeeze(-1)  # type: ignore[no-any-return]
 
     @contextlib.contextmanager
-    def untrained(self) -> Iterator[bool]:
-        """Within, the policy is the one it began as, if it can be; whether it can."""
+    def as_reference(self) -> Iterator[bool]:
+        """Compute with the weights that the training began with within the context, if the policy still has them.
+
+        Yields whether it does; otherwise a frozen copy of the first policy has to be used.
+        """
         yield False
 
 
 class NanoPolicy(Policy):
     """A Qwen3 model in our own implementation."""
 
-    def __init__(self, net: Nano, prompts: Prompts) -> None:
-        super().__init__(prompts)
+    def __init__(self, net: Nano, prompt_format: PromptFormat) -> None:
+        super().__init__(prompt_format)
         self.net = net
 
     def hidden(self, ids_BT: Tensor) -> Tensor:
-        """As `Policy.hidden`."""
+        """See `Policy.hidden`."""
         return self.net.hidden(ids_BT)
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """As `Policy.logits`."""
-        with unrounded(hidden.device):
+        """See `Policy.logits`."""
+        with in_float32(hidden.device):
             return self.net.logits(hidden.float())
 
     @property
-    def vocabulary(self) -> int:
-        """As `Policy.vocabulary`."""
+    def vocab_size(self) -> int:
+        """See `Policy.vocab_size`."""
         return int(self.net.config["vocab_size"])
 
     @property
-    def longest(self) -> int | None:
-        """As `Policy.longest`."""
+    def max_length(self) -> int | None:
+        """See `Policy.max_length`."""
         return int(self.net.config["max_position_embeddings"])
 
-    def write(self, folder: Path) -> None:
-        """As `Policy.write`."""
+    def save(self, folder: Path) -> None:
+        """See `Policy.save`."""
         write_weights(self.net, folder)
-        for name, content in self.prompts.folder_files.items():
+        for name, content in self.prompt_format.tokenizer_files.items():
             (folder / name).write_text(content, encoding="utf-8")
 
-    def read(self, folder: Path) -> None:
-        """As `Policy.read`."""
+    def load_weights(self, folder: Path) -> None:
+        """See `Policy.load_weights`."""
         self.net.load_state_dict(_read_weights(folder / WEIGHTS))
 
 
 class AutoPolicy(Policy):
-    """Whatever `AutoModelForCausalLM` loads, with adapters if only those are to be trained.
+    """Any model that `AutoModelForCausalLM` loads, with adapters if only those are trained.
 
-    Dropout is off, also while learning: a response is weighed by the probability it was drawn with.
+    Dropout is off even while learning, because a response is weighted by the probability it was drawn with.
 
     Args:
-        gradient_checkpointing: for the backward pass keep what went into each layer, and compute the rest anew.
+        tokenizer_location: the folder of the tokenizer, or the id of a model on a hub.
+        gradient_checkpointing: keep only the inputs of each layer for the backward pass, and recompute the rest.
     """
 
     def __init__(
-        self, model: Any, prompts: Prompts, tokenizer_folder: str, *, gradient_checkpointing: bool = False
+        self, model: Any, prompt_format: PromptFormat, tokenizer_location: str, *, gradient_checkpointing: bool = False
     ) -> None:
-        super().__init__(prompts)
+        super().__init__(prompt_format)
         self.model = model.eval()
-        self._tokenizer_folder = tokenizer_folder
-        self._recomputed: list[nn.Module] = []
+        self._tokenizer_location = tokenizer_location
+        self._checkpointed_layers: list[nn.Module] = []
         if gradient_checkpointing:
             model.activation_checkpointing_enable({"use_reentrant": False})
-            self._recomputed = [one for one in model.modules() if getattr(one, "gradient_checkpointing", False)]
+            self._checkpointed_layers = [
+                module for module in model.modules() if getattr(module, "gradient_checkpointing", False)
+            ]
 
     @property
-    def causal(self) -> Any:
-        """The language model, inside adapters if there are any."""
+    def causal_lm(self) -> Any:
+        """The language model, without the wrapper that holds its adapters if there are any."""
         return self.model.get_base_model() if self.has_adapters else self.model
 
     @property
@@ -175,50 +152,53 @@ class AutoPolicy(Policy):
         return hasattr(self.model, "disable_adapter")
 
     def hidden(self, ids_BT: Tensor) -> Tensor:
-        """As `Policy.hidden`."""
-        with self._recomputing():
-            states: Tensor = self.causal.base_model(input_ids=ids_BT, use_cache=False).last_hidden_state
-        return states
+        """See `Policy.hidden`."""
+        with self._gradient_checkpointing():
+            hidden_BTD: Tensor = self.causal_lm.base_model(input_ids=ids_BT, use_cache=False).last_hidden_state
+        return hidden_BTD
 
     @contextlib.contextmanager
-    def _recomputing(self) -> Iterator[None]:
-        """Within, layers compute anew what they do not keep. transformers does so only where a layer is in training,
-        and then without a cache: so each layer is told it is, without the dropout inside it, and not for sampling."""
-        for layer in self._recomputed:
+    def _gradient_checkpointing(self) -> Iterator[None]:
+        """Have the layers recompute within the context what they do not keep.
+
+        transformers checkpoints a layer only in training mode, and then does not use a cache. So only the layers
+        themselves are put into training mode, not the dropout inside them, and not while sampling.
+        """
+        for layer in self._checkpointed_layers:
             layer.training = True
         try:
             yield
         finally:
-            for layer in self._recomputed:
+            for layer in self._checkpointed_layers:
                 layer.training = False
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """As `Policy.logits`."""
-        head = self.causal.get_output_embeddings()
-        with unrounded(hidden.device):
-            out: Tensor = head(hidden.to(head.weight.dtype))
-        return out
+        """See `Policy.logits`."""
+        head = self.causal_lm.get_output_embeddings()
+        with in_float32(hidden.device):
+            logits: Tensor = head(hidden.to(head.weight.dtype))
+        return logits
 
     @property
-    def vocabulary(self) -> int:
-        """As `Policy.vocabulary`."""
-        return int(self.causal.get_output_embeddings().weight.shape[0])
+    def vocab_size(self) -> int:
+        """See `Policy.vocab_size`."""
+        return int(self.causal_lm.get_output_embeddings().weight.shape[0])
 
     @property
-    def longest(self) -> int | None:
-        """As `Policy.longest`."""
-        positions: int | None = getattr(self.causal.config, "max_position_embeddings", None)
-        return positions
+    def max_length(self) -> int | None:
+        """See `Policy.max_length`."""
+        max_length: int | None = getattr(self.causal_lm.config, "max_position_embeddings", None)
+        return max_length
 
-    def write(self, folder: Path) -> None:
-        """As `Policy.write`; of a policy with adapters only these, which name the model they belong to."""
+    def save(self, folder: Path) -> None:
+        """See `Policy.save`; of a policy with adapters, only these are written, and they name the model they need."""
         self.model.save_pretrained(folder, safe_serialization=True)
         from transformers import AutoTokenizer  # noqa: PLC0415
 
-        AutoTokenizer.from_pretrained(self._tokenizer_folder).save_pretrained(folder)
+        AutoTokenizer.from_pretrained(self._tokenizer_location).save_pretrained(folder)
 
-    def read(self, folder: Path) -> None:
-        """As `Policy.read`."""
+    def load_weights(self, folder: Path) -> None:
+        """See `Policy.load_weights`."""
         if self.has_adapters:
             from peft import set_peft_model_state_dict  # noqa: PLC0415
 
@@ -231,8 +211,8 @@ class AutoPolicy(Policy):
             raise InvalidArgument(f"{folder} holds the weights of another model.")
 
     @contextlib.contextmanager
-    def untrained(self) -> Iterator[bool]:
-        """As `Policy.untrained`: without its adapters it is what it was."""
+    def as_reference(self) -> Iterator[bool]:
+        """See `Policy.as_reference`: with its adapters disabled, the model has its first weights."""
         if not self.has_adapters:
             yield False
             return
@@ -248,47 +228,47 @@ def load_policy(
     device: str = "cpu",
     gradient_checkpointing: bool = False,
 ) -> Policy:
-    """The policy that a specification names, ready to be trained.
+    """Load the policy that a specification names, ready to be trained.
 
     Args:
         model: `nano-base`, a folder, or the id of a model on a hub.
         lora_rank: train adapters of this rank and nothing else; 0 trains all weights.
-        critic: whether it needs a value head.
-        gradient_checkpointing: as `AutoPolicy`; the policy is then one of transformers.
+        critic: whether to add a value head.
+        gradient_checkpointing: see `AutoPolicy`, which the policy then is.
 
     Raises:
         InvalidArgument: if there is no such policy, or its files are not what they should be.
     """
-    where = folder_of(model)
-    config = read_config(Path(where)) if Path(where).is_dir() else {}
+    location = policy_location(model)
+    config = read_config(Path(location)) if Path(location).is_dir() else {}
     policy: Policy
-    ours = is_supported(config) and not lora_rank and not gradient_checkpointing
-    if ours and (Path(where) / WEIGHTS).exists():
-        policy = NanoPolicy(Nano(config), load_prompts(where))
-        policy.read(Path(where))
+    is_nano = is_supported(config) and not lora_rank and not gradient_checkpointing
+    if is_nano and (Path(location) / WEIGHTS).exists():
+        policy = NanoPolicy(Nano(config), load_prompt_format(location))
+        policy.load_weights(Path(location))
     else:
-        policy = _load_auto(where, lora_rank, gradient_checkpointing)
+        policy = _load_auto_policy(location, lora_rank, gradient_checkpointing)
     if critic:
-        policy.add_critic(policy_size(policy))
+        policy.add_critic(hidden_size(policy))
     return policy.to(device)
 
 
-def policy_size(policy: Policy) -> int:
+def hidden_size(policy: Policy) -> int:
     """D, the size of the policy's hidden states."""
     if isinstance(policy, NanoPolicy):
         return int(policy.net.config["hidden_size"])
     assert isinstance(policy, AutoPolicy)
-    return int(policy.causal.config.hidden_size)
+    return int(policy.causal_lm.config.hidden_size)
 
 
-def _load_auto(where: str, lora_rank: int, gradient_checkpointing: bool) -> Policy:
-    from transformers import AutoModelForCausalLM  # noqa: PLC0415 (seconds, and a nano policy needs none of it)
+def _load_auto_policy(location: str, lora_rank: int, gradient_checkpointing: bool) -> Policy:
+    from transformers import AutoModelForCausalLM  # noqa: PLC0415 (takes seconds, and nano policies do not need it)
 
     try:
-        model: Any = AutoModelForCausalLM.from_pretrained(where, dtype=torch.float32, use_safetensors=True)
-        prompts = load_prompts(where)
+        model: Any = AutoModelForCausalLM.from_pretrained(location, dtype=torch.float32, use_safetensors=True)
+        prompt_format = load_prompt_format(location)
     except (OSError, ValueError) as error:
-        raise InvalidArgument(f"{where!r} is no policy that can be loaded: {_first_line(error)}") from error
+        raise InvalidArgument(f"{location!r} is no policy that can be loaded: {_first_line(error)}") from error
     if lora_rank:
         from peft import LoraConfig, get_peft_model  # noqa: PLC0415
 
@@ -297,28 +277,67 @@ def _load_auto(where: str, lora_rank: int, gradient_checkpointing: bool) -> Poli
         )
         model = get_peft_model(model, settings)
     try:
-        policy = AutoPolicy(model, prompts, where, gradient_checkpointing=gradient_checkpointing)
+        policy = AutoPolicy(model, prompt_format, location, gradient_checkpointing=gradient_checkpointing)
     except ValueError as error:
-        raise InvalidArgument(f"{where!r} cannot be trained with gradient_checkpointing: {error}") from error
-    _check_head(policy, where)
+        raise InvalidArgument(f"{location!r} cannot be trained with gradient_checkpointing: {error}") from error
+    _check_head(policy, location)
     return policy
 
 
 @torch.no_grad()
-def _check_head(policy: AutoPolicy, where: str) -> None:
-    """Some models change what comes out of their head (a soft cap, a scale); the learner would not see that."""
-    ids_BT = torch.arange(min(4, policy.vocabulary))[None]
-    theirs = policy.causal(input_ids=ids_BT, use_cache=False).logits
-    ours = policy.logits(policy.hidden(ids_BT))
-    if not torch.allclose(ours, theirs, rtol=1e-3, atol=1e-3):
-        raise InvalidArgument(f"{where!r} has logits that are not its head on its last hidden states: choose another.")
+def _check_head(policy: AutoPolicy, location: str) -> None:
+    """Refuse a model that changes the output of its head, by a soft cap or a scale: the learner would miss that.
+
+    Raises:
+        InvalidArgument: if the model's logits are not its head's output.
+    """
+    ids_BT = torch.arange(min(4, policy.vocab_size))[None]
+    model_logits = policy.causal_lm(input_ids=ids_BT, use_cache=False).logits
+    head_logits = policy.logits(policy.hidden(ids_BT))
+    if not torch.allclose(head_logits, model_logits, rtol=1e-3, atol=1e-3):
+        raise InvalidArgument(
+            f"{location!r} has logits that are not its head on its last hidden states: choose another."
+        )
+
+
+@contextlib.contextmanager
+def in_float32(device: torch.device) -> Iterator[None]:
+    """Compute in float32 within the context what autocast would compute in bfloat16; on a GPU as TF32.
+
+    In bfloat16 a logit of 20 is rounded to steps of 0.125. Sampler and learner add numbers up in different orders, so
+    one of them may round up where the other rounds down, and the token's probability ratio is then off by an eighth
+    before anything was learned.
+    """
+    if not torch.is_autocast_enabled(device.type):
+        yield
+        return
+    with torch.autocast(device.type, enabled=False), tf32_matmul(device):
+        yield
+
+
+@contextlib.contextmanager
+def tf32_matmul(device: torch.device) -> Iterator[None]:
+    """Let a GPU multiply float32 matrices on its tensor cores, as TF32, within the context.
+
+    This is not enabled everywhere, because TF32 would round the positions beyond 2,048 from which a model computes
+    angles.
+    """
+    if device.type != "cuda":
+        yield
+        return
+    precision = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(precision)
 
 
 def read_config(folder: Path) -> Mapping[str, Any]:
     """The configuration in a policy's folder.
 
     Raises:
-        InvalidArgument: if there is none, or it is no JSON object with a model type.
+        InvalidArgument: if there is none, or it is not a JSON object with a model type.
     """
     path = folder / CONFIG
     try:
@@ -333,21 +352,21 @@ def read_config(folder: Path) -> Mapping[str, Any]:
 
 
 def write_weights(net: Nano, folder: Path) -> None:
-    """Write a nano model as Hugging Face does."""
+    """Write a nano model's weights and configuration in Hugging Face's format."""
     state = {name: tensor.detach().cpu().contiguous() for name, tensor in net.state_dict().items()}
     save_file(state, folder / WEIGHTS, metadata={"format": "pt"})
     (folder / CONFIG).write_text(json.dumps(net.config, indent=2) + "\n", encoding="utf-8")
 
 
 def _read_weights(path: Path) -> dict[str, Tensor]:
-    """Tensors by name from a safetensors file, which holds nothing that could be run.
+    """Tensors by name from a safetensors file, a format that cannot contain programs.
 
     Raises:
-        InvalidArgument: if it is no such file.
+        InvalidArgument: if the file is not in this format.
     """
     try:
         with safe_open(path, framework="pt"):
-            pass  # opening it reads and checks the header
+            pass  # opening the file checks its header
         return load_file(path)
     except (OSError, SafetensorError) as error:
         raise InvalidArgument(f"{path} holds no weights in the safetensors format: {_first_line(error)}.") from error

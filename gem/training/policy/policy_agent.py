@@ -13,26 +13,27 @@ from gem.errors import InvalidArgument
 from gem.rng import SplitMix64
 from gem.training.checkpoints.folder_check import check_folder
 from gem.training.policy.policies import load_policy
-from gem.training.policy.prompts import folder_of
+from gem.training.policy.prompts import policy_location
 from gem.training.policy.sampler import make_sampler
 from gem.training.policy.tokenizing_agent import InputMode, TokenizingAgent
 
 CAPACITY = 256
-"""Episodes whose past is kept; of one that is forgotten the past is read again."""
+"""Number of episodes whose tokens are kept; those of a forgotten episode are encoded again from its past turns."""
 
 
 class PolicyAgent:
-    """Plays with the weights in a folder, which is looked at before anything of it is loaded.
+    """Plays with the weights in a folder, which is checked before anything in it is loaded.
 
     The same environment, seed, turn and history give the same decision.
 
     Args:
         path: a checkpoint of a training, any folder that `AutoModelForCausalLM` loads, or `nano-base`.
-        temperature: of the responses; 0 takes the most probable token each time. By default as the policy was trained.
-        input_mode: `transcript` or `markov`; by default as the policy was trained.
-        max_tokens: longest response; by default as the policy was trained.
-        seed: of its chances.
-        device: where it computes.
+        temperature: of the responses; 0 takes the most probable token each time. The default is the one that the
+            policy was trained with.
+        input_mode: `transcript` or `markov`; the default is the one that the policy was trained with.
+        max_tokens: the most tokens of a response; the default is the number that the policy was trained with.
+        seed: of the agent's random numbers.
+        device: where the policy computes, such as `cpu` or `cuda:0`.
 
     Raises:
         InvalidArgument: if the folder is refused; the message says why.
@@ -47,34 +48,34 @@ class PolicyAgent:
         seed: int = 0,
         device: str = "cpu",
     ) -> None:
-        folder = Path(folder_of(str(path)))
+        folder = Path(policy_location(str(path)))
         card = check_folder(folder)
         if temperature is not None and not 0 <= temperature <= 5:
             raise InvalidArgument(f"A temperature is from 0 to 5, not {temperature}.")
         self.name = card.recipe or folder.name
         self._seed = seed
         self.policy = policy = load_policy(str(folder), device=device).eval()
-        longest = max_tokens or card.max_tokens
-        self._player = TokenizingAgent(
-            policy.prompts,
-            make_sampler(policy, CAPACITY, longest),
+        max_tokens = max_tokens or card.max_tokens
+        self._agent = TokenizingAgent(
+            policy.prompt_format,
+            make_sampler(policy, CAPACITY, max_tokens),
             input_mode=input_mode or cast("InputMode", card.input_mode),
-            max_tokens=longest,
-            max_length=min(card.max_length, policy.longest or card.max_length),
+            max_tokens=max_tokens,
+            max_length=min(card.max_length, policy.max_length or card.max_length),
             temperature=card.temperature if temperature is None else temperature,
-            draws=self._draws,
+            make_rng=self._make_rng,
             capacity=CAPACITY,
         )
 
     def act(self, requests: Sequence[Request]) -> list[Decision]:
-        """As `Agent.act`."""
+        """Decide for each request (see `Agent.act`)."""
         with torch.inference_mode():
             return [
-                one
+                decision
                 for first in range(0, len(requests), CAPACITY)
-                for one in self._player.act(requests[first : first + CAPACITY])
+                for decision in self._agent.act(requests[first : first + CAPACITY])
             ]
 
-    def _draws(self, request: Request) -> SplitMix64:
-        chances = (self._seed, request.env.unwrapped.seed or 0, request.seat, request.turn)
-        return SplitMix64(*chances, request.repeat) if request.repeat else SplitMix64(*chances)
+    def _make_rng(self, request: Request) -> SplitMix64:
+        key = (self._seed, request.env.unwrapped.seed or 0, request.seat, request.turn)
+        return SplitMix64(*key, request.repeat) if request.repeat else SplitMix64(*key)

@@ -1,7 +1,7 @@
 """What a policy reads: the texts of an episode as tokens.
 
-A prompt is what comes before a response; the first of a sequence begins the episode, later ones go on after a response
-whose tokens are already there. Tokens that were written are never made from text again.
+A prompt is what precedes a response. The first prompt of a sequence begins the episode; a later one follows a response
+whose tokens are in the sequence already. Tokens that a policy wrote are never encoded again from their text.
 """
 
 from __future__ import annotations
@@ -22,79 +22,82 @@ from gem.views.plain_text import text_of
 ACT = "<act>"
 """The token after which nano policies write their response."""
 END = "<eos>"
-MARK = "\u2063mark\u2063"
-"""Stands for a response while a chat template is taken apart."""
+"""The token that ends a response of a nano policy."""
+PLACEHOLDER = "\u2063mark\u2063"
+"""Stands for the content of a message while a chat template is analyzed."""
 
 
-def reading(observation: str, info: Info) -> str:
-    """The observation and what belongs around it now, as one text."""
+def observation_text(observation: str, info: Info) -> str:
+    """The observation with its prefix and suffix, as one string."""
     parts = (info.get("prefix", ""), observation, info.get("suffix", ""))
     return "\n".join(str(part).rstrip("\n") for part in parts if part) + "\n"
 
 
-def board(family: str, observation: str, info: Info, view: View) -> str:
-    """The present only: the environment's name and its board."""
-    shown = info.get("suffix") or (observation if view["kind"] in ("text", "chat") else text_of(view))
-    return f"{family}\n{str(shown).rstrip()}\n"
+def board_text(family: str, observation: str, info: Info, view: View) -> str:
+    """The present state only: the environment's name and its board."""
+    board = info.get("suffix") or (observation if view["kind"] in ("text", "chat") else text_of(view))
+    return f"{family}\n{str(board).rstrip()}\n"
 
 
-class Prompts(Protocol):
-    """Turns texts into the tokens of one kind of policy, and its responses into text."""
+class PromptFormat(Protocol):
+    """Encodes prompts as the tokens of one kind of policy, and decodes its responses."""
 
-    end: int
-    """The token that ends a response where it is read again."""
-    ends: frozenset[int]
-    """The tokens of which any ends a response that is being written."""
-    folder_files: Mapping[str, str]
-    """What to write beside the weights so that the policy can be loaded again: file name to content."""
+    end_token: int
+    """The token that ends a response inside a sequence."""
+    stop_tokens: frozenset[int]
+    """The tokens at which the policy stops writing a response."""
+    tokenizer_files: Mapping[str, str]
+    """Files to write beside the weights so that the policy can be loaded again: content by file name."""
 
-    def first(self, texts: Sequence[str]) -> list[list[int]]:
-        """The tokens with which an episode begins, up to where the response stands; one list for each text."""
+    def encode_first(self, texts: Sequence[str]) -> list[list[int]]:
+        """The tokens that begin an episode, up to where the response begins; one list for each text."""
         ...
 
-    def later(self, texts: Sequence[str]) -> list[list[int]]:
-        """The tokens between a response, its end included, and the next one."""
+    def encode_later(self, texts: Sequence[str]) -> list[list[int]]:
+        """The tokens between the end of a response and the beginning of the next; one list for each text."""
         ...
 
-    def text(self, responses: Sequence[Sequence[int]]) -> list[str]:
+    def decode(self, responses: Sequence[Sequence[int]]) -> list[str]:
         """Responses as text, without the token that ends them."""
         ...
 
-    def response(self, text: str) -> list[int]:
+    def encode_response(self, text: str) -> list[int]:
         """An action as the tokens of a response, the one that ends it included."""
         ...
 
 
-class NanoPrompts:
-    """Plain text and a token that says: act now."""
+class NanoPromptFormat:
+    """Plain text, followed by the token `ACT`."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        self.act, self.end = _token(tokenizer, ACT), _token(tokenizer, END)
-        self.ends = frozenset({self.end})
-        self.folder_files: Mapping[str, str] = {
+        self.act_token, self.end_token = _token_id(tokenizer, ACT), _token_id(tokenizer, END)
+        self.stop_tokens = frozenset({self.end_token})
+        self.tokenizer_files: Mapping[str, str] = {
             "tokenizer.json": tokenizer.to_str(),
             "tokenizer_config.json": json.dumps(TOKENIZER_CONFIG, indent=2) + "\n",
         }
 
-    def first(self, texts: Sequence[str]) -> list[list[int]]:
-        """As `Prompts.first`; a text that many episodes share is taken apart once."""
-        different = list(dict.fromkeys(texts))
-        encoded = self.tokenizer.encode_batch_fast(different)
-        tokens = {text: [*one.ids, self.act] for text, one in zip(different, encoded, strict=True)}
+    def encode_first(self, texts: Sequence[str]) -> list[list[int]]:
+        """See `PromptFormat.encode_first`; a text that many episodes share is encoded once."""
+        unique_texts = list(dict.fromkeys(texts))
+        encodings = self.tokenizer.encode_batch_fast(unique_texts)
+        tokens = {text: [*encoding.ids, self.act_token] for text, encoding in zip(unique_texts, encodings, strict=True)}
         return [tokens[text].copy() for text in texts]
 
-    def later(self, texts: Sequence[str]) -> list[list[int]]:
-        """As `Prompts.later`."""
-        return self.first(texts)
+    def encode_later(self, texts: Sequence[str]) -> list[list[int]]:
+        """See `PromptFormat.encode_later`."""
+        return self.encode_first(texts)
 
-    def text(self, responses: Sequence[Sequence[int]]) -> list[str]:
-        """As `Prompts.text`."""
-        return self.tokenizer.decode_batch([[one for one in ids if one != self.end] for ids in responses])
+    def decode(self, responses: Sequence[Sequence[int]]) -> list[str]:
+        """See `PromptFormat.decode`."""
+        return self.tokenizer.decode_batch(
+            [[token for token in response if token != self.end_token] for response in responses]
+        )
 
-    def response(self, text: str) -> list[int]:
-        """As `Prompts.response`."""
-        return [*self.tokenizer.encode(text).ids, self.end]
+    def encode_response(self, text: str) -> list[int]:
+        """See `PromptFormat.encode_response`."""
+        return [*self.tokenizer.encode(text).ids, self.end_token]
 
 
 TOKENIZER_CONFIG = {
@@ -112,90 +115,92 @@ TOKENIZER_CONFIG = {
         "fields": {"content": {"close": END, "content": "text"}},
     },
 }
-"""So that servers of chats prompt a nano policy as it was trained: each message of the user ends with a new line. The
-last entry is for `transformers serve`, which takes it for a Qwen3 otherwise and answers with the prompt as well."""
+"""The configuration with which chat servers prompt a nano policy as it was trained: each message of the user ends with
+a new line. The last entry is for `transformers serve`, which otherwise treats the policy as a Qwen3 and returns the
+prompt together with the response."""
 
 
-class ChatPrompts:
-    """The chat template of a Hugging Face tokenizer; a tokenizer without one gets plain text.
+class ChatPromptFormat:
+    """The chat template of a Hugging Face tokenizer; plain text for a tokenizer without a template.
 
-    A response ends with the token that the template puts after it. Many tokenizers name another one as a text's end
+    A response ends with the token that the template puts after it. Many tokenizers have another end-of-text token
     (Gemma's, Phi's, those of Qwen's base models), and it ends a response as well.
     """
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
-        self.end: int = tokenizer.eos_token_id
-        self.folder_files: Mapping[str, str] = {}
-        self.between = "\n", "\n"
+        self.end_token: int = tokenizer.eos_token_id
+        self.tokenizer_files: Mapping[str, str] = {}
+        self.separators = "\n", "\n"
+        """What stands between the end of a response and the next text, and between that text and its response."""
         if tokenizer.chat_template:
-            self.end, self.between = self._between()
-        self.ends = frozenset({self.end, tokenizer.eos_token_id})
-        begun: list[int] = tokenizer("")["input_ids"]
-        self.begin = [one for one in begun if one == tokenizer.bos_token_id]
+            self.end_token, self.separators = self._analyze_template()
+        self.stop_tokens = frozenset({self.end_token, tokenizer.eos_token_id})
+        empty: list[int] = tokenizer("")["input_ids"]
+        self.start_tokens = [token for token in empty if token == tokenizer.bos_token_id]
 
-    def first(self, texts: Sequence[str]) -> list[list[int]]:
-        """As `Prompts.first`."""
+    def encode_first(self, texts: Sequence[str]) -> list[list[int]]:
+        """See `PromptFormat.encode_first`."""
         if not self.tokenizer.chat_template:
-            return [[*self.begin, *self._ids(text)] for text in texts]
-        return [self._ids(self._templated([("user", text.rstrip())])) for text in texts]
+            return [[*self.start_tokens, *self._encode(text)] for text in texts]
+        return [self._encode(self._apply_template([("user", text.rstrip())])) for text in texts]
 
-    def later(self, texts: Sequence[str]) -> list[list[int]]:
-        """As `Prompts.later`."""
-        before, after = self.between
-        return [self._ids(before + text.rstrip() + after) for text in texts]
+    def encode_later(self, texts: Sequence[str]) -> list[list[int]]:
+        """See `PromptFormat.encode_later`."""
+        before, after = self.separators
+        return [self._encode(before + text.rstrip() + after) for text in texts]
 
-    def text(self, responses: Sequence[Sequence[int]]) -> list[str]:
-        """As `Prompts.text`."""
-        said = [[one for one in ids if one not in self.ends] for ids in responses]
-        texts: list[str] = self.tokenizer.batch_decode(said, skip_special_tokens=True)
+    def decode(self, responses: Sequence[Sequence[int]]) -> list[str]:
+        """See `PromptFormat.decode`."""
+        contents = [[token for token in response if token not in self.stop_tokens] for response in responses]
+        texts: list[str] = self.tokenizer.batch_decode(contents, skip_special_tokens=True)
         return texts
 
-    def response(self, text: str) -> list[int]:
-        """As `Prompts.response`."""
-        return [*self._ids(text), self.end]
+    def encode_response(self, text: str) -> list[int]:
+        """See `PromptFormat.encode_response`."""
+        return [*self._encode(text), self.end_token]
 
-    def _between(self) -> tuple[int, tuple[str, str]]:
-        """The token that the template ends a response with; what it puts between that and the next text, and between
-        that and the next response."""
-        shown = self._templated([("user", "?"), ("assistant", MARK), ("user", MARK)])
-        _, before, after = shown.rsplit(MARK, 2)
-        end = next(iter(self._ids(before)), self.tokenizer.eos_token_id)
-        if end not in self.tokenizer.added_tokens_decoder:
+    def _analyze_template(self) -> tuple[int, tuple[str, str]]:
+        """The token that ends a response in the template, and the two separators around a later text."""
+        chat = self._apply_template([("user", "?"), ("assistant", PLACEHOLDER), ("user", PLACEHOLDER)])
+        _, before, after = chat.rsplit(PLACEHOLDER, 2)
+        end_token = next(iter(self._encode(before)), self.tokenizer.eos_token_id)
+        if end_token not in self.tokenizer.added_tokens_decoder:
             return self.tokenizer.eos_token_id, (before, after)
-        return end, (before.removeprefix(self.tokenizer.convert_ids_to_tokens(end)), after)
+        return end_token, (before.removeprefix(self.tokenizer.convert_ids_to_tokens(end_token)), after)
 
-    def _templated(self, messages: Sequence[tuple[str, str]]) -> str:
+    def _apply_template(self, messages: Sequence[tuple[str, str]]) -> str:
         chat = [{"role": role, "content": content} for role, content in messages]
-        shown: str = self.tokenizer.apply_chat_template(
+        text: str = self.tokenizer.apply_chat_template(
             chat, tokenize=False, add_generation_prompt=True, enable_thinking=False
         )
-        return shown
+        return text
 
-    def _ids(self, text: str) -> list[int]:
-        ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
-        return ids
+    def _encode(self, text: str) -> list[int]:
+        tokens: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        return tokens
 
 
-def load_prompts(folder: str | Path) -> Prompts:
-    """The prompts of a policy's folder, or of a model's id on a hub."""
-    own = Path(folder) / "tokenizer.json"
-    if own.exists():
-        tokenizer = Tokenizer.from_file(str(own))
+def load_prompt_format(folder: str | Path) -> PromptFormat:
+    """The prompt format of the policy in a folder, or of a model on a hub."""
+    path = Path(folder) / "tokenizer.json"
+    if path.exists():
+        tokenizer = Tokenizer.from_file(str(path))
         if tokenizer.token_to_id(ACT) is not None:
-            return NanoPrompts(tokenizer)
-    from transformers import AutoTokenizer  # noqa: PLC0415 (seconds, and a nano policy needs none of it)
+            return NanoPromptFormat(tokenizer)
+    from transformers import AutoTokenizer  # noqa: PLC0415 (takes seconds, and nano policies do not need it)
 
-    return ChatPrompts(AutoTokenizer.from_pretrained(str(folder)))
+    return ChatPromptFormat(AutoTokenizer.from_pretrained(str(folder)))
 
 
-def _token(tokenizer: Tokenizer, text: str) -> int:
+def policy_location(model: str) -> str:
+    """Where the policy that a specification names is: the folder of `nano-base`, or else the name itself, which is a
+    folder or the id of a model on a hub."""
+    return str(Path(__file__).parents[1] / "models" / NANO_BASE) if model == NANO_BASE else model
+
+
+def _token_id(tokenizer: Tokenizer, text: str) -> int:
     token = tokenizer.token_to_id(text)
     if token is None:
-        raise InvalidArgument(f"The tokenizer of a nano policy has the token {text}; this one has not.")
+        raise InvalidArgument(f"The tokenizer of a nano policy has the token {text}; this one does not.")
     return token
-
-
-def folder_of(model: str) -> str:
-    """Where a policy named in a specification is: the one that comes with the engine, or what the name says."""
-    return str(Path(__file__).parents[1] / "models" / NANO_BASE) if model == NANO_BASE else model

@@ -1,1 +1,2 @@
-"""Studies: `compare` trains several algorithms with equal budgets, `evaluation` measures a policy, `curves` draws."""
+"""Studies of trainings: `compare` trains several algorithms with equal budgets, `evaluation` measures a policy, and
+`curves` draws learning curves."""

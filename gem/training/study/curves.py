@@ -1,4 +1,4 @@
-"""Curves of several runs as one small SVG picture: the mean over the seeds with the range between them."""
+"""Learning curves of several runs as one small SVG picture: the mean over the seeds, and a band for their range."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from io import StringIO
 from typing import Any, NamedTuple
 
-INCHES = (5.6, 2.4)
+SIZE_INCHES = (5.6, 2.4)
+"""Width and height of a picture."""
 COLOURS = ("#2f6fde", "#d9730d", "#1f9254", "#a04bbf", "#7a7f87", "#b8336a", "#0f8b8d", "#a67c00")
 INK = "#808080"
-"""Of text and axes: it can be read on a light page and on a dark one."""
-STYLE = {
+"""Colour of text and axes, readable on a light page and on a dark one."""
+STYLE: dict[Any, Any] = {
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
     "axes.spines.right": False,
@@ -33,53 +34,57 @@ STYLE = {
 
 
 class Curve(NamedTuple):
-    """A name and the values of each of its runs, by update."""
+    """The values of several runs by update, under one name."""
 
     name: str
     runs: list[list[float]]
 
     @property
     def length(self) -> int:
-        """Updates that all its runs have."""
+        """Number of updates that all runs have."""
         return min(map(len, self.runs))
 
 
 class Drawing:
-    """A figure that becomes SVG text."""
+    """A matplotlib figure that is written as SVG."""
 
     def __init__(self, figure: Any) -> None:
         self._figure = figure
         self.axes = figure.add_subplot()
 
     def svg(self) -> str:
-        """The picture, the same for the same figure, as an element that a page can hold."""
-        text = StringIO()
+        """The figure as an SVG element for a page; the same figure always gives the same text."""
+        output = StringIO()
         title = self.axes.get_title(loc="left")
         self._figure.savefig(
-            text, format="svg", transparent=True, metadata={"Title": title, "Date": None, "Creator": None}
+            output, format="svg", transparent=True, metadata={"Title": title, "Date": None, "Creator": None}
         )
-        _, start, rest = text.getvalue().partition("<svg")
-        return start + rest
+        _, tag, rest = output.getvalue().partition("<svg")
+        return tag + rest
 
 
 @contextmanager
 def drawing(title: str) -> Iterator[Drawing]:
-    """An empty figure in the style of our documents.
+    """An empty figure in the style of our documents, to draw on within the context.
 
     Raises:
         ModuleNotFoundError: without matplotlib.
     """
-    from matplotlib import rc_context  # noqa: PLC0415 (half a second, and only pictures need it)
+    from matplotlib import rc_context  # noqa: PLC0415 (takes half a second, and only pictures need it)
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     with rc_context(STYLE):
-        empty = Drawing(Figure(figsize=INCHES, layout="constrained"))
-        empty.axes.set_title(title)
-        yield empty
+        figure = Drawing(Figure(figsize=SIZE_INCHES, layout="constrained"))
+        figure.axes.set_title(title)
+        yield figure
 
 
 def draw(curves: Sequence[Curve], title: str, top: float) -> str:
-    """The picture: a band from the lowest to the highest run, and a line for the mean; the scale is from 0 to `top`."""
+    """Draw curves as SVG: a band from the lowest to the highest run, and a line for the mean.
+
+    Args:
+        top: the upper end of the scale, which begins at 0.
+    """
     with drawing(title) as picture:
         axes = picture.axes
         for curve, colour in zip(curves, itertools.cycle(COLOURS), strict=False):

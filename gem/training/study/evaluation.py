@@ -1,4 +1,4 @@
-"""How well a policy plays: episodes on seeds that no training meets."""
+"""Measures how well a policy plays, on seeds that no training meets."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from gem.training.policy.policy_agent import PolicyAgent
 from gem.training.spec import TrainingSpec
 
 FIRST_SEED = 0
-"""Trainings draw theirs from `collector.FIRST_SEED` up."""
+"""The first seed of an evaluation; the seeds of trainings begin at `collector.FIRST_SEED`."""
 
 
 def evaluate(path: str | Path, spec: TrainingSpec, *, episodes: int = 256, temperature: float | None = None) -> Summary:
-    """The summary of episodes that the policy in a folder plays in a specification's environment, as it was trained.
+    """Play episodes with the policy in a folder, in a specification's environment and with its settings.
 
     Args:
-        temperature: 0 takes the most probable token each time; by default the specification's.
+        path: the policy's folder (see `PolicyAgent`).
+        temperature: 0 takes the most probable token each time; the default is the specification's temperature.
     """
     agent = PolicyAgent(
         path,
@@ -25,8 +26,8 @@ def evaluate(path: str | Path, spec: TrainingSpec, *, episodes: int = 256, tempe
         input_mode=spec.input_mode,
         max_tokens=spec.max_tokens,
     )
-    slots = [EpisodeRequest(i, spec.env_id, FIRST_SEED + i, spec.env_kwargs, spec.wrappers) for i in range(episodes)]
-    records = rollout(agent, slots, num_envs=min(episodes, 128))
+    requests = [EpisodeRequest(i, spec.env_id, FIRST_SEED + i, spec.env_kwargs, spec.wrappers) for i in range(episodes)]
+    records = rollout(agent, requests, num_envs=min(episodes, 128))
     return summarize(
         Outcome(record.index, record.total_reward, bool(record.success), record.turn_count, bool(record.failure))
         for record in records

@@ -27,15 +27,17 @@ from apps.agents.players import player
 from apps.jobs.models import Job
 from apps.play.shows import operations as shows
 from apps.trainings import operations as trainings
-from gem.agents.apart import ApartAgent
+from gem.agents.isolated_agent import IsolatedAgent
 from gem.rollout import EpisodeRequest, rollout
-from gem.training.checkpoints.archive import pack
-from gem.training.policy.prompts import folder_of
+from gem.training.checkpoints.archive import pack, sha256
+from gem.training.checkpoints.folder_check import WEIGHTS
+from gem.training.checkpoints.trial import TrialResult, try_folder
+from gem.training.policy.prompts import policy_location
 from gem.training.spec import read_spec
 
 pytest.importorskip("torch", reason="policies need torch, which `make test` installs")
 ENV_ID = "game:GuessTheNumber-v0-easy"
-BASE = Path(folder_of("nano-base"))
+BASE = Path(policy_location("nano-base"))
 
 
 @pytest.fixture
@@ -49,6 +51,32 @@ def ada(db: None, settings: Settings, tmp_path: Path) -> User:
 def as_ada(ada: User, client: Client) -> Client:
     client.force_login(ada)
     return client
+
+
+_answers: dict[tuple[str, str], TrialResult] = {}
+
+
+@pytest.fixture(autouse=True)
+def one_trial(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A policy plays its first turn once for all of these tests, for each environment; each start takes seconds.
+
+    `tries_itself` marks those whose own trial it has to be.
+    """
+    if "tries_itself" in request.fixturenames:
+        return
+
+    def try_once(folder: Path, env_id: str = "", **more: Any) -> TrialResult:
+        key = (sha256(folder / WEIGHTS), env_id)
+        if key not in _answers:
+            _answers[key] = try_folder(folder, env_id, **more)
+        return _answers[key]
+
+    monkeypatch.setattr(uploads, "try_folder", try_once)
+
+
+@pytest.fixture
+def tries_itself() -> None:
+    """See `one_trial`."""
 
 
 def archive(**card: Any) -> io.BytesIO:
@@ -97,11 +125,13 @@ def refused(owner: User, file: io.BytesIO) -> str:
     return Upload.objects.get(pk=accepted.pk).problem
 
 
-def test_an_upload_plays_its_first_turn_and_becomes_an_agent(as_ada: Client, ada: User, tmp_path: Path) -> None:
+def test_an_upload_plays_its_first_turn_and_becomes_an_agent(
+    as_ada: Client, ada: User, tmp_path: Path, tries_itself: None
+) -> None:
     answer = as_ada.post(reverse("agents:upload"), {"file": sent(archive(env_id=ENV_ID)), "name": "Mine"}, follow=True)
     accepted = Upload.objects.get(owner=ada)
     assert answer.redirect_chain == [(accepted.get_absolute_url(), 302)]
-    assert "It is being checked" in answer.content.decode()
+    assert "Your checkpoint is being checked" in answer.content.decode()
     assert "being checked" in as_ada.get(reverse("agents:list")).content.decode()
     assert not Agent.objects.filter(owner=ada).exists()
 
@@ -123,7 +153,7 @@ def test_the_page_follows_the_upload(as_ada: Client, ada: User) -> None:
     accepted = uploads.accept(ada, "mine", archive())
     asked = {"HTTP_HX_REQUEST": "true"}
     waiting = as_ada.get(accepted.get_absolute_url(), **asked).content.decode()
-    assert "waits for a worker" in waiting
+    assert "waiting for a worker" in waiting
     assert "<html" not in waiting
     uploads.try_next()
     answer = as_ada.get(accepted.get_absolute_url(), **asked)
@@ -202,7 +232,7 @@ def test_one_whose_worker_died_is_tried_again_and_then_refused(ada: User, settin
     for _ in range(settings.MAX_ATTEMPTS):
         assert uploads._claim() is not None
     assert not uploads.try_next()
-    assert "ended 3 times" in Upload.objects.get(pk=accepted.pk).problem
+    assert "killed 3 times" in Upload.objects.get(pk=accepted.pk).problem
     assert kept(tmp_path) == []
 
 
@@ -214,12 +244,12 @@ def test_a_worker_that_lost_its_lease_writes_nothing(ada: User, settings: Settin
     assert late is not None
     assert uploads.try_next()
     agent = Agent.objects.get(owner=ada)
-    uploads._try(late, lambda: False)
+    uploads._check(late, lambda: False)
     assert list(Agent.objects.filter(owner=ada)) == [agent]
     assert agent.weights.path.is_dir()
 
 
-def test_a_worker_that_is_to_end_leaves_it_to_another_one(ada: User, tmp_path: Path) -> None:
+def test_a_worker_that_is_to_end_leaves_it_to_another_one(ada: User, tmp_path: Path, tries_itself: None) -> None:
     accepted = uploads.accept(ada, "mine", archive())
     assert uploads.try_next(stopping=lambda: True)
     given_back = Upload.objects.get(pk=accepted.pk)
@@ -231,7 +261,7 @@ def test_a_worker_that_is_to_end_leaves_it_to_another_one(ada: User, tmp_path: P
 
 def test_two_processes_try_one_after_the_other(ada: User) -> None:
     uploads.accept(ada, "mine", archive())
-    with uploads._alone() as first:
+    with uploads._exclusive_lock() as first:
         assert first
         assert not uploads.try_next()
     assert uploads.try_next()
@@ -274,7 +304,7 @@ def test_it_is_private_until_it_is_shared(client: Client, ada: User) -> None:
     client.force_login(eve)
     assert [client.get(page).status_code for page in pages] == [404, 404]
     assert agent.slug not in client.get(reverse("agents:list")).content.decode()
-    with pytest.raises(trainings.Unfit, match="no checkpoint of that name"):
+    with pytest.raises(trainings.Unfit, match="no checkpoint with that name"):
         trainings.submit(eve, read_spec({"env_id": ENV_ID, "model": f"agent:{agent.slug}"}))
     Agent.objects.filter(pk=agent.pk).update(shared=True)
     assert [client.get(page).status_code for page in pages] == [200, 200]
@@ -293,7 +323,7 @@ def test_nobody_sees_what_somebody_else_sent(client: Client, ada: User) -> None:
 def test_it_plays_apart_in_rollouts_and_live(ada: User) -> None:
     agent = uploaded(ada, "mine", archive())
     somebody = player(agent)
-    assert isinstance(somebody, ApartAgent)
+    assert isinstance(somebody, IsolatedAgent)
     (record,) = rollout(somebody, [EpisodeRequest(0, ENV_ID, 3)], num_envs=1)
     assert record.turn_count >= 1
     assert not record.failure

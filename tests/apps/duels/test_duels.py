@@ -80,12 +80,12 @@ def test_a_person_gets_a_board_that_acts_and_others_do_not() -> None:
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"first": "nobody"}, "There is no such agent"),
-        ({"second": "you"}, "There is no such agent"),
-        ({"second": "human"}, "There is no such agent"),
-        ({"seed": "-1"}, "A seed is not negative"),
+        ({"first": "nobody"}, "This agent is not available"),
+        ({"second": "you"}, "This agent is not available"),
+        ({"second": "human"}, "This agent is not available"),
+        ({"seed": "-1"}, "A seed cannot be negative"),
         ({"env_id": "game:Sokban-v0"}, "game:Sokoban-v0"),
-        ({"env_id": "duel:TicTacToe-v0"}, "several seats meet in one episode"),
+        ({"env_id": "duel:TicTacToe-v0"}, "agents already meet in one episode"),
         ({"env_id": "rg:leg_counting"}, "There is no expert for rg:leg_counting"),
     ],
 )
@@ -190,7 +190,7 @@ def test_prose_around_the_same_action_is_no_parting() -> None:
     found = stand(first, Episode.objects.get(pk=second.pk))
     assert found.parting == 2
     headline, rest = found.parting_sentence
-    assert headline == "They part at turn 2."
+    assert headline == "They diverge at turn 2."
     assert rest.startswith("expert plays 3, random plays 4. Before that")
 
 
@@ -218,12 +218,12 @@ def test_equals_draw() -> None:
 def test_where_none_solved_it_the_higher_return_came_furthest() -> None:
     near = secret() - 1
     found = stand(play("random", [1, 2, 3, 4, 5, 6, 7]), play("expert", [1, 2, 3, 4, 5, 6, near]))
-    assert found.verdict[0] == "None of them solved it; expert came furthest."
+    assert found.verdict[0] == "None of them solved it; expert has the highest return."
 
 
 def test_while_one_plays_there_is_no_winner() -> None:
     found = stand(play("random", [1]), play("expert", [secret()]))
-    assert found.verdict[0] == "random still to end."
+    assert found.verdict[0] == "Waiting for random to finish."
     assert not any(side.best for side in found.all)
 
 

@@ -72,14 +72,14 @@ def test_the_form_shows_what_is_stored_and_never_the_key(client: Client, ada: Us
 @pytest.mark.parametrize(("field", "value", "words"), [
     ("url", "ftp://x", "An address begins with http:// or https://"),
     ("url", "http://user:pw@x/v1", "Leave user and password out"),
-    ("temperature", "hot", "This is a number, for example 0.6."),
+    ("temperature", "hot", "Enter a number, for example 0.6."),
     ("temperature", "9", "Temperature has to be at most 2, not 9"),
     ("template", "no observation", "The template has to contain {observation}"),
     ("more", "{", "This is not JSON"),
     ("more", '{"messages": []}', "messages cannot be set here"),
     ("stop", "a\nb\nc\nd\ne", "at most 4 items"),
     ("name", "", "Give it a name"),
-    ("concurrency", "0", "Requests at a time has to be at least 1, not 0."),
+    ("concurrency", "0", "Concurrency has to be at least 1, not 0."),
 ])  # fmt: skip
 def test_what_is_wrong_stands_at_its_field(
     client: Client, ada: User, server: ModelServer, field: str, value: str, words: str
@@ -165,7 +165,7 @@ def test_one_person_has_a_limited_number(client: Client, ada: User, server: Mode
     assert client.post(reverse("agents:new"), filled(server)).status_code == 302
     answer = client.post(reverse("agents:new"), filled(server))
     assert answer.status_code == 422
-    assert "as many as one person may have" in answer.content.decode()
+    assert "the most that one person may have" in answer.content.decode()
 
 
 def test_deleting_leaves_no_key_and_no_prompt_and_the_name_on_what_it_played(
@@ -188,14 +188,14 @@ def test_deleting_leaves_no_key_and_no_prompt_and_the_name_on_what_it_played(
 def test_trying_sends_one_message_and_says_what_came_back(client: Client, ada: User, server: ModelServer) -> None:
     client.force_login(ada)
     page = client.post(reverse("agents:trial"), filled(server, model="lost", name="")).content.decode()
-    for words in ("It answers.", "200", "lost-2026", "4 out", "I do not know."):
+    for words in ("The server answers.", "200", "lost-2026", "4 out", "I do not know."):
         assert words in page
     assert len(server.requests) == 1
     assert not Endpoint.objects.exists()
 
 
 @pytest.mark.parametrize(("model", "words"), [
-    ("500", "The server answered 500. It failed: fault 500."), ("garbage", "no chat completion"),
+    ("500", "The server answered 500. It failed: fault 500."), ("garbage", "not a chat completion"),
     ("unheard-of", "There is no such model"), ("says-secret", "The server answered 500. It failed."),
 ])  # fmt: skip
 def test_trying_says_in_words_what_is_wrong(
@@ -203,7 +203,7 @@ def test_trying_says_in_words_what_is_wrong(
 ) -> None:
     client.force_login(ada)
     page = client.post(reverse("agents:trial"), filled(server, model=model)).content.decode()
-    assert "It cannot play like this." in page
+    assert "The agent cannot play with these settings." in page
     assert words in page
     assert "internal page" not in page
 
@@ -214,7 +214,7 @@ def test_trying_uses_the_stored_key_for_its_own_server_only(
     agent = agent_of("locked", key=KEY)
     client.force_login(ada)
     asked = filled(server, model="locked", agent=agent.slug)
-    assert "It answers." in client.post(reverse("agents:trial"), asked).content.decode()
+    assert "The server answers." in client.post(reverse("agents:trial"), asked).content.decode()
     elsewhere = asked | {"url": server.url.replace("127.0.0.1", "localhost")}
     assert "It does not accept the key" in client.post(reverse("agents:trial"), elsewhere).content.decode()
     assert "authorization" not in server.headers_seen[-1]
@@ -232,7 +232,7 @@ def test_trying_reaches_nothing_inside_unless_it_is_on_the_list(
     assert "does not have a public address" in page
     assert server.requests == []
     settings.PRIVATE_ENDPOINTS = [f"127.0.0.1/32:{server.server_address[1]}"]
-    assert "It answers." in client.post(reverse("agents:trial"), filled(server)).content.decode()
+    assert "The server answers." in client.post(reverse("agents:trial"), filled(server)).content.decode()
 
 
 def test_trying_is_for_people_with_an_account_and_limited(

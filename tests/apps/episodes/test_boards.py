@@ -11,11 +11,11 @@ import gem
 from apps.episodes.templatetags.episodes import board_template
 from gem import registry
 from gem.views import Cell, ChatView, CodeTest, CodeView, GridView, ImageView, Key, Message, Picture, TextView
-from tests.engine.ids import played
+from tests.engine.ids import kinds
 from tests.html import tight
 
 NASTY = "\"><script>alert('x')</script>&amp;"
-IDS = [env_id for env_id in played() if registry.spec(env_id).cost == "fast"]
+IDS = [env_id for env_id in kinds() if registry.spec(env_id).cost == "fast"]
 
 
 def test_nothing_in_a_view_becomes_markup() -> None:

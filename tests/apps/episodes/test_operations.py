@@ -15,7 +15,7 @@ from apps.episodes.restore import restore
 from gem import registry
 from gem.errors import EnvironmentFailure, InvalidArgument, UnknownEnvironment
 from tests.apps.agents import built_in
-from tests.engine.ids import played
+from tests.engine.ids import kinds
 
 GUESS = "game:GuessTheNumber-v0-hard"
 
@@ -187,9 +187,9 @@ def test_an_environment_that_breaks_writes_nothing_and_can_then_fail() -> None:
             return None, None, False, False, {}
 
     for wrapper, said in (
-        (Broken, "broke at turn 1: ZeroDivisionError: by chance"),
-        (Endless, "broke at turn 1: The reward is no finite number: nan"),
-        (Mute, "broke at turn 1: The observation is no text: None"),
+        (Broken, "failed at turn 1: ZeroDivisionError: by chance"),
+        (Endless, "failed at turn 1: The reward is not a finite number: nan"),
+        (Mute, "failed at turn 1: The observation is not a string: None"),
     ):
         with pytest.raises(EnvironmentFailure, match=said), transaction.atomic():
             locked = operations.lock(episode.id)
@@ -235,7 +235,7 @@ def test_a_lock_on_nothing_says_so() -> None:
         operations.lock("nosuchone")
 
 
-@pytest.mark.parametrize("env_id", [env_id for env_id in played() if registry.spec(env_id).cost == "fast"])
+@pytest.mark.parametrize("env_id", [env_id for env_id in kinds() if registry.spec(env_id).cost == "fast"])
 def test_every_environment_begins_restores_and_stays_json(env_id: str) -> None:
     episode = begin(env_id)
     play(episode, restore(episode).sample_random_action())

@@ -184,11 +184,11 @@ def test_a_person_who_takes_no_turn_is_waited_for(client: Client) -> None:
     play(played, "\\boxed{reveal 2 2}")
     page = client.get("/play/watch/").content.decode()
     assert page.index(f'id="episode-{played.id}"') < page.index(f'id="episode-{left.id}"')
-    live, waiting = page.split("Waiting for their players")
+    live, waiting = page.split("Waiting for a player")
     assert 'data-tone="live"' in live
-    assert "waiting for its player" in waiting
+    assert "waiting for the player" in waiting
     assert 'data-tone="live"' not in waiting
-    assert "waiting for its player" in client.get(left.get_absolute_url()).content.decode()
+    assert "waiting for the player" in client.get(left.get_absolute_url()).content.decode()
     assert 'data-idle-after="60"' in client.get(played.get_absolute_url()).content.decode()
 
 

@@ -139,7 +139,7 @@ def test_the_catalog_says_which_tools_there_are(client: Client) -> None:
     page = client.get(f"/environments/{WITH_TOOL}/").content.decode()
     assert "repeat</span>" in page
     assert "With recorded outputs" in page
-    assert "20 turns, and 5 of tools" in page
+    assert "20 turns, 5 tool uses" in page
     found = client.get("/environments/?tools=repeat").content.decode()
     assert WITH_TOOL in found
     assert GUESS not in found

@@ -68,15 +68,15 @@ def test_a_running_job_is_shown_while_valkey_is_away(as_ada: Client, ada: User, 
     ("change", "sentence"),
     [
         ({"episodes_per_env": "1000000000"}, "must be from 1 to 10,000, not 1,000,000,000"),
-        ({"episodes_per_env": "9" * 5000}, "The number of episodes is a whole number"),
-        ({"episodes_per_env": ""}, "The number of episodes is a whole number, for example 100."),
+        ({"episodes_per_env": "9" * 5000}, "The number of episodes must be a whole number"),
+        ({"episodes_per_env": ""}, "The number of episodes must be a whole number, for example 100."),
         ({"env_id": ["game:Sokobn-v0-easy"]}, "Did you mean game:Sokoban-v0-easy"),
         ({"env_id": []}, "Choose 1 to 50 environments"),
         ({"env_id": [EASY, EASY]}, "An environment is chosen twice"),
         ({"env_id": ["x" * 500]}, "environment"),
-        ({"seed": "forty-two"}, "A seed is a whole number, for example 42."),
+        ({"seed": "forty-two"}, "A seed must be a whole number, for example 42."),
         ({"seed": "-1"}, "The seed must be from 0"),
-        ({"seed": "1\x00"}, "A seed is a whole number"),
+        ({"seed": "1\x00"}, "A seed must be a whole number"),
         ({"num_envs": "0"}, "The number of parallel environments must be from 1 to 256, not 0"),
         ({"max_turns": "1001"}, "The turn limit must be from 1 to 1,000"),
         ({"agent": "nobody"}, "There is no agent"),
@@ -108,7 +108,7 @@ def test_a_job_above_the_cap_says_so_beside_its_field(as_ada: Client, settings: 
     settings.EPISODES_PER_JOB = 10
     answer = as_ada.post("/jobs/new/", FORM)
     assert answer.status_code == 422
-    assert "A job may have 10 episodes; this one has 20." in answer.content.decode()
+    assert "A job may have at most 10 episodes; this one has 20." in answer.content.decode()
 
 
 def test_whoever_has_no_account_logs_in_and_finds_the_form_as_it_was(client: Client, ada: User) -> None:
@@ -134,10 +134,10 @@ def test_the_estimate_says_what_it_rests_on(as_ada: Client, ada: User) -> None:
     assert "nothing to estimate from" in fragment
     play_out(submit(ada, 60))
     fragment = tight(as_ada.get("/jobs/new/estimate/", FORM))
-    assert "From 60 episodes of this agent on these environments." in fragment
+    assert "Estimated from 60 earlier episodes of this agent on these environments." in fragment
     wrong = tight(as_ada.get("/jobs/new/estimate/", {**FORM, "seed": "x"}))
-    assert "A seed is a whole number" in wrong
-    assert "One thing to correct." in wrong
+    assert "A seed must be a whole number" in wrong
+    assert "1 field to correct." in wrong
 
 
 def test_nobody_cancels_a_strangers_job(client: Client, ada: User) -> None:
@@ -148,6 +148,16 @@ def test_nobody_cancels_a_strangers_job(client: Client, ada: User) -> None:
     client.logout()
     assert client.post(f"/jobs/{job.pk}/cancel/").status_code == 302
     assert Job.objects.get().state == Job.State.QUEUED
+
+
+def test_a_job_that_its_budget_ended_says_so(as_ada: Client, ada: User) -> None:
+    job = submit(ada)
+    spec = {**job.spec, "token_budget": 3000}
+    Job.objects.update(state=Job.State.CANCELLED, reason="The budget of 3,000 tokens is used up.", spec=spec)
+    page = tight(as_ada.get(job.get_absolute_url()))
+    assert "The job was stopped by its token budget</b> of 3,000 tokens." in page
+    assert "stopped by its token budget</span>" in page
+    assert "cancelled</span>" not in page
 
 
 def test_the_owner_cancels_and_submits_again(as_ada: Client, ada: User) -> None:
@@ -222,7 +232,7 @@ def test_the_list_shows_mine_and_all_newest_first(as_ada: Client, ada: User) -> 
     mine = as_ada.get("/jobs/?whose=mine").content.decode()
     assert first.get_absolute_url() in mine
     assert other.get_absolute_url() not in mine
-    assert "No such jobs" in as_ada.get("/jobs/?state=failed").content.decode()
+    assert "No jobs in this state" in as_ada.get("/jobs/?state=failed").content.decode()
     assert as_ada.get("/jobs/?state=%00&page=x").status_code == 200
     assert other.get_absolute_url() in as_ada.get("/jobs/recent/").content.decode()
 

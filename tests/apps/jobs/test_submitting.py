@@ -69,7 +69,7 @@ def test_it_refuses_more_waiting_jobs_than_one_person_may_have(ada: User, settin
     settings.JOBS_QUEUED_PER_USER = 2
     first = operations.submit(ada, request())
     operations.submit(ada, request())
-    with pytest.raises(TooManyJobs, match="You have 2 jobs waiting"):
+    with pytest.raises(TooManyJobs, match="You have 2 queued jobs"):
         operations.submit(ada, request())
     operations.cancel(first.pk, ada)
     operations.submit(ada, request())
@@ -77,7 +77,7 @@ def test_it_refuses_more_waiting_jobs_than_one_person_may_have(ada: User, settin
 
 def test_it_refuses_more_episodes_than_a_job_may_have(ada: User, settings: Settings) -> None:
     settings.EPISODES_PER_JOB = 150
-    with pytest.raises(TooManyEpisodes, match="A job may have 150 episodes; this one has 200"):
+    with pytest.raises(TooManyEpisodes, match="A job may have at most 150 episodes; this one has 200"):
         operations.submit(ada, request(EASY, HARD, episodes_per_env=100))
     assert not Job.objects.exists()
 

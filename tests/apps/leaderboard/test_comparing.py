@@ -51,5 +51,5 @@ def test_what_does_not_count_or_nobody_has_played_is_not_compared() -> None:
     assert len(verdict.compared) == 1
     assert [one.why_not for one in verdict.left_out] == [
         "the expert gave a hint",
-        "an agent was watched on this seed before the end",
+        "you watched an agent on this seed before the end",
     ]

@@ -12,7 +12,7 @@ from django.test import Client
 from apps.agents.models import Agent
 from apps.episodes.models import Batch
 from apps.jobs.models import Job
-from apps.leaderboard.frontier import BOTTOM, GAP, LEFT, RIGHT, TOP, frontier, leading, tokens_per_episode
+from apps.leaderboard.frontier import BOTTOM, LEFT, MIN_NAME_GAP, RIGHT, TOP, frontier, leading, tokens_per_episode
 from apps.leaderboard.models import Score
 from gem import benchmarks
 from tests.html import tight
@@ -48,7 +48,7 @@ def test_names_do_not_lie_on_one_another() -> None:
     scores = [scored(f"agent-{n}", 0.5 + n / 1000) for n in range(8)]
     found = frontier(scores, {score.job_id: 500.0 for score in scores})
     names = sorted(point.name_y for point in found.points)
-    assert all(below - above >= GAP - 0.01 for above, below in itertools.pairwise(names))
+    assert all(below - above >= MIN_NAME_GAP - 0.01 for above, below in itertools.pairwise(names))
     assert all(TOP <= y <= BOTTOM for y in names)
 
 

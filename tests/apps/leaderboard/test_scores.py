@@ -59,7 +59,7 @@ def test_ranks_are_ranges_where_intervals_overlap() -> None:
     assert ranked([]) == []
 
 
-def test_a_finished_job_has_a_score_for_each_environment_and_overall(built_in: None) -> None:
+def test_a_finished_job_has_a_score_for_each_environment_and_overall(agents: None) -> None:
     job = finished("random")
     benchmark = benchmarks.load("games")
     parts = {score.env_id: score for score in job.scores.all()}
@@ -130,8 +130,8 @@ def test_what_is_not_there_is_404(agents: None, client: Client) -> None:
 
 
 def test_an_empty_board_says_how_to_fill_it_and_a_running_job_is_named(agents: None, client: Client) -> None:
-    assert "Nobody has been ranked yet" in client.get("/leaderboard/").content.decode()
-    assert "Nobody has been ranked yet" in client.get("/leaderboard/top/").content.decode()
+    assert "No agent is ranked yet" in client.get("/leaderboard/").content.decode()
+    assert "No agent is ranked yet" in client.get("/leaderboard/top/").content.decode()
     job = operations.submit(None, EvaluationSpec.model_validate({"agent": "random", "benchmark": "games"}))
     page = client.get("/leaderboard/").content.decode()
     assert "The first agents are being evaluated" in page

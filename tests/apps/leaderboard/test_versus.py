@@ -159,7 +159,7 @@ def test_an_unfinished_episode_is_offered_and_giving_up_counts(ranked: None, per
     episode = person.begin(GUESS, FIRST)
     said = panel(person)
     assert "None of your episodes counts yet." in said
-    assert f"{GUESS}, seed {FIRST} waits for your turn." in said
+    assert f"{GUESS}, seed {FIRST} : it is your turn." in said
     person.client.post(f"/play/{episode.id}/abandon/")
     episode.refresh_from_db()
     assert f"Your episode beats {100 * by_hand(episode):.0f} %" in panel(person)
@@ -222,11 +222,11 @@ def try_it_out_in_another_window(person: Person) -> None:
     [
         (ask_for_a_hint, "the expert gave a hint"),
         (take_a_turn_back, "a turn was taken back"),
-        (go_on_from_another, "it goes on from another episode"),
+        (go_on_from_another, "it is a fork of another episode"),
         (race_an_agent, "it was part of a duel"),
-        (watch_an_agent_first, "an agent was watched on this seed before the end"),
-        (let_the_expert_show_it, "an agent was watched on this seed before the end"),
-        (try_it_out_in_another_window, "another episode of this seed was begun before the end"),
+        (watch_an_agent_first, "you watched an agent on this seed before the end"),
+        (let_the_expert_show_it, "you watched an agent on this seed before the end"),
+        (try_it_out_in_another_window, "you started another episode on this seed before the end"),
     ],
 )
 def test_what_was_not_played_alone_does_not_count_and_says_why(
@@ -282,7 +282,7 @@ def test_every_press_begins_a_new_ranked_seed_where_one_has_played_least(ranked:
     assert [one.env_id for one in played] == [GUESS, HARD] * SEEDS
     answer = press(person)
     assert answer.status_code == 409
-    assert "You have been on every seed of Games that is ranked." in answer.content.decode()
+    assert "You have played or watched every ranked seed of Games." in answer.content.decode()
 
 
 def test_a_seed_that_was_watched_is_not_offered(ranked: None, person: Person) -> None:
@@ -359,7 +359,7 @@ def test_the_agents_of_the_seed_are_shown_when_it_is_over(ranked: None, person: 
         ),
     )
     assert f"beats {against.beaten} of 2 agents" in said
-    assert "It counts in you against the agents ." in said
+    assert "This episode counts in your comparison with the agents ." in said
     assert words(fragment(Person(), episode), "<section").count("counts") == 0, "that is nobody else's business"
     whole = person.client.get(f"/leaderboard/seed/{episode.id}/").content.decode()
     assert "</html>" in whole
@@ -375,9 +375,9 @@ def test_an_episode_on_another_seed_has_no_agents_beside_it(ranked: None, person
 def test_a_second_try_says_that_it_does_not_count(ranked: None, person: Person) -> None:
     finish(person)
     second = finish(person)
-    assert "It does not count, because you had played this seed before, in" in words(
-        fragment(person, second), "<section"
-    )
+    said = words(fragment(person, second), "<section")
+    assert "This episode does not count in your comparison with the agents" in said
+    assert "because you had played this seed before." in said
 
 
 def test_the_page_of_an_agents_episode_compares_it_with_the_others(ranked: None, person: Person) -> None:

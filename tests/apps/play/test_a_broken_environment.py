@@ -38,7 +38,7 @@ def test_it_ends_as_the_environments_failure(broken: None) -> None:
     answer = person.send(episode, BOX % 13)
     episode.refresh_from_db()
     assert answer.status_code == 200
-    assert "The environment broke after turn 1." in answer.content.decode()
+    assert "The environment failed after turn 1." in answer.content.decode()
     assert (episode.outcome, episode.turn_count, episode.success) == (Episode.Outcome.ERROR, 1, None)
     assert "ZeroDivisionError: 13 was not foreseen" in episode.failure
     assert person.client.get(episode.get_absolute_url()).status_code == 200

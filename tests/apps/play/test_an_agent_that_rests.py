@@ -42,7 +42,7 @@ def test_the_page_says_why_and_the_player_asks_again(client: Client, ada: User, 
     client.force_login(ada)
     page = client.get(duel.get_absolute_url()).content.decode()
     assert SENTENCE in page
-    assert "Ask it again" in page
+    assert "Ask the agent again" in page
     assert not show_leases.claim(uuid4(), 9, showcase=True)
     assert client.post(reverse("play:control", args=[duel.id, "resume"])).status_code == 302
     assert SENTENCE not in client.get(duel.get_absolute_url()).content.decode()
@@ -52,7 +52,7 @@ def test_the_page_says_why_and_the_player_asks_again(client: Client, ada: User, 
 def test_strangers_read_why_and_have_no_button(client: Client, duel: Episode) -> None:
     page = client.get(duel.get_absolute_url()).content.decode()
     assert SENTENCE in page
-    assert "Ask it again" not in page
+    assert "Ask the agent again" not in page
     assert client.post(reverse("play:control", args=[duel.id, "resume"])).status_code == 403
 
 

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from apps.episodes.restore import restore
+from tests import warm
 from tests.apps.play.people import Person
 from tests.services import ROOT
 
@@ -14,9 +15,7 @@ pytestmark = pytest.mark.django_db
 
 def piped(content: bytes) -> subprocess.CompletedProcess[str]:
     """`... | gemweb replay -`."""
-    command = [sys.executable, "-m", "gem.cli", "replay", "-"]
-    found = subprocess.run(command, input=content, capture_output=True, cwd=ROOT, check=False)
-    return subprocess.CompletedProcess(command, found.returncode, found.stdout.decode(), found.stderr.decode())
+    return warm.run("web", [sys.executable, "-m", "gem.cli", "replay", "-"], said=content.decode(), cwd=ROOT)
 
 
 @pytest.mark.parametrize("file", ["episode.json", "episode.jsonl"])

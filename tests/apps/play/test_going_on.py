@@ -45,8 +45,8 @@ def test_an_agent_goes_on_from_any_turn_of_anybodys_episode(person: Person) -> N
     [
         ({"turn": "9"}, "there is no turn 9"),
         ({"turn": "x"}, "whole number from 0 to 0"),
-        ({"agent": "nobody"}, "no agent called nobody"),
-        ({"agent": "human"}, "no agent called human"),
+        ({"agent": "nobody"}, "no agent named nobody"),
+        ({"agent": "human"}, "no agent named human"),
     ],
 )
 def test_what_cannot_go_on_is_refused_with_a_sentence(person: Person, sent: dict[str, str], sentence: str) -> None:

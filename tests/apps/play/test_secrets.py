@@ -5,6 +5,7 @@ Two episodes that differ only in what is hidden from somebody must look the same
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Sequence
@@ -43,10 +44,10 @@ def seen(person: Person, episode: Episode, audiences: Sequence[str]) -> dict[str
     start = f"/episodes/{episode.id}/"
     addresses = [start, f"{start}episode.json", f"{start}episode.jsonl", f"{start}frames/0/", "/play/watch/"]
     addresses += ["/episodes/", f"/search/?q={episode.id[:6]}", f"/episodes/fragments/recent/?env_id={episode.env_id}"]
+    addresses += [f"{start}frames/0/?seat={seat}" for seat in ("0", "1", "public")]
     for number in range(episode.turn_count + 1):
         addresses += [f"{start}turns/{number}/", f"{start}turns/{number}/raw.json"]
         addresses += [f"{start}turns/{number}/?seat={seat}" for seat in ("0", "1", "public")]
-        addresses += [f"{start}frames/0/?seat={seat}" for seat in ("0", "1", "public")]
     found = {}
     for address in addresses:
         answer = person.client.get(address, follow=True)
@@ -78,6 +79,7 @@ def check_same(one: dict[str, str], other: dict[str, str]) -> None:
         assert text == other[place], place
 
 
+@functools.cache
 def seeds_with(env_id: str, same: int) -> tuple[int, int]:
     """Two seeds for which seat `same` is told the same and the other one is not."""
     told: dict[str, tuple[int, str]] = {}

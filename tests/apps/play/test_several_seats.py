@@ -41,7 +41,7 @@ def test_one_seat_is_asked_for_neither_opponent_nor_seat(person: Person) -> None
 
 def test_two_seats_are_asked_for_both(person: Person) -> None:
     page = person.client.get("/play/new/", {"env_id": TICTACTOE}).content.decode()
-    assert "another person, by a link" in page
+    assert "another person, by link" in page
     assert "Your seat" in page
     page = person.client.get("/play/watch/new/", {"env_id": TICTACTOE}).content.decode()
     assert "First seat" in page
@@ -72,9 +72,9 @@ def test_without_an_opponent_the_expert_is_one(person: Person) -> None:
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"opponent": "nobody"}, "There is no such opponent"),
+        ({"opponent": "nobody"}, "This opponent is not available"),
         ({"seat": "2"}, "There is no such seat"),
-        ({"opponent": "person", "seed": "5"}, "the seed is drawn"),
+        ({"opponent": "person", "seed": "5"}, "the seed is random"),
     ],
 )
 def test_what_cannot_be_is_refused_with_a_sentence(person: Person, fields: dict[str, str], sentence: str) -> None:
@@ -119,7 +119,7 @@ def test_the_agent_answers_a_persons_turn(person: Person) -> None:
     person.send(episode, BOX % 5)
     episode.refresh_from_db()
     assert (episode.turn_count, episode.acting) == (1, 1)
-    assert "expert acts" in person.page(episode)
+    assert "Waiting for expert" in person.page(episode)
     act_for_agents(episode)
     episode.refresh_from_db()
     assert (episode.turn_count, episode.acting) == (2, 0)
@@ -150,7 +150,7 @@ def test_a_turn_is_refused_while_the_agent_acts(person: Person) -> None:
     answer = person.send(episode, BOX % 5)
     assert answer.status_code == 409
     assert "It is not your turn" in notice(answer)
-    assert "expert acts now" in notice(answer)
+    assert "it is expert&#x27;s turn" in notice(answer)
     assert episode.turns.count() == 0
 
 
@@ -214,7 +214,7 @@ def test_nobody_forks_or_finishes_an_episode_of_two_while_it_is_played(person: P
     for verb in ("fork", "finish"):
         answer = Person().client.post(f"/play/{episode.id}/{verb}/", {"turn": "0"}, headers={"HX-Request": "true"})
         assert answer.status_code == Sealed.status
-        assert "Fork it when it is over" in notice(answer)
+        assert "Fork the episode after it ends" in notice(answer)
     assert not Episode.objects.filter(parent=episode).exists()
 
 
@@ -237,7 +237,7 @@ def test_the_first_who_opens_the_link_takes_the_seat(person: Person) -> None:
     assert "seat is free" not in person.page(episode)
     answer = late.client.post(link)
     assert answer.status_code == 409
-    assert "Somebody was here before you" in answer.content.decode()
+    assert "Somebody else has taken this seat" in answer.content.decode()
     assert 'name="action"' not in late.page(episode)
 
 
@@ -259,7 +259,7 @@ def test_nobody_plays_against_themselves_by_the_link(person: Person) -> None:
     episode = person.begin(TICTACTOE, opponent="person", seat="0")
     answer = person.client.post(person.link(episode))
     assert answer.status_code == 409
-    assert "You have the other seat" in answer.content.decode()
+    assert "You already have the other seat" in answer.content.decode()
 
 
 def test_one_may_begin_while_the_other_seat_is_free(person: Person) -> None:
@@ -274,7 +274,7 @@ def test_two_people_play_to_the_end() -> None:
     people, episode = pair(TICTACTOE)
     for turn, cell in enumerate((1, 4, 2, 5, 3)):
         refused = people[1 - turn % 2].send(episode, BOX % 9)
-        assert "the other person acts now" in notice(refused)
+        assert "it is the other person&#x27;s turn" in notice(refused)
         assert people[turn % 2].send(episode, BOX % cell).status_code == 200
     episode.refresh_from_db()
     assert episode.status == Episode.Status.ENDED
@@ -289,7 +289,7 @@ def test_neither_hint_nor_undo_help_against_a_person() -> None:
     assert "data-undo" not in page
     people[0].send(episode, BOX % 5)
     answer = people[0].client.post(f"/play/{episode.id}/undo/", headers={"HX-Request": "true"})
-    assert "cannot be taken back" in notice(answer)
+    assert "cannot undo a turn" in notice(answer)
     assert people[1].client.get(f"/play/{episode.id}/hint/").status_code == 302
 
 
@@ -298,7 +298,7 @@ def test_neither_hint_nor_undo_help_against_a_person() -> None:
 
 def test_who_comes_second_in_the_record_may_choose_first() -> None:
     people, episode = pair(DILEMMA)
-    assert "Both choose at once" in Person().page(episode)
+    assert "Both are choosing" in Person().page(episode)
     assert people[1].send(episode, BOX % "betray").status_code == 200
     page = people[1].page(episode)
     assert "Your choice is sealed" in page
@@ -319,7 +319,7 @@ def test_a_choice_that_is_sealed_is_not_changed() -> None:
     people, episode = pair(DILEMMA)
     people[1].send(episode, BOX % "betray")
     answer = people[1].send(episode, BOX % "silent")
-    assert "sealed already" in notice(answer)
+    assert "already chosen" in notice(answer)
     assert episode.seats.get(number=1).held == BOX % "betray"
 
 

@@ -29,8 +29,8 @@ def test_a_seed_is_taken_as_it_is(seed: int) -> None:
     [
         ("forty-two", "A seed is a whole number"),
         ("1.5", "A seed is a whole number"),
-        ("-1", "A seed is not negative"),
-        (str(MAX_SEED + 1), "A seed is at most"),
+        ("-1", "A seed cannot be negative"),
+        (str(MAX_SEED + 1), "The largest seed is"),
         ("9" * 5000, "A seed is a whole number"),
         ("7\x00", "A seed is a whole number"),
     ],
@@ -101,7 +101,7 @@ def test_an_agent_that_watches_starts_as_a_show() -> None:
 def test_a_human_cannot_be_watched_as_an_agent() -> None:
     answer = Person().client.post("/play/watch/new/", {"env_id": GUESS, "agent": "human"})
     assert answer.status_code == 422
-    assert "There is no such agent to choose" in answer.content.decode()
+    assert "This agent is not available" in answer.content.decode()
 
 
 def test_only_who_started_a_show_steers_it() -> None:

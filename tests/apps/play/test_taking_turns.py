@@ -132,7 +132,7 @@ def test_an_empty_field_plays_nothing(person: Person) -> None:
     episode = person.begin(GUESS, 7)
     answer = person.send(episode, "   ")
     assert answer.status_code == 422
-    assert "There is no action in the field" in notice(answer)
+    assert "The field is empty" in notice(answer)
     assert episode.turns.count() == 0
 
 
@@ -141,7 +141,7 @@ def test_a_page_that_says_no_turn_is_refused(person: Person, seq: str) -> None:
     episode = person.begin(GUESS, 7)
     answer = person.send(episode, BOX % 25, seq=seq)
     assert answer.status_code == 400
-    assert "Reload it and send again" in notice(answer)
+    assert "Reload the page and send again" in notice(answer)
     assert episode.turns.count() == 0
 
 
@@ -149,10 +149,10 @@ def test_ten_megabytes_are_refused_before_they_are_read(person: Person) -> None:
     episode = person.begin(GUESS, 7)
     answer = person.send(episode, "x" * 10_000_000)
     assert answer.status_code == 413
-    assert "An action holds at most 64 KiB" in notice(answer)
+    assert "An action can have at most 64 KiB" in notice(answer)
     page = person.send(episode, "x" * 10_000_000, htmx=False)
     assert page.status_code == 413
-    assert "An action holds at most 64 KiB" in page.content.decode()
+    assert "An action can have at most 64 KiB" in page.content.decode()
     assert episode.turns.count() == 0
 
 
@@ -262,7 +262,7 @@ def test_an_environment_that_has_changed_is_explained_and_nothing_is_lost(
     Episode.objects.filter(pk=episode.pk).update(**change)
     answer = person.send(episode, BOX % 30)
     assert answer.status_code == 409
-    assert "What was played stays here to read" in notice(answer)
+    assert "The recorded turns can still be read here" in notice(answer)
     for path in (f"/episodes/{episode.id}/", f"/play/{episode.id}/hint/", f"/play/{episode.id}/undo/"):
         verb = person.client.post if path.endswith("undo/") else person.client.get
         assert verb(path).status_code in {200, 302, 409}

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
@@ -195,20 +196,27 @@ def test_every_address_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-@pytest.mark.parametrize("name", sorted(TABLE))
-def test_each_role_gets_its_answer(
-    client: Client, name: str, role: str, people: dict[str, User | None], objects: dict[str, Any]
-) -> None:
-    address = TABLE[name]
+def test_each_role_gets_its_answers(role: str, people: dict[str, User | None], objects: dict[str, Any]) -> None:
+    answers = {name: answered_and_undone(name, address, people[role], objects) for name, address in TABLE.items()}
+    assert answers == {name: address.status(role) for name, address in TABLE.items()}
+
+
+def answered_and_undone(name: str, address: Address, person: User | None, objects: dict[str, Any]) -> int:
+    """What somebody is answered at an address, of which nothing stays for the next one."""
     path = reverse(name, args=[objects[part] for part in address.names])
-    person = people[role]
-    if person is not None:
-        client.force_login(person)
-    answer = client.post(path, address.sent) if address.post else client.get(path, address.sent)
-    assert answer.status_code == address.status(role)
+    with transaction.atomic():
+        client = Client()
+        if person is not None:
+            client.force_login(person)
+        answer = client.post(path, address.sent) if address.post else client.get(path, address.sent)
+        transaction.set_rollback(True)
+    return answer.status_code
 
 
-@pytest.mark.parametrize("name", sorted(name for name, address in TABLE.items() if address.post))
-def test_what_writes_is_never_a_get_and_never_without_a_token(name: str, objects: dict[str, Any]) -> None:
-    path = reverse(name, args=[objects[part] for part in TABLE[name].names])
-    assert Client(enforce_csrf_checks=True).post(path, TABLE[name].sent).status_code == 403
+def test_what_writes_is_never_a_get_and_never_without_a_token(objects: dict[str, Any]) -> None:
+    writing = {name: address for name, address in TABLE.items() if address.post}
+    assert len(writing) > 20
+    for name, address in writing.items():
+        path = reverse(name, args=[objects[part] for part in address.names])
+        answer = Client(enforce_csrf_checks=True).post(path, address.sent)
+        assert answer.status_code == 403, name

@@ -41,7 +41,7 @@ def test_a_refusal_says_why_and_how_to_go_on(rf: RequestFactory, client: Client)
     page = views.permission_denied(request, PermissionDenied("This job belongs to somebody else.")).content.decode()
     assert "This job belongs to somebody else." in page
     page = views.bad_request(request, TooFast("Try again in 3 s.", 3.0)).content.decode()
-    assert "That was a lot at once" in page
+    assert "Too many requests" in page
     assert "Try again in 3 s." in page
 
 

@@ -67,33 +67,33 @@ def test_hosts_and_processes_are_for_staff(client: Client) -> None:
     assert f"{host}, process" in client.get("/health/").content.decode()
 
 
-def sandbox(monkeypatch: pytest.MonkeyPatch, choice: levels.Choice | None) -> health.Check:
+def sandbox(monkeypatch: pytest.MonkeyPatch, choice: levels.LevelChoice | None) -> health.Check:
     monkeypatch.setattr(levels, "_choice", choice)
     return next(check for check in health.report().checks if check.name == "sandbox")
 
 
 def test_the_level_of_the_sandbox_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = sandbox(monkeypatch, levels.Choice("landlock", (levels.Probe("full", False, "no"),), ""))
+    found = sandbox(monkeypatch, levels.LevelChoice("landlock", (levels.Probe("full", False, "no"),), ""))
     assert (found.state, found.finding) == ("ok", "Untrusted programs run at level landlock.")
     assert found.details[0] == "full: no"
 
 
 def test_a_site_without_a_sandbox_works_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = sandbox(monkeypatch, levels.Choice("disabled", (), "why"))
+    found = sandbox(monkeypatch, levels.LevelChoice("disabled", (), "why"))
     assert (found.state, found.word) == ("warn", "off")
     assert "gemweb sandbox" in found.remedy
 
 
 def test_the_page_does_not_wait_for_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     go_on = threading.Event()
-    monkeypatch.setattr(levels, "_trying", None)
-    monkeypatch.setattr(levels, "choose", lambda: go_on.wait(60) and levels.Choice("full", (), ""))
+    monkeypatch.setattr(levels, "_choice_thread", None)
+    monkeypatch.setattr(levels, "choose", lambda: go_on.wait(60) and levels.LevelChoice("full", (), ""))
     found = sandbox(monkeypatch, None)
     assert (found.state, found.finding) == ("warn", "The levels are being tested.")
     go_on.set()
-    trying = levels._trying
-    assert trying is not None
-    trying.join()
+    thread = levels._choice_thread
+    assert thread is not None
+    thread.join()
     assert next(check.state for check in health.report().checks if check.name == "sandbox") == "ok"
 
 

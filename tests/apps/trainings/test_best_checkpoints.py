@@ -75,13 +75,13 @@ def test_without_the_tick_nothing_is_submitted_until_somebody_asks(client: Clien
     address = f"{job.get_absolute_url()}change/"
     records.finish(rising_and_collapsing(job))
     assert evaluations() == []
-    assert "Evaluate the best one" in client.get(job.get_absolute_url()).content.decode()
+    assert "Evaluate the best checkpoint<" in client.get(job.get_absolute_url()).content.decode()
     for _ in range(2):
         client.post(address, {"do": "evaluate"})
     (evaluation,) = evaluations()
     page = client.get(job.get_absolute_url()).content.decode()
     assert evaluation.get_absolute_url() in page
-    assert "Evaluate the best one" not in page
+    assert "Evaluate the best checkpoint<" not in page
     assert "update 12" in client.get(evaluation.get_absolute_url()).content.decode()
 
 
@@ -91,7 +91,7 @@ def test_asked_for_while_it_runs_it_waits_for_the_end(client: Client, ada: User)
     client.force_login(ada)
     client.post(f"{job.get_absolute_url()}change/", {"do": "evaluate"})
     assert evaluations() == []
-    assert "is evaluated on the benchmark games when the training is done" in " ".join(
+    assert "will be evaluated on the benchmark games when the training is done" in " ".join(
         client.get(job.get_absolute_url()).content.decode().split()
     )
     records.finish(claim)
@@ -112,7 +112,7 @@ def test_a_training_ends_although_its_owner_has_too_many_jobs(ada: User, setting
     settings.JOBS_QUEUED_PER_USER = 0
     records.finish(claim)
     assert Job.objects.get(pk=job.pk).state == Job.State.DONE
-    assert job.events.filter(text__contains="could not be submitted for evaluation: You have 0 jobs").exists()
+    assert job.events.filter(text__contains="could not be submitted for evaluation: You have 0 queued jobs").exists()
     settings.JOBS_QUEUED_PER_USER = 5
     assert operations.evaluate_best(job.pk, ada) is not None
 

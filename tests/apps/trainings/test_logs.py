@@ -39,7 +39,7 @@ def say(job: Job, text: str) -> None:
 def test_its_end_is_on_the_page_and_asked_for_while_it_runs(as_ada: Client, job: Job) -> None:
     address = job.get_absolute_url()
     page = as_ada.get(address).content.decode()
-    assert "Nothing yet: it says something as soon as" in page
+    assert "Nothing yet. The log begins when" in page
     assert f'hx-get="{address}log/"' in page
     say(job, "2026-11-21 12:00:00 update 1 <b>\n")
     assert "update 1 &lt;b&gt;" in as_ada.get(address).content.decode()

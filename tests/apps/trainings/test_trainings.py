@@ -22,7 +22,7 @@ from apps.trainings import compare, operations, records
 from apps.trainings.records import KeptEpisode
 from gem.agents import make_agent
 from gem.rollout import EpisodeRequest, rollout
-from gem.training.run_folder import number
+from gem.training.run_folder import update_name
 from tests.apps.trainings.trainings import ENV_ID, claimed, row, small, trained
 from tests.html import tight
 
@@ -43,7 +43,7 @@ def test_a_refused_field_says_what_to_do_and_keeps_the_rest(as_ada: Client) -> N
     page = tight(answer)
     assert answer.status_code == 422
     assert "Updates has to be at least 1, not -3." in page
-    assert "One thing to correct." in page
+    assert "1 field to correct." in page
     assert 'value="kept"' in page
     answer = as_ada.post("/jobs/train/", {"recipe": "guess-easy", "more": "{not json"})
     assert "Write other settings as JSON" in answer.content.decode()
@@ -79,7 +79,7 @@ def test_whoever_logs_in_on_the_way_to_a_fork_is_led_back_to_it(client: Client, 
     back = parse_qs(urlsplit(answer["Location"]).query)["next"][0]
     client.force_login(ada)
     page = client.get(back)
-    assert "It goes on after update 4" in page.content.decode()
+    assert "The fork continues after update 4" in page.content.decode()
     assert page.context["form"]["updates"].value() == "9"
 
 
@@ -107,7 +107,7 @@ def test_several_seeds_and_all_algorithms_are_one_comparison(as_ada: Client) -> 
         (name, seed) for name in ("reinforce", "rebn", "grpo", "ppo") for seed in range(3)
     }
     page = as_ada.get(answer["Location"]).content.decode()
-    assert "12 trainings beside each other" in page
+    assert "Comparison of 12 trainings" in page
     assert "There is nothing to compare yet" in page
     assert "guess-easy, GRPO, seed 2" in [job.title for job in Job.objects.all()]
 
@@ -139,7 +139,7 @@ def test_seeds_that_have_not_begun_make_no_interval(ada: User) -> None:
     records.record_points(claimed(Job.objects.get(spec__seed=0)), [row(1, 0.4)])
     [arm] = compare.arms(list(Job.objects.all()))
     assert (len(arm.jobs), arm.begun) == (3, 1)
-    assert "nothing is said yet" in compare.verdict([arm])
+    assert "there is no conclusion yet" in compare.verdict([arm])
 
 
 def test_seeds_alone_are_said_to_lie_so_far_apart(ada: User) -> None:
@@ -148,14 +148,14 @@ def test_seeds_alone_are_said_to_lie_so_far_apart(ada: User) -> None:
         records.record_points(claim, [row(1, success)])
         records.finish(claim)
     said = compare.verdict(compare.arms(list(Job.objects.all())))
-    assert said.startswith("They differ in their seed only: 50.0 % solved at the end")
+    assert said.startswith("These trainings differ only in their seed. At the end they solve 50.0 % of their episodes")
     assert "25.2 % to 74.8 %" in said
 
 
 def test_nobody_has_more_trainings_than_one_person_may(ada: User, settings: Settings) -> None:
     settings.TRAININGS_PER_USER = 1
     operations.submit(ada, small())
-    with pytest.raises(TooManyJobs, match="one person may have 1"):
+    with pytest.raises(TooManyJobs, match="one person may have at most 1"):
         operations.submit(ada, small())
 
 
@@ -164,16 +164,16 @@ def test_the_page_shows_curves_episodes_and_checkpoints(client: Client, ada: Use
     trained(job)
     page = client.get(job.get_absolute_url()).content.decode()
     assert "40.0 %" in page
-    assert "random 32 %" in page
+    assert "random agent 32 %" in page
     assert page.count("Tree of the 2 tries at seed 5") == 1, "episodes of one seed stand together"
-    assert "Seed 0 then and now" in page
+    assert "Seed 0 before and after training" in page
     checkpoint = Checkpoint.objects.get(job=job)
     assert checkpoint.agent.name in page
     assert (checkpoint.success, checkpoint.agent.listed) == (0.4, False)
     curves = client.get(f"{job.get_absolute_url()}curves.json?after=2").json()
     assert (curves["update"], curves["success"], curves["last"]) == ([3, 4], [0.3, 0.4], 4)
     part = client.get(f"{job.get_absolute_url()}updates/4/?seed=2").content.decode()
-    assert "Seed 2 then and now" in part
+    assert "Seed 2 before and after training" in part
 
 
 def test_held_out_seeds_are_asked_for_in_expert_mode_and_have_a_curve(as_ada: Client) -> None:
@@ -230,7 +230,7 @@ def test_an_update_made_again_is_there_once(ada: User) -> None:
 def test_a_checkpoint_that_is_read_again_is_told_of_once(ada: User) -> None:
     job = operations.submit(ada, small())
     claim = trained(job)
-    records.record_checkpoint(claim, records.folder_of(job.pk) / "checkpoints" / number(4))
+    records.record_checkpoint(claim, records.folder_of(job.pk) / "checkpoints" / update_name(4))
     assert job.checkpoints.count() == 1
     assert job.events.filter(text="checkpoint after update 4").count() == 1
 
@@ -278,7 +278,7 @@ def test_only_its_owner_changes_a_training(client: Client, ada: User) -> None:
         operations.extend(job.pk, eve, 5)
     client.force_login(eve)
     assert "Pause" not in client.get(job.get_absolute_url()).content.decode()
-    with pytest.raises(operations.Unfit, match="only one that was paused"):
+    with pytest.raises(operations.Unfit, match="Only a paused"):
         operations.resume(job.pk, ada)
 
 
@@ -297,7 +297,7 @@ def test_a_fork_goes_on_from_a_checkpoint_of_somebody_else(as_ada: Client, ada: 
     records.finish(trained(operations.submit(eve, small(updates=4))))
     parent = Checkpoint.objects.get()
     address = f"/jobs/train/?parent={parent.job_id}&parent_update={parent.update}"
-    assert "It goes on after update 4" in as_ada.get(address).content.decode()
+    assert "The fork continues after update 4" in as_ada.get(address).content.decode()
     sent = {"parent": parent.job_id, "parent_update": "4", "env_id": ENV_ID, "updates": "4"}
     assert "ask for more updates" in as_ada.post("/jobs/train/", sent).content.decode()
     as_ada.post("/jobs/train/", {**sent, "updates": "9", "learning_rate": "0.0001"})
@@ -333,7 +333,7 @@ def test_arms_differ_in_more_than_the_seed_and_an_order_needs_intervals_apart(ad
     assert [(arm.label, len(arm.jobs)) for arm in found] == [("ReBN", 3), ("REINFORCE", 3)]
     assert compare.verdict(found).startswith("ReBN solved more than REINFORCE at the end")
     one = compare.arms(list(Job.objects.filter(spec__seed=0)))
-    assert "one seed shows no spread" in compare.verdict(one)
+    assert "One seed shows no spread" in compare.verdict(one)
 
 
 def test_forms_offer_the_newest_policy_and_a_checkpoint_that_was_chosen(as_ada: Client, ada: User) -> None:
@@ -350,7 +350,7 @@ def test_forms_offer_the_newest_policy_and_a_checkpoint_that_was_chosen(as_ada: 
 
 
 def test_what_one_has_trained_is_among_ones_agents(as_ada: Client, ada: User) -> None:
-    assert "No agent of yours yet" in as_ada.get("/agents/").content.decode()
+    assert "You have no agents yet" in as_ada.get("/agents/").content.decode()
     trained(operations.submit(ada, small(recipe="guess-easy")))
     trained(operations.submit(User.objects.create_user("eve"), small(recipe="guess-easy")))
     mine = Job.objects.get(owner=ada).agent
@@ -358,7 +358,7 @@ def test_what_one_has_trained_is_among_ones_agents(as_ada: Client, ada: User) ->
     assert list(answer.context["trained"]) == [mine], "one for each training of hers"
     page = answer.content.decode()
     assert mine.get_absolute_url() in page
-    assert "No agent of yours yet" not in page
+    assert "You have no agents yet" not in page
 
 
 def test_what_others_trained_is_not_offered_but_may_be_watched(as_ada: Client, ada: User) -> None:
@@ -371,7 +371,7 @@ def test_what_others_trained_is_not_offered_but_may_be_watched(as_ada: Client, a
     as_ada.logout()
     answer = as_ada.post("/play/watch/new/", {"env_id": ENV_ID, "agent": agent.slug, "pace": "1"})
     assert answer.status_code == 422, "without an account the built-in agents play"
-    said = f"<b>{agent.name}</b> plays for people with an account."
+    said = f"<b>{agent.name}</b> plays only for people with an account."
     for page in ("play/watch/new/?agent=", "play/duel/new/?second=", "play/new/?opponent=", "jobs/new/?agent="):
         assert said in as_ada.get(f"/{page}{agent.slug}").content.decode(), page
 
@@ -382,7 +382,7 @@ def test_trainings_that_differ_in_their_seed_only_are_drawn_together(client: Cli
     operations.submit(ada, small(seed=4, learning_rate=0.1))
     operations.submit(ada, small(seed=5, env_kwargs={"max_turns": 3}))
     operations.submit(User.objects.create_user("eve"), small(seed=6))
-    assert [job.spec["seed"] for job in compare.same_but_for_the_seed(first)] == [1, 3, 2]
+    assert [job.spec["seed"] for job in compare.trainings_with_same_settings(first)] == [1, 3, 2]
     page = client.get(first.get_absolute_url()).content.decode()
     assert "mean of 3 seeds" in page
     for other in others:
@@ -395,4 +395,4 @@ def test_of_one_seed_trained_twice_the_newer_is_drawn(ada: User) -> None:
     first = operations.submit(ada, small(seed=1))
     operations.submit(ada, small(seed=2))
     newer = operations.submit(ada, small(seed=2))
-    assert compare.same_but_for_the_seed(first) == [first, newer]
+    assert compare.trainings_with_same_settings(first) == [first, newer]

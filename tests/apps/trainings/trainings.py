@@ -14,12 +14,12 @@ from apps.trainings import records
 from apps.trainings.records import KeptEpisode
 from gem.agents import make_agent
 from gem.rollout import EpisodeRequest, rollout
-from gem.training.policy.prompts import folder_of
-from gem.training.run_folder import number
+from gem.training.policy.prompts import policy_location
+from gem.training.run_folder import update_name
 from gem.training.spec import TrainingSpec, read_spec
 
 ENV_ID = "game:GuessTheNumber-v0-easy"
-NANO_BASE = Path(folder_of("nano-base"))
+NANO_BASE = Path(policy_location("nano-base"))
 
 
 def small(**more: Any) -> TrainingSpec:
@@ -65,7 +65,7 @@ def trained(job: Job, updates: int = 4) -> Claim:
 
 def add_checkpoint(claim: Claim, update: int) -> None:
     """The base policy as the checkpoint after an update."""
-    place = records.folder_of(claim.job_id) / "checkpoints" / number(update)
+    place = records.folder_of(claim.job_id) / "checkpoints" / update_name(update)
     place.parent.mkdir(parents=True, exist_ok=True)
     shutil.copytree(NANO_BASE, place)
     card = json.loads((place / "card.json").read_text("utf-8"))

@@ -11,12 +11,11 @@ import pytest
 import gem
 from gem.check import check
 from gem.errors import InvalidArgument
-from tests.engine.ids import played
+from tests.engine.ids import kinds, played
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed; the dev group has it")
 
 ROOT = Path(__file__).parents[3]
-IDS = played()
 ENV_ID = "gem/game.GuessTheNumber-v0-easy"
 
 
@@ -27,7 +26,7 @@ def registered() -> None:
     register_all()
 
 
-@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("env_id", kinds())
 def test_gymnasium_finds_nothing_wrong(env_id: str) -> None:
     from gymnasium.utils.env_checker import check_env
 
@@ -100,7 +99,7 @@ def test_registering_twice_is_harmless_and_every_id_is_there() -> None:
     from gem.adapters.gymnasium import gymnasium_id, register_all
 
     register_all()
-    assert {gymnasium_id(env_id) for env_id in IDS} <= set(gymnasium.registry)
+    assert {gymnasium_id(env_id) for env_id in played()} <= set(gymnasium.registry)
 
 
 def test_an_id_with_the_module_needs_no_import_before() -> None:

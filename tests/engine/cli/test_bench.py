@@ -17,15 +17,15 @@ def test_it_measures_every_kind_of_vector(run: Run, backend: str) -> None:
     assert (code, err) == (0, "")
     assert out.startswith(f"{ENV_ID} with 4 environments, ")
     assert int(re.search(r"Steps: ([\d,]+) per second", out)[1].replace(",", "")) > 0
-    assert int(re.search(r"These were ([\d,]+) steps", out)[1].replace(",", "")) % 4 == 0
-    for line in ("First reset: ", "Reset: ", "One step of all 4: "):
+    assert int(re.search(r"Measured: ([\d,]+) steps", out)[1].replace(",", "")) % 4 == 0
+    for line in ("First reset: ", "Later resets: median ", "One step of the whole vector: median "):
         assert re.search(rf"^{line}[\d.]+ (s|ms|µs)", out, re.MULTILINE), line
 
 
 def test_episodes_that_end_begin_anew(run: Run) -> None:
     out = run("bench", "rg:letter_counting", "--envs", 2, "--seconds", 0.05).out
-    steps = int(re.search(r"These were ([\d,]+) steps", out)[1].replace(",", ""))
-    assert f"; {steps:,} episodes ended" in out
+    steps = int(re.search(r"Measured: ([\d,]+) steps", out)[1].replace(",", ""))
+    assert f"in which {steps:,} episodes ended" in out
 
 
 @pytest.mark.parametrize(

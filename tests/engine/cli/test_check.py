@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 STATE = 'return {"row": list(self.row), "taken": list(self.taken)}'
 TAKE = 'self.row, self.taken = list(state["row"]), list(state["taken"])'
 DRAW = "self.row = [randint(self.rng, 1, 9) for _ in range(self.config.num_coins)]"
-PLAY = "    def _play(self, match: str) -> Played:\n"
+PLAY = "    def _play(self, match: str) -> PlayResult:\n"
 VIEW = "    def view(self, seat: int = 0) -> GridView:\n"
 
 
@@ -31,7 +31,7 @@ def test_the_environment_of_the_tutorial_keeps_it_from_outside_our_tree(coin_row
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"{len(PROMISES)} promises tried. The contract is kept." in done.stdout
+    assert f"{len(PROMISES)} promises checked. The contract is kept." in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gem.datasets.names import NAMED
+from gem.datasets.names import NAMED_DATASETS
 from tests.engine.cli.conftest import Run
 
 
@@ -13,7 +13,7 @@ def test_every_environment_over_a_dataset_is_listed_with_what_it_plays_on(run: R
     code, out, _ = run("data", "status")
     assert code == 0
     lines = {line.split()[0]: line for line in out.splitlines() if ":" in line.split(" ")[0]}
-    assert set(NAMED) <= set(lines)
+    assert set(NAMED_DATASETS) <= set(lines)
     assert "built-in sample gsm8k      60" in lines["math:GSM8K"]
     assert "70,000" in lines["logic:RuleTaker-d5"]
     assert "data may come from: sample (GEM_DATA_FROM)" in out

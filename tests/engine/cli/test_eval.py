@@ -114,7 +114,7 @@ def test_a_broken_environment_is_counted_apart(run: Run, coin_row, tmp_path: Pat
     failed = sum("ZeroDivisionError" in episode["failure"] for episode in episodes(out))
     assert code == 0
     assert 0 < failed < 40
-    assert f"In {failed} episodes the environment broke" in printed
+    assert f"In {failed} episodes the environment failed" in printed
     assert printed.splitlines()[2].split()[1] == str(40 - failed)
 
 
@@ -123,7 +123,7 @@ def test_a_benchmark_is_scored_as_on_the_leaderboard(run: Run, tmp_path: Path, m
 
     games = benchmarks.load("games")
     small = tuple(
-        benchmarks.Entry(e.env_id, e.first_seed, 4, e.random_return, e.best_return)
+        benchmarks.BenchmarkEntry(e.env_id, e.first_seed, 4, e.random_return, e.best_return)
         for e in games.entries
         if "Guess" in e.env_id
     )
@@ -159,7 +159,7 @@ def test_an_opponent_is_met_from_both_seats_on_the_same_seeds(run: Run, tmp_path
     out = tmp_path / "duel.jsonl"
     asked = ["eval", "--agent", "expert", "--opponent", "random", "--env", "duel:KuhnPoker-v0", "--out", out]
     printed = run(*asked, "--episodes", 6).out
-    assert "expert against random, from each seat alike, 6 episodes" in printed
+    assert "expert against random, from each seat equally often, 6 episodes" in printed
     written = sorted(episodes(out), key=lambda episode: episode["index"])
     assert [(one["seed"], one["seat"]) for one in written] == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]
     for one in written:

@@ -8,7 +8,7 @@ import pytest
 
 import gem
 from gem.check.pictures import KINDS, expect_drawable, offers
-from gem.check.promise import Broken
+from gem.check.promise import BrokenPromise
 
 FAMILIES = {"letters": "Wordle", "towers": "TowerofHanoi", "links": "WikiGame", "grid": "Sudoku"}
 
@@ -62,7 +62,7 @@ def test_ours_are_drawable_and_offer_something(kind: str) -> None:
 def test_what_cannot_be_drawn_is_named(kind: str, spoil: Callable[[Any], Any], sentence: str) -> None:
     view = picture(kind)
     spoil(view)
-    with pytest.raises(Broken, match=sentence):
+    with pytest.raises(BrokenPromise, match=sentence):
         expect_drawable(view)
 
 

@@ -20,7 +20,7 @@ def record(seed: int = 5, **more) -> EpisodeRecord:
 @pytest.fixture
 def data() -> dict:
     """A stored episode, to be changed."""
-    return json.loads(episode_files.line(record(), "random"))
+    return json.loads(episode_files.episode_line(record(), "random"))
 
 
 def write(path: Path, *values: object) -> Path:
@@ -40,7 +40,7 @@ def downloaded(data: dict) -> tuple[dict, list[dict]]:
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     records = [record(1), record(2, wrappers=[{"name": "time_limit", "max_turns": 2}])]
     path = tmp_path / "two.jsonl"
-    path.write_text("".join(episode_files.line(one, "random") for one in records), "utf-8")
+    path.write_text("".join(episode_files.episode_line(one, "random") for one in records), "utf-8")
     stored = list(episode_files.read(path))
     assert [one.name for one in stored] == ["line 1", "line 2"]
     assert [one.agent for one in stored] == ["random", "random"]
@@ -116,8 +116,8 @@ def test_an_episode_that_was_left_is_compared_as_far_as_it_goes(run: Run, tmp_pa
         ("once upon a time", "is not JSON"),
         ("[1, 2]", "episode 1 is neither an episode nor a turn"),
         ('{"hello": 1}\n', "line 1 is neither an episode nor a turn"),
-        ('{"env_id": "game:X-v0"}\n', "line 1 is no episode: env_version: field required"),
-        ('{"action": "left"}\n', "line 1 is no episode"),
+        ('{"env_id": "game:X-v0"}\n', "line 1 is not an episode: env_version: field required"),
+        ('{"action": "left"}\n', "line 1 is not an episode"),
         (b"\xff\xfe\x00\x00", "is not a text file in UTF-8"),
         ("[" * 100_000, "is not JSON"),
     ],
@@ -151,11 +151,11 @@ def test_a_folder_is_refused(run: Run, tmp_path: Path) -> None:
 
 def test_a_seat_that_the_episode_does_not_have_is_refused(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "one.jsonl"
-    line = episode_files.line(record(1), "random")
+    line = episode_files.episode_line(record(1), "random")
     path.write_text(line.replace('"seat": 0, "index"', '"seat": 4, "index"'), "utf-8")
     ran = run("replay", path)
     assert ran.code == 2
-    assert "seat 4, which it has not" in ran.err
+    assert "seat 4, which it does not have" in ran.err
 
 
 def test_an_environment_that_is_not_registered_is_named_once_with_what_to_do(

@@ -8,7 +8,7 @@ from tests.engine.cli.conftest import Run
 
 def test_it_names_the_level_and_what_each_way_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     probes = (levels.Probe("full", False, "unshare: Operation not permitted"), levels.Probe("landlock", True, "held"))
-    monkeypatch.setattr(levels, "_choice", levels.Choice("landlock", probes, "At the level landlock."))
+    monkeypatch.setattr(levels, "_choice", levels.LevelChoice("landlock", probes, "At the level landlock."))
     code, out, err = run("sandbox")
     assert (code, err) == (0, "")
     assert out.splitlines()[0] == "At the level landlock."
@@ -19,5 +19,5 @@ def test_it_names_the_level_and_what_each_way_said(run: Run, monkeypatch: pytest
 
 
 def test_a_machine_that_confines_nothing_is_an_exit_code(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(levels, "_choice", levels.Choice("disabled", (), "It is not run, because."))
+    monkeypatch.setattr(levels, "_choice", levels.LevelChoice("disabled", (), "It is not run, because."))
     assert run("sandbox")[:2] == (1, "It is not run, because.\n")

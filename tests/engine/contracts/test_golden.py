@@ -11,16 +11,16 @@ from tests.engine.episodes import digest
 WRITE = "run `python -m tests.engine.golden`, look at the difference, and commit it"
 
 
-def test_the_turns_have_not_changed_under_the_same_version(env_id: str) -> None:
-    spec = gem.spec(env_id)
+def test_the_turns_have_not_changed_under_the_same_version(any_id: str) -> None:
+    spec = gem.spec(any_id)
     if spec.replay != "exact":
         pytest.skip("only exact environments can be compared")
-    entry = json.loads(golden.FILE.read_text()).get(env_id)
-    assert entry is not None, f"{env_id} has no digest yet: {WRITE}."
+    entry = json.loads(golden.FILE.read_text()).get(any_id)
+    assert entry is not None, f"{any_id} has no digest yet: {WRITE}."
     if entry["version"] != spec.version:
-        pytest.fail(f"The version of {env_id} was raised to {spec.version}: {WRITE}.")
-    assert digest(env_id, golden.seeds_of(spec.category)) == entry["digest"], (
-        f"The turns of {env_id} have changed, so recorded episodes of version {spec.version} cannot be verified any "
+        pytest.fail(f"The version of {any_id} was raised to {spec.version}: {WRITE}.")
+    assert digest(any_id, golden.seeds_of(spec.category)) == entry["digest"], (
+        f"The turns of {any_id} have changed, so recorded episodes of version {spec.version} cannot be verified any "
         f"more. If that is meant, raise `version` in its register() call and {WRITE}; if not, undo what changed them."
     )
 

@@ -18,7 +18,7 @@ def test_what_is_no_text_is_no_action(env: gem.Env) -> None:
     whole = random_episode(env, 3)
     env.reset(seed=3)
     for action in NO_ACTIONS:
-        with pytest.raises(InvalidArgument, match=f"An action is a text, not {type(action).__name__}"):
+        with pytest.raises(InvalidArgument, match=f"An action must be a string, not {type(action).__name__}"):
             env.step(action)  # type: ignore[arg-type]
     assert env.step(whole[1][0]) == tuple(whole[1][1:])
 
@@ -34,7 +34,7 @@ def test_any_text_is_answered(env: gem.Env) -> None:
 def test_what_is_no_state_is_refused(env: gem.Env) -> None:
     env.reset(seed=1)
     for state in NO_STATES:
-        with pytest.raises(InvalidArgument, match="That is no state of"):
+        with pytest.raises(InvalidArgument, match="This is not a state of"):
             env.set_state(state)  # type: ignore[arg-type]
     assert random_episode(env, 2) == random_episode(env.spawn(), 2)
 

@@ -8,19 +8,19 @@ import pytest
 
 import gem
 from gem.datasets import load
-from gem.datasets.names import NAMED
-from gem.datasets.ruletaker import DEPTHS, NAMES, Rule, derive, problem
+from gem.datasets.names import NAMED_DATASETS
+from gem.datasets.ruletaker import DEPTHS, NAMES, Implication, derive, problem
 from gem.datasets.samples import FOLDER, names
 from gem.grading.math import alternatives, is_correct
 from gem.rng import SplitMix64
-from gem.views.images import kind_of
+from gem.views.images import media_type
 from tools.samples import __main__ as write
 from tools.samples import school
 
 
-@pytest.mark.parametrize("env_id", list(NAMED))
+@pytest.mark.parametrize("env_id", list(NAMED_DATASETS))
 def test_every_dataset_of_gem_has_at_least_fifty_problems_here_and_says_whose_they_are(env_id: str) -> None:
-    data = load(f"sample:{NAMED[env_id].sample}")
+    data = load(f"sample:{NAMED_DATASETS[env_id].sample}")
     assert len(data) >= 50
     spec = gem.spec(env_id)
     assert "until the data are there" in spec.summary
@@ -73,7 +73,7 @@ def test_the_drawings_are_small_png_files() -> None:
     for row in load("sample:geometry3k"):
         (address,) = row["images"]
         content = b64decode(address.removeprefix("data:image/png;base64,"))
-        assert kind_of(content) == "image/png"
+        assert media_type(content) == "image/png"
         assert len(content) < 3000
 
 
@@ -98,9 +98,9 @@ def test_a_world_needs_at_most_so_many_steps_and_answers_are_balanced(depth: int
 
 def test_a_small_world_by_hand() -> None:
     rules = [
-        Rule(("kind",), (), "nice"),
-        Rule(("nice",), ("cold",), "calm"),
-        Rule(("calm",), (), "wise", who="Anne"),
+        Implication(("kind",), (), "nice"),
+        Implication(("nice",), ("cold",), "calm"),
+        Implication(("calm",), (), "wise", person="Anne"),
     ]
     found = derive({("Anne", "kind"), ("Bob", "kind"), ("Bob", "cold")}, rules, ["Anne", "Bob"])
     assert found == {

@@ -83,7 +83,7 @@ def test_a_customer_who_was_not_identified_was_not_served_well() -> None:
     other = env.spawn(same_state=True)
     identify(other)
     for one, success in ((env, False), (other, True)):
-        say(one, f"It costs {shops.money(cents)}.")
+        say(one, f"It costs {shops.format_money(cents)}.")
         *_, info = one.step("\\boxed{say Anything else?}")
         assert info["success"] is success
 
@@ -162,11 +162,11 @@ def test_the_tools_keep_to_what_is_possible() -> None:
         lambda: shops.exchange_item(shop, delivered, item, "no-such-1"),
     ):
         before = json.dumps(shop)
-        with pytest.raises(shops.Refused):
+        with pytest.raises(shops.ToolRefusal):
             refused()
         assert json.dumps(shop) == before
     shops.return_item(shop, delivered, item, "gift card")
-    with pytest.raises(shops.Refused, match="return requested already"):
+    with pytest.raises(shops.ToolRefusal, match="return requested already"):
         shops.return_item(shop, delivered, item, "gift card")
 
 

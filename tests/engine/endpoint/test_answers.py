@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gem.agents.endpoint import EndpointAgent
-from gem.agents.endpoint.answer import Answer
+from gem.agents.endpoint.completion import Completion
 from gem.rollout import EpisodeRequest, rollout
 
 HARD = "game:GuessTheNumber-v0-hard"
@@ -26,8 +26,8 @@ HARD = "game:GuessTheNumber-v0-hard"
     ],
 )
 def test_think_blocks_are_reasoning(text: str, action: str, reasoning: str) -> None:
-    answer = Answer(text=text)
-    assert answer.parted() == (action, reasoning)
+    completion = Completion(text=text)
+    assert completion.split_reasoning() == (action, reasoning)
 
 
 @pytest.mark.parametrize(
@@ -59,20 +59,20 @@ def test_of_an_endless_answer_the_end_counts(agent_of: Callable[..., EndpointAge
 
 
 def test_answers_in_parts_are_put_together() -> None:
-    answer = Answer()
-    answer.add({"choices": [{"message": {"content": [{"type": "text", "text": "a"}, {"type": "odd"}, "b"]}}]})
-    assert answer.text == "a"
+    completion = Completion()
+    completion.add({"choices": [{"message": {"content": [{"type": "text", "text": "a"}, {"type": "odd"}, "b"]}}]})
+    assert completion.text == "a"
 
 
 @pytest.mark.parametrize("data", [{}, {"choices": 1}, {"choices": ["x"]}, {"choices": [{"message": 3}]},
                                   {"choices": [{"message": {"tool_calls": [3]}}]}])  # fmt: skip
 def test_what_is_no_completion_is_refused(data: dict[str, object]) -> None:
     with pytest.raises(ValueError):
-        Answer().add(data)
+        Completion().add(data)
 
 
 def test_counts_that_cannot_be_are_not_believed() -> None:
-    answer = Answer()
+    completion = Completion()
     usage = {"prompt_tokens": -1, "completion_tokens": 10**40, "completion_tokens_details": {"reasoning_tokens": "7"}}
-    answer.add({"choices": [{"message": {}}], "usage": usage})
-    assert tuple(answer.usage) == (0, 0, 0)
+    completion.add({"choices": [{"message": {}}], "usage": usage})
+    assert tuple(completion.usage) == (0, 0, 0)

@@ -18,7 +18,7 @@ MakeAgent = Callable[..., EndpointAgent]
 
 SENTENCES = {
     "400": "It does not understand the request: fault 400.",
-    "429": "answered 429. It is asked too often: fault 429.",
+    "429": "answered 429. It gets too many requests: fault 429.",
     "429-date": "answered 429",
     "500": "answered 500. It failed: fault 500.",
     "503": "answered 503",
@@ -29,14 +29,14 @@ SENTENCES = {
     "huge": "more than 16,777,216 bytes",
     "broken-off": "broke off in the middle",
     "fails-midway": "gave up: out of memory.",
-    "garbage": "no chat completion",
+    "garbage": "not a chat completion",
     "bad-utf8": "not UTF-8",
-    "deep": "no chat completion",
-    "empty": "no chat completion",
+    "deep": "not a chat completion",
+    "empty": "not a chat completion",
     "no-choices": "without a message",
-    "not-a-list": "no chat completion",
-    "number": "no chat completion",
-    "endless-line": "no chat completion",
+    "not-a-list": "not a chat completion",
+    "number": "not a chat completion",
+    "endless-line": "not a chat completion",
     "zip": "compressed answer",
     "says-secret": "answered 500. It failed.",
     "unheard-of": "There is no such model or address: The model `unheard-of` does not exist.",
@@ -59,7 +59,7 @@ def test_forfeiting_takes_the_turn_with_an_empty_action(agent_of: MakeAgent, mod
     assert (record.failure, record.success) == ("", False)
     assert record.turns[0].action == ""
     assert record.turns[0].info["error"] == "format"
-    assert "It was asked 2 times" in record.turns[0].extra["error"]
+    assert "There were 2 requests" in record.turns[0].extra["error"]
     assert record.turns[0].extra["requests"] == 2
 
 
@@ -130,7 +130,7 @@ async def test_trying_says_status_model_tokens_and_time(server: ModelServer) -> 
 
 
 @pytest.mark.parametrize(("model", "status", "words"), [
-    ("500", 500, "answered 500"), ("hang", 0, "did not answer"), ("garbage", 200, "no chat completion"),
+    ("500", 500, "answered 500"), ("hang", 0, "did not answer"), ("garbage", 200, "not a chat completion"),
     ("nothing", 200, "the token limit was reached first"), ("locked", 401, "It does not accept the key"),
 ])  # fmt: skip
 async def test_trying_says_what_is_wrong(server: ModelServer, model: str, status: int, words: str) -> None:

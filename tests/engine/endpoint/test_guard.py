@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from gem.errors import InvalidArgument
-from gem.net.http import Anywhere, Blocked, Client, Guard, Unreachable, check_url, origin
+from gem.net.http import (
+    AddressBlocked,
+    AddressGuard,
+    GuardedClient,
+    ServerUnreachable,
+    UnrestrictedGuard,
+    check_url,
+    origin,
+)
 from tests.model_server import ModelServer
 
 INSIDE = [
@@ -22,36 +30,36 @@ OUTSIDE = ["8.8.8.8", "1.1.1.1", "2606:4700:4700::1111", "64:ff9b::808:808", "::
 
 @pytest.mark.parametrize("address", INSIDE)
 def test_addresses_inside_are_blocked(address: str) -> None:
-    assert not Guard().permits(address, 443)
-    assert Anywhere().permits(address, 443)
+    assert not AddressGuard().allows(address, 443)
+    assert UnrestrictedGuard().allows(address, 443)
 
 
 @pytest.mark.parametrize("address", OUTSIDE)
 def test_global_addresses_are_allowed(address: str) -> None:
-    assert Guard().permits(address, 443)
+    assert AddressGuard().allows(address, 443)
 
 
 def test_the_list_allows_a_network_on_a_port_or_on_all() -> None:
-    guard = Guard(["10.1.0.0/16:8000", "[fd00::/8]:*", "127.0.0.1/32:*"])
-    assert guard.permits("10.1.2.3", 8000)
-    assert not guard.permits("10.1.2.3", 8001)
-    assert not guard.permits("10.2.2.3", 8000)
-    assert guard.permits("fd12::1", 1)
-    assert guard.permits("::ffff:127.0.0.1", 9)
-    assert not guard.permits("127.0.0.2", 9)
+    guard = AddressGuard(["10.1.0.0/16:8000", "[fd00::/8]:*", "127.0.0.1/32:*"])
+    assert guard.allows("10.1.2.3", 8000)
+    assert not guard.allows("10.1.2.3", 8001)
+    assert not guard.allows("10.2.2.3", 8000)
+    assert guard.allows("fd12::1", 1)
+    assert guard.allows("::ffff:127.0.0.1", 9)
+    assert not guard.allows("127.0.0.2", 9)
 
 
 @pytest.mark.parametrize("entry", ["10.0.0.0/8", "10.0.0.0/8:", "10.0.0.1/8:80", "x:80", "10.0.0.0/8:0", "::1:*x"])
 def test_an_entry_that_cannot_be_read_is_refused(entry: str) -> None:
     with pytest.raises(InvalidArgument, match="is no network with a port"):
-        Guard([entry])
+        AddressGuard([entry])
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1", "127.1"])
 async def test_no_spelling_of_loopback_is_connected_to(server: ModelServer, host: str) -> None:
     port = server.server_address[1]
-    async with Client(Guard()) as client:
-        with pytest.raises(Blocked, match="does not have a public address"):
+    async with GuardedClient(AddressGuard()) as client:
+        with pytest.raises(AddressBlocked, match="does not have a public address"):
             await fetch(client, f"http://{host}:{port}/v1/chat/completions")
     assert server.requests == []
 
@@ -69,10 +77,10 @@ async def test_a_name_with_one_address_inside_is_blocked_and_the_checked_address
 
     port = server.server_address[1]
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    async with Client(Guard()) as client:
-        with pytest.raises(Blocked):
+    async with GuardedClient(AddressGuard()) as client:
+        with pytest.raises(AddressBlocked):
             await fetch(client, f"http://rebinding.example:{port}/")
-    async with Client(Guard(["127.0.0.1/32:*"])) as client:
+    async with GuardedClient(AddressGuard(["127.0.0.1/32:*"])) as client:
         assert await fetch(client, f"http://rebinding.example:{port}/v1/other") == 404
     assert asked == ["rebinding.example"] * 2
     assert server.headers_seen[0]["host"] == f"rebinding.example:{port}"
@@ -81,7 +89,7 @@ async def test_a_name_with_one_address_inside_is_blocked_and_the_checked_address
 async def test_proxies_of_the_environment_are_not_asked(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
-    async with Client(Guard(["127.0.0.0/8:*"])) as client:
+    async with GuardedClient(AddressGuard(["127.0.0.0/8:*"])) as client:
         assert await fetch(client, f"{server.url}/other") == 404
 
 
@@ -90,8 +98,8 @@ async def test_a_name_that_does_not_exist_is_said(monkeypatch: pytest.MonkeyPatc
         raise socket.gaierror("no such name")
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    async with Client(Guard()) as client:
-        with pytest.raises(Unreachable, match="The name of the server cannot be found"):
+    async with GuardedClient(AddressGuard()) as client:
+        with pytest.raises(ServerUnreachable, match="The name of the server cannot be found"):
             await fetch(client, "http://nowhere.example/")
 
 
@@ -118,10 +126,10 @@ def test_the_origin_is_what_a_key_belongs_to() -> None:
     assert origin("http://[::1]:8/v1") == "http://[::1]:8"
 
 
-async def fetch(client: Client, url: str) -> int:
+async def fetch(client: GuardedClient, url: str) -> int:
     headers = {"Content-Type": "application/json"}
     content = b'{"model": "bisect", "messages": []}'
-    async with client.send("POST", url, headers, content, seconds=5, most_bytes=10_000) as answer:
-        async for _ in answer.body:
+    async with client.send("POST", url, headers, content, timeout_seconds=5, max_bytes=10_000) as response:
+        async for _ in response.body:
             pass
-        return answer.status
+        return response.status

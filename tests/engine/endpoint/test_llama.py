@@ -17,13 +17,12 @@ from tests.installed import environment
 
 EASY = "game:GuessTheNumber-v0-easy"
 NANO = Path(gem.__file__).parent / "training" / "models" / "nano-base"
-PACKAGES = ["xllamacpp==2026.10.11549", "gguf==0.19.0", "safetensors", "numpy"]
 
 
 @pytest.fixture(scope="module")
 def llama() -> Iterator[str]:
     """The address of the server."""
-    python = environment("llama", *PACKAGES) / "python"
+    python = environment("llama") / "python"
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -11,7 +11,7 @@ import pytest
 import gem
 from gem.agents import Request, make_agent
 from gem.agents.endpoint import EndpointAgent, EndpointSpec, chat
-from gem.agents.endpoint.answer import Call
+from gem.agents.endpoint.completion import FunctionCall
 from gem.agents.endpoint.functions import action_of, calls_of
 from gem.agents.endpoint.spec import SYSTEM
 from gem.errors import InvalidArgument
@@ -71,7 +71,7 @@ def test_a_short_history_keeps_the_rules(agent_of: MakeAgent) -> None:
     past = []
     for turn in range(1, 5):
         request = Request(env, observation, info, turn, past=past)
-        said = chat.messages(spec, request)
+        said = chat.build_messages(spec, request)
         past.append(chat.Exchange(observation, info, f"\\boxed{{{turn}}}"))
         observation, *_, info = env.step(f"\\boxed{{{turn}}}")
     assert [one["role"] for one in said] == ["user", "assistant", "user"]
@@ -85,7 +85,7 @@ def test_a_template_fills_in_its_names_once() -> None:
     env.reset(seed=1)
     template = "Turn {turn} of {max_turns} in {env_id}: {observation} {other}"
     spec = EndpointSpec(url="http://x/v1", model="m", system="", template=template)
-    (said,) = chat.messages(spec, Request(env, "odd {turn}", {}, 1))
+    (said,) = chat.build_messages(spec, Request(env, "odd {turn}", {}, 1))
     assert said["content"] == "Turn 1 of 7 in game:GuessTheNumber-v0-hard: odd {turn} {other}"
 
 
@@ -115,8 +115,8 @@ def test_pictures_are_sent_where_the_observation_offers_them_and_the_agent_wants
     picture = "data:image/png;base64,iVBORw0KGgo="
     request = Request(gem.make(HARD), "Look.", {"images": [picture]}, 1)
     spec = EndpointSpec(url="http://x/v1", model="m", system="")
-    assert chat.messages(spec, request) == [{"role": "user", "content": "Look."}]
-    (said,) = chat.messages(spec.model_copy(update={"images": True}), request)
+    assert chat.build_messages(spec, request) == [{"role": "user", "content": "Look."}]
+    (said,) = chat.build_messages(spec.model_copy(update={"images": True}), request)
     assert said["content"][1] == {"type": "image_url", "image_url": {"url": picture}}
 
 
@@ -135,12 +135,12 @@ def test_native_calls_take_the_turn(server: ModelServer, agent_of: MakeAgent, st
 
 
 def test_calls_of_tools_become_the_text_that_environments_read() -> None:
-    calls = [Call("python", '{"code": "print(1)"}'), Call("search", '{"query": "x"}')]
+    calls = [FunctionCall("python", '{"code": "print(1)"}'), FunctionCall("search", '{"query": "x"}')]
     action = action_of(calls)
     assert action.splitlines()[0] == '<tool_call>{"name": "python", "arguments": {"code": "print(1)"}}</tool_call>'
     assert [one["name"] for one in calls_of(action)] == ["python", "search"]
-    assert action_of([*calls, Call("act", '{"action": "\\\\boxed{1}"}')]) == "\\boxed{1}"
-    assert action_of([Call("act", "not JSON")]) == "not JSON"
+    assert action_of([*calls, FunctionCall("act", '{"action": "\\\\boxed{1}"}')]) == "\\boxed{1}"
+    assert action_of([FunctionCall("act", "not JSON")]) == "not JSON"
 
 
 def test_it_sits_in_one_seat_and_reads_only_what_that_seat_may(server: ModelServer, agent_of: MakeAgent) -> None:
@@ -206,7 +206,7 @@ def test_it_is_made_by_its_kind(server: ModelServer) -> None:
 def test_its_records_survive_a_file(agent_of: MakeAgent, tmp_path: pytest.TempPathFactory) -> None:
     (record,) = rollout(agent_of("nul"), [EpisodeRequest(0, HARD, 3)])
     path = tmp_path / "one.jsonl"  # type: ignore[operator]
-    path.write_text(episode_files.line(record, "nul"), encoding="utf-8")
+    path.write_text(episode_files.episode_line(record, "nul"), encoding="utf-8")
     (stored,) = episode_files.read(path)
     assert stored.record.turns == record.turns
     assert verify_stored(stored) is None

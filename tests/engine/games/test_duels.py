@@ -9,9 +9,9 @@ import pytest
 import gem
 from gem.agents import Request, make_agent
 from gem.agents.experts import kuhn_poker, negotiation
-from gem.agents.experts.connect_four import NODES, choose
+from gem.agents.experts.connect_four import MAX_NODES, choose
 from gem.envs.duels.connect_four import ConnectFour
-from gem.envs.duels.negotiation import TOTAL, conflicts, tables, worth
+from gem.envs.duels.negotiation import TOTAL, item_counts, value_pairs, worth
 from gem.rollout import EpisodeRequest, rollout
 from gem.seats import SPECTATOR
 
@@ -81,7 +81,7 @@ def lost_from(env: gem.Env, seat: int) -> int:
     if env.to_act[0] == seat:
         actions = [EXPERT.act([Request(env, "", {}, 1, seat)])[0].action]
     else:
-        actions = [f"\\boxed{{{cell + 1}}}" for cell in env.empty()]
+        actions = [f"\\boxed{{{cell + 1}}}" for cell in env.empty_cells()]
     lost = 0
     for action in actions:
         other = env.spawn(same_state=True)
@@ -111,7 +111,7 @@ def test_the_connect_four_expert_beats_random_play_and_stops_on_positions() -> N
     assert 3 <= depth < 15
     choose.cache_clear()
     assert choose(0, 0) == (column, value, depth)
-    assert NODES < 10_000
+    assert MAX_NODES < 10_000
 
 
 def test_the_connect_four_search_agrees_with_brute_force_on_late_positions() -> None:
@@ -167,7 +167,7 @@ def pure() -> list[Any]:
 
 
 def test_the_kuhn_expert_reaches_the_value_of_the_game_and_cannot_be_exploited() -> None:
-    equilibrium = kuhn_poker.aggression
+    equilibrium = kuhn_poker.aggressive_probability
     assert value(equilibrium, equilibrium) == pytest.approx(-1 / 18)
     assert max(value(other, equilibrium) for other in pure()) == pytest.approx(-1 / 18)
     assert min(value(equilibrium, other) for other in pure()) == pytest.approx(-1 / 18)
@@ -268,7 +268,7 @@ def test_cards_are_named_to_nobody_else_before_they_are_compared() -> None:
                 assert words[env.cards[seat]] in without_rules
             observation, _, _, _, info = env.step(env.sample_random_action())
             answers.append((observation, info))
-        if not env.shown:
+        if not env.is_showdown:
             assert not any(word in observation for word in words)
 
 
@@ -294,20 +294,20 @@ def test_every_problem_of_the_negotiation_is_as_described() -> None:
         assert 5 <= sum(env.counts) <= 7
         assert all(worth(env.counts, values) == TOTAL for values in env.values)
         assert all(sum(pair) for pair in zip(*env.values, strict=True))
-    assert len(tables()) > 5
-    assert all(len(conflicts(counts)) > 1 for counts in tables())
+    assert len(item_counts()) > 5
+    assert all(len(value_pairs(counts)) > 1 for counts in item_counts())
 
 
 def test_an_accepted_proposal_is_paid_by_the_own_values() -> None:
     env = gem.make("duel:Negotiation-v0")
     env.reset(seed=3)
-    taken = [1, 0, env.counts[2]]
-    observation, *_ = env.step(f"\\boxed{{propose {' '.join(map(str, taken))}: Is that fair?}}")
+    share = [1, 0, env.counts[2]]
+    observation, *_ = env.step(f"\\boxed{{propose {' '.join(map(str, share))}: Is that fair?}}")
     assert 'and says: "Is that fair?"' in observation
-    left = [count - one for count, one in zip(env.counts, taken, strict=True)]
-    assert list(env.offer(1)) == left
+    remainder = [count - number for count, number in zip(env.counts, share, strict=True)]
+    assert list(env.offer(1)) == remainder
     *_, info = env.step("\\boxed{accept}")
-    points = [worth(taken, env.values[0]), worth(left, env.values[1])]
+    points = [worth(share, env.values[0]), worth(remainder, env.values[1])]
     assert rewards(info) == [point / TOTAL for point in points]
     assert [own["success"] for own in info["seats"]] == [point >= 5 for point in points]
     assert f"worth {points[1]} points to you" in info["seats"][1]["observation"]

@@ -6,7 +6,7 @@ import pytest
 
 import gem
 from gem import registry
-from gem.envs.games.game_2048 import LINES, Game2048, moved, slide
+from gem.envs.games.game_2048 import LINES, Game2048, slide, slide_board
 from gem.errors import InvalidArgument
 
 
@@ -26,8 +26,8 @@ def test_a_tile_merges_once_in_a_move(row: tuple[int, ...], slid: tuple[int, ...
 
 def test_columns_move_as_rows_do() -> None:
     board = [LINES[row] for row in ((1, 0, 0, 2), (1, 0, 3, 0), (0, 0, 3, 2), (0, 4, 0, 0))]
-    assert [line.row for line in moved(board, "up")] == [(2, 4, 4, 3), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0)]
-    assert [line.row for line in moved(board, "down")] == [(0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0), (2, 4, 4, 3)]
+    assert [line.row for line in slide_board(board, "up")] == [(2, 4, 4, 3), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0)]
+    assert [line.row for line in slide_board(board, "down")] == [(0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0), (2, 4, 4, 3)]
 
 
 def played(board: list[list[int]], move: str, **state: object) -> tuple[Game2048, float, bool, dict[str, object]]:
@@ -65,7 +65,7 @@ def test_a_board_without_moves_ends_the_episode() -> None:
         env.reset(seed=seed)
         env.set_state({**env.get_state(), "board": full, "best": 3, "first_best": 1})
         _, _, terminated, _, info = env.step("\\boxed{left}")
-        assert terminated == (moved(env.board, "left") == moved(env.board, "up") == env.board)
+        assert terminated == (slide_board(env.board, "left") == slide_board(env.board, "up") == env.board)
         if terminated:
             assert info["success"] is False
             return

@@ -8,7 +8,7 @@ import pytest
 
 import gem
 from gem.envs.games.sudoku import Sudoku
-from gem.envs.games.sudoku_boards import Search, full_board, layout, remove_numbers
+from gem.envs.games.sudoku_boards import SudokuSearch, full_board, layout, remove_numbers
 from gem.errors import InvalidArgument
 
 
@@ -29,7 +29,7 @@ def solutions(scale: int, board: list[int], limit: int = 2) -> int:
 
 def allowed(scale: int, board: list[int], cell: int) -> list[int]:
     units = layout(scale)
-    taken = {board[other] for unit in units.units_of[cell] for other in units.units[unit]}
+    taken = {board[other] for unit in units.cell_units[cell] for other in units.units[unit]}
     return [number for number in range(1, scale + 1) if number not in taken]
 
 
@@ -58,7 +58,7 @@ def test_removing_keeps_the_rest() -> None:
 
 def test_a_search_leaves_an_impossible_board_as_it_was() -> None:
     board = [1, 2, 3, 0] + [0, 0, 0, 4] + [0] * 8
-    search = Search(4, board)
+    search = SudokuSearch(4, board)
     assert search.fill() is False
     assert search.board == board
 

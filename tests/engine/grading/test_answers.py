@@ -2,7 +2,7 @@
 
 import pytest
 
-from gem.grading.answers import aliases, best_f1, exact_match, f1, normalized
+from gem.grading.answers import aliases, best_f1, exact_match, f1, normalize_answer
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_f1_counts_common_words() -> None:
 
 
 def test_what_is_ignored() -> None:
-    assert normalized("  The (old) Man's  ") == "old mans"
+    assert normalize_answer("  The (old) Man's  ") == "old mans"
 
 
 @pytest.mark.parametrize(

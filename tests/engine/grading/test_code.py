@@ -10,7 +10,7 @@ import gem.sandbox
 from gem.datasets import load
 from gem.errors import InvalidData
 from gem.grading.code import CodeGrade, grade_code, same_output, same_value
-from gem.grading.code_tests import CallTest, CheckTests, InputTest, longest, read_tests
+from gem.grading.code_tests import CallTest, CheckTests, InputTest, read_tests, select_longest_tests
 from gem.sandbox import Limits
 
 if gem.sandbox.level() == "disabled":
@@ -40,8 +40,8 @@ def test_every_test_has_its_own_result() -> None:
     )
     grade = grade_code(code, DOUBLE)
     assert statuses(grade) == ["passed", "wrong", "error", "error", "memory", "passed"]
-    assert (grade.tests[1].given, grade.tests[1].wanted, grade.tests[1].got) == ("1\n", "2\n", "0\n")
-    assert grade.tests[2].said.endswith("ZeroDivisionError: division by zero\n")
+    assert (grade.tests[1].input, grade.tests[1].expected, grade.tests[1].actual) == ("1\n", "2\n", "0\n")
+    assert grade.tests[2].message.endswith("ZeroDivisionError: division by zero\n")
     assert not grade.passed
     assert grade.share == pytest.approx(1 / 3)
 
@@ -81,7 +81,7 @@ def test_what_a_test_leaves_behind_is_no_fault_of_the_next(code: str) -> None:
 def test_a_program_that_cannot_be_compiled_says_why() -> None:
     grade = grade_code("def f(:\n", DOUBLE)
     assert statuses(grade) == ["error", *["not run"] * 5]
-    assert "SyntaxError" in grade.refused
+    assert "SyntaxError" in grade.compile_error
     assert not grade.passed
 
 
@@ -117,7 +117,7 @@ def test_the_expected_answers_are_nowhere_in_the_process() -> None:
         "    frame = frame.f_back\nprint(sum(SECRET in str(thing) for thing in things))"
     ).replace("SECRET", "''.join(map(str, (7, 3, 1, 9, 0, 4, 8, 2, 6, 5)))")
     grade = grade_code(look, [InputTest("x", secret)])
-    assert (statuses(grade), grade.tests[0].got) == (["wrong"], "0\n")
+    assert (statuses(grade), grade.tests[0].actual) == (["wrong"], "0\n")
 
 
 def test_functions_are_called_with_the_arguments_of_each_test() -> None:
@@ -125,15 +125,15 @@ def test_functions_are_called_with_the_arguments_of_each_test() -> None:
     code = "print('imported')\ndef add(n, more):\n    print('called')\n    return (n, more[0]) if n != 2 else None"
     grade = grade_code(code, tests)
     assert statuses(grade) == ["passed", "passed", "wrong", "passed"]
-    assert grade.tests[2].given == "add(2, [1, {'a': 2}])"
-    assert (grade.tests[2].wanted, grade.tests[2].got) == ("[2, 1]", "None")
+    assert grade.tests[2].input == "add(2, [1, {'a': 2}])"
+    assert (grade.tests[2].expected, grade.tests[2].actual) == ("[2, 1]", "None")
 
 
 def test_a_method_of_solution_is_a_function_too() -> None:
     code = "class Solution:\n    def twice(self, n):\n        return 2 * n"
     assert grade_code(code, [CallTest("twice", (4,), 8)]).passed
     grade = grade_code("def other(): pass", [CallTest("twice", (4,), 8)])
-    assert "the program defines no function 'twice'" in grade.tests[0].said
+    assert "the program defines no function 'twice'" in grade.tests[0].message
 
 
 def test_a_value_that_claims_to_equal_everything_does_not() -> None:
@@ -155,7 +155,7 @@ def test_assertions_are_judged_one_by_one() -> None:
     assert statuses(grade_code("def double(n): return 2 * n", tests)) == ["passed"] * 4
     grade = grade_code("def double(n): return 4", tests)
     assert statuses(grade) == ["passed", "wrong", "wrong", "passed"]
-    assert grade.tests[1].given == "candidate(n) == 2 * n"
+    assert grade.tests[1].input == "candidate(n) == 2 * n"
 
 
 @pytest.mark.parametrize(
@@ -225,8 +225,8 @@ def test_a_row_without_tests_is_refused(row: dict[str, object]) -> None:
 
 def test_the_longest_inputs_are_kept() -> None:
     tests = [InputTest("x" * n, "") for n in (3, 9, 1, 5)]
-    assert [len(test.given) for test in longest(tests, 2)] == [9, 5]  # type: ignore[union-attr]
-    assert longest(tests, 4) == tests
+    assert [len(test.input) for test in select_longest_tests(tests, 2)] == [9, 5]  # type: ignore[union-attr]
+    assert select_longest_tests(tests, 4) == tests
 
 
 @pytest.mark.parametrize(

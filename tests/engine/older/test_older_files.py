@@ -104,7 +104,7 @@ def test_an_uploaded_archive_becomes_a_policy_that_plays(bandit: None, tmp_path:
     from gem.training.checkpoints.folder_check import check_folder
 
     with (FILES / "upload.zip").open("rb") as file:
-        unpack(file, tmp_path, most=10_000_000)
+        unpack(file, tmp_path, max_bytes=10_000_000)
     card = check_folder(tmp_path)
     stored = json.loads((FILES / "run" / "checkpoints" / "000002" / "card.json").read_text("utf-8"))
     assert card.max_tokens == stored["max_tokens"]

@@ -115,7 +115,7 @@ def test_a_replay_takes_the_results_from_the_record_and_runs_nothing(monkeypatch
     assert verify(identity, [turn], first_info=first) is None
     turn.info["tests"]["passed"] = 10
     assert "info['tests']" in str(verify(identity, [turn], first_info=first))
-    monkeypatch.setattr(levels, "_choice", levels.Choice("disabled", (), "switched off"))
+    monkeypatch.setattr(levels, "_choice", levels.LevelChoice("disabled", (), "switched off"))
     pool.close_shared()
     *_, last = frames(identity, [action], [first, info])
     assert (last.reward, last.view, last.info["test_results"]) == (reward, env.view(), info["test_results"])

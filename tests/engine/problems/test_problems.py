@@ -9,8 +9,8 @@ import pytest
 
 import gem
 from gem.errors import DataUnavailable, InvalidArgument, InvalidData
-from gem.views import without_acts
-from gem.views.images import data_address
+from gem.views import without_actions
+from gem.views.images import data_url
 
 ROWS = [{"problem": f"What is {i} + {i}?", "answer": str(2 * i)} for i in range(10)]
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=")
@@ -122,7 +122,7 @@ def test_lists_as_answers_allow_each_of_their_members() -> None:
 
 def test_a_picture_is_in_the_view_and_in_the_info(tmp_path: Path) -> None:
     (tmp_path / "one.png").write_bytes(PNG)
-    address = data_address(PNG)
+    address = data_url(PNG)
     rows = [
         {"problem": "Find $x$.", "answer": "1", "images": [address]},
         {"problem": "Find $x$.", "answer": "1", "images": ["one.png"]},
@@ -137,7 +137,7 @@ def test_a_picture_is_in_the_view_and_in_the_info(tmp_path: Path) -> None:
         view = env.view()
         assert view["kind"] == "image"
         assert [picture["src"] for picture in view["pictures"]] == info["images"]
-        assert without_acts(view) == view
+        assert without_actions(view) == view
         other = pickle.loads(pickle.dumps(env))
         assert other.view() == view
     assert view["pictures"][1]["label"] == "The drawing of the problem, 2 of 2"
@@ -150,7 +150,7 @@ def test_pictures_of_a_table_are_bytes(tmp_path: Path) -> None:
     rows = [{"problem": "?", "answer": "1", "images": [{"bytes": PNG, "path": "a.png"}]}]
     parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "a.parquet")
     env = gem.make("math:Geometry3K", dataset=str(tmp_path / "a.parquet"))
-    assert env.reset(seed=0)[1]["images"] == [data_address(PNG)]
+    assert env.reset(seed=0)[1]["images"] == [data_url(PNG)]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_pictures_of_a_table_are_bytes(tmp_path: Path) -> None:
         ("link.png", "which is not beside it"),
         ("data:image/svg+xml;base64,PHN2Zz4=", "must be a PNG, JPEG, GIF or WebP"),
         ("data:text/html,<script>", "cannot be read"),
-        (7, "must be bytes or a data: address, not int"),
+        (7, "must be bytes or a data: URL, not int"),
     ],
 )
 def test_what_is_no_picture_is_refused(picture: object, said: str, tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_what_is_no_picture_is_refused(picture: object, said: str, tmp_path: Pat
 
 def test_a_picture_that_is_too_large_is_refused() -> None:
     with pytest.raises(InvalidData, match="at most 4,194,304 can be shown"):
-        data_address(PNG + b"\0" * 2**22)
+        data_url(PNG + b"\0" * 2**22)
 
 
 def test_given_rows_name_no_files() -> None:

@@ -10,18 +10,18 @@ from gem.sandbox.pool import Pool
 
 
 @functools.cache
-def tried(level: Level) -> levels.Probe:
-    """What trying a level said, once for the session."""
+def probe_once(level: Level) -> levels.Probe:
+    """The result of trying a level, once for the session."""
     return levels.probe(level)
 
 
-@pytest.fixture(params=list(levels.ORDER), scope="session")
+@pytest.fixture(params=list(levels.DEFAULT_ORDER), scope="session")
 def level(request: pytest.FixtureRequest) -> Level:
     """Each level in turn."""
-    found = tried(request.param)
-    if not found.ok:
-        pytest.skip(f"no level {request.param} here: {found.said}")
-    return found.level
+    probe = probe_once(request.param)
+    if not probe.ok:
+        pytest.skip(f"no level {request.param} here: {probe.message}")
+    return probe.level
 
 
 @pytest.fixture(scope="session")

@@ -184,5 +184,5 @@ def test_hostile_and_honest_runs_beside_each_other(pool: Pool) -> None:
         return pool.run(f"print({number} ** 2)", limits=limits).stdout == f"{number**2}\n"
 
     with ThreadPoolExecutor(3) as threads:
-        right = list(threads.map(one, range(24 if pool.level == "runsc" else 80)))
+        right = list(threads.map(one, range(24 if pool.level == "runsc" else 40)))
     assert [number for number, well in enumerate(right) if not well] == []

@@ -15,10 +15,10 @@ from gem.errors import SandboxUnavailable
 from gem.grading.code import grade_code
 from gem.grading.code_tests import CheckTests, InputTest
 from gem.sandbox import Limits, gvisor
-from gem.sandbox.inside.alone import READY
+from gem.sandbox.inside.one_shot import READY
 from gem.sandbox.one_shot import OneShotProcess
 from gem.sandbox.pool import Pool
-from tests.engine.sandbox.conftest import tried
+from tests.engine.sandbox.conftest import probe_once
 
 FILES = 2048
 
@@ -26,9 +26,9 @@ FILES = 2048
 @pytest.fixture
 def containers() -> Pool:
     """One container at a time."""
-    found = tried("runsc")
-    if not found.ok:
-        pytest.skip(f"no level runsc here: {found.said}")
+    probe = probe_once("runsc")
+    if not probe.ok:
+        pytest.skip(f"no level runsc here: {probe.message}")
     return Pool("runsc", 1)
 
 
@@ -41,12 +41,15 @@ def test_a_container_is_asked_for_without_network_rights_and_anything_of_the_hos
     assert process["noNewPrivileges"]
     assert not any(process["capabilities"].values())
     assert process["user"]["uid"] == (gvisor.NOBODY if os.geteuid() == 0 else 0)
-    assert "network" in {one["type"] for one in described["linux"]["namespaces"]}
-    binds = [one for one in described["mounts"] if one["type"] == "bind"]
-    assert all("ro" in one["options"] for one in binds)
-    assert not any(one["source"] in ("/", "/etc", "/home", "/root", "/tmp", "/var", "/proc") for one in binds)
-    assert str(Path(__file__).parents[3]) not in {one["source"] for one in binds}
-    assert "size=1048576" in next(one for one in described["mounts"] if one["destination"] == gvisor.WORK)["options"]
+    assert "network" in {entry["type"] for entry in described["linux"]["namespaces"]}
+    binds = [entry for entry in described["mounts"] if entry["type"] == "bind"]
+    assert all("ro" in entry["options"] for entry in binds)
+    assert not any(entry["source"] in ("/", "/etc", "/home", "/root", "/tmp", "/var", "/proc") for entry in binds)
+    assert str(Path(__file__).parents[3]) not in {entry["source"] for entry in binds}
+    assert (
+        "size=1048576"
+        in next(entry for entry in described["mounts"] if entry["destination"] == gvisor.WORK_FOLDER)["options"]
+    )
     assert not stat.S_IMODE(os.stat(f"{bundle}/root").st_mode) & 0o444
     line = gvisor.command_line("/usr/bin/runsc", bundle)
     assert "-network=none" in line
@@ -75,12 +78,12 @@ def thousands_of_files() -> Iterator[None]:
 
 
 def test_it_is_waited_for_however_many_files_are_open(tmp_path: Path, thousands_of_files: None) -> None:
-    kept = OneShotProcess(["/bin/sh", "-c", "printf r; sleep 60"], "runsc", str(tmp_path / "scratch"))
+    process = OneShotProcess(["/bin/sh", "-c", "printf r; sleep 60"], "runsc", str(tmp_path / "scratch"))
     try:
-        kept._expect(READY)
-        assert kept._out.fileno() > 1024
+        process._expect(READY)
+        assert process._out.fileno() > 1024
     finally:
-        kept.end()
+        process.end()
 
 
 def test_a_killed_container_is_replaced_and_nothing_is_left_at_the_end(containers: Pool) -> None:
@@ -131,8 +134,8 @@ JUDGED = {
 
 
 def test_tests_that_are_programs_run_in_two_containers() -> None:
-    if not tried("runsc").ok:
-        pytest.skip(f"no level runsc here: {tried('runsc').said}")
+    if not probe_once("runsc").ok:
+        pytest.skip(f"no level runsc here: {probe_once('runsc').message}")
     pool = Pool("runsc", 2)
     tests = CheckTests("twice", "def check(candidate):\n    assert candidate(0) == 0\n    assert candidate(2) == 4\n")
     pool.run("print(1)")
@@ -141,7 +144,7 @@ def test_tests_that_are_programs_run_in_two_containers() -> None:
         result = grade_code(code, tests, pool=pool, limits=Limits(wall_seconds=3))
         assert result.passed == (way == "right"), way
         if passed:
-            assert [one.passed for one in result.tests] == passed, way
+            assert [entry.passed for entry in result.tests] == passed, way
     pool.run("print(1)")
     assert psutil.Process().num_fds() <= before + 6, "those of one more waiting container"
     pool.close()

@@ -125,7 +125,7 @@ def test_two_at_once_are_no_more_than_there_may_be(level: Level) -> None:
     for slot in two.take_many(2, frozenset({"sympy"})):
         assert slot.has(frozenset({"sympy"}))
         two.give_back(slot)
-    assert len(two._slots) == 2
+    assert len(two._sandboxes) == 2
     two.close()
 
 
@@ -203,7 +203,7 @@ def test_a_process_forked_during_a_run_holds_on_to_nothing() -> None:
 
 
 def test_a_sandbox_is_replaced_after_many_runs(fresh: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gem.sandbox.pool.JOBS_PER_SLOT", 3)
+    monkeypatch.setattr("gem.sandbox.pool.MAX_JOBS_PER_SANDBOX", 3)
     seen = set()
     for _ in range(7):
         slot = fresh.take()

@@ -11,8 +11,8 @@ import gem
 from gem.agents import make_agent
 from gem.envs.shop import generated
 from gem.envs.shop.product import Catalogue, Product
-from gem.envs.shop.reward import Goal, likeness, worth
-from gem.envs.shop.search import Index, words_of
+from gem.envs.shop.reward import Goal, purchase_reward, similarity
+from gem.envs.shop.search import ProductIndex, words_of
 from gem.errors import InvalidArgument
 from gem.rollout import EpisodeRequest, rollout
 
@@ -51,7 +51,7 @@ def wish(**more: Any) -> Goal:
 
 
 def paid(bought: Product, chosen: dict[str, str], goal: Goal) -> float:
-    return worth(bought, chosen, goal, MUG, NOUNS).total
+    return purchase_reward(bought, chosen, goal, MUG, NOUNS).total
 
 
 def test_all_that_was_asked_for_is_worth_one() -> None:
@@ -78,22 +78,22 @@ def test_a_part_is_worth_its_share(chosen: dict[str, str], goal: Goal, expected:
 
 def test_another_kind_of_thing_is_worth_less_or_nothing() -> None:
     assert paid(LAMP, {}, wish(attributes=("dimmable",), price_upper=100.0)) == 0.0
-    related = worth(BOTTLE, {"color": "black"}, wish(), MUG, NOUNS)
+    related = purchase_reward(BOTTLE, {"color": "black"}, wish(), MUG, NOUNS)
     assert related.type in (0.0, 0.1, 0.5)
     assert related.total == pytest.approx(related.type)
 
 
 def test_likeness_is_that_of_sets_of_words() -> None:
-    assert likeness("sage green", "green sage") == 100
-    assert likeness("green", "sage green") == 100
-    assert likeness("black", "blue") < 85
+    assert similarity("sage green", "green sage") == 100
+    assert similarity("green", "sage green") == 100
+    assert similarity("black", "blue") < 85
 
 
 # ---------------------------------------------------------------- search and catalogue
 
 
 def test_the_best_texts_come_first() -> None:
-    index = Index({"a": "red mug", "b": "red mug mug for tea", "c": "blue lamp", "d": "mug"})
+    index = ProductIndex({"a": "red mug", "b": "red mug mug for tea", "c": "blue lamp", "d": "mug"})
     assert index.search("mug", 10)[0] in ("b", "d")
     assert set(index.search("red mugs", 10)) == {"a", "b", "d"}
     assert index.search("red mug", 10)[0] == "a"
@@ -129,11 +129,11 @@ def test_a_visit_leads_from_search_over_results_and_a_product_to_the_purchase() 
     wanted = env.shop.products[env.goal.key]
     text, *_ = env.step(f"search[{wanted.title}]")
     assert "products were found" in text
-    assert wanted.key in env.found
+    assert wanted.key in env.result_keys
     *_, info = env.step("click[Next >]")
     assert "Page 2" in info["suffix"]
     env.step("click[< Prev]")
-    for _ in range(env.found.index(wanted.key) // 10):
+    for _ in range(env.result_keys.index(wanted.key) // 10):
         env.step("click[Next >]")
     env.step(f"click[{wanted.key.lower()}]")
     for sheet in ("Description", "Features", "Reviews"):
@@ -172,7 +172,7 @@ def test_every_mode_shows_the_same_page(mode: str) -> None:
     env = begun(mode=mode)
     *_, info = env.step("search[travel mug]")
     assert env.goal.instruction.split(".")[0].split("'")[0] in info["suffix"]
-    assert all(key in info["suffix"] for key in env.found[:10])
+    assert all(key in info["suffix"] for key in env.result_keys[:10])
     assert {"html": "<a class=", "text": " [SEP] ", "text_rich": "[button]"}[mode] in info["suffix"]
 
 

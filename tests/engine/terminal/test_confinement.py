@@ -95,9 +95,9 @@ def test_disks_are_limited_and_what_is_left_is_not_kept() -> None:
     done = run("head -c 200000000 /dev/zero >/home/agent/a; head -c 200000000 /dev/zero >/tmp/b; ls -s /tmp")
     assert "No space left on device" in done.output or "File size limit" in done.output
     assert (done.status, done.tree) == ("files", None)
-    assert "more than 1,048,576 bytes" in done.said
+    assert "more than 1,048,576 bytes" in done.excess
     many = run("for i in $(seq 1500); do : >f$i; done; echo made")
-    assert (many.status, many.said) == ("files", "more than 1,000 files and folders")
+    assert (many.status, many.excess) == ("files", "more than 1,000 files and folders")
 
 
 def test_endless_output_is_ended() -> None:
@@ -181,7 +181,7 @@ def test_links_and_pipes_in_the_tree_lead_nowhere() -> None:
 def test_a_tree_too_deep_to_be_read_is_not_kept() -> None:
     done = run("n=$(printf 'x%.0s' $(seq 250)); for i in $(seq 20); do mkdir $n; cd -P $n; done; echo deep")
     assert (done.status, done.tree) == ("files", None)
-    assert "cannot be read" in done.said
+    assert "cannot be read" in done.excess
 
 
 @pytest.mark.parametrize("call", ["memfd_create", "shmget", "msgget", "semget"])

@@ -42,9 +42,9 @@ def test_a_tree_becomes_an_archive_and_back() -> None:
 def test_an_archive_that_holds_too_much_or_is_none_is_refused() -> None:
     packed = containers.pack({"big": file("x" * 2000)}, "")
     with pytest.raises(TooBig, match="more than 1,000 bytes"):
-        containers.unpack(packed, ShellLimits(kept_bytes=1000))
+        containers.unpack(packed, ShellLimits(tree_bytes=1000))
     with pytest.raises(TooBig, match="more than 2 files"):
-        containers.unpack(containers.pack(TREE, ""), ShellLimits(kept_entries=2))
+        containers.unpack(containers.pack(TREE, ""), ShellLimits(tree_entries=2))
     with pytest.raises(EnvironmentFailure, match="cannot be read"):
         containers.unpack(b"no archive" * 100, LIMITS)
 
@@ -53,14 +53,14 @@ def test_an_engine_that_is_not_there_or_lacks_the_image_is_said(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("GEM_CONTAINER_ENGINE", "gem-no-such-engine")
-    with pytest.raises(containers.Missing, match="gem-no-such-engine is not installed"):
+    with pytest.raises(containers.NoContainerEngine, match="gem-no-such-engine is not installed"):
         containers.find_engine()
     engine = tmp_path / "engine"
     engine.write_text("#!/bin/sh\necho 'No such image' >&2\nexit 1\n")
     engine.chmod(0o755)
     monkeypatch.setenv("GEM_CONTAINER_ENGINE", str(engine))
     monkeypatch.setenv("GEM_TERMINAL_IMAGE", "some:image")
-    with pytest.raises(containers.Missing, match=r"No such image.*pull some:image"):
+    with pytest.raises(containers.NoContainerEngine, match=r"No such image.*pull some:image"):
         containers.find_engine()
 
 

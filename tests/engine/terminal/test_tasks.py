@@ -6,7 +6,7 @@ import pytest
 
 import gem
 from gem.core import Env
-from gem.envs.terminal.task import TASKS, of_level
+from gem.envs.terminal.task import TASKS, tasks_of_level
 from gem.envs.terminal.terminal import FINISH
 from tests.engine.terminal.solutions import SOLUTIONS
 
@@ -20,7 +20,9 @@ def begun(task: str, seed: int) -> Env:
 
 
 def test_there_are_enough_tasks_of_each_difficulty() -> None:
-    assert [len(of_level(level)) >= least for level, least in (("easy", 5), ("medium", 5), ("hard", 5))] == [True] * 3
+    assert [len(tasks_of_level(level)) >= least for level, least in (("easy", 5), ("medium", 5), ("hard", 5))] == [
+        True
+    ] * 3
     assert TASKS.keys() == SOLUTIONS.keys()
 
 
@@ -53,8 +55,8 @@ def test_seeds_give_different_instances_and_the_same_seed_the_same(task: str) ->
 @pytest.mark.parametrize("task", TASKS)
 def test_the_instruction_does_not_give_the_solution_away(task: str) -> None:
     env = begun(task, 4)
-    assert "{" not in env.asked
-    told = env.asked + json.dumps(env.view())
+    assert "{" not in env.instruction
+    told = env.instruction + json.dumps(env.view())
     assert "_facts" not in told
     for name in ("number", "lines", "top", "kept", "merged", "text", "cases"):
         if name in env._facts and task != "make-it-run":  # it says what the script should print

@@ -6,14 +6,9 @@ from pathlib import Path
 
 from tests.installed import environment
 
-PACKAGES = {
-    "time": ["mcp-server-time==2026.10.19"],
-    "calculator": ["mcp-server-calculator==0.2.0", "mcp<2"],  # a server of the protocol's older generation
-}
-
 BAD_SERVER = Path(__file__).with_name("bad_server.py")
 
 
 def installed(name: str) -> Path:
     """The command of a server; it is installed first if it is not there, or the test is skipped."""
-    return environment(f"mcp-{name}", *PACKAGES[name]) / f"mcp-server-{name}"
+    return environment(f"mcp-{name}") / f"mcp-server-{name}"

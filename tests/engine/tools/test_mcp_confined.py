@@ -18,7 +18,7 @@ import pytest
 
 from gem.errors import InvalidArgument, ToolError
 from gem.sandbox import mcp_confinement
-from gem.sandbox.inside.proxy import allowed
+from gem.sandbox.inside.proxy import is_allowed
 from gem.sandbox.mcp_confinement import Confinement
 from gem.tools.mcp.config import registered_servers
 from gem.tools.mcp_tool import MCPTool
@@ -181,12 +181,12 @@ def _greet(listening: socket.socket) -> None:
 
 
 def test_a_pattern_allows_names_and_never_addresses() -> None:
-    assert allowed(["*:443"], "example.org", 443)
-    assert not allowed(["*:443"], "10.0.0.1", 443)
-    assert not allowed(["*:*"], "::1", 443)
-    assert allowed(["[::1]:*"], "::1", 443)
-    assert allowed(["*.example.org:443"], "api.example.org", 443)
-    assert not allowed(["*.example.org:443"], "example.org.evil.net", 443)
+    assert is_allowed(["*:443"], "example.org", 443)
+    assert not is_allowed(["*:443"], "10.0.0.1", 443)
+    assert not is_allowed(["*:*"], "::1", 443)
+    assert is_allowed(["[::1]:*"], "::1", 443)
+    assert is_allowed(["*.example.org:443"], "api.example.org", 443)
+    assert not is_allowed(["*.example.org:443"], "example.org.evil.net", 443)
 
 
 def test_memory_processes_and_files_are_limited(made: Made) -> None:

@@ -30,9 +30,9 @@ def _servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     silent = {"command": sys.executable, "args": [str(BAD_SERVER), "silent"]}
     file.write_text(json.dumps({"mcpServers": {"bad": bad, "silent": silent}}))
     monkeypatch.setenv("GEM_MCP_SERVERS", str(file))
-    mcp_listings._known.clear()
+    mcp_listings._listings.clear()
     yield
-    mcp_listings._known.clear()
+    mcp_listings._listings.clear()
 
 
 def tool(name: str) -> MCPTool:
@@ -91,7 +91,7 @@ def test_a_session_may_be_stopped_at_any_moment_and_leaves_no_process(name: str,
     time.sleep(seconds)
     session.stop()
     session.stop()
-    session._held.result(PATIENCE)
+    session._task.result(PATIENCE)
     assert ours(str(BAD_SERVER)) == before
 
 
@@ -105,12 +105,12 @@ def test_a_server_that_could_not_be_used_is_left_alone_for_a_while(monkeypatch: 
     (connection,) = tool("silent")._connections.values()
     for _ in range(5):
         with pytest.raises(ToolError, match=r"It is broken\."):
-            mcp_listings.look(connection.server, ask, 1.0)
+            mcp_listings.refresh_listing(connection.server, ask, 1.0)
     assert len(asked) == 1
-    later = time.monotonic() + mcp_listings.REFUSED_SECONDS + 1
+    later = time.monotonic() + mcp_listings.FAILURE_CACHE_SECONDS + 1
     monkeypatch.setattr(time, "monotonic", lambda: later)
     with pytest.raises(ToolError):
-        mcp_listings.look(connection.server, ask, 1.0)
+        mcp_listings.refresh_listing(connection.server, ask, 1.0)
     assert len(asked) == 2
 
 
@@ -127,7 +127,7 @@ def test_many_at_once_ask_a_server_once() -> None:
 
     def one() -> None:
         begun.wait()
-        mcp_listings.look(connection.server, ask, PATIENCE)
+        mcp_listings.refresh_listing(connection.server, ask, PATIENCE)
 
     threads = [threading.Thread(target=one) for _ in range(8)]
     for thread in threads:
@@ -135,4 +135,4 @@ def test_many_at_once_ask_a_server_once() -> None:
     for thread in threads:
         thread.join()
     assert len(asked) == 1
-    assert mcp_listings.remembered(connection.server) is not None
+    assert mcp_listings.cached_listing(connection.server) is not None

@@ -8,7 +8,7 @@ import gem
 from gem.tools import ToolEnvWrapper, make_tool, register_tool
 from gem.tools.kinds import TOOLS, describe_tool
 from gem.tools.prompts import NOT_RUN
-from gem.tools.tool_env_wrapper import MOST_CALLS
+from gem.tools.tool_env_wrapper import MAX_CALLS
 from tests.engine.tools.own import Scale, WordCount
 
 GUESS = "game:GuessTheNumber-v0-easy"
@@ -67,8 +67,8 @@ def test_calls_beyond_the_budget_are_not_carried_out() -> None:
 
 def test_one_action_cannot_hold_any_number_of_calls() -> None:
     observation, *_, info = native(max_tool_uses=None).step(called("count", text="a") * 100)
-    assert len(info["tool_calls"]) == MOST_CALLS
-    assert observation.count(NOT_RUN) == 100 - MOST_CALLS
+    assert len(info["tool_calls"]) == MAX_CALLS
+    assert observation.count(NOT_RUN) == 100 - MAX_CALLS
 
 
 @pytest.mark.parametrize(

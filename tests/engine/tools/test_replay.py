@@ -139,7 +139,7 @@ def test_other_data_than_the_records_cannot_be_verified(monkeypatch: pytest.Monk
 
 def test_instructions_from_outside_are_in_the_record() -> None:
     class Changing(Counter):
-        told_from_outside = True
+        has_external_instructions = True
 
         def instruction_string(self) -> str:
             return f"Version {Counter.asked}"

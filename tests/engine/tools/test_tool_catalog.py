@@ -36,7 +36,7 @@ def servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_not_here_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GEM_MCP_SERVERS", raising=False)
     assert "GEM_MCP_SERVERS names a file" in found("mcp").obstacle
-    monkeypatch.setattr(levels, "_choice", levels.Choice("disabled", (), "This machine cannot confine code."))
+    monkeypatch.setattr(levels, "_choice", levels.LevelChoice("disabled", (), "This machine cannot confine code."))
     assert found("python").obstacle == "This machine cannot confine code."
     with pytest.raises(InvalidArgument, match=r"python cannot be used here\. This machine cannot confine"):
         tool_catalog.check_usable(["python"])

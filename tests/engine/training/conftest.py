@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from gem.core import State
-from gem.envs.game import Game, Played
+from gem.envs.game import Game, PlayResult
 from gem.registry import ENV_REGISTRY, register
 from gem.rng import SplitMix64, choice
 from gem.training.policy.nano import Nano, nano_config
 from gem.training.policy.policies import write_weights
-from gem.training.policy.prompts import NanoPrompts
+from gem.training.policy.prompts import NanoPromptFormat
 from tools.nano_base import Source, encode, pieces, pretrain
 from tools.nano_tokenizer import train_tokenizer
 
@@ -41,7 +41,7 @@ class Bandit(Game):
     def _instructions(self) -> str:
         return "There are the arms A, B, C and D. Write one into \\boxed{}."
 
-    def _play(self, match: str) -> Played:
+    def _play(self, match: str) -> PlayResult:
         self.taken.append(match)
         self.over = len(self.taken) == self.rounds
         self.solved = self.over and set(self.taken) == {"C"}
@@ -66,7 +66,7 @@ class Bandit(Game):
 class Broken(Bandit):
     """Raises on every other seed."""
 
-    def _play(self, match: str) -> Played:
+    def _play(self, match: str) -> PlayResult:
         if (self.seed or 0) % 2:
             raise RuntimeError("the lever is stuck")
         return super()._play(match)
@@ -76,7 +76,7 @@ OURS = {BANDIT: Bandit, STUCK: Broken}
 
 
 def register_environments() -> list[str]:
-    """Make both known, and say which of them were not."""
+    """Register both, and return the ids that were not registered before."""
     new = [env_id for env_id in OURS if env_id not in ENV_REGISTRY]
     for env_id in new:
         register(env_id, OURS[env_id])
@@ -85,7 +85,7 @@ def register_environments() -> list[str]:
 
 @contextmanager
 def registered() -> Iterator[None]:
-    """Within, both can be made; other tests look at every registered environment and shall not find them."""
+    """Register both within the context only, because other tests look at every registered environment."""
     new = register_environments()
     yield
     for env_id in new:
@@ -105,13 +105,13 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tiny")
     with registered():
         found = list(pieces(Source(BANDIT, 1000, transcripts=True), 200, 0))
-    prompts = NanoPrompts(train_tokenizer("".join(piece) for piece in found))
-    net = Nano(nano_config(prompts.tokenizer.get_vocab_size(), hidden=32, layers=1, longest=256))
+    prompt_format = NanoPromptFormat(train_tokenizer("".join(piece) for piece in found))
+    net = Nano(nano_config(prompt_format.tokenizer.get_vocab_size(), hidden=32, layers=1, max_length=256))
     net.initialize(torch.Generator().manual_seed(0))
-    losses = list(pretrain(net, encode(prompts, found), 150, 0, 1024))
+    losses = list(pretrain(net, encode(prompt_format, found), 150, 0, 1024))
     assert losses[-1] < 0.3 * losses[0]
     write_weights(net, folder)
-    for name, content in prompts.folder_files.items():
+    for name, content in prompt_format.tokenizer_files.items():
         (folder / name).write_text(content)
     return folder
 

@@ -13,12 +13,12 @@ from tests.engine.training.conftest import BANDIT
 
 
 def test_it_decides_the_same_for_the_same_seed_turn_and_history(tiny: Path) -> None:
-    slots = [EpisodeRequest(i, BANDIT, seed=i) for i in range(12)]
-    first = list(rollout(make_agent("policy", path=str(tiny)), slots, num_envs=12))
-    second = list(rollout(make_agent("policy", path=str(tiny)), slots, num_envs=3))
+    requests = [EpisodeRequest(i, BANDIT, seed=i) for i in range(12)]
+    first = list(rollout(make_agent("policy", path=str(tiny)), requests, num_envs=12))
+    second = list(rollout(make_agent("policy", path=str(tiny)), requests, num_envs=3))
     actions = [{r.index: [turn.action for turn in r.turns] for r in records} for records in (first, second)]
     assert actions[0] == actions[1]
-    assert len({tuple(one) for one in actions[0].values()}) > 3
+    assert len({tuple(episode_actions) for episode_actions in actions[0].values()}) > 3
 
 
 def test_temperature_0_plays_the_same_everywhere(tiny: Path) -> None:
@@ -52,6 +52,6 @@ def test_another_process_goes_on_with_what_was_kept_of_the_past(tiny: Path) -> N
         observation, _, _, _, info = env.step(decision.action)
     (expected,) = first.act([Request(env, observation, info, 4)])
     assert other.act([Request(env, observation, info, 4, past=past)]) == [expected]
-    read = [agent._player.memories[id(env)].sequences[-1].tokens for agent in (first, other)]  # type: ignore[attr-defined]
-    assert read[0] == read[1]
+    sequences = [agent._agent.contexts[id(env)].sequences[-1].tokens for agent in (first, other)]  # type: ignore[attr-defined]
+    assert sequences[0] == sequences[1]
     assert forgetful.act([Request(env, observation, info, 4)])

@@ -13,11 +13,11 @@ import pytest
 
 from gem.errors import InvalidArgument
 from gem.training.checkpoints.archive import pack, unpack
-from gem.training.checkpoints.folder_check import check_alone, check_folder
-from gem.training.policy.prompts import folder_of
+from gem.training.checkpoints.folder_check import check_folder, check_self_contained
+from gem.training.policy.prompts import policy_location
 
-BASE = Path(folder_of("nano-base"))
-MOST = 10_000_000
+BASE = Path(policy_location("nano-base"))
+MAX_BYTES = 10_000_000
 
 
 def zipped(**files: bytes) -> io.BytesIO:
@@ -56,22 +56,22 @@ def place(tmp_path: Path) -> Path:
 def test_what_was_packed_comes_out_as_it_was(place: Path) -> None:
     file = io.BytesIO()
     pack(BASE, file, "mine")
-    assert unpack(file, place, most=MOST) == sorted(path.name for path in BASE.iterdir())
+    assert unpack(file, place, max_bytes=MAX_BYTES) == sorted(path.name for path in BASE.iterdir())
     assert all((place / path.name).read_bytes() == path.read_bytes() for path in BASE.iterdir())
     check_folder(place)
-    check_alone(place)
+    check_self_contained(place)
 
 
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:xz"])
 def test_tar_archives_are_taken_as_well(place: Path, mode: str) -> None:
-    assert "model.safetensors" in unpack(tarred(mode=mode), place, most=MOST)
+    assert "model.safetensors" in unpack(tarred(mode=mode), place, max_bytes=MAX_BYTES)
 
 
 def test_what_a_training_goes_on_with_and_litter_stay_in_the_archive(place: Path) -> None:
     file = zipped(**{"trainer.json": b"{}", "trainer.safetensors": b"x"})
     with zipfile.ZipFile(file, "a") as bundle:
         bundle.writestr("__MACOSX/._config.json", b"\x00\x05")
-    names = unpack(file, place, most=MOST)
+    names = unpack(file, place, max_bytes=MAX_BYTES)
     assert "trainer.json" not in names
     assert {path.name for path in place.iterdir()} == set(names) == {path.name for path in BASE.iterdir()}
 
@@ -94,20 +94,20 @@ def test_what_a_training_goes_on_with_and_litter_stay_in_the_archive(place: Path
 )
 def test_each_refusal_names_the_file_and_says_what_to_do(place: Path, name: str, said: str) -> None:
     with pytest.raises(InvalidArgument, match=said.replace(".", r"\.")):
-        unpack(zipped(**{name: b"x"}), place, most=MOST)
+        unpack(zipped(**{name: b"x"}), place, max_bytes=MAX_BYTES)
     assert not list(place.parent.glob("config.json"))
 
 
 @pytest.mark.parametrize("content", [pickle.dumps({"a": 1}), b"PK\x03\x04 as torch writes it"])
 def test_a_pickle_by_another_name_is_refused(place: Path, content: bytes) -> None:
     with pytest.raises(InvalidArgument, match=r"merges.txt is a pickle by its content"):
-        unpack(zipped(**{"merges.txt": content}), place, most=MOST)
+        unpack(zipped(**{"merges.txt": content}), place, max_bytes=MAX_BYTES)
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE])
 def test_links_and_devices_are_refused(place: Path, kind: bytes) -> None:
     with pytest.raises(InvalidArgument, match=r"README.md is a link"):
-        unpack(tarred(linked("policy/README.md", "/etc/passwd", kind)), place, most=MOST)
+        unpack(tarred(linked("policy/README.md", "/etc/passwd", kind)), place, max_bytes=MAX_BYTES)
 
 
 def test_a_link_in_a_zip_is_refused(place: Path) -> None:
@@ -117,18 +117,18 @@ def test_a_link_in_a_zip_is_refused(place: Path) -> None:
         info.external_attr = 0o120777 << 16
         bundle.writestr(info, "/etc/passwd")
     with pytest.raises(InvalidArgument, match=r"README.md is a link"):
-        unpack(file, place, most=MOST)
+        unpack(file, place, max_bytes=MAX_BYTES)
 
 
 def test_a_bomb_is_measured_by_what_comes_out_of_it(place: Path) -> None:
     with pytest.raises(InvalidArgument, match="more than the 2 MB that are taken"):
-        unpack(zipped(**{"README.md": bytes(5_000_000)}), place, most=2_000_000)
+        unpack(zipped(**{"README.md": bytes(5_000_000)}), place, max_bytes=2_000_000)
     assert sum(path.stat().st_size for path in place.iterdir()) <= 2_000_000
 
 
 def test_what_is_left_out_of_a_tar_is_bounded_too(place: Path) -> None:
     with pytest.raises(InvalidArgument, match="mostly files that no policy needs"):
-        unpack(tarred((tarfile.TarInfo("policy/trainer.safetensors"), bytes(7_000_000))), place, most=2_000_000)
+        unpack(tarred((tarfile.TarInfo("policy/trainer.safetensors"), bytes(7_000_000))), place, max_bytes=2_000_000)
 
 
 def test_many_files_and_doubled_ones_are_refused(place: Path, tmp_path: Path) -> None:
@@ -136,26 +136,26 @@ def test_many_files_and_doubled_ones_are_refused(place: Path, tmp_path: Path) ->
     with zipfile.ZipFile(file, "a") as bundle, pytest.warns(UserWarning, match="Duplicate"):
         bundle.writestr("config.json", "{}")
     with pytest.raises(InvalidArgument, match=r"config.json twice"):
-        unpack(file, place, most=MOST)
+        unpack(file, place, max_bytes=MAX_BYTES)
     (tmp_path / "other").mkdir()
     file = zipped()
     with zipfile.ZipFile(file, "a") as bundle:
         for i in range(120):
             bundle.writestr(f"__MACOSX/{i}", b"")
     with pytest.raises(InvalidArgument, match="more than 100 files"):
-        unpack(file, tmp_path / "other", most=MOST)
+        unpack(file, tmp_path / "other", max_bytes=MAX_BYTES)
 
 
 @pytest.mark.parametrize("content", [b"", b"what is this", b"PK\x03\x04 and no more", b"\x1f\x8b\x08 and no more"])
 def test_what_is_no_archive_says_so(place: Path, content: bytes) -> None:
     with pytest.raises(InvalidArgument, match=r"neither a zip nor a tar|damaged|holds no policy"):
-        unpack(io.BytesIO(content), place, most=MOST)
+        unpack(io.BytesIO(content), place, max_bytes=MAX_BYTES)
 
 
 def test_an_archive_cut_short_is_damaged(place: Path) -> None:
     whole = tarred().getvalue()
     with pytest.raises(InvalidArgument, match="damaged"):
-        unpack(io.BytesIO(whole[: len(whole) // 2]), place, most=MOST)
+        unpack(io.BytesIO(whole[: len(whole) // 2]), place, max_bytes=MAX_BYTES)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_a_configuration_may_ask_for_nothing_outside(
     (folder / name).write_text(json.dumps({**json.loads((folder / name).read_text()), **entry}))
     check_folder(folder)
     with pytest.raises(InvalidArgument, match=said):
-        check_alone(folder)
+        check_self_contained(folder)
 
 
 @pytest.mark.parametrize("mode", ["w:gz", "w:bz2", "w:xz"])
@@ -184,15 +184,15 @@ def test_a_damaged_archive_is_refused_however_it_was_packed(tmp_path: Path, mode
     late = len(packed) * 3 // 4
     packed[late : late + 100] = bytes(255 - byte for byte in packed[late : late + 100])
     with pytest.raises(InvalidArgument, match="damaged"):
-        unpack(io.BytesIO(bytes(packed)), tmp_path, most=MOST)
+        unpack(io.BytesIO(bytes(packed)), tmp_path, max_bytes=MAX_BYTES)
 
 
 def test_an_archive_that_goes_on_after_its_end_is_refused(tmp_path: Path) -> None:
     packed = gzip.compress(gzip.decompress(tarred().getvalue()) + bytes(40_000_000))
     with pytest.raises(InvalidArgument, match="goes on after its end"):
-        unpack(io.BytesIO(packed), tmp_path, most=MOST)
+        unpack(io.BytesIO(packed), tmp_path, max_bytes=MAX_BYTES)
 
 
 def test_a_disk_that_cannot_be_written_is_not_blamed_on_the_archive(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        unpack(zipped(), tmp_path / "away", most=MOST)
+        unpack(zipped(), tmp_path / "away", max_bytes=MAX_BYTES)

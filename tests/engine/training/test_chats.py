@@ -7,7 +7,7 @@ import pytest
 
 from gem.agents.agent import Request
 from gem.rng import SplitMix64
-from gem.training.policy.prompts import ChatPrompts
+from gem.training.policy.prompts import ChatPromptFormat
 from gem.training.policy.sampler import Response
 from gem.training.policy.tokenizing_agent import TokenizingAgent
 from tests.engine.training.conftest import Bandit
@@ -45,11 +45,15 @@ def templated(tokenizer: Any, *contents: str) -> str:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_response_ends_where_the_template_ends_a_turn(tiny: Path, family: str) -> None:
     tokenizer = tokenizer_of(tiny, family)
-    prompts = ChatPrompts(tokenizer)
+    prompt_format = ChatPromptFormat(tokenizer)
     _, end, eos = FAMILIES[family]
-    assert prompts.end == tokenizer.convert_tokens_to_ids(end)
-    assert prompts.ends == {prompts.end, tokenizer.convert_tokens_to_ids(eos)}
-    tokens = [*prompts.first(["What?"])[0], *prompts.response("A"), *prompts.later(["And now?"])[0]]
+    assert prompt_format.end_token == tokenizer.convert_tokens_to_ids(end)
+    assert prompt_format.stop_tokens == {prompt_format.end_token, tokenizer.convert_tokens_to_ids(eos)}
+    tokens = [
+        *prompt_format.encode_first(["What?"])[0],
+        *prompt_format.encode_response("A"),
+        *prompt_format.encode_later(["And now?"])[0],
+    ]
     assert tokenizer.decode(tokens) == templated(tokenizer, "What?", "A", "And now?")
 
 
@@ -63,69 +67,79 @@ class Script:
     def refresh(self) -> None:
         pass
 
-    def respond(self, prompts: Any, slots: Any, draws: Any, temperature: float) -> list[Response]:
+    def respond(self, prompts: Any, slots: Any, rngs: Any, temperature: float) -> list[Response]:
         self.read += [list(prompt) for prompt in prompts]
         return [self.responses.pop(0) for _ in prompts]
 
 
-def player_of(prompts: ChatPrompts, script: Script, max_length: int) -> TokenizingAgent:
+def agent_of(prompt_format: ChatPromptFormat, script: Script, max_length: int) -> TokenizingAgent:
     return TokenizingAgent(
-        prompts,
+        prompt_format,
         script,
         input_mode="transcript",
         max_tokens=8,
         max_length=max_length,
         temperature=1.0,
-        draws=lambda _: SplitMix64(0),
+        make_rng=lambda _: SplitMix64(0),
         capacity=1,
     )
 
 
-def read_by(prompts: ChatPrompts, *responses: Response, observations: list[str], max_length: int = 512) -> Script:
+def read_by(
+    prompt_format: ChatPromptFormat, *responses: Response, observations: list[str], max_length: int = 512
+) -> Script:
     """What a policy has read when it wrote these responses to these observations."""
     script, env = Script(*responses), Bandit()
-    player = player_of(prompts, script, max_length)
+    agent = agent_of(prompt_format, script, max_length)
     for turn, observation in enumerate(observations, 1):
-        player.act([Request(env, observation, {}, turn, 0, past=[], episode=0)])
+        agent.act([Request(env, observation, {}, turn, 0, past=[], episode=0)])
     return script
 
 
-def written(prompts: ChatPrompts, text: str, end: int | None = None) -> Response:
+def written(prompt_format: ChatPromptFormat, text: str, end: int | None = None) -> Response:
     """A response, ended by a token or not at all."""
-    tokens = prompts.response(text)[:-1] + ([] if end is None else [end])
+    tokens = prompt_format.encode_response(text)[:-1] + ([] if end is None else [end])
     return Response(tokens, [-1.0] * len(tokens), end is not None)
 
 
 @pytest.mark.parametrize("end", ["none", "eos"])
 def test_a_turn_that_was_cut_off_or_ended_otherwise_is_closed_as_the_template_closes_it(tiny: Path, end: str) -> None:
     tokenizer = tokenizer_of(tiny, "qwen3-base")
-    prompts = ChatPrompts(tokenizer)
+    prompt_format = ChatPromptFormat(tokenizer)
     ended = tokenizer.eos_token_id if end == "eos" else None
-    script = read_by(prompts, written(prompts, "A", ended), written(prompts, "B"), observations=["What?", "And now?"])
+    script = read_by(
+        prompt_format,
+        written(prompt_format, "A", ended),
+        written(prompt_format, "B"),
+        observations=["What?", "And now?"],
+    )
     said = "A" + ("<|endoftext|>" if end == "eos" else "")
     assert tokenizer.decode(script.read[1]) == templated(tokenizer, "What?", said, "And now?")
 
 
 def test_where_old_turns_have_to_go_what_is_left_is_still_a_chat(tiny: Path) -> None:
     tokenizer = tokenizer_of(tiny, "qwen3")
-    prompts = ChatPrompts(tokenizer)
-    (first,), (later,) = prompts.first(["What?"]), prompts.later(["And now?"])
+    prompt_format = ChatPromptFormat(tokenizer)
+    (first,), (later,) = prompt_format.encode_first(["What?"]), prompt_format.encode_later(["And now?"])
     longest = len(first) + 1 + len(later) + 8
-    responses = [written(prompts, "A", prompts.end), written(prompts, "B", prompts.end)]
-    script = read_by(prompts, *responses, observations=["What?", "And now?"], max_length=longest)
+    responses = [
+        written(prompt_format, "A", prompt_format.end_token),
+        written(prompt_format, "B", prompt_format.end_token),
+    ]
+    script = read_by(prompt_format, *responses, observations=["What?", "And now?"], max_length=longest)
     assert tokenizer.decode(script.read[1]) == templated(tokenizer, "What?", "", "And now?")
 
 
 def test_a_prompt_that_does_not_fit_is_said_to_be_shortened(tiny: Path) -> None:
-    prompts = ChatPrompts(tokenizer_of(tiny, "qwen3"))
-    responses = [written(prompts, "A", prompts.end)] * 2
-    (first,), (later,) = prompts.first(["What?"]), prompts.later(["And now?"])
+    prompt_format = ChatPromptFormat(tokenizer_of(tiny, "qwen3"))
+    responses = [written(prompt_format, "A", prompt_format.end_token)] * 2
+    (first,), (later,) = prompt_format.encode_first(["What?"]), prompt_format.encode_later(["And now?"])
     fits = len(first) + len(responses[0].tokens) + len(later) + 8
     for longest, said in ((fits, [False]), (fits - 1, [False, True]), (len(first) + 7, [True, True])):
-        player = player_of(prompts, Script(*responses), longest)
+        agent = agent_of(prompt_format, Script(*responses), longest)
         for turn, observation in enumerate(["What?", "And now?"], 1):
-            player.act([Request(Bandit(), observation, {}, turn, 0, past=[], episode=0)])
-        assert [sequence.shortened for sequence in player.memories[0].sequences] == said
+            agent.act([Request(Bandit(), observation, {}, turn, 0, past=[], episode=0)])
+        assert [sequence.is_truncated for sequence in agent.contexts[0].sequences] == said
 
 
 def test_without_a_template_a_text_begins_as_the_tokenizer_begins_it(tiny: Path) -> None:
@@ -134,13 +148,13 @@ def test_without_a_template_a_text_begins_as_the_tokenizer_begins_it(tiny: Path)
 
     tokenizer = PreTrainedTokenizerFast.from_pretrained(tiny)
     tokenizer.chat_template = None
-    plain = ChatPrompts(tokenizer)
-    (text,), (later,) = plain.first(["What?"]), plain.later(["What?"])
-    assert text == plain.response("What?")[:-1]
+    plain = ChatPromptFormat(tokenizer)
+    (text,), (later,) = plain.encode_first(["What?"]), plain.encode_later(["What?"])
+    assert text == plain.encode_response("What?")[:-1]
     tokenizer.add_special_tokens({"bos_token": "<s>"})
     tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
         single="<s> $A", special_tokens=[("<s>", tokenizer.bos_token_id)]
     )
-    prompts = ChatPrompts(tokenizer)
-    assert prompts.first(["What?"]) == [[tokenizer.bos_token_id, *text]]
-    assert prompts.later(["What?"]) == [later]
+    prompt_format = ChatPromptFormat(tokenizer)
+    assert prompt_format.encode_first(["What?"]) == [[tokenizer.bos_token_id, *text]]
+    assert prompt_format.encode_later(["What?"]) == [later]

@@ -11,7 +11,7 @@ import pytest
 from gem.agents import make_agent
 from gem.errors import InvalidArgument
 from gem.training.checkpoints.folder_check import check_folder, check_weights
-from gem.training.policy.prompts import folder_of
+from gem.training.policy.prompts import policy_location
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_a_good_folder_passes_and_its_card_is_read(folder: Path) -> None:
 
 
 def test_nano_base_passes_and_is_small() -> None:
-    base = Path(folder_of("nano-base"))
+    base = Path(policy_location("nano-base"))
     check_folder(base)
     assert (base / "model.safetensors").stat().st_size < 1_000_000
     assert "random play" in json.loads((base / "card.json").read_text())["made_from"]

@@ -9,10 +9,10 @@ import torch
 from gem.errors import InvalidArgument
 from gem.training.checkpoints import checkpoint
 from gem.training.policy.policies import AutoPolicy, Policy, load_policy
-from gem.training.policy.prompts import ChatPrompts, load_prompts
+from gem.training.policy.prompts import ChatPromptFormat, load_prompt_format
 from gem.training.run_folder import RunFolder
 from gem.training.spec import read_spec
-from gem.training.trainer import TrainingFailed, _device, train
+from gem.training.trainer import TrainingFailed, choose_device, train
 
 
 @pytest.fixture(scope="session")
@@ -38,16 +38,16 @@ def test_any_causal_model_can_be_trained_and_goes_on(gpt2: Path, small: dict[str
     assert [row["update"] for row in rows] == [1, 2]
     assert rows[1]["kl_reference"] > 0
     assert max(row["kl"] for row in rows) < 1e-6  # the learner finds the probabilities of the draws: without dropout
-    last = checkpoint.checkpoints(tmp_path / "whole" / "checkpoints")[-1]
+    last = checkpoint.list_checkpoints(tmp_path / "whole" / "checkpoints")[-1]
     again = load_policy(str(last))
     assert isinstance(again, AutoPolicy)
-    again.read(last)
+    again.load_weights(last)
 
 
 def test_adapters_alone_are_trained_and_kept(tiny: Path, small: dict[str, Any], tmp_path: Path) -> None:
     spec = {**small, "lora_rank": 4, "updates": 2, "kl_coefficient": 0.1, "episodes": 16}
     train(read_spec(spec), tmp_path)
-    last = checkpoint.checkpoints(tmp_path / "checkpoints")[-1]
+    last = checkpoint.list_checkpoints(tmp_path / "checkpoints")[-1]
     assert (last / "adapter_model.safetensors").exists()
     assert not (last / "model.safetensors").exists()
     policy = load_policy(str(tiny), lora_rank=4)
@@ -55,7 +55,7 @@ def test_adapters_alone_are_trained_and_kept(tiny: Path, small: dict[str, Any], 
     assert trainable
     assert all("lora" in name for name in trainable)
     before = {name: one.clone() for name, one in policy.named_parameters() if name in trainable}
-    policy.read(last)
+    policy.load_weights(last)
     assert any(not torch.equal(one, before[name]) for name, one in policy.named_parameters() if name in trainable)
 
 
@@ -86,7 +86,7 @@ def test_gradient_checkpointing_keeps_less_and_changes_nothing(
 def _auto(folder: Path) -> AutoPolicy:
     from transformers import AutoModelForCausalLM
 
-    return AutoPolicy(AutoModelForCausalLM.from_pretrained(folder), load_prompts(folder), str(folder))
+    return AutoPolicy(AutoModelForCausalLM.from_pretrained(folder), load_prompt_format(folder), str(folder))
 
 
 def _kept(policy: Policy) -> int:
@@ -123,12 +123,12 @@ def test_each_process_of_a_node_has_a_gpu_of_its_own(small: dict[str, Any], monk
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
     monkeypatch.setenv("LOCAL_RANK", "1")
-    assert _device(read_spec(small)) == "cuda:1"
+    assert choose_device(read_spec(small)) == "cuda:1"
     assert chosen == [1]
-    assert _device(read_spec({**small, "device": "cpu"})) == "cpu"
+    assert choose_device(read_spec({**small, "device": "cpu"})) == "cpu"
     monkeypatch.setenv("LOCAL_RANK", "2")
     with pytest.raises(TrainingFailed, match="There are 2 GPUs here"):
-        _device(read_spec(small))
+        choose_device(read_spec(small))
 
 
 def test_a_chat_is_read_as_its_template_would_write_it(tiny: Path) -> None:
@@ -140,9 +140,9 @@ def test_a_chat_is_read_as_its_template_would_write_it(tiny: Path) -> None:
         "{% if m['role'] == 'assistant' %}<eos>{% endif %}\n{% endfor %}"
         "{% if add_generation_prompt %}[assistant]{% endif %}"
     )
-    prompts = ChatPrompts(tokenizer)
-    (first,), (later,) = prompts.first(["What?\n"]), prompts.later(["And now?\n"])
-    response = [*tokenizer("\\boxed{A}", add_special_tokens=False)["input_ids"], prompts.end]
+    prompts = ChatPromptFormat(tokenizer)
+    (first,), (later,) = prompts.encode_first(["What?\n"]), prompts.encode_later(["And now?\n"])
+    response = [*tokenizer("\\boxed{A}", add_special_tokens=False)["input_ids"], prompts.end_token]
     chat = [("user", "What?"), ("assistant", "\\boxed{A}"), ("user", "And now?")]
     whole = tokenizer.apply_chat_template(
         [{"role": role, "content": content} for role, content in chat], tokenize=False, add_generation_prompt=True
@@ -153,18 +153,18 @@ def test_a_chat_is_read_as_its_template_would_write_it(tiny: Path) -> None:
 def test_the_tokenizer_of_a_nano_policy_has_its_prompts_as_a_chat_template(tiny: Path) -> None:
     from transformers import AutoTokenizer
 
-    tokenizer, prompts = AutoTokenizer.from_pretrained(tiny), load_prompts(tiny)
+    tokenizer, prompts = AutoTokenizer.from_pretrained(tiny), load_prompt_format(tiny)
     templated = tokenizer.apply_chat_template([{"role": "user", "content": "Which arm?"}], tokenize=False)
-    assert tokenizer(templated, add_special_tokens=False)["input_ids"] == prompts.first(["Which arm?\n"])[0]
+    assert tokenizer(templated, add_special_tokens=False)["input_ids"] == prompts.encode_first(["Which arm?\n"])[0]
 
 
 def test_transformers_takes_the_answer_of_a_nano_policy_apart_from_its_prompt(tiny: Path) -> None:
     """`transformers serve` would answer with both: it takes the model for a Qwen3, by its type."""
     from transformers import AutoTokenizer
 
-    tokenizer, prompts = AutoTokenizer.from_pretrained(tiny), load_prompts(tiny)
-    prompt = tokenizer.decode(prompts.first(["Which arm?\n"])[0])
-    parsed = tokenizer.parse_response(prompts.response("\\boxed{A}"), tokenizer.response_template, prefix=prompt)
+    tokenizer, prompts = AutoTokenizer.from_pretrained(tiny), load_prompt_format(tiny)
+    prompt = tokenizer.decode(prompts.encode_first(["Which arm?\n"])[0])
+    parsed = tokenizer.parse_response(prompts.encode_response("\\boxed{A}"), tokenizer.response_template, prefix=prompt)
     assert parsed == {"role": "assistant", "content": "\\boxed{A}"}
 
 

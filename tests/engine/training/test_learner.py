@@ -10,9 +10,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from gem.training.learner import Example, Learner, NotFinite, entropy_bonus, learning_rate
+from gem.training.learner import Learner, NonFiniteGradient, TrainingExample, entropy_bonus, learning_rate
 from gem.training.policy.policies import Policy
-from gem.training.policy.prompts import load_prompts
+from gem.training.policy.prompts import load_prompt_format
 from gem.training.policy.tokenizing_agent import ResponseSpan, TokenSequence
 from gem.training.processes import Processes
 from gem.training.spec import TrainingSpec, read_spec
@@ -25,7 +25,7 @@ class Table(Policy):
     """The next token depends on the present one alone: a table of logits, in double precision."""
 
     def __init__(self, tiny: Any, *, critic: bool = False) -> None:
-        super().__init__(load_prompts(tiny))
+        super().__init__(load_prompt_format(tiny))
         self.table = nn.Parameter(torch.randn(SYMBOLS, SYMBOLS, generator=torch.Generator().manual_seed(0)).double())
         if critic:
             self.add_critic(SYMBOLS)
@@ -38,17 +38,17 @@ class Table(Policy):
         return hidden @ self.table
 
     @property
-    def vocabulary(self) -> int:
+    def vocab_size(self) -> int:
         return SYMBOLS
 
     def values(self, hidden: Tensor) -> Tensor:
         assert self.value_head is not None
         return self.value_head(hidden).squeeze(-1)
 
-    def write(self, folder: Path) -> None:
+    def save(self, folder: Path) -> None:
         save_file({"table": self.table.detach()}, folder / "table.safetensors")
 
-    def read(self, folder: Path) -> None:
+    def load_weights(self, folder: Path) -> None:
         with torch.no_grad():
             self.table.copy_(load_file(folder / "table.safetensors")["table"])
 
@@ -62,16 +62,16 @@ def logps(policy: Table, tokens: Sequence[int], start: int, length: int) -> list
     return [float(rows[tokens[i - 1], tokens[i]]) for i in range(start, start + length)]
 
 
-def example(policy: Table, advantages: Sequence[float], targets: Sequence[float] = (0.0, 0.0)) -> Example:
+def make_example(policy: Table, advantages: Sequence[float], targets: Sequence[float] = (0.0, 0.0)) -> TrainingExample:
     """Two turns: tokens 1 and 2 after 0, and token 3 after 1."""
     tokens = [0, 1, 2, 0, 1, 3]
-    written = [ResponseSpan(1, 2, 0), ResponseSpan(5, 1, 1)]
+    responses = [ResponseSpan(1, 2, 0), ResponseSpan(5, 1, 1)]
     old = logps(policy, tokens, 1, 2) + logps(policy, tokens, 5, 1)
-    return Example(TokenSequence(tokens, written, old), list(advantages), list(targets))
+    return TrainingExample(TokenSequence(tokens, responses, old), list(advantages), list(targets))
 
 
-def gradient(learner: Learner, batch: list[Example]) -> Tensor:
-    learner.learn(batch, 0)
+def gradient(learner: Learner, examples: list[TrainingExample]) -> Tensor:
+    learner.learn(examples, 0)
     table = learner.parameters["table"]
     assert table.grad is not None
     return table.grad
@@ -79,7 +79,7 @@ def gradient(learner: Learner, batch: list[Example]) -> Tensor:
 
 def test_the_first_step_follows_the_gradient_of_reinforce(tiny: Any) -> None:
     policy = Table(tiny)
-    batch = [example(policy, [2.0, -1.0])]
+    batch = [make_example(policy, [2.0, -1.0])]
     table = policy.table.detach().clone().requires_grad_()
     rows = torch.log_softmax(table, -1)
     (-(2.0 * (rows[0, 1] + rows[1, 2]) - 1.0 * rows[1, 3]) / 2).backward()
@@ -90,7 +90,7 @@ def test_the_first_step_follows_the_gradient_of_reinforce(tiny: Any) -> None:
 @pytest.mark.parametrize("settings", [{}, {"entropy_bonus": 0.3}, {"temperature": 2.0}, {"kl_coefficient": 0.5}])
 def test_gradients_are_numerical_derivatives(tiny: Any, settings: dict[str, Any]) -> None:
     policy = Table(tiny)
-    batch = [example(policy, [2.0, -1.0]), example(policy, [0.5, 0.25])]
+    batch = [make_example(policy, [2.0, -1.0]), make_example(policy, [0.5, 0.25])]
     reference = Table(tiny)
     with torch.no_grad():
         reference.table.add_(0.3 * torch.arange(16).view(4, 4) % 3)
@@ -102,10 +102,10 @@ def test_gradients_are_numerical_derivatives(tiny: Any, settings: dict[str, Any]
     small = 1e-2  # the learner computes with 24 bits
 
     def loss() -> float:
-        from gem.training.learner import _Sums
+        from gem.training.learner import _UpdateTotals
 
         with torch.no_grad():
-            return float(learner._loss(batch, 4.0, _Sums()))
+            return float(learner._loss(batch, 4.0, _UpdateTotals()))
 
     for row, column in ((0, 1), (1, 2), (1, 3), (2, 0)):
         with torch.no_grad():
@@ -119,56 +119,56 @@ def test_gradients_are_numerical_derivatives(tiny: Any, settings: dict[str, Any]
 
 def test_a_ratio_beyond_the_clip_range_teaches_nothing_more(tiny: Any) -> None:
     policy = Table(tiny)
-    one = example(policy, [1.0, 0.0])
-    one.sequence.logps = [logp - math.log(2) for logp in one.sequence.logps]  # every ratio is 2
+    example = make_example(policy, [1.0, 0.0])
+    example.sequence.logps = [logp - math.log(2) for logp in example.sequence.logps]  # every ratio is 2
     learner = Learner(spec_of(tiny, clip_range=0.2), policy, Processes())
-    learned = learner.learn([one], 0)
+    stats = learner.learn([example], 0)
     assert float(learner.parameters["table"].grad.abs().max()) == 0.0  # type: ignore[union-attr]
-    assert learned.clip_fraction == 1.0
-    assert learned.kl == pytest.approx(2 - 1 - math.log(2), rel=1e-5)
-    assert learned.policy_loss == pytest.approx(-2 * 1.2 / 2, rel=1e-5)
+    assert stats.clip_fraction == 1.0
+    assert stats.kl == pytest.approx(2 - 1 - math.log(2), rel=1e-5)
+    assert stats.policy_loss == pytest.approx(-2 * 1.2 / 2, rel=1e-5)
 
 
 def test_a_bad_action_is_still_unlearned_when_its_ratio_is_high(tiny: Any) -> None:
     policy = Table(tiny)
-    one = example(policy, [-1.0, 0.0])
-    one.sequence.logps = [logp - math.log(2) for logp in one.sequence.logps]
-    learned = Learner(spec_of(tiny), policy, Processes()).learn([one], 0)
-    assert learned.gradient_norm > 0.1
-    assert learned.policy_loss == pytest.approx(2 * 2 / 2, rel=1e-5)
+    example = make_example(policy, [-1.0, 0.0])
+    example.sequence.logps = [logp - math.log(2) for logp in example.sequence.logps]
+    stats = Learner(spec_of(tiny), policy, Processes()).learn([example], 0)
+    assert stats.gradient_norm > 0.1
+    assert stats.policy_loss == pytest.approx(2 * 2 / 2, rel=1e-5)
 
 
 @pytest.mark.parametrize(("ratio", "high", "moved"), [(1.25, 0.0, False), (1.25, 0.3, True), (1.35, 0.3, False)])
 def test_a_good_action_may_move_as_far_upwards_as_it_is_told(tiny: Any, ratio: float, high: float, moved: bool) -> None:
     policy = Table(tiny)
-    one = example(policy, [1.0, 0.0])
-    one.sequence.logps = [logp - math.log(ratio) for logp in one.sequence.logps]
-    learned = Learner(spec_of(tiny, clip_range=0.2, clip_range_high=high), policy, Processes()).learn([one], 0)
-    assert (learned.gradient_norm > 0) == moved
+    example = make_example(policy, [1.0, 0.0])
+    example.sequence.logps = [logp - math.log(ratio) for logp in example.sequence.logps]
+    stats = Learner(spec_of(tiny, clip_range=0.2, clip_range_high=high), policy, Processes()).learn([example], 0)
+    assert (stats.gradient_norm > 0) == moved
     # Two tokens of the turn that earned 1, over two turns; the loss is that of the ratio, cut where it is too high.
-    assert learned.policy_loss == pytest.approx(-2 * min(ratio, 1 + (high or 0.2)) / 2, rel=1e-5)
-    assert learned.clip_fraction == (0.0 if moved else 1.0)
+    assert stats.policy_loss == pytest.approx(-2 * min(ratio, 1 + (high or 0.2)) / 2, rel=1e-5)
+    assert stats.clip_fraction == (0.0 if moved else 1.0)
 
 
 def test_a_bad_action_may_move_as_far_downwards_as_before(tiny: Any) -> None:
     policy = Table(tiny)
-    one = example(policy, [-1.0, 0.0])
-    one.sequence.logps = [logp - math.log(0.75) for logp in one.sequence.logps]
-    learned = Learner(spec_of(tiny, clip_range=0.2, clip_range_high=0.5), policy, Processes()).learn([one], 0)
-    assert learned.gradient_norm == 0.0
-    assert learned.clip_fraction == 1.0
+    example = make_example(policy, [-1.0, 0.0])
+    example.sequence.logps = [logp - math.log(0.75) for logp in example.sequence.logps]
+    stats = Learner(spec_of(tiny, clip_range=0.2, clip_range_high=0.5), policy, Processes()).learn([example], 0)
+    assert stats.gradient_norm == 0.0
+    assert stats.clip_fraction == 1.0
 
 
 def test_an_update_ends_before_a_step_that_begins_too_far_away(tiny: Any) -> None:
     def steps(target: float, ratio: float = 1.0) -> float:
         policy = Table(tiny)
-        one = example(policy, [1.0, -1.0])
-        one.sequence.logps = [logp - math.log(ratio) for logp in one.sequence.logps]
+        example = make_example(policy, [1.0, -1.0])
+        example.sequence.logps = [logp - math.log(ratio) for logp in example.sequence.logps]
         before = policy.table.detach().clone()
         spec = spec_of(tiny, target_kl=target, epochs=4, learning_rate=0.1, clip_range=10)
-        learned = Learner(spec, policy, Processes()).learn([one], 0)
-        assert torch.equal(policy.table.detach(), before) == (learned.steps == 0)
-        return learned.steps
+        stats = Learner(spec, policy, Processes()).learn([example], 0)
+        assert torch.equal(policy.table.detach(), before) == (stats.steps == 0)
+        return stats.steps
 
     assert steps(0.0) == 4
     assert steps(1e-9) == 1  # nothing is too far before the first one
@@ -179,7 +179,7 @@ def test_an_update_ends_before_a_step_that_begins_too_far_away(tiny: Any) -> Non
 
 def test_turns_that_teach_nothing_are_counted(tiny: Any) -> None:
     policy = Table(tiny)
-    batch = [example(policy, [0.0, 0.0]), example(policy, [0.0, 2.0])]
+    batch = [make_example(policy, [0.0, 0.0]), make_example(policy, [0.0, 2.0])]
     assert Learner(spec_of(tiny, epochs=2), policy, Processes()).learn(batch, 0).zero_advantage_share == 0.75
 
 
@@ -187,21 +187,21 @@ def test_the_entropy_is_that_of_the_distribution(tiny: Any) -> None:
     policy = Table(tiny)
     with torch.no_grad():
         policy.table.zero_()
-    learned = Learner(spec_of(tiny), policy, Processes()).learn([example(policy, [0.0, 0.0])], 0)
-    assert learned.entropy == pytest.approx(math.log(SYMBOLS))
-    assert learned.gradient_norm == 0.0
+    stats = Learner(spec_of(tiny), policy, Processes()).learn([make_example(policy, [0.0, 0.0])], 0)
+    assert stats.entropy == pytest.approx(math.log(SYMBOLS))
+    assert stats.gradient_norm == 0.0
 
 
 def test_the_critic_moves_towards_its_targets_within_its_clip(tiny: Any) -> None:
     policy = Table(tiny, critic=True)
-    one = example(policy, [0.0, 0.0], targets=[1.0, 3.0])
-    free = Learner(spec_of(tiny, algorithm="ppo", value_clip=0), policy, Processes()).learn([one], 0)
+    example = make_example(policy, [0.0, 0.0], targets=[1.0, 3.0])
+    free = Learner(spec_of(tiny, algorithm="ppo", value_clip=0), policy, Processes()).learn([example], 0)
     assert free.value_loss == pytest.approx(0.5 * (1 + 9) / 2)
     policy = Table(tiny, critic=True)
     with torch.no_grad():
         policy.value_head.bias.fill_(0.5)  # type: ignore[union-attr]
-    learned = Learner(spec_of(tiny, algorithm="ppo", value_clip=0.2), policy, Processes()).learn([one], 0)
-    assert learned.value_loss == pytest.approx(0.5 * (0.8**2 + 2.8**2) / 2)  # it said 0 before: 0.2 counts, not 0.5
+    stats = Learner(spec_of(tiny, algorithm="ppo", value_clip=0.2), policy, Processes()).learn([example], 0)
+    assert stats.value_loss == pytest.approx(0.5 * (0.8**2 + 2.8**2) / 2)  # it said 0 before: 0.2 counts, not 0.5
 
 
 def test_the_critic_may_have_a_learning_rate_of_its_own(tiny: Any) -> None:
@@ -209,7 +209,7 @@ def test_the_critic_may_have_a_learning_rate_of_its_own(tiny: Any) -> None:
         policy = Table(tiny, critic=True)
         head, table = policy.value_head, policy.table.detach().clone()
         spec = spec_of(tiny, algorithm="ppo", learning_rate=1e-3, schedule="linear", updates=2, **settings)
-        Learner(spec, policy, Processes()).learn([example(policy, [1.0, -1.0], targets=[1.0, 3.0])], 1)
+        Learner(spec, policy, Processes()).learn([make_example(policy, [1.0, -1.0], targets=[1.0, 3.0])], 1)
         return float((policy.table.detach() - table).abs().max()), float(head.bias.detach().abs())  # type: ignore[union-attr]
 
     # Adam's first step is as long as the learning rate, which has fallen to half here.
@@ -220,15 +220,15 @@ def test_the_critic_may_have_a_learning_rate_of_its_own(tiny: Any) -> None:
 def test_gradients_are_clipped_to_their_longest(tiny: Any) -> None:
     policy = Table(tiny)
     learner = Learner(spec_of(tiny, gradient_clip=0.01), policy, Processes())
-    learned = learner.learn([example(policy, [5.0, -5.0])], 0)
-    assert learned.gradient_norm > 0.5
+    stats = learner.learn([make_example(policy, [5.0, -5.0])], 0)
+    assert stats.gradient_norm > 0.5
     assert float(learner.parameters["table"].grad.norm()) == pytest.approx(0.01, rel=1e-3)  # type: ignore[union-attr]
 
 
 def test_microbatches_change_nothing(tiny: Any) -> None:
-    one, other = Table(tiny), Table(tiny)
-    batch = [example(one, [2.0, -1.0]), example(one, [0.5, 3.0]), example(one, [-0.5, 0.1])]
-    whole = gradient(Learner(spec_of(tiny), one, Processes()), batch)
+    example, other = Table(tiny), Table(tiny)
+    batch = [make_example(example, [2.0, -1.0]), make_example(example, [0.5, 3.0]), make_example(example, [-0.5, 0.1])]
+    whole = gradient(Learner(spec_of(tiny), example, Processes()), batch)
     parts = gradient(Learner(spec_of(tiny, microbatch_tokens=32), other, Processes()), batch * 8)
     assert torch.allclose(whole, parts, atol=1e-7)
 
@@ -236,26 +236,26 @@ def test_microbatches_change_nothing(tiny: Any) -> None:
 @pytest.mark.parametrize("settings", [{}, {"entropy_bonus": 0.3, "kl_coefficient": 0.5}])
 def test_logits_in_pieces_change_nothing(tiny: Any, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
-    for at_once in (2**28, 2 * SYMBOLS):
-        monkeypatch.setattr("gem.training.learner.LOGITS_AT_ONCE", at_once)
+    for max_logits in (2**28, 2 * SYMBOLS):
+        monkeypatch.setattr("gem.training.learner.MAX_LOGITS", max_logits)
         policy, reference = Table(tiny), Table(tiny)
         most: list[int] = []
         logits = policy.logits
         monkeypatch.setattr(
             policy, "logits", lambda hidden, logits=logits, most=most: most.append(len(hidden)) or logits(hidden)
         )
-        batch = [example(policy, [2.0, -1.0]), example(policy, [0.5, 0.25])]
+        batch = [make_example(policy, [2.0, -1.0]), make_example(policy, [0.5, 0.25])]
         learner = Learner(spec_of(tiny, **settings), policy, Processes(), reference)
         found.append(gradient(learner, batch).clone())
-        assert max(most) == min(6, at_once // SYMBOLS)
+        assert max(most) == min(6, max_logits // SYMBOLS)
     assert torch.allclose(*found, atol=1e-9)
 
 
 def test_no_step_is_taken_with_a_gradient_that_is_no_number(tiny: Any) -> None:
     policy = Table(tiny)
     before = policy.table.detach().clone()
-    with pytest.raises(NotFinite, match="The gradient is nan"):
-        Learner(spec_of(tiny), policy, Processes()).learn([example(policy, [math.nan, 1.0])], 0)
+    with pytest.raises(NonFiniteGradient, match="The gradient is nan"):
+        Learner(spec_of(tiny), policy, Processes()).learn([make_example(policy, [math.nan, 1.0])], 0)
     assert torch.equal(policy.table.detach(), before)
 
 
@@ -284,7 +284,7 @@ def test_a_bonus_that_has_fallen_to_half_pulls_half_as_hard(tiny: Any) -> None:
         policy = Table(tiny)
         spec = spec_of(tiny, updates=2, entropy_bonus=0.3, entropy_schedule="linear")
         learner = Learner(spec, policy, Processes())
-        learner.learn([example(policy, [0.0, 0.0])], update)
+        learner.learn([make_example(policy, [0.0, 0.0])], update)
         assert policy.table.grad is not None
         return policy.table.grad
 

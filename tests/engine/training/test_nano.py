@@ -8,8 +8,8 @@ import torch
 from gem.rng import SplitMix64
 from gem.training.policy.nano import Nano, is_supported
 from gem.training.policy.policies import AutoPolicy, NanoPolicy, load_policy, read_config
-from gem.training.policy.prompts import folder_of, load_prompts
-from gem.training.policy.sampler import GenerateSampler, SlotSampler
+from gem.training.policy.prompts import load_prompt_format, policy_location
+from gem.training.policy.sampler import SlotSampler, TransformersSampler
 
 PROMPT = "There are the arms A, B, C and D.\n"
 
@@ -19,7 +19,7 @@ def auto(folder: Path) -> AutoPolicy:
     from transformers import AutoModelForCausalLM
 
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    return AutoPolicy(model, load_prompts(folder), str(folder))
+    return AutoPolicy(model, load_prompt_format(folder), str(folder))
 
 
 def nano(folder: Path) -> NanoPolicy:
@@ -29,11 +29,11 @@ def nano(folder: Path) -> NanoPolicy:
 
 
 def test_its_logits_are_those_of_transformers_for_nano_base() -> None:
-    folder = Path(folder_of("nano-base"))
+    folder = Path(policy_location("nano-base"))
     ids = torch.randint(3, 2000, (3, 60), generator=torch.Generator().manual_seed(1))
     ours, theirs = nano(folder), auto(folder)
     with torch.inference_mode():
-        difference = (ours.logits(ours.hidden(ids)) - theirs.causal(input_ids=ids).logits).abs().max()
+        difference = (ours.logits(ours.hidden(ids)) - theirs.causal_lm(input_ids=ids).logits).abs().max()
     assert float(difference) < 1e-5
 
 
@@ -41,34 +41,34 @@ def test_a_trained_folder_comes_back_from_transformers_unchanged(tiny: Path, tmp
     auto(tiny).model.save_pretrained(tmp_path)
     written = Nano(read_config(tmp_path))
     assert is_supported(written.config)
-    policy = NanoPolicy(written, load_prompts(tiny))
-    policy.read(tmp_path)
+    policy = NanoPolicy(written, load_prompt_format(tiny))
+    policy.load_weights(tmp_path)
     for (name, one), (_, other) in zip(policy.named_parameters(), nano(tiny).named_parameters(), strict=True):
         assert torch.equal(one, other), name
 
 
 def test_the_cache_gives_what_reading_everything_gives(tiny: Path) -> None:
     policy = nano(tiny)
-    prompts = policy.prompts.first([PROMPT, PROMPT * 3, "Which arm?\n"])
+    prompts = policy.prompt_format.encode_first([PROMPT, PROMPT * 3, "Which arm?\n"])
     sampler = SlotSampler(policy, 3, 6)
     for turn in range(3):
-        draws = [SplitMix64(turn, i) for i in range(3)]
-        responses = sampler.respond(prompts, [2, 0, 1], draws, 1.0)
+        rngs = [SplitMix64(turn, i) for i in range(3)]
+        responses = sampler.respond(prompts, [2, 0, 1], rngs, 1.0)
         for prompt, response in zip(prompts, responses, strict=True):
             ids = [*prompt, *response.tokens]
             with torch.inference_mode():
                 logps = torch.log_softmax(policy.logits(policy.hidden(torch.tensor([ids]))), -1)[0]
             expected = [float(logps[len(prompt) - 1 + i, token]) for i, token in enumerate(response.tokens)]
             assert response.logps == pytest.approx(expected, abs=1e-4)
-        later = policy.prompts.later([PROMPT])[0]
+        later = policy.prompt_format.encode_later([PROMPT])[0]
         prompts = [[*p, *r.tokens, *later] for p, r in zip(prompts, responses, strict=True)]
 
 
 def test_transformers_writes_the_same_responses(tiny: Path) -> None:
     ours, theirs = nano(tiny), auto(tiny)
-    prompts = ours.prompts.first([PROMPT, "Which arm?\n", PROMPT * 2])
+    prompts = ours.prompt_format.encode_first([PROMPT, "Which arm?\n", PROMPT * 2])
     first = SlotSampler(ours, 3, 8).respond(prompts, [0, 1, 2], [SplitMix64(i) for i in range(3)], 1.0)
-    second = GenerateSampler(theirs, 8).respond(prompts, [0, 1, 2], [SplitMix64(i) for i in range(3)], 1.0)
+    second = TransformersSampler(theirs, 8).respond(prompts, [0, 1, 2], [SplitMix64(i) for i in range(3)], 1.0)
     assert [one.tokens for one in first] == [one.tokens for one in second]
     for one, other in zip(first, second, strict=True):
         assert one.logps == pytest.approx(other.logps, abs=1e-4)
@@ -76,7 +76,7 @@ def test_transformers_writes_the_same_responses(tiny: Path) -> None:
 
 def test_a_response_does_not_depend_on_those_beside_it(tiny: Path) -> None:
     policy = nano(tiny)
-    prompts = policy.prompts.first([PROMPT * (1 + i % 3) for i in range(8)])
+    prompts = policy.prompt_format.encode_first([PROMPT * (1 + i % 3) for i in range(8)])
     together = SlotSampler(policy, 8, 8, 64).respond(prompts, list(range(8)), [SplitMix64(i) for i in range(8)], 1.0)
     alone = [SlotSampler(policy, 1, 8).respond([p], [0], [SplitMix64(i)], 1.0)[0] for i, p in enumerate(prompts)]
     assert [one.tokens for one in together] == [one.tokens for one in alone]
@@ -84,7 +84,7 @@ def test_a_response_does_not_depend_on_those_beside_it(tiny: Path) -> None:
 
 def test_temperature_0_takes_the_most_probable_token(tiny: Path) -> None:
     policy = nano(tiny)
-    prompt = policy.prompts.first([PROMPT])[0]
+    prompt = policy.prompt_format.encode_first([PROMPT])[0]
     response = SlotSampler(policy, 1, 4).respond([prompt], [0], [SplitMix64(0)], 0.0)[0]
     with torch.inference_mode():
         best = int(policy.logits(policy.hidden(torch.tensor([prompt])))[0, -1].argmax())

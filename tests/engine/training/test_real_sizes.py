@@ -9,9 +9,9 @@ import torch
 from gem.errors import InvalidArgument
 from gem.rng import SplitMix64
 from gem.training.learner import Learner
-from gem.training.policy.policies import AutoPolicy, NanoPolicy, load_policy, tensor_cores
+from gem.training.policy.policies import AutoPolicy, NanoPolicy, load_policy, tf32_matmul
 from gem.training.policy.policy_agent import PolicyAgent
-from gem.training.policy.sampler import GenerateSampler
+from gem.training.policy.sampler import TransformersSampler
 from gem.training.run_folder import RunFolder
 from gem.training.spec import read_spec
 from gem.training.trainer import TrainingFailed, train
@@ -50,7 +50,7 @@ def test_slots_are_for_small_models_only(qwen3: Path, tiny: Path) -> None:
 def test_its_vocabulary_is_never_whole_in_memory(
     qwen3: Path, small: dict[str, Any], settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gem.training.learner.LOGITS_AT_ONCE", 8 * VOCABULARY)
+    monkeypatch.setattr("gem.training.learner.MAX_LOGITS", 8 * VOCABULARY)
     most: list[int] = []
     logits = AutoPolicy.logits
 
@@ -73,7 +73,7 @@ def test_the_critic_says_the_same_to_sampler_and_learner(qwen3: Path) -> None:
     assert isinstance(policy, AutoPolicy)
     torch.nn.init.normal_(policy.value_head.weight)
     prompts = [[5, 6, 7], [8, 9, 10, 11, 12, 13], [14]]
-    responses = GenerateSampler(policy, 2).respond(prompts, range(3), [SplitMix64(i) for i in range(3)], 1.0)
+    responses = TransformersSampler(policy, 2).respond(prompts, range(3), [SplitMix64(i) for i in range(3)], 1.0)
     for prompt, response in zip(prompts, responses, strict=True):
         (value,) = policy.values(policy.hidden(torch.tensor([prompt]))[:, -1]).tolist()
         assert response.value == pytest.approx(value, abs=1e-4)
@@ -92,9 +92,9 @@ def test_logits_are_not_rounded_to_bfloat16(tiny: Path, qwen3: Path) -> None:
 def test_a_gpu_multiplies_as_tf32_only_where_it_is_told_to() -> None:
     matmul = torch.backends.cuda.matmul
     assert not matmul.allow_tf32
-    with tensor_cores(torch.device("cuda:1")):
+    with tf32_matmul(torch.device("cuda:1")):
         assert matmul.allow_tf32
-    with tensor_cores(torch.device("cpu")):
+    with tf32_matmul(torch.device("cpu")):
         assert not matmul.allow_tf32
 
 
@@ -104,7 +104,7 @@ def test_a_sequence_longer_than_the_model_reads_is_refused(
     with pytest.raises(InvalidArgument, match=r"max_length is 2048: lower it, for .* reads 512 tokens at most"):
         train(read_spec({**small, "model": str(qwen3), "max_length": 2048}), tmp_path / "run")
     agent = PolicyAgent(tiny)  # it has no card, whose max_length would be 1024
-    assert agent._player.max_length == 256
+    assert agent._agent.max_length == 256
 
 
 def test_a_full_memory_is_a_reason_with_what_to_do(

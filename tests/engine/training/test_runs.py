@@ -5,11 +5,13 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from gem.training.processes import Processes
 from gem.training.run_folder import RunFolder
 from gem.training.spec import read_spec
 from gem.training.trainer import TrainingFailed, train
+from tests import warm
 
 ROOT = Path(__file__).parents[3]
 TIMES = {"seconds", "cpu_seconds", "turns_per_second", "seconds_generation", "seconds_environment", "seconds_learner"}
@@ -41,7 +44,8 @@ def start(folder: Path, spec: dict[str, Any], **settings: Any) -> subprocess.Pop
     path = folder.with_suffix(".json")
     path.write_text(json.dumps(spec))
     command = [*CHILD, "--spec", str(path), "--folder", str(folder)]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **settings)
+    begin = subprocess.Popen if "preexec_fn" in settings else partial(warm.popen, "training")
+    return begin(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **settings)
 
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
@@ -58,13 +62,13 @@ def untimed(folder: Path) -> list[dict[str, Any]]:
 
 
 def same_weights(one: Path, other: Path) -> bool:
-    last, others = checkpoint.checkpoints(one / "checkpoints")[-1], checkpoint.checkpoints(other / "checkpoints")[-1]
-    assert last.name == others.name
+    last_of_one, last_of_other = (checkpoint.list_checkpoints(run / "checkpoints")[-1] for run in (one, other))
+    assert last_of_one.name == last_of_other.name
     files = ("model.safetensors", "trainer.safetensors")
     return all(
-        torch.equal(tensor, load_file(others / name)[key])
+        torch.equal(tensor, load_file(last_of_other / name)[key])
         for name in files
-        for key, tensor in load_file(last / name).items()
+        for key, tensor in load_file(last_of_one / name).items()
     )
 
 
@@ -111,7 +115,7 @@ def test_a_run_that_was_killed_ends_with_the_same_bits(algorithm: str, small: di
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     train(read_spec(spec), whole)
     process = start(broken, {**spec, "checkpoint_seconds": 0.2})
-    wait_for(lambda: bool(checkpoint.checkpoints(broken / "checkpoints")), process)
+    wait_for(lambda: bool(checkpoint.list_checkpoints(broken / "checkpoints")), process)
     process.send_signal(signal.SIGKILL)
     process.wait()
     with (broken / "metrics.jsonl").open("a") as file:
@@ -133,7 +137,7 @@ def test_sigterm_saves_and_exits_75_and_the_same_command_goes_on(small: dict[str
     assert process.wait(60) == 75
     state = RunFolder(folder).state()
     assert state["state"] == "interrupted"
-    saved = checkpoint.checkpoints(folder / "checkpoints")
+    saved = checkpoint.list_checkpoints(folder / "checkpoints")
     assert [path.name for path in saved] == [f"{state['update']:06d}"]
     again = start(folder, spec)
     wait_for(lambda: len(RunFolder(folder).metrics()) > state["update"], again)
@@ -176,7 +180,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole(small: dict[str, Any], tmp
     state = RunFolder(folder).state()
     assert state["state"] == "failed"
     assert "cannot be written" in state["reason"] or "is full" in state["reason"]
-    last = checkpoint.checkpoints(folder / "checkpoints")[-1]
+    last = checkpoint.list_checkpoints(folder / "checkpoints")[-1]
     assert last.name == "000002"
     assert load_file(last / "model.safetensors")
     assert not [path for path in (folder / "checkpoints").iterdir() if path.name.startswith(".")]
@@ -185,7 +189,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole(small: dict[str, Any], tmp
 def test_what_is_no_number_stops_it_with_the_batch(small: dict[str, Any], tmp_path: Path) -> None:
     spec = read_spec({**small, "learning_rate": 1.0, "gradient_clip": 0, "algorithm": "reinforce", "updates": 4})
     train(read_spec({**small, "updates": 1}), tmp_path / "first")
-    place = checkpoint.checkpoints(tmp_path / "first" / "checkpoints")[-1]
+    place = checkpoint.list_checkpoints(tmp_path / "first" / "checkpoints")[-1]
     weights = load_file(place / "model.safetensors")
     weights["model.norm.weight"][0] = float("nan")
     damaged = tmp_path / "damaged"
@@ -249,7 +253,7 @@ def test_the_curriculum_goes_on_after_so_many_updates_also_when_it_was_stopped_b
 
 def forked(parent: Path, folder: Path) -> Path:
     """A run's folder that begins with the last checkpoint of another."""
-    place = checkpoint.checkpoints(parent / "checkpoints")[-1]
+    place = checkpoint.list_checkpoints(parent / "checkpoints")[-1]
     shutil.copytree(place, folder / "checkpoints" / place.name)
     return folder
 
@@ -260,7 +264,7 @@ def test_a_fork_may_have_another_algorithm(before: str, after: str, small: dict[
     spec = read_spec({**small, "algorithm": after, "updates": 4})
     assert train(spec, forked(tmp_path / "parent", tmp_path / "fork")) == "finished"
     assert [row["update"] for row in RunFolder(tmp_path / "fork").metrics()] == [3, 4]
-    last = checkpoint.checkpoints(tmp_path / "fork" / "checkpoints")[-1]
+    last = checkpoint.list_checkpoints(tmp_path / "fork" / "checkpoints")[-1]
     assert any(name.startswith("value_head") for name in load_file(last / "trainer.safetensors")) == (after == "ppo")
 
 
@@ -274,7 +278,7 @@ def test_a_fork_may_have_a_shorter_curriculum(small: dict[str, Any], tmp_path: P
 def test_two_processes_cannot_train_in_one_folder(small: dict[str, Any], tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     folder.begin(read_spec(small))
-    with folder.alone(), pytest.raises(UsageError, match="Another process trains"):
+    with folder.lock(), pytest.raises(UsageError, match="Another process trains"):
         train(read_spec(small), tmp_path)
 
 
@@ -299,23 +303,24 @@ def test_episodes_are_shared_equally_and_in_whole_groups(monkeypatch: pytest.Mon
 def test_two_processes_see_the_statistics_of_one(algorithm: str, small: dict[str, Any], tmp_path: Path) -> None:
     spec = {**small, "updates": 3, "algorithm": algorithm, "held_out_every": 3, "held_out_episodes": 9}
     train(read_spec(spec), tmp_path / "one")
-    path = tmp_path / "spec.json"
-    path.write_text(json.dumps(spec))
-    script = tmp_path / "child.py"
-    script.write_text(
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); import tests.engine.training.conftest as ours\n"
-        "ours.register_environments()\n"
-        "from gem.training.__main__ import main; sys.exit(main())"
-    )
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
-    command = [*torchrun, "--spec", str(path), "--folder", str(tmp_path / "two")]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    both = [
+        start(tmp_path / "two", spec, env={**os.environ, "OMP_NUM_THREADS": "1", **as_torchrun_says(rank, 2, port)})
+        for rank in range(2)
+    ]
+    for process in both:
+        output, _ = process.communicate(timeout=200)
+        assert process.returncode == 0, output
     one, two = untimed(tmp_path / "one"), untimed(tmp_path / "two")
     assert len(one) == len(two) == 3
     for first, second in zip(one, two, strict=True):
         assert second == pytest.approx(first, rel=1e-3, abs=1e-4)
     assert one[0]["return"] == two[0]["return"]
     assert "held_out_return" in one[2]
+
+
+def as_torchrun_says(rank: int, count: int, port: int) -> dict[str, str]:
+    """What torchrun has in the environment of each process that it starts, for them to find one another."""
+    numbers = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, "LOCAL_WORLD_SIZE": count, "MASTER_PORT": port}
+    return {"MASTER_ADDR": "127.0.0.1", **{name: str(number) for name, number in numbers.items()}}

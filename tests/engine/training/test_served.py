@@ -14,8 +14,8 @@ from safetensors.torch import load_file, save_file
 
 from gem.rng import SplitMix64
 from gem.training.policy.policies import AutoPolicy, load_policy
-from gem.training.policy.prompts import load_prompts
-from gem.training.policy.sampler import GenerateSampler, Response
+from gem.training.policy.prompts import load_prompt_format
+from gem.training.policy.sampler import Response, TransformersSampler
 from gem.training.run_folder import RunFolder
 from gem.training.spec import read_spec
 from gem.training.trainer import TrainingFailed, train
@@ -45,7 +45,7 @@ class _Completions(BaseHTTPRequestHandler):
         if name in self.server.loaded:
             return self._answer(400, {"message": f"The lora adapter '{name}' has already been loaded."})
         policy = load_policy(str(self.server.model), lora_rank=4)
-        policy.read(path)
+        policy.load_weights(path)
         self.server.loaded[name] = policy
         self.server.weights.append(load_file(path / "adapter_model.safetensors"))
         return self._answer(200, {})
@@ -53,7 +53,7 @@ class _Completions(BaseHTTPRequestHandler):
     def _respond(self, body: dict[str, Any]) -> Response:
         policy: AutoPolicy = self.server.loaded[body["model"]]
         likeliest = body["top_k"] == 1
-        sampler = GenerateSampler(policy, body["max_tokens"])
+        sampler = TransformersSampler(policy, body["max_tokens"])
         temperature = 0.0 if likeliest else body["temperature"]
         (response,) = sampler.respond([body["prompt"]], [0], [SplitMix64(body["seed"])], temperature)
         if self.server.raw:
@@ -127,7 +127,7 @@ def test_a_training_goes_on_with_a_server_that_has_its_earlier_adapters(served: 
 
 def test_a_response_ends_where_the_policy_ends_it(server: Any, served: dict[str, Any], tmp_path: Path) -> None:
     train(read_spec({**served, "updates": 1}), tmp_path)
-    ends = sorted(load_prompts(server.model).ends)
+    ends = sorted(load_prompt_format(server.model).stop_tokens)
     assert {(asked["ignore_eos"], *asked["stop_token_ids"]) for asked in server.asked} == {(True, *ends)}
 
 

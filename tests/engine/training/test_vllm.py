@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from gem.training.policy.prompts import folder_of
+from gem.training.policy.prompts import policy_location
 from gem.training.run_folder import RunFolder
 from gem.training.spec import NANO_BASE, TrainingSpec, read_spec
 from gem.training.trainer import TrainingFailed, train
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.skipif(VLLM is None, reason="the command vllm is not on
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """nano-base with what published models have: a file that says how to sample, and several tokens that end."""
     folder = tmp_path_factory.mktemp("vllm") / "nano"
-    shutil.copytree(folder_of(NANO_BASE), folder)
+    shutil.copytree(policy_location(NANO_BASE), folder)
     (folder / "generation_config.json").write_text(json.dumps({"do_sample": True, "top_k": 2, "eos_token_id": [1, 18]}))
     return folder
 

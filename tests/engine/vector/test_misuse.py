@@ -47,29 +47,29 @@ def vector(request: pytest.FixtureRequest) -> Any:
         yield made
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda v: v.step(None), "need a list of actions, not None"),
-        (lambda v: v.step("ab"), "need a list of actions, not 'ab'"),
-        (lambda v: v.step([1, 2]), "An action is a text, not int: 1"),
-        (lambda v: v.step({"a": "b"}), "There is no slot 'a'; the slots are 0 to 1"),
-        (lambda v: v.step({1.0: "b"}), r"There is no slot 1\.0"),
-        (lambda v: v.reset(seed="ab"), "need a list of seeds, not 'ab'"),
-        (lambda v: v.reset(seed=-1), "A seed is an integer"),
-        (lambda v: v.reset(seed=[1]), "need as many seeds, not 1"),
-        (lambda v: v.reset(mask=3), "need a list of flags in the mask, not 3"),
-        (lambda v: v.set_states([{}, {}]), "That is no state of GuessTheNumber"),
-        (lambda v: v.set_states(None), "need a list of states, not None"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_and_it_goes_on(vector: VectorEnv, call: Any, said: str) -> None:
-    with pytest.raises(InvalidArgument, match=said):
-        call(vector)
-    vector.reset(seed=5)
-    with gem.make_vec([HARD] * 2) as other:
-        other.reset(seed=5)
-        assert vector.step(ACTIONS) == other.step(ACTIONS)
+SENSELESS = [
+    (lambda v: v.step(None), "need a list of actions, not None"),
+    (lambda v: v.step("ab"), "need a list of actions, not 'ab'"),
+    (lambda v: v.step([1, 2]), "An action must be a string, not int: 1"),
+    (lambda v: v.step({"a": "b"}), "There is no slot 'a'; the slots are 0 to 1"),
+    (lambda v: v.step({1.0: "b"}), r"There is no slot 1\.0"),
+    (lambda v: v.reset(seed="ab"), "need a list of seeds, not 'ab'"),
+    (lambda v: v.reset(seed=-1), "A seed is an integer"),
+    (lambda v: v.reset(seed=[1]), "need as many seeds, not 1"),
+    (lambda v: v.reset(mask=3), "need a list of flags in the mask, not 3"),
+    (lambda v: v.set_states([{}, {}]), "This is not a state of GuessTheNumber"),
+    (lambda v: v.set_states(None), "need a list of states, not None"),
+]
+
+
+def test_what_makes_no_sense_is_refused_and_it_goes_on(vector: VectorEnv) -> None:
+    for seed, (call, said) in enumerate(SENSELESS):
+        with pytest.raises(InvalidArgument, match=said):
+            call(vector)
+        vector.reset(seed=seed)
+        with gem.make_vec([HARD] * 2) as other:
+            other.reset(seed=seed)
+            assert vector.step(ACTIONS) == other.step(ACTIONS), said
 
 
 def test_a_closed_one_says_so(vector: VectorEnv) -> None:
@@ -197,11 +197,11 @@ def test_ids_that_are_none_are_named() -> None:
 
 def test_a_process_that_is_killed_during_a_reset_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     env_fns = [partial(gem.make, HARD, seed=i) for i in range(4)]
-    post = _Shard._post
+    post = _Shard._send
 
     def post_and_kill(shard: _Shard, message: tuple[str, Any]) -> None:
         post(shard, message)
-        if message[0] == "reset_some" and shard.first == 2 and not killed:
+        if message[0] == "reset_some" and shard.first_slot == 2 and not killed:
             assert shard.process is not None
             assert shard.process.pid is not None
             os.kill(shard.process.pid, signal.SIGSTOP)  # so that it has not answered yet
@@ -210,7 +210,7 @@ def test_a_process_that_is_killed_during_a_reset_is_replaced(monkeypatch: pytest
 
     killed: list[int] = []
     with ShardVectorEnv(env_fns, num_shards=2) as vector, SyncVectorEnv(env_fns) as plain:
-        monkeypatch.setattr(_Shard, "_post", post_and_kill)
+        monkeypatch.setattr(_Shard, "_send", post_and_kill)
         assert vector.reset() == plain.reset()
         assert vector.step(ACTIONS * 2) == plain.step(ACTIONS * 2)
         assert killed
@@ -249,7 +249,7 @@ import os, signal, sys
 from gem.vector import ShardVectorEnv, SyncVectorEnv, ThreadVectorEnv, shards
 from tests.engine.vector.environments import Alone, Forgetful, Sleepy
 
-shards.JOURNAL_LENGTH = {journal}
+shards.MAX_JOURNAL_MESSAGES = {journal}
 vector = {vector}([{env}] * 2)
 vector.reset(seed=3)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has its background jobs ignore it

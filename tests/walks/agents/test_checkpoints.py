@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from gem.training.checkpoints.archive import pack
-from gem.training.policy.prompts import folder_of
+from gem.training.policy.prompts import policy_location
 from tests.walks.conftest import check_looks
 
 pytest.importorskip("torch", reason="policies need torch, which `make test` installs")
@@ -19,7 +19,7 @@ TRIED_MS = 120_000
 def archive(tmp_path: Path, *more: str) -> Path:
     """The base policy in a file, with files that hold a letter."""
     file = io.BytesIO()
-    pack(Path(folder_of("nano-base")), file, "policy")
+    pack(Path(policy_location("nano-base")), file, "policy")
     with zipfile.ZipFile(file, "a") as bundle:
         for name in more:
             bundle.writestr(f"policy/{name}", "x")
@@ -38,7 +38,7 @@ def test_a_checkpoint_is_uploaded_and_plays(logged_in: Page, expected: list[str]
 
     page.get_by_label("Archive").set_input_files(archive(tmp_path, "pytorch_model.bin"))
     page.get_by_label("Name", exact=True).fill("traveller")
-    page.get_by_role("button", name="Upload it").click()
+    page.get_by_role("button", name="Upload checkpoint").click()
     expect(page.get_by_role("heading", level=1, name="traveller")).to_be_visible()
     expect(page.get_by_text("pytorch_model.bin is refused")).to_be_visible(timeout=TRIED_MS)
     check_looks(page)
@@ -46,10 +46,10 @@ def test_a_checkpoint_is_uploaded_and_plays(logged_in: Page, expected: list[str]
     expect(page.get_by_label("Name", exact=True)).to_have_value("traveller")
 
     page.get_by_label("Archive").set_input_files(archive(tmp_path))
-    page.get_by_role("button", name="Upload it").click()
-    expect(page.get_by_role("heading", name="It is being checked")).to_be_visible()
+    page.get_by_role("button", name="Upload checkpoint").click()
+    expect(page.get_by_role("heading", name="Your checkpoint is being checked")).to_be_visible()
     check_looks(page)
-    expect(page.get_by_role("heading", name="Its first turn")).to_be_visible(timeout=TRIED_MS)
+    expect(page.get_by_role("heading", name="First turn")).to_be_visible(timeout=TRIED_MS)
     expect(page.get_by_role("heading", level=1, name=re.compile("traveller"))).to_be_visible()
     check_looks(page)
     with page.expect_download() as download:

@@ -29,13 +29,13 @@ def test_a_policy_learns_on_an_open_page_and_plays(logged_in: Page, expected: li
     expect(page.get_by_label("Epochs")).to_be_focused()
     expect(page.get_by_label("Name", exact=True)).to_have_value("apprentice")
     page.get_by_label("Epochs").fill("1")
-    page.get_by_label("Episodes of an update").fill("32")
+    page.get_by_label("Episodes per update").fill("32")
     page.get_by_role("button", name="Train").click()
 
     expect(page.get_by_role("heading", name="apprentice")).to_be_visible()
     page.evaluate("window.stays = true")
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
-    expect(page.get_by_role("button", name="more updates")).to_be_hidden()
+    expect(page.get_by_role("button", name="Add updates")).to_be_hidden()
     expect(page.locator("#state")).to_contain_text("done", timeout=FINISH_MS)
     expect(page.locator("#facts")).to_contain_text("6 of 6")
     expect(page.locator("[data-curve=success]")).to_have_attribute("aria-label", re.compile(r"apprentice \d"))
@@ -43,8 +43,8 @@ def test_a_policy_learns_on_an_open_page_and_plays(logged_in: Page, expected: li
     assert page.evaluate("window.stays") is True, "the page was not loaded again"
     expect(page.locator("#checkpoints")).to_contain_text("apprentice 6")
     expect(page.locator("#run-log")).to_contain_text("finished after update 6")
-    expect(page.get_by_role("button", name="Evaluate the best one", exact=True)).to_be_visible()
-    expect(page.get_by_role("button", name="more updates")).to_be_visible()
+    expect(page.get_by_role("button", name="Evaluate the best checkpoint", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="Add updates")).to_be_visible()
     for over in ("Pause", "Resume", "Cancel"):
         expect(page.get_by_role("button", name=over, exact=True)).to_be_hidden()
     expect(page.get_by_role("link", name="Fork with changes")).to_have_attribute("href", re.compile("parent_update=6$"))
@@ -54,7 +54,7 @@ def test_a_policy_learns_on_an_open_page_and_plays(logged_in: Page, expected: li
     page.locator("#look-at").fill("1")
     expect(page.get_by_role("heading", name="Episodes of update 1")).to_be_visible()
     page.get_by_role("button", name="seed 2").click()
-    expect(page.get_by_role("heading", name="Seed 2 then and now")).to_be_visible()
+    expect(page.get_by_role("heading", name="Seed 2 before and after training")).to_be_visible()
     expect(page.get_by_role("button", name="seed 2")).to_be_focused()
     later = page.locator("#look-after")
     update = later.get_attribute("data-look") or ""
@@ -63,7 +63,7 @@ def test_a_policy_learns_on_an_open_page_and_plays(logged_in: Page, expected: li
     expect(page.locator("#look-at")).to_have_value(update)
     page.reload()
     expect(page.get_by_role("heading", name=f"Episodes of update {update}")).to_be_visible()
-    expect(page.get_by_role("heading", name="Seed 2 then and now")).to_be_visible()
+    expect(page.get_by_role("heading", name="Seed 2 before and after training")).to_be_visible()
     check_looks(page)
     page.set_viewport_size({"width": 390, "height": 900})
     boxes = [chart.bounding_box() for chart in page.locator("[data-charts] > section").all()]
@@ -86,7 +86,7 @@ def test_seeds_are_a_band_and_tries_are_a_tree(logged_in: Page, expected: list[s
     page.goto("/jobs/train/")
     page.get_by_label("Algorithm", exact=True).select_option("grpo")
     page.get_by_label("Updates").fill("2")
-    page.get_by_label("Episodes of an update").fill("16")
+    page.get_by_label("Episodes per update").fill("16")
     page.get_by_label("Seeds", exact=True).select_option("3")
     page.get_by_role("button", name="Train").click()
     trainings = [link.get_attribute("href") or "" for link in page.get_by_role("link", name=re.compile("^seed")).all()]
@@ -114,5 +114,5 @@ def test_seeds_are_a_band_and_tries_are_a_tree(logged_in: Page, expected: list[s
 
 def test_the_comparison_of_nothing_says_what_to_do(page: Page) -> None:
     page.goto("/jobs/compare/")
-    expect(page.get_by_role("heading", name="Nothing chosen")).to_be_visible()
+    expect(page.get_by_role("heading", name="No trainings chosen")).to_be_visible()
     check_looks(page)

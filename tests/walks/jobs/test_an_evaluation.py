@@ -60,7 +60,7 @@ def test_episodes_appear_while_the_job_runs_and_it_can_be_cancelled_and_submitte
     page.get_by_role("button", name="Cancel job").click()
     page.locator("#confirm-cancel").get_by_role("button", name="Cancel job").click()
     expect(page.locator("#state")).to_contain_text("cancelled")
-    expect(page.get_by_text("What was finished before stays")).to_be_visible()
+    expect(page.get_by_text("Finished episodes are kept")).to_be_visible()
 
     first = page.url
     page.get_by_role("button", name="Submit again").click()

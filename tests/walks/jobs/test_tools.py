@@ -16,9 +16,9 @@ GUESS = "game:GuessTheNumber-v0-easy"
 def test_a_person_searches_between_two_guesses(page: Page) -> None:
     page.set_default_timeout(FINISH_MS)
     page.goto(f"/play/new/?env_id={GUESS}&seed=3")
-    expect(page.get_by_label("Uses in an episode")).to_be_hidden()
+    expect(page.get_by_label("Uses per episode")).to_be_hidden()
     page.get_by_role("checkbox", name=re.compile("search:wikigame")).check()
-    page.get_by_label("Uses in an episode").fill("2")
+    page.get_by_label("Uses per episode").fill("2")
     check_looks(page)
     page.get_by_role("button", name="Play").click()
     expect(page.locator("#scoreline")).to_contain_text("0 of 2")
@@ -47,5 +47,5 @@ def test_an_evaluation_with_a_tool_is_played_and_opens_its_episodes(logged_in: P
     expect(page.locator("#state")).to_contain_text("done", timeout=FINISH_MS)
     expect(page.locator("aside")).to_contain_text("search:wikigame, 10 uses")
     page.locator("#last a").first.click()
-    expect(page.get_by_title("Tools that may be used between actions")).to_contain_text("search:wikigame")
+    expect(page.get_by_title("Tools that the agent may use between its actions")).to_contain_text("search:wikigame")
     check_looks(page)

@@ -20,7 +20,7 @@ def test_a_problem_is_read_answered_wrongly_and_looked_at_again(page: Page, expe
     page.get_by_role("button", name="Play").click()
     board = page.locator("#board")
     expect(board.locator("math")).to_contain_text("π")
-    board.get_by_text("As it is written").click()
+    board.get_by_text("Original text").click()
     expect(board.locator("pre")).to_contain_text("$30\\pi$")
     check_looks(page)
 
@@ -36,6 +36,6 @@ def test_a_problem_is_read_answered_wrongly_and_looked_at_again(page: Page, expe
 
     page.get_by_role("link", name="Replay").click()
     expect(page.locator("[data-player-turn-text] math").first).to_be_visible()
-    page.get_by_text("As it was written").click()
+    page.get_by_role("article").get_by_text("Original text").click()
     expect(page.locator("[data-player-turn-text] pre").first).to_have_text("\\boxed{\\frac{7}{3}}")
     check_looks(page)

@@ -173,7 +173,7 @@ def test_two_windows_of_one_person_stay_alike(page: Page, expected: list[str]) -
     other.evaluate("document.getElementById('expected-seq').value = '0'")
     other.get_by_label("Action").fill("\\boxed{40}")
     other.get_by_label("Action").press("Enter")
-    expect(other.get_by_role("alert")).to_contain_text("Somebody moved first.")
+    expect(other.get_by_role("alert")).to_contain_text("The episode has moved on.")
     expect(other.get_by_label("Action")).to_have_value("\\boxed{40}")
     other.get_by_label("Action").press("Enter")
     expect(page.locator("#t2 code")).to_have_text("40")

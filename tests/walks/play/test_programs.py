@@ -29,7 +29,7 @@ def test_a_program_is_typed_sent_and_judged(page: Page) -> None:
     expect(tests.first).to_contain_text("EOFError: EOF when reading a line")
     expect(page.locator("#board details[open]")).to_have_count(1)
     tests.nth(3).locator("summary").click()
-    expect(tests.nth(3)).to_contain_text("Wanted")
+    expect(tests.nth(3)).to_contain_text("Expected")
     expect(page.locator("#board .editor pre")).to_have_text("x = input()\nprint(x)")
     expect(page.locator("#end")).to_contain_text("Not solved")
     check_looks(page)

@@ -20,7 +20,7 @@ def begin(page: Page, env_id: str, first: str, second: str, *, seed: int = 8, pa
     page.get_by_label("Right", exact=True).select_option(second)
     page.get_by_label("Seed", exact=True).fill(str(seed))
     page.get_by_label("Pace", exact=True).select_option(pace)
-    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("button", name="Start duel").click()
     expect(page.locator(".duel-agent")).to_have_count(2)
     return page.url
 
@@ -100,7 +100,7 @@ def test_another_agent_joins_the_same_seed(page: Page, second_page: Callable[[],
     other = second_page()
     other.goto(address)
     page.get_by_text("Add an agent").click()
-    page.get_by_label("Plays the same seed").select_option("random")
+    page.get_by_label("Agent to play the same seed").select_option("random")
     page.get_by_role("button", name="Add", exact=True).click()
     for watcher in (page, other):
         expect(watcher.locator(".duel-agent")).to_have_count(3)
@@ -114,13 +114,13 @@ def test_a_person_races_an_agent_that_waits_for_each_turn(
     address = begin(page, GUESS, "you", "expert", seed=2, pace="0.25")
     spectator = second_page()
     spectator.goto(address)
-    expect(side(page, 1)).to_contain_text("waits for human")
+    expect(side(page, 1)).to_contain_text("waiting for you")
     assert counts(page) == [0, 0]
     page.get_by_role("gridcell", name="10: possible").click()
     expect(page.locator("#show-state")).to_have_attribute("data-counts", "1 1 ")
     expect(page.locator("#board")).to_be_visible()
     expect(side(page, 1).locator("[data-now] .board")).to_be_hidden()
-    page.get_by_role("button", name="Cover the others").click()
+    page.get_by_role("button", name="Cover the other boards").click()
     expect(side(page, 1).locator("[data-now] .board")).to_be_visible()
     expect(spectator.locator("#show-state")).to_have_attribute("data-counts", "1 1 ")
     expect(spectator.get_by_label("Action", exact=True)).to_have_count(0)

@@ -58,7 +58,7 @@ class Function:
     """One more list of arguments."""
 
     def row(self, key: int) -> dict[str, Any]:
-        """As `Program.row`."""
+        """See `Program.row`."""
         inputs = [list(arguments) for arguments in self.first]
         inputs += [list(self.make(SplitMix64(key, number))) for number in range(TESTS - len(inputs))]
         namespace: dict[str, Any] = {}

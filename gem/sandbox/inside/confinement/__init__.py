@@ -1,1 +1,1 @@
-"""What a process gives up: `kernel` makes the system calls, the other modules each take one kind of right away."""
+"""How a process confines itself: `kernel` makes system calls, and each other module removes one kind of access."""

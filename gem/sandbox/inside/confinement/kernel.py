@@ -1,4 +1,4 @@
-"""System calls that Python has no function for, through libc; every failure is an OSError that says what failed."""
+"""System calls for which Python has no function, through libc; every failure is an OSError that names the call."""
 
 from __future__ import annotations
 
@@ -24,109 +24,118 @@ CAP_DAC_READ_SEARCH = 2
 SIGCHLD = 17
 
 libc = ctypes.CDLL(None, use_errno=True)
-_number = numbers()
+_call_numbers = numbers()
 
 
-def checked(result: int, what: str) -> int:
+def check_result(result: int, operation: str) -> int:
     """The result of a call, which is negative on failure.
 
     Raises:
-        OSError: on failure, with `what` in its message.
+        OSError: on failure, with `operation` in its message.
     """
     if result < 0:
         code = ctypes.get_errno()
-        raise OSError(code, f"{what}: {os.strerror(code)}")
+        raise OSError(code, f"{operation}: {os.strerror(code)}")
     return result
 
 
 def syscall(name: str, *arguments: int | bytes | None) -> int:
-    """A system call by name; integers are passed at full width, bytes as a pointer to them."""
-    wide = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
-    return checked(int(libc.syscall(ctypes.c_long(_number[name]), *wide)), name)
+    """Make a system call by name; integers are passed at full width, bytes as a pointer to them."""
+    wide_arguments = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
+    return check_result(int(libc.syscall(ctypes.c_long(_call_numbers[name]), *wide_arguments)), name)
 
 
 def prctl(option: int, *arguments: int) -> int:
-    """`prctl(2)`."""
-    wide = [ctypes.c_ulong(value) for value in (*arguments, 0, 0, 0, 0)[:4]]
-    return checked(int(libc.prctl(ctypes.c_int(option), *wide)), f"prctl {option}")
+    """Call `prctl(2)`."""
+    wide_arguments = [ctypes.c_ulong(value) for value in (*arguments, 0, 0, 0, 0)[:4]]
+    return check_result(int(libc.prctl(ctypes.c_int(option), *wide_arguments)), f"prctl {option}")
 
 
 def unshare(flags: int) -> None:
-    """Leave namespaces behind; the process must have one thread."""
+    """Move this process to new namespaces; it must have a single thread."""
     syscall("unshare", flags)
 
 
 def clone(flags: int) -> int:
-    """`fork` with flags: 0 in the child, its id in the parent.
+    """Fork with flags; 0 in the child, the child's id in the parent.
 
-    Only for a process with a single thread: nothing that `os.fork` repairs in threads and locks is repaired. (The
-    C library keeps the caller's own thread id: it stays right where parent and child are both process 1 of their
+    Only for a process with a single thread, because nothing is done that `os.fork` does for threads and locks. (The C
+    library keeps the caller's thread id, which stays correct where parent and child are both process 1 of their
     namespace.)
     """
     return syscall("clone", flags | SIGCHLD, 0, 0, 0, 0)
 
 
-def map_user(where: str, proc: int | None, user: int, group: int) -> None:
-    """Be the same user and group in the new user namespace; `where` is this process's directory, under `proc`."""
+def map_user(process: str, proc: int | None, user: int, group: int) -> None:
+    """Keep the same user and group ids in the new user namespace.
+
+    Args:
+        process: the process's directory in /proc, absolute or relative to `proc`.
+        proc: a descriptor of /proc.
+    """
     for name, line in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
-        target = os.open(f"{where}/{name}", os.O_WRONLY | os.O_CLOEXEC, dir_fd=proc)
-        os.write(target, line.encode())
-        os.close(target)
+        file = os.open(f"{process}/{name}", os.O_WRONLY | os.O_CLOEXEC, dir_fd=proc)
+        os.write(file, line.encode())
+        os.close(file)
 
 
 def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
-    """`mount(2)`."""
+    """Call `mount(2)`."""
     result = libc.mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), data.encode())
-    checked(int(result), f"mount {target}")
+    check_result(int(result), f"mount {target}")
 
 
-def detached_copy(path: str, *, devices: bool = False, writable: bool = False) -> int:
-    """A copy of what is mounted at `path` and below, not yet mounted anywhere: a file descriptor. It is read-only
-    unless it is said to have devices or to be writable."""
+def copy_mount(path: str, *, devices: bool = False, writable: bool = False) -> int:
+    """A detached copy of what is mounted at `path` and below, as a file descriptor.
+
+    Args:
+        devices: whether devices in it can be used, which makes it writable as well.
+        writable: whether it can be written to.
+    """
     flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE
-    tree = checked(syscall("open_tree", AT_FDCWD, os.fsencode(path), flags), f"copy of the mount {path}")
+    copy = check_result(syscall("open_tree", AT_FDCWD, os.fsencode(path), flags), f"copy of the mount {path}")
     attributes = ATTR_NOSUID | (0 if devices else ATTR_NODEV) | (0 if devices or writable else ATTR_RDONLY)
-    set_attributes(tree, attributes, below=True)
-    return tree
+    set_mount_attributes(copy, attributes, recursive=True)
+    return copy
 
 
-def attach(tree: int, target: str) -> None:
-    """Mount a detached copy at `target`, which must exist, and close it."""
-    syscall("move_mount", tree, b"", AT_FDCWD, os.fsencode(target), MOVE_FROM_EMPTY_PATH)
-    os.close(tree)
+def attach_mount(copy: int, target: str) -> None:
+    """Mount a detached copy at `target`, which must exist, and close its descriptor."""
+    syscall("move_mount", copy, b"", AT_FDCWD, os.fsencode(target), MOVE_FROM_EMPTY_PATH)
+    os.close(copy)
 
 
-def set_attributes(tree: int, attributes: int, *, below: bool) -> None:
-    """Add attributes to a mount, named by a file descriptor, and to what is mounted below it."""
+def set_mount_attributes(mount_fd: int, attributes: int, *, recursive: bool) -> None:
+    """Add attributes to a mount and, if `recursive`, to the mounts below it."""
     packed = struct.pack("QQQQ", attributes, 0, 0, 0)
-    flags = AT_EMPTY_PATH | (AT_RECURSIVE if below else 0)
-    syscall("mount_setattr", tree, b"", flags, packed, len(packed))
+    flags = AT_EMPTY_PATH | (AT_RECURSIVE if recursive else 0)
+    syscall("mount_setattr", mount_fd, b"", flags, packed, len(packed))
 
 
 def pivot_to(new_root: str) -> None:
-    """Make `new_root`, which is a mount, the root; the old root is gone for this process and its children."""
+    """Make `new_root`, which is a mount, the root of this process and its children; the old root is unmounted."""
     os.chdir(new_root)
     syscall("pivot_root", b".", b".")
     syscall("umount2", b".", MNT_DETACH)
     os.chdir("/")
 
 
-def drop_bounding_set(*kept: int) -> None:
-    """Make sure that no capability but these can ever be gained; for a process that may decide that."""
+def drop_bounding_set(*exceptions: int) -> None:
+    """Make sure that no capability except these can ever be gained; the process must be privileged."""
     for capability in range(_last_capability() + 1):
-        if capability not in kept:
+        if capability not in exceptions:
             prctl(PR_CAPBSET_DROP, capability)
 
 
-def keep_capabilities(*kept: int) -> None:
-    """Drop all capabilities but these (of the first 32)."""
-    low = sum(1 << capability for capability in kept)
+def keep_capabilities(*capabilities: int) -> None:
+    """Drop all capabilities except these (of the first 32)."""
+    mask = sum(1 << capability for capability in capabilities)
     header = struct.pack("Ii", CAPABILITY_VERSION, 0)
-    syscall("capset", header, struct.pack("IIIIII", low, low, 0, 0, 0, 0))
+    syscall("capset", header, struct.pack("IIIIII", mask, mask, 0, 0, 0, 0))
 
 
 def _last_capability() -> int:
-    """The highest capability that the kernel knows."""
+    """The highest capability that the kernel has."""
     for capability in range(40, 64):
         if int(libc.prctl(PR_CAPBSET_READ, ctypes.c_ulong(capability), 0, 0, 0)) < 0:
             return capability - 1

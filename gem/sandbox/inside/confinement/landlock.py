@@ -1,6 +1,6 @@
-"""Landlock: which files a process may read and write from now on, whatever its user may.
+"""Landlock: restricts which files a process may read and write, in addition to the permissions of its user.
 
-Also closes TCP (ABI 4), abstract unix sockets and signals to other processes (ABI 6) where the kernel can.
+It also forbids TCP (ABI 4), abstract unix sockets and signals to other processes (ABI 6) where the kernel supports it.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ WRITE_FILE, READ_FILE, READ_DIR, REMOVE_DIR, REMOVE_FILE, MAKE_DIR, MAKE_REG = 2
 MAKE_SYM, REFER, TRUNCATE = 1 << 12, 1 << 13, 1 << 14
 READ = READ_FILE | READ_DIR
 WRITE = READ | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | MAKE_SYM | REFER | TRUNCATE
-"""What may be done in the directory that belongs to the code: no program is started, no device or socket made."""
-FILE_ONLY = READ_FILE | WRITE_FILE | TRUNCATE
-TRUNCATES = 3
-"""The first ABI that covers truncation; before, a file that may be read could be emptied."""
+"""Access in the code's working directory: everything except starting programs and making devices or sockets."""
+FILE_ACCESS = READ_FILE | WRITE_FILE | TRUNCATE
+"""The kinds of access that apply to a file that is no directory."""
+ABI_WITH_TRUNCATE = 3
+"""The first ABI that covers truncation; with an older one, a file that may be read could be emptied."""
 
-_HANDLED = {1: 0x1FFF, 2: 0x3FFF, 3: 0x7FFF, 4: 0x7FFF}
-_ALL = 0xFFFF
+_HANDLED_ACCESS = {1: 0x1FFF, 2: 0x3FFF, 3: 0x7FFF, 4: 0x7FFF}
+"""The kinds of access that each ABI can restrict; later ones than 4 restrict `_ALL_ACCESS`."""
+_ALL_ACCESS = 0xFFFF
 _ABI_WITH_TCP, _ABI_WITH_SCOPES = 4, 6
 _PATH_BENEATH = 1
 
@@ -34,9 +36,13 @@ def abi() -> int:
         return 0
 
 
-def ruleset(version: int) -> int:
-    """An empty set of rules, which allows nothing: a file descriptor."""
-    words = [_HANDLED.get(version, _ALL)]
+def make_ruleset(version: int) -> int:
+    """Make an empty ruleset, which allows nothing, and return its file descriptor.
+
+    Args:
+        version: the kernel's ABI.
+    """
+    words = [_HANDLED_ACCESS.get(version, _ALL_ACCESS)]
     if version >= _ABI_WITH_TCP:
         words.append(0b11)  # bind and connect
     if version >= _ABI_WITH_SCOPES:
@@ -46,21 +52,21 @@ def ruleset(version: int) -> int:
 
 
 def allow(rules: int, path: str, access: int, version: int) -> None:
-    """Allow `access` to `path` and what is below it; a path that does not exist needs no rule."""
+    """Allow `access` to a path and everything below it; a path that does not exist is ignored."""
     try:
-        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except FileNotFoundError:
         return
     try:
-        if not stat.S_ISDIR(os.fstat(place).st_mode):
-            access &= FILE_ONLY
-        rule = struct.pack("=Qi", access & _HANDLED.get(version, _ALL), place)
+        if not stat.S_ISDIR(os.fstat(fd).st_mode):
+            access &= FILE_ACCESS
+        rule = struct.pack("=Qi", access & _HANDLED_ACCESS.get(version, _ALL_ACCESS), fd)
         syscall("landlock_add_rule", rules, _PATH_BENEATH, rule, 0)
     finally:
-        os.close(place)
+        os.close(fd)
 
 
 def restrict(rules: int) -> None:
-    """Confine this process, and what it becomes, to the rules; it must have given up new privileges before."""
+    """Confine this process and its children to the rules; `PR_SET_NO_NEW_PRIVS` must have been set before."""
     syscall("landlock_restrict_self", rules, 0)
     os.close(rules)

@@ -1,4 +1,4 @@
-"""Namespaces of one's own: what the host's processes, mounts, network, IPC, control groups and name are is not seen."""
+"""New namespaces, which hide the host's processes, mounts, network, IPC, control groups and host name."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import socket
 from . import kernel
 
 ALL = kernel.NEWNS | kernel.NEWPID | kernel.NEWNET | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWCGROUP
-"""A new user namespace comes with them where we are not root."""
+"""All kinds but the user namespace, which is needed in addition where we are not root."""
 
 
-def become_alone(name: str, closing: tuple[int, ...] = ()) -> None:
-    """Go on as process 1 of new namespaces in a child; the parent waits for it and ends with its exit code.
+def enter_new_namespaces(host_name: str, child_fds: tuple[int, ...] = ()) -> None:
+    """Continue as process 1 of new namespaces in a child; the parent waits for it and ends with its exit code.
 
     Args:
-        name: of the machine, as seen from inside.
-        closing: descriptors that are the child's alone.
+        host_name: the machine's name inside.
+        child_fds: descriptors that the parent closes.
     """
     user, group = os.geteuid(), os.getegid()
     if user == 0:
@@ -24,10 +24,10 @@ def become_alone(name: str, closing: tuple[int, ...] = ()) -> None:
     else:
         kernel.unshare(ALL | kernel.NEWUSER)
         kernel.map_user("/proc/self", None, user, group)
-    socket.sethostname(name)
+    socket.sethostname(host_name)
     child = os.fork()
     if child:
-        for fd in closing:
+        for fd in child_fds:
             os.close(fd)
         _, status = os.waitpid(child, 0)
         os._exit(min(os.waitstatus_to_exitcode(status) % 256, 255))

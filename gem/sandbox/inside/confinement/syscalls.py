@@ -1,7 +1,7 @@
-"""Numbers of the system calls that the sandbox names, for the two architectures it knows.
+"""Numbers of the system calls that the sandbox names, for the two architectures that it supports.
 
-Source: the kernel's own tables, `arch/x86/entry/syscalls/syscall_64.tbl` and `include/uapi/asm-generic/unistd.h`
-(Linux 6.1). Numbers never change once they are given out.
+Source: the kernel's tables, `arch/x86/entry/syscalls/syscall_64.tbl` and `include/uapi/asm-generic/unistd.h`
+(Linux 6.1). The kernel never changes a number once it is assigned.
 """
 
 from __future__ import annotations
@@ -36,17 +36,20 @@ kcmp:312:272 quotactl:179:60 pidfd_getfd:438:438 iopl:172: ioperm:173: personali
 memfd_create:319:279 memfd_secret:447:447 shmget:29:194 msgget:68:186 semget:64:190 mq_open:240:180
 landlock_create_ruleset:444:444 landlock_add_rule:445:445 landlock_restrict_self:446:446
 """
-"""`name:x86_64:aarch64`; an empty number says that the architecture has no such call."""
+"""`name:x86_64:aarch64`; the number is empty if the architecture has no such call."""
 
 AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-"""How seccomp names the architecture of a call (`linux/audit.h`)."""
+"""The numbers by which seccomp identifies architectures (`linux/audit.h`)."""
 
 
 def numbers(machine: str | None = None) -> dict[str, int]:
-    """Numbers by name for an architecture, this machine's by default.
+    """Call numbers by name.
+
+    Args:
+        machine: the architecture; the default is this machine's.
 
     Raises:
-        LookupError: for one that is not known.
+        LookupError: for an unsupported architecture.
     """
     machine = machine or platform.machine()
     if machine not in AUDIT_ARCH:

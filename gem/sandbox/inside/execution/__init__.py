@@ -1,1 +1,1 @@
-"""Executing untrusted programs: `program` runs one, `cases` and `dialogue` run it under tests."""
+"""Executes untrusted programs: `program` runs a script; `cases` and `dialogue` run a program under tests."""

@@ -1,7 +1,7 @@
 """Names that answers to programming problems use without importing them.
 
-Statements of such problems often come with the imports made, so a solution that leaves them out is not wrong.
-Nothing here hides a builtin: `pow` of `math` is not among them.
+The templates of such problems often have the imports already, so a solution that leaves them out is not wrong. No name
+here hides a builtin: `math.pow` is not among them.
 """
 
 from __future__ import annotations
@@ -48,3 +48,4 @@ MEMBERS: list[tuple[ModuleType, str]] = [
 COMMON: dict[str, Any] = {module.__name__: module for module in MODULES} | {
     name: getattr(module, name) for module, names in MEMBERS for name in names.split()
 }
+"""The modules and members by name."""

@@ -1,19 +1,21 @@
-"""Python values as JSON and back, for the way between a program that is not trusted and whoever judges it.
+"""Python values as JSON and back, for the exchange between an untrusted program and the process that tests it.
 
-Plain data only: what arrives can be compared, and cannot do anything. (Pickle could.)
+Values are plain data only: unlike a pickle, a value from the program can be compared, but cannot run code.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-SMALL = 1 << 53
-MAX_TEXT = 200
-PLAIN: tuple[Any, ...] = (int, float, str, list, tuple, dict, set, frozenset, bytes, complex)
+MAX_JSON_INTEGER = 1 << 53
+"""Integers from this size on are written as hexadecimal strings."""
+MAX_TEXT_CHARS = 200
+"""Length of the text that describes an object which is not plain data."""
+PLAIN_TYPES: tuple[Any, ...] = (int, float, str, list, tuple, dict, set, frozenset, bytes, complex)
 
 
-class Other:
-    """Something that is no plain data; equal to nothing. `text` says what it was."""
+class OpaqueValue:
+    """An object that is not plain data, and equal to nothing else; `text` describes it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -23,12 +25,12 @@ class Other:
 
 
 def encode(value: Any) -> Any:
-    """Something that `json.dumps` takes and `decode` turns into an equal value."""
+    """A value that `json.dumps` accepts and that `decode` turns into an equal value."""
     kind = type(value)
     if value is None or kind in (bool, str, float):
         return value
     if kind is int:
-        return value if abs(value) < SMALL else {"int": hex(value)}
+        return value if abs(value) < MAX_JSON_INTEGER else {"int": hex(value)}
     if kind is list:
         return [encode(item) for item in value]
     if kind in (tuple, set, frozenset):
@@ -39,26 +41,26 @@ def encode(value: Any) -> Any:
         return {"bytes": value.hex()}
     if kind is complex:
         return {"complex": [value.real, value.imag]}
-    return _of_relatives(value)
+    return _encode_related_type(value)
 
 
-def _of_relatives(value: Any) -> Any:
+def _encode_related_type(value: Any) -> Any:
     """Subclasses (`Counter`, `defaultdict`, `deque`, named tuples) and numpy's numbers and arrays as plain data."""
-    for plain in PLAIN:
-        if isinstance(value, plain):
-            return encode(plain(value))
+    for plain_type in PLAIN_TYPES:
+        if isinstance(value, plain_type):
+            return encode(plain_type(value))
     if hasattr(value, "tolist"):
         return encode(value.tolist())
     if type(value).__name__ in ("deque", "dict_keys", "dict_values", "range"):
         return encode(list(value))
-    return {"other": f"{type(value).__name__}: {value!r}"[:MAX_TEXT]}
+    return {"other": f"{type(value).__name__}: {value!r}"[:MAX_TEXT_CHARS]}
 
 
 def decode(value: Any) -> Any:
-    """The value that `encode` was given.
+    """The value from which `encode` made this one.
 
     Raises:
-        ValueError: for what `encode` never makes.
+        ValueError: if `encode` cannot have made it.
     """
     if isinstance(value, list):
         return [decode(item) for item in value]
@@ -81,5 +83,5 @@ _DECODERS: dict[str, Any] = {
     "dict": lambda content: {decode(key): decode(item) for key, item in content},
     "bytes": bytes.fromhex,
     "complex": lambda content: complex(*content),
-    "other": lambda content: Other(str(content)),
+    "other": lambda content: OpaqueValue(str(content)),
 }

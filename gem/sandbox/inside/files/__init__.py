@@ -1,1 +1,2 @@
-"""Files that untrusted programs left: `tree` reads and writes small ones, the others measure and remove."""
+"""Files of untrusted programs: `tree` writes and reads small trees, `cleanup` measures and removes what a run left
+behind, and `unlinked` measures files without a name."""

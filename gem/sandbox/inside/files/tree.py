@@ -1,8 +1,8 @@
 """A small directory tree as plain data, written to a file system and read back.
 
-`{path: [kind, mode, content, time]}` with paths relative to the top. `kind` is "file" (content: text), "bytes"
-(content: base64), "folder" (content: ""), or "link" (content: where it points); `time` is when it was changed last, in
-seconds since 1970. Owners, hard links, pipes and sockets are not kept.
+The data are `{path: [kind, mode, content, time]}` with paths relative to the top. `kind` is "file" (content: text),
+"bytes" (content: base64), "folder" (content: empty), or "link" (content: the target); `time` is the modification time
+in seconds since 1970. Owners, hard links, pipes and sockets are not part of a tree.
 """
 
 from __future__ import annotations
@@ -16,92 +16,92 @@ Tree = dict[str, list[Any]]
 
 
 class TooBig(Exception):
-    """The tree holds more than it may; the message says of what."""
+    """The tree exceeds a limit, which the message names."""
 
 
 def write(top: str, tree: Tree, user: int) -> None:
-    """Make the tree below `top`, which is empty, as the property of `user`."""
+    """Make the tree in the empty directory `top`, with `user` as the owner."""
     for path, (kind, mode, content, _) in tree.items():
-        place = os.path.join(top, path)
+        target = os.path.join(top, path)
         if kind == "folder":
-            os.mkdir(place, 0o700)
+            os.mkdir(target, 0o700)
         elif kind == "link":
-            os.symlink(content, place)
+            os.symlink(content, target)
         else:
             data = bytes_of(kind, content)
-            with open(place, "wb") as file:
+            with open(target, "wb") as file:
                 file.write(data)
-            os.chmod(place, mode)
-        os.lchown(place, user, user)
-    for path, (kind, mode, _, when) in reversed(tree.items()):  # what is in a folder before the folder
-        place = os.path.join(top, path)
+            os.chmod(target, mode)
+        os.lchown(target, user, user)
+    for path, (kind, mode, _, mtime) in reversed(tree.items()):  # the content of a folder before the folder itself
+        target = os.path.join(top, path)
         if kind == "folder":
-            os.chmod(place, mode)
-        os.utime(place, (when, when), follow_symlinks=False)
+            os.chmod(target, mode)
+        os.utime(target, (mtime, mtime), follow_symlinks=False)
 
 
-def read(top: str, *, most_bytes: int, most_entries: int) -> Tree:
-    """The tree below `top`, folders before what is in them, names in order.
+def read(top: str, *, max_bytes: int, max_entries: int) -> Tree:
+    """The tree in the directory `top`, sorted by path.
 
     Raises:
-        TooBig: above `most_bytes` of content or `most_entries`.
+        TooBig: above `max_bytes` of content or `max_entries`.
     """
-    found: Tree = {}
-    left = most_bytes
-    waiting = [""]
-    while waiting:
-        folder = waiting.pop()
+    tree: Tree = {}
+    remaining = max_bytes
+    folders = [""]
+    while folders:
+        folder = folders.pop()
         for name in sorted(os.listdir(os.path.join(top, folder))):
             path = os.path.join(folder, name)
-            entry, size = _entry(os.path.join(top, path), left)
-            left -= size
-            if left < 0:
-                raise TooBig(f"more than {most_bytes:,} bytes")
+            entry, size = _read_entry(os.path.join(top, path), remaining)
+            remaining -= size
+            if remaining < 0:
+                raise TooBig(f"more than {max_bytes:,} bytes")
             if entry is None:
                 continue
-            found[path.encode("utf-8", "replace").decode()] = entry
-            if len(found) > most_entries:
-                raise TooBig(f"more than {most_entries:,} files and folders")
+            tree[path.encode("utf-8", "replace").decode()] = entry
+            if len(tree) > max_entries:
+                raise TooBig(f"more than {max_entries:,} files and folders")
             if entry[0] == "folder":
-                waiting.append(path)
-    return {path: found[path] for path in sorted(found)}
+                folders.append(path)
+    return {path: tree[path] for path in sorted(tree)}
 
 
-def _entry(place: str, most: int) -> tuple[list[Any] | None, int]:
-    """What is at a place, and how many bytes it holds; never through a link, and no more than `most` and one."""
-    about = os.lstat(place)
-    mode, when = stat.S_IMODE(about.st_mode), int(about.st_mtime)
-    if stat.S_ISDIR(about.st_mode):
-        return entry_of("folder", mode, b"", "", when), 0
-    if stat.S_ISLNK(about.st_mode):
-        target = os.readlink(place)
-        return entry_of("link", mode, b"", target, when), len(target)
-    if not stat.S_ISREG(about.st_mode):
+def _read_entry(path: str, max_bytes: int) -> tuple[list[Any] | None, int]:
+    """The entry at a path, and its size; links are not followed, and at most `max_bytes` and one are read."""
+    status = os.lstat(path)
+    mode, mtime = stat.S_IMODE(status.st_mode), int(status.st_mtime)
+    if stat.S_ISDIR(status.st_mode):
+        return make_entry("folder", mode, b"", "", mtime), 0
+    if stat.S_ISLNK(status.st_mode):
+        target = os.readlink(path)
+        return make_entry("link", mode, b"", target, mtime), len(target)
+    if not stat.S_ISREG(status.st_mode):
         return None, 0
-    with open(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
-        data = file.read(most + 1)
-    return entry_of("file", mode, data, "", when), len(data)
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+        data = file.read(max_bytes + 1)
+    return make_entry("file", mode, data, "", mtime), len(data)
 
 
 def bytes_of(kind: str, content: str) -> bytes:
-    """What a file holds; nothing for what is no file."""
+    """The content of a file as bytes; empty for folders and links."""
     if kind == "bytes":
         return base64.b64decode(content)
     return content.encode() if kind == "file" else b""
 
 
-def entry_of(kind: str, mode: int, data: bytes, target: str, when: int) -> list[Any] | None:
-    """An entry of a tree, whose `kind` is "file", "folder" or "link"; None for anything else."""
+def make_entry(kind: str, mode: int, data: bytes, target: str, mtime: int) -> list[Any] | None:
+    """An entry of a tree, whose `kind` is "file", "folder" or "link"; None for any other kind."""
     if kind == "folder":
-        return ["folder", mode, "", when]
+        return ["folder", mode, "", mtime]
     if kind == "link":
-        return ["link", 0o777, os.fsencode(target).decode("utf-8", "replace"), when]
+        return ["link", 0o777, os.fsencode(target).decode("utf-8", "replace"), mtime]
     if kind != "file":
         return None
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        return ["bytes", mode, base64.b64encode(data).decode(), when]
+        return ["bytes", mode, base64.b64encode(data).decode(), mtime]
     if "\0" in text:
-        return ["bytes", mode, base64.b64encode(data).decode(), when]
-    return ["file", mode, text, when]
+        return ["bytes", mode, base64.b64encode(data).decode(), mtime]
+    return ["file", mode, text, mtime]

@@ -1,4 +1,4 @@
-"""The promises about the course of an episode: how it begins, goes on and ends, and what is refused."""
+"""The promises about an episode: how it begins, goes on and ends, and which calls raise an error."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-from gem.check.promise import ENDLESS, SEEDS, Broken, Promise, Subject, play, play_on, short
+from gem.check.promise import MAX_RANDOM_TURNS, SEEDS, BrokenPromise, Promise, Subject, play, play_on, shorten
 from gem.core import Env
 from gem.errors import EpisodeOver, InvalidArgument
 from gem.factory import make
@@ -15,46 +15,46 @@ from gem.factory import make
 def is_made(subject: Subject) -> None:
     env = subject.make()
     if not isinstance(env, Env):
-        raise Broken(f"gem.make gave a {type(env).__name__}, which is no gem.Env.")
+        raise BrokenPromise(f"gem.make gave a {type(env).__name__}, which is no gem.Env.")
     env.close()
 
 
 def begins(subject: Subject) -> None:
     env = subject.make()
-    begun: Any = env.reset(seed=0)
-    if not isinstance(begun, tuple) or len(begun) != 2:
-        raise Broken(f"reset() returned {short(begun)}.")
-    observation, info = begun
+    result: Any = env.reset(seed=0)
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise BrokenPromise(f"reset() returned {shorten(result)}.")
+    observation, info = result
     _expect_text("The observation of reset()", observation)
     _expect_info("reset()", info)
     if env.seed != 0:
-        raise Broken(f"After reset(seed=0) the attribute `seed` is {env.seed!r}.")
+        raise BrokenPromise(f"After reset(seed=0) the attribute `seed` is {env.seed!r}.")
 
 
 def plays_to_its_end(subject: Subject) -> None:
     env = subject.make()
     for seed in SEEDS:
         env.reset(seed=seed)
-        over = False
-        for number in range(1, (env.max_turns or ENDLESS) + 1):
-            answer: Any = env.step(env.sample_random_action())
-            if not isinstance(answer, tuple) or len(answer) != 5:
-                raise Broken(f"step() returned {short(answer)}.")
-            observation, reward, terminated, truncated, info = answer
-            where = f"Turn {number} of seed {seed}"
+        is_over = False
+        for number in range(1, (env.max_turns or MAX_RANDOM_TURNS) + 1):
+            result: Any = env.step(env.sample_random_action())
+            if not isinstance(result, tuple) or len(result) != 5:
+                raise BrokenPromise(f"step() returned {shorten(result)}.")
+            observation, reward, terminated, truncated, info = result
+            place = f"Turn {number} of seed {seed}"
             _expect_text(f"The observation of turn {number}", observation)
-            _expect_info(where, info)
+            _expect_info(place, info)
             if isinstance(reward, bool) or not isinstance(reward, int | float) or not math.isfinite(reward):
-                raise Broken(f"{where} has the reward {reward!r}, which is no finite number.")
+                raise BrokenPromise(f"{place} has the reward {reward!r}, which is not a finite number.")
             for name, value in (("terminated", terminated), ("truncated", truncated)):
                 if not isinstance(value, bool):
-                    raise Broken(f"{where} has {name}={value!r}, which is neither True nor False.")
-            over = terminated or truncated
-            if over:
+                    raise BrokenPromise(f"{place} has {name}={value!r}, which is neither True nor False.")
+            is_over = terminated or truncated
+            if is_over:
                 break
-        if not over:
+        if not is_over:
             limit = f"max_turns is {env.max_turns}" if env.max_turns else "There is no turn limit"
-            raise Broken(f"{limit}, and after {number:,} random turns the episode of seed {seed} still went on.")
+            raise BrokenPromise(f"{limit}, and after {number:,} random turns the episode of seed {seed} still went on.")
 
 
 def ends_in_one_way(subject: Subject) -> None:
@@ -62,14 +62,14 @@ def ends_in_one_way(subject: Subject) -> None:
     for seed in SEEDS:
         turns = play(env, seed)
         for number, (*_, terminated, truncated, info) in enumerate(turns):
-            where = f"Turn {number} of seed {seed}"
+            place = f"Turn {number} of seed {seed}"
             if terminated and truncated:
-                raise Broken(f"{where} is terminated and truncated at the same time.")
-            ended = terminated or truncated
-            if ended and not isinstance(info.get("success"), bool):
-                raise Broken(f'{where} ends the episode, and info["success"] is {info.get("success")!r}.')
-            if not ended and "success" in info:
-                raise Broken(f'{where} has info["success"], and the episode goes on.')
+                raise BrokenPromise(f"{place} is terminated and truncated at the same time.")
+            is_over = terminated or truncated
+            if is_over and not isinstance(info.get("success"), bool):
+                raise BrokenPromise(f'{place} ends the episode, and info["success"] is {info.get("success")!r}.')
+            if not is_over and "success" in info:
+                raise BrokenPromise(f'{place} has info["success"], and the episode goes on.')
 
 
 def keeps_the_turn_limit(subject: Subject) -> None:
@@ -78,9 +78,9 @@ def keeps_the_turn_limit(subject: Subject) -> None:
         turns = play(env, seed)[1:]
         unused = turns[-1][5].get("tool_uses_left", 0)  # tools have turns of their own
         if turns[-1][4] and env.max_turns and len(turns) + unused != env.max_turns:
-            raise Broken(f"Seed {seed} was truncated at turn {len(turns)}, and max_turns is {env.max_turns}.")
+            raise BrokenPromise(f"Seed {seed} was truncated at turn {len(turns)}, and max_turns is {env.max_turns}.")
         if turns[-1][4] and turns[-1][5]["success"]:
-            raise Broken(f"Seed {seed} was truncated, and yet it counts as solved.")
+            raise BrokenPromise(f"Seed {seed} was truncated, and yet it counts as solved.")
 
 
 def refuses_turns_outside_an_episode(subject: Subject) -> None:
@@ -102,7 +102,7 @@ def refuses_bad_arguments(subject: Subject) -> None:
             attempt()
         except InvalidArgument:
             continue
-        raise Broken(f"It accepted {name}.")
+        raise BrokenPromise(f"It accepted {name}.")
 
 
 def samples_valid_actions(subject: Subject) -> None:
@@ -110,9 +110,11 @@ def samples_valid_actions(subject: Subject) -> None:
     for seed in SEEDS:
         for number, (action, *_, info) in enumerate(play(env, seed)):
             if info.get("error") == "format":
-                raise Broken(f"Turn {number} of seed {seed}: its own random action {short(action)} was not understood.")
+                raise BrokenPromise(
+                    f"Turn {number} of seed {seed}: its own random action {shorten(action)} was not understood."
+                )
             if number and not isinstance(action, str):
-                raise Broken(f"sample_random_action() returned {short(action)}, which is no text.")
+                raise BrokenPromise(f"sample_random_action() returned {shorten(action)}, which is not a string.")
 
 
 def _any_action(subject: Subject) -> str:
@@ -123,26 +125,28 @@ def _any_action(subject: Subject) -> str:
 
 def _expect_over(env: Env, action: str, when: str) -> None:
     try:
-        answer = env.step(action)
+        result = env.step(action)
     except EpisodeOver:
         return
     except Exception as error:
-        raise Broken(f"step() {when} raised {type(error).__name__} instead of gem.errors.EpisodeOver.") from error
-    raise Broken(f"step() {when} was accepted and returned {short(answer[0])}.")
+        raise BrokenPromise(
+            f"step() {when} raised {type(error).__name__} instead of gem.errors.EpisodeOver."
+        ) from error
+    raise BrokenPromise(f"step() {when} was accepted and returned {shorten(result[0])}.")
 
 
-def _expect_text(what: str, value: object) -> None:
+def _expect_text(label: str, value: object) -> None:
     if not isinstance(value, str):
-        raise Broken(f"{what} is {short(value)}, which is no text.")
+        raise BrokenPromise(f"{label} is {shorten(value)}, which is not a string.")
 
 
-def _expect_info(where: str, info: object) -> None:
+def _expect_info(label: str, info: object) -> None:
     if not isinstance(info, dict):
-        raise Broken(f"{where} has the info {short(info)}, which is no dictionary.")
+        raise BrokenPromise(f"{label} has the info {shorten(info)}, which is not a dictionary.")
     try:
         json.dumps(info, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise Broken(f"{where} has an info that cannot be written as JSON: {error}.") from error
+        raise BrokenPromise(f"{label} has an info that cannot be written as JSON: {error}.") from error
 
 
 PROMISES: tuple[Promise, ...] = (

@@ -1,4 +1,4 @@
-"""The promises about sameness: one seed and the same actions give one episode, wherever and from wherever."""
+"""The promises about reproducibility: the same seed and actions give the same episode, in any process and state."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ import subprocess
 import sys
 
 from gem import registry
-from gem.check.promise import SEEDS, Broken, Promise, Subject, Turn, digest, expect_same, play, play_on
+from gem.check.promise import SEEDS, BrokenPromise, Promise, Subject, Turn, episodes_digest, expect_same, play, play_on
 
 
 def repeats_a_seed(subject: Subject) -> None:
     first, second = subject.make(), subject.make()
-    play(second, SEEDS[-1] + 1)  # what was played before must not matter
+    play(second, SEEDS[-1] + 1)  # earlier episodes must have no effect
     for seed in SEEDS:
         before = random.getstate()
-        once = play(first, seed)
+        turns = play(first, seed)
         if random.getstate() != before:
-            raise Broken("It draws from Python's global generator, which every other environment draws from too.")
-        expect_same(once, play(second, seed), f"Seed {seed} played twice")
+            raise BrokenPromise(
+                "It draws from Python's global generator, which every other environment draws from too."
+            )
+        expect_same(turns, play(second, seed), f"Seed {seed} played twice")
 
 
 def is_undisturbed_by_others(subject: Subject) -> None:
@@ -40,14 +42,14 @@ def repeats_in_other_processes(subject: Subject) -> None:
     if module == "__main__":
         return
     command = [sys.executable, "-m", "gem.check", subject.env_id, *subject.modules, module]
-    path = os.pathsep.join(part or os.curdir for part in sys.path)
-    hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"  # sets are in another order there
+    path = os.pathsep.join(entry or os.curdir for entry in sys.path)
+    hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"  # gives sets another order
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": path}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
-    if done.returncode:
-        raise Broken(f"In another process: {(done.stderr.strip().splitlines() or ['it failed'])[-1]}")
-    if done.stdout != digest(subject.env_id):
-        raise Broken("Another process plays the same seeds differently.")
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+    if process.returncode:
+        raise BrokenPromise(f"In another process: {(process.stderr.strip().splitlines() or ['it failed'])[-1]}")
+    if process.stdout != episodes_digest(subject.env_id):
+        raise BrokenPromise("Another process plays the same seeds differently.")
 
 
 def goes_on_from_its_state(subject: Subject) -> None:
@@ -56,20 +58,20 @@ def goes_on_from_its_state(subject: Subject) -> None:
         turns = play(env, seed)
         env.reset(seed=seed)
         for number, turn in enumerate(turns[1:], start=1):
-            where = f"Seed {seed}, before turn {number}"
+            place = f"Seed {seed}, before turn {number}"
             state = env.get_state()
             text = json.dumps(state)
-            given = json.loads(text)
-            other.set_state(given)
+            state_copy = json.loads(text)
+            other.set_state(state_copy)
             if any(other.view(seat) != env.view(seat) for seat in range(env.seats)):
-                raise Broken(f"{where}: the environment that took the state shows another picture.")
+                raise BrokenPromise(f"{place}: the environment that took the state shows another picture.")
             action = other.sample_random_action()
-            taken: Turn = (action, *other.step(action))
+            other_turn: Turn = (action, *other.step(action))
             assert turn[0] is not None
-            expect_same([turn], [taken], f"{where}, from its state (counted from there)")
-            expect_same([turn], [(turn[0], *env.step(turn[0]))], f"{where}, after get_state() (counted from there)")
-            if {json.dumps(state), json.dumps(given)} != {text}:
-                raise Broken(f"{where}: the state changed when an environment went on from it.")
+            expect_same([turn], [other_turn], f"{place}, from its state (counted from there)")
+            expect_same([turn], [(turn[0], *env.step(turn[0]))], f"{place}, after get_state() (counted from there)")
+            if {json.dumps(state), json.dumps(state_copy)} != {text}:
+                raise BrokenPromise(f"{place}: the state changed when an environment went on from it.")
 
 
 def spawns(subject: Subject) -> None:
@@ -77,7 +79,7 @@ def spawns(subject: Subject) -> None:
     expected = play(env, 2)
     other = env.spawn()
     if other is env:
-        raise Broken("spawn() returned the environment itself.")
+        raise BrokenPromise("spawn() returned the environment itself.")
     expect_same(expected, play(other, 2), "Seed 2 in a spawned environment")
     env.reset(seed=2)
     other = env.spawn(same_state=True)
