@@ -22,5 +22,5 @@ def everything() -> None:
 
 @current_app.task(name="reap.tidy")
 def tidy() -> None:
-    """Delete what has run out; once an hour is often enough."""
+    """Delete expired sessions. Runs once an hour."""
     delete_expired_sessions()
