@@ -203,7 +203,7 @@ if (log) {
 
 /** The page's own training and those that differ from it in their seed: one arm, whose points are to be fetched. */
 function oneArm({ name, colour, curves: own, others }) {
-  const sources = [own, ...(others?.split(" ") ?? [])];
+  const sources = [own, ...(others?.trim().split(/\s+/) ?? [])];
   const seeds = sources.map((source) => ({ source, update: [], turns: [], seconds: [], last: 0 }));
   return { label: name, colour, seeds };
 }
