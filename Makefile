@@ -9,7 +9,7 @@ COMPILE = $(UV) pip compile --quiet --generate-hashes --no-emit-index-url --univ
 	--custom-compile-command "make lock"
 # One process of tests more than there are cores, for much of a test is waiting; four at most. Each process has a
 # database, a broker and a site of its own.
-PROCESSES = $$($(PYTHON) -c "import os; print(min(4, 2 * (os.cpu_count() or 1)))")
+PROCESSES = $$($(PYTHON) -c "import os; print(min(4, 1 + (os.cpu_count() or 1)))")
 PYTEST = $(BIN)/python -m pytest
 
 # Settings as a server has them, for the checks that load Django; no service is asked.
@@ -46,7 +46,7 @@ OR_NONE = || [ $$? -eq 5 ]
 test: dev training programs  ## Run every test except the long ones (ARGS="-n 0 tests/engine -k sokoban")
 	@began=$$(date +%s); failed=0; \
 	$(PYTEST) -n $(PROCESSES) -m "not walk and not fault and not long" $(ARGS) $(OR_NONE) || failed=1; \
-	$(PYTEST) -n 2 -m "walk and not fault and not long" $(ARGS) $(OR_NONE) || failed=1; \
+	$(PYTEST) -n 3 -m "walk and not fault and not long" $(ARGS) $(OR_NONE) || failed=1; \
 	echo "The tests took $$(($$(date +%s) - began)) s."; exit $$failed
 
 test-all: test  ## Run every test

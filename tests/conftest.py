@@ -81,6 +81,17 @@ LONG = ("tests/platform", "tests/workers", "tests/live", "tests/examples", "test
 """Folders whose files take longest come first, so that no process has one left when the others have finished."""
 
 
+WITH_BROWSER = {"walks", "live"}
+"""Folders with tests that drive a browser."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where walks alone are asked for, read no other tests: that would take longer than many a walk."""
+    if not config.option.markexpr.startswith("walk") or collection_path.parent != services.ROOT / "tests":
+        return None
+    return True if collection_path.is_dir() and collection_path.name not in WITH_BROWSER else None
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Call every test with a browser a walk, and put them last; shuffle the others, files and tests of a file.
@@ -93,6 +104,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
             item.add_marker("walk")  # before tests are chosen by their marks
     yield
     walks, others = [item for item in items if has_browser(item)], [item for item in items if not has_browser(item)]
+    astray = [item.nodeid for item in walks if Path(item.nodeid).parts[1] not in WITH_BROWSER]
+    if astray:
+        raise pytest.UsageError(f"Tests with a browser lie in tests/walks or tests/live; {astray[0]} does not.")
     mixed = {item.path for item in walks} & {item.path for item in others}
     if mixed:
         raise pytest.UsageError(f"Tests with a browser need a file of their own: {', '.join(map(str, sorted(mixed)))}.")

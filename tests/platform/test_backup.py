@@ -62,6 +62,7 @@ def test_a_running_site_is_brought_back_somewhere_else(stack: Stack, tmp_path: P
     assert again == rows
 
 
+@pytest.mark.long
 def test_a_site_that_does_not_run_is_backed_up_too(prepared: Path, tmp_path: Path, new_state: Path) -> None:
     assert backup("write", prepared, tmp_path / "b.tar").returncode == 0
     with tarfile.open(tmp_path / "b.tar") as tar:
@@ -92,7 +93,7 @@ def test_what_is_no_backup_is_refused_and_leaves_nothing(tmp_path: Path, new_sta
     assert {path.name for path in tmp_path.iterdir()} == {"words.tar", "other.tar"}
 
 
-@pytest.mark.parametrize("running", [True, False])
+@pytest.mark.parametrize("running", [pytest.param(True, marks=pytest.mark.long), False])
 def test_commands_of_django_find_the_database_of_a_stack(stack: Stack, prepared: Path, running: bool) -> None:
     state = stack.state_dir if running else prepared
     who = f"boss{running}"

@@ -70,6 +70,7 @@ def test_it_makes_the_command_and_offers_the_engine_from_anywhere(
     assert asked.stdout == "asked for envs two words\n"
 
 
+@pytest.mark.long
 def test_a_package_with_another_hash_is_refused(checkout: Path) -> None:
     (checkout / "requirements.lock").write_text(LOCK.replace("4721f391", "00000000").replace("ff70335d", "00000000"))
     done = set_up(checkout)
@@ -78,6 +79,7 @@ def test_a_package_with_another_hash_is_refused(checkout: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.long
 def test_debian_without_ensurepip_is_enough(checkout: Path) -> None:
     done = set_up(checkout, "ensurepip")
     assert done.returncode == 0, done.stderr
@@ -92,6 +94,7 @@ def test_a_python_with_neither_pip_nor_ensurepip_is_told_what_to_do(checkout: Pa
     ]
 
 
+@pytest.mark.long
 def test_a_moved_checkout_is_built_again(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     assert set_up(checkout).returncode == 0
     moved = tmp_path_factory.mktemp("moved") / "checkout"

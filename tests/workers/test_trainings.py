@@ -73,6 +73,7 @@ def test_kill_9_of_everything_loses_no_update_and_the_weights_become_the_same(jo
     assert weights(job) == undisturbed_weights()
 
 
+@pytest.mark.long
 def test_one_paused_frees_its_worker_and_goes_on_when_the_one_that_took_it_is_cancelled(
     owner: User, job: Job, trainer: Trainer
 ) -> None:

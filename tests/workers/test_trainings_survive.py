@@ -100,6 +100,7 @@ def test_a_database_that_drops_its_connections_costs_no_update(owner: User, trai
         assert weights(job) == undisturbed_weights(), "bit for bit those of the training that nothing happened to"
 
 
+@pytest.mark.long
 def test_a_full_disk_leaves_the_last_checkpoint_whole_and_it_goes_on(owner: User, trainer: Trainer) -> None:
     job = trainings.submit(owner, small())
     folder = folder_of(job.pk)
@@ -122,6 +123,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole_and_it_goes_on(owner: User
         assert weights(job) == undisturbed_weights(), "bit for bit those of the training that nothing happened to"
 
 
+@pytest.mark.long
 def test_what_is_no_number_ends_it_with_the_reason_and_the_batch(
     owner: User, trainer: Trainer, tmp_path: Path, client: Any
 ) -> None:

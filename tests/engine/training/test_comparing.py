@@ -58,6 +58,7 @@ def test_where_an_episode_is_one_turn_a_discount_is_not_compared() -> None:
     assert [(spec.algorithm, spec.discount) for spec in specs] == [("rebn", 1.0)] * 2 + [("reinforce", 1.0)] * 2
 
 
+@pytest.mark.long
 def test_every_setting_tries_the_same_values_and_goes_on_with_its_best(tmp_path: Path) -> None:
     said: list[str] = []
     specs = plan("fifteen-easy", ["rebn", "grpo"], [1.0], 2, 1)
@@ -84,6 +85,7 @@ def test_what_cannot_be_tuned_is_refused(asked: str, capsys: pytest.CaptureFixtu
     assert "--tune takes a setting with two values or more" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_the_command_trains_compares_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["bench", "algorithms", "--recipe", "fifteen-easy", "--algorithm", "rebn", "--algorithm", "grpo",
                "--discount", "1", "--seeds", "2", "--updates", "1", "--out", str(tmp_path)]  # fmt: skip

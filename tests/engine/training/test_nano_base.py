@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from gem.rollout import EpisodeRequest, rollout
 from gem.training import recipes
 from gem.training.policy.policy_agent import PolicyAgent
@@ -18,6 +20,7 @@ def test_it_knows_how_actions_are_written() -> None:
     assert faults <= 0.02 * len(turns)
 
 
+@pytest.mark.long
 def test_a_short_training_raises_the_return(tmp_path: Path) -> None:
     data = recipes.data("guess-easy") | {
         "episodes": 128,

@@ -109,7 +109,7 @@ def test_held_out_seeds_are_played_when_asked_for_and_change_nothing(small: dict
     assert same_weights(tmp_path / "with", tmp_path / "without")
 
 
-@pytest.mark.parametrize("algorithm", ["rebn", "ppo"])
+@pytest.mark.parametrize("algorithm", [pytest.param("rebn", marks=pytest.mark.long), "ppo"])
 def test_a_run_that_was_killed_ends_with_the_same_bits(algorithm: str, small: dict[str, Any], tmp_path: Path) -> None:
     spec = {**small, "algorithm": algorithm, "updates": 12, "minibatches": 2, "schedule": "cosine"}
     whole, broken = tmp_path / "whole", tmp_path / "broken"
@@ -258,7 +258,7 @@ def forked(parent: Path, folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("before", "after"), [("rebn", "ppo"), ("ppo", "grpo")])
+@pytest.mark.parametrize(("before", "after"), [("rebn", "ppo"), pytest.param("ppo", "grpo", marks=pytest.mark.long)])
 def test_a_fork_may_have_another_algorithm(before: str, after: str, small: dict[str, Any], tmp_path: Path) -> None:
     train(read_spec({**small, "algorithm": before, "updates": 2}), tmp_path / "parent")
     spec = read_spec({**small, "algorithm": after, "updates": 4})
@@ -299,7 +299,9 @@ def test_episodes_are_shared_equally_and_in_whole_groups(monkeypatch: pytest.Mon
         processes.share(30, 6)
 
 
-@pytest.mark.parametrize("algorithm", ["rebn", "grpo", "ppo"])
+@pytest.mark.parametrize(
+    "algorithm", [pytest.param("rebn", marks=pytest.mark.long), "grpo", pytest.param("ppo", marks=pytest.mark.long)]
+)
 def test_two_processes_see_the_statistics_of_one(algorithm: str, small: dict[str, Any], tmp_path: Path) -> None:
     spec = {**small, "updates": 3, "algorithm": algorithm, "held_out_every": 3, "held_out_episodes": 9}
     train(read_spec(spec), tmp_path / "one")

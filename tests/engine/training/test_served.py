@@ -139,7 +139,7 @@ def test_nothing_of_the_distribution_is_cut_off_by_the_defaults_of_a_model(
     assert len({arm for arm in "ABCD" if f"boxed{{{arm}}}" in episodes}) > 1  # the most probable arm alone, otherwise
 
 
-@pytest.mark.parametrize("temperature", [0.7, 1.5])
+@pytest.mark.parametrize("temperature", [0.7, pytest.param(1.5, marks=pytest.mark.long)])
 def test_log_probabilities_at_another_temperature_are_refused(
     server: Any, served: dict[str, Any], temperature: float, tmp_path: Path
 ) -> None:

@@ -79,6 +79,7 @@ def test_a_policy_learns_on_an_open_page_and_plays(logged_in: Page, expected: li
     expect(page.locator("#turns li").first).to_be_visible(timeout=FINISH_MS)
 
 
+@pytest.mark.long
 def test_seeds_are_a_band_and_tries_are_a_tree(logged_in: Page, expected: list[str]) -> None:
     expected += ["htmx:sendAbort", "htmx:afterRequest"]  # a page is left before its fragments are there
     page = logged_in

@@ -70,13 +70,14 @@ class Function:
 
 def _printed(solution: str, given: str) -> str:
     """What a program prints for an input, without spaces around."""
-    before, printed = sys.stdin, io.StringIO()
+    before, digits, printed = sys.stdin, sys.get_int_max_str_digits(), io.StringIO()
     sys.stdin = io.StringIO(given + "\n")
     try:
         with contextlib.redirect_stdout(printed):
             exec(solution, {"__name__": "__main__"})  # noqa: S102 (the solutions beside this file)
     finally:
         sys.stdin = before
+        sys.set_int_max_str_digits(digits)  # a solution may lift the limit for itself
     return printed.getvalue().strip()
 
 
