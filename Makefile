@@ -46,7 +46,7 @@ OR_NONE = || [ $$? -eq 5 ]
 test: dev training programs  ## Run every test except the long ones (ARGS="-n 0 tests/engine -k sokoban")
 	@began=$$(date +%s); failed=0; \
 	$(PYTEST) -n $(PROCESSES) -m "not walk and not fault and not long" $(ARGS) $(OR_NONE) || failed=1; \
-	$(PYTEST) -n 3 -m "walk and not fault and not long" $(ARGS) $(OR_NONE) || failed=1; \
+	$(PYTEST) -n 2 -m "walk and not fault and not long" $(ARGS) $(OR_NONE) || failed=1; \
 	echo "The tests took $$(($$(date +%s) - began)) s."; exit $$failed
 
 test-all: test  ## Run every test

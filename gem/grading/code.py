@@ -15,6 +15,7 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any, Literal
 
 from gem.grading.code_tests import CallTest, CheckTests, InputTest, Tests
@@ -242,13 +243,14 @@ class _AssertionRun:
             libraries_in(code + tests.code),
         )
         results = [_assertion_result(number, line) for number, line in enumerate(checker_result.stdout.splitlines(), 1)]
-        if not checker_result.ok or not results:
-            cause = checker_result if not checker_result.ok else program_result
+        passed = list(takewhile(lambda result: result.passed, results))
+        is_cut = not program_result.ok and len(passed) < len(results)
+        if is_cut:  # the checker went on without the program, for as long as it could itself
+            results = passed
+        if is_cut or not checker_result.ok or not results:
+            cause = checker_result if program_result.ok and not checker_result.ok else program_result
             status: TestStatus = _failure_status(cause) if not cause.ok else "error"
             results.append(TestResult(len(results) + 1, status, tests.entry, "", "", cause.stderr[-MAX_SHOWN_CHARS:]))
-        elif not program_result.ok and not all(result.passed for result in results):
-            status = _failure_status(program_result)
-            results = [result if result.passed else replace(result, status=status) for result in results]
         return CodeGrade(tuple(results), self.pool.level)
 
     def _run_both(

@@ -87,9 +87,9 @@ def test_scrubbing_asks_the_server_nothing(page: Page, address: str) -> None:
 
 def test_it_plays_by_itself(page: Page, address: str) -> None:
     page.goto(f"{address}turns/0/")
-    page.get_by_label("Speed").select_option("4")
+    page.get_by_label("Speed").select_option("2")
     page.locator("body").press(" ")
-    expect(page.locator(".scrub [data-player-at]")).to_have_text("3")
+    expect(page.locator(".scrub [data-player-at]")).to_have_text(re.compile(r"^[1-9]\d*$"))
     page.get_by_role("button", name="Pause").click()
     at = turn(page)
     page.wait_for_timeout(600)
