@@ -1,8 +1,16 @@
 """The home page: what this is, and something to do at once."""
 
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
 from playwright.sync_api import Page, expect
 
 from tests.walks.conftest import check_looks
+
+if TYPE_CHECKING:
+    from apps.accounts.models import User
 
 
 def test_a_click_on_the_board_begins_an_episode_and_plays_the_first_turn(page: Page) -> None:
@@ -57,3 +65,11 @@ def test_it_works_without_scripts(browser: object, base_url: str) -> None:
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     assert "/episodes/" in page.url
     context.close()
+
+
+def test_who_runs_the_site_sees_what_each_part_runs_on(logged_in: Page, person: User) -> None:
+    person.is_staff = person.is_superuser = True
+    person.save()
+    logged_in.goto("/health/")
+    expect(logged_in.get_by_text(re.compile(r"process \d+, \d+ s ago")).first).to_be_visible()
+    check_looks(logged_in)
