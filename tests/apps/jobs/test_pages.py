@@ -4,7 +4,9 @@ import re
 from typing import Any
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
+from django.utils.html import strip_tags
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
@@ -266,3 +268,10 @@ def test_an_evaluation_of_a_checkpoint_is_reproduced_with_its_download(ada: User
     script = set_up(Job.objects.get())["script"]
     assert script.startswith("gemweb eval --agent policy --checkpoint checkpoint")
     assert f"--env {EASY}" in script
+
+
+@pytest.mark.parametrize("state", Job.State.values)
+def test_the_badge_says_the_state(state: str) -> None:
+    html = render_to_string("jobs/state.html", {"job": Job(state=state)})
+    assert f'data-state="{state}"' in html
+    assert state in strip_tags(html)
