@@ -74,7 +74,7 @@ def main() -> int:
 def print_steps(workers: dict[str, Worker], rounds: int, games: Sequence[str]) -> bool:
     """The time of a step of every game; whether all targets are reached."""
     print("\nMicroseconds of CPU time a step\n")
-    print("| | ours | GEM | GEM / ours | to reach | TextArena |\n|---|---|---|---|---|---|")
+    print("| | ours | GEM | GEM / ours | target | TextArena |\n|---|---|---|---|---|---|")
     reached = True
     for row in steps.measure(workers, rounds, games):
         own, theirs, ratio, mark = row.median("ours") or 0.0, row.median("gem_llm"), row.ratio, ""
@@ -96,7 +96,7 @@ def print_steps(workers: dict[str, Worker], rounds: int, games: Sequence[str]) -
 def print_vectors(workers: dict[str, Worker], rounds: int) -> bool:
     """What vectors add to a step; whether ours adds as little as it should."""
     print(f"\nMicroseconds of CPU time a turn that a vector of {vectors.NUM_ENVS} adds to the bare step and reset\n")
-    print("| | bare | added |\n|---|---|---|")
+    print("| | bare | overhead |\n|---|---|---|")
     rows = {(row.side, row.kind): row for row in vectors.measure(workers, rounds)}
     for row in rows.values():
         print(f"| {row.name} | {row.bare:.2f} | {row.added:.2f} |", flush=True)
@@ -108,7 +108,7 @@ def print_vectors(workers: dict[str, Worker], rounds: int) -> bool:
             reached = reached and kept
             print(f"\nOurs may add {words} of GEM's {kind}, {allowed:.2f}: {'reached' if kept else '**missed**'}")
     print(f"\n{vectors.MANY_ENVS} environments, turns a second by the clock, resets included\n")
-    print("| | one process | a shard for each core | cores busy | at most |\n|---|---|---|---|---|")
+    print("| | one process | a shard for each core | cores busy | maximum speed-up |\n|---|---|---|---|---|")
     for shards in vectors.measure_shards(workers["ours"], max(3, rounds // 6)):
         print(
             f"| `{shards.env_id}` | {shards.alone:,.0f} | {shards.shards:,.0f} | {shards.cores:.2f} "
@@ -122,7 +122,7 @@ def print_memory(workers: dict[str, Worker], words: str) -> bool:
     """The memory of an environment; whether ours take as little as they should."""
     print(f"\nMemory an environment in its first episode, KB, over {memory.COUNT:,} of ours")
     print(f"(the peers' word lists are {words}; with NLTK's, `game:WordSearch-v0-hard` took 15,500 KB earlier †)\n")
-    print("| | ours | GEM | TextArena | to reach |\n|---|---|---|---|---|")
+    print("| | ours | GEM | TextArena | target |\n|---|---|---|---|---|")
     reached = True
     for row in memory.measure(workers):
         missed = row.kilobytes["ours"] >= memory.MOST
@@ -135,7 +135,7 @@ def print_memory(workers: dict[str, Worker], words: str) -> bool:
 def print_imports(python: Path, sides: Sequence[str], rounds: int) -> bool:
     """What importing takes; whether ours takes as little as it should."""
     print("\nImporting, in a fresh process: CPU time, and the most memory with the interpreter's own\n")
-    print("| | ms | MB | to reach |\n|---|---|---|---|")
+    print("| | ms | MB | target |\n|---|---|---|---|")
     own = Path(sys.executable)
     pythons = {"nothing": (own, "pass"), "ours": (own, "import gem"), "ours, every game": (own, "import gem.envs")}
     modules = {"gem_llm": "gem", "text_arena": "textarena", "cart_pole": "gymnasium"}

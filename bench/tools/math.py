@@ -100,7 +100,7 @@ def _judged(answer: str, reference: str) -> bool | None:
 
 
 def _speed(options: argparse.Namespace) -> bool:
-    """Answers a second, ours and GEM's."""
+    """Answers per second, ours and GEM's."""
     chosen = _chosen(_references(options.data))
     python, missing = peers.install(options.peers)
     worker = None if "gem-llm" in missing else Worker("gem_grader", python, options.peers)
@@ -111,7 +111,7 @@ def _speed(options: argparse.Namespace) -> bool:
             found[kind].append((_ours(those), _theirs(worker, those)))
     if worker is not None:
         worker.close()
-    print("\nAnswers a second\n\n| | ours | GEM | ours / GEM | to reach |\n|---|---|---|---|---|")
+    print("\nAnswers per second\n\n| | ours | GEM | ours / GEM | target |\n|---|---|---|---|---|")
     reached = True
     for kind, times in found.items():
         size = len(chosen[kind])
