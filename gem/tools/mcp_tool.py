@@ -25,7 +25,7 @@ from gem.tools.tool import BaseTool, ToolCall, ToolOutput
 
 TIMEOUT = 30.0
 """Seconds for a call, as in GEM."""
-LONGEST_NAME = 64
+MAX_NAME_CHARS = 64
 
 
 class MCPTool(BaseTool):
@@ -44,8 +44,8 @@ class MCPTool(BaseTool):
         allow: commands that may be started, besides those in `GEM_MCP_COMMANDS`. They are confined, without network;
             `{command: {"network": ["api.example.org:443"], "read": ["/srv/data"]}}` allows more (see
             `gem.sandbox.mcp_confinement.Confinement`), `{command: False}` starts one unconfined.
-        fresh: start the servers anew for every episode, where they remember things.
-        num_workers: accepted as GEM's scripts pass it; without effect.
+        fresh: whether to restart the servers for every episode, if they keep state.
+        num_workers: accepted for compatibility with GEM's scripts; without effect.
 
     Raises:
         InvalidArgument: if the configuration cannot be read, names no server, or names a command that is not allowed.
@@ -79,9 +79,9 @@ class MCPTool(BaseTool):
             servers = list(config)  # by name, from the file
         self.execution_timeout, self.fresh = execution_timeout, fresh
         self._connections = {server.name: connect(server) for server in servers}
-        self._places: dict[str, tuple[Connection, str]] | None = None
-        self._offered: list[FunctionSchema] = []
-        self._used = False
+        self._functions_by_name: dict[str, tuple[Connection, str]] | None = None
+        self._schemas: list[FunctionSchema] = []
+        self._was_called = False
 
     @classmethod
     def from_url(
@@ -112,41 +112,41 @@ class MCPTool(BaseTool):
         """The tools of several servers over HTTP: name to URL."""
         return cls({"mcpServers": {name: {"url": url} for name, url in servers.items()}}, **kwargs)
 
-    # ------------------------------------------------------------------ as a tool
+    # ------------------------------------------------------------------ the interface of tools
 
     def prepare(self, seconds: float) -> None:
-        """As `BaseTool.prepare`: every server is asked what it offers, within one time for all."""
-        until = time.monotonic() + seconds
+        """See `BaseTool.prepare`; fetches the list of tools of every server, within one timeout for all."""
+        deadline = time.monotonic() + seconds
         for connection in self._connections.values():
-            connection.look(max(0.0, until - time.monotonic()))
+            connection.look(max(0.0, deadline - time.monotonic()))
 
     def reset(self) -> None:
-        """As `BaseTool.reset`; the servers are started anew if that was asked for."""
-        if self.fresh and self._used:
+        """See `BaseTool.reset`; restarts the servers if `fresh` is set."""
+        if self.fresh and self._was_called:
             self.close()
-        self._used = False
-        self._listed()
+        self._was_called = False
+        self._list_functions()
 
     def functions(self) -> list[FunctionSchema]:
-        """As `BaseTool.functions`: what the servers offer, by name.
+        """See `BaseTool.functions`: the tools of the servers, sorted by name.
 
         Raises:
             ToolError: if a server cannot be reached.
         """
-        self._listed()
-        return self._offered
+        self._list_functions()
+        return self._schemas
 
     def get_available_tools(self) -> list[dict[str, Any]]:
-        """The same as GEM gives it: `name`, `description` and `parameters` of each."""
-        return [dict(one["function"]) for one in self.functions()]
+        """The tools in GEM's format: `name`, `description` and `parameters` of each."""
+        return [dict(schema["function"]) for schema in self.functions()]
 
     def call(self, function: str, arguments: Mapping[str, Any]) -> ToolOutput:
-        """As `BaseTool.call`."""
+        """See `BaseTool.call`."""
         try:
-            places = self._listed()
+            places = self._list_functions()
             if function not in places:
                 raise ToolError(f"There is no tool {function!r:.80}; there is {', '.join(sorted(places))}.")
-            self._used = True
+            self._was_called = True
             connection, name = places[function]
             details = {"sandbox": "full"} if connection.confined else {}
             return ToolOutput(*connection.call(name, arguments, self.execution_timeout), details)
@@ -154,16 +154,16 @@ class MCPTool(BaseTool):
             return ToolOutput(str(error), error=True)
 
     def find(self, action: str) -> ToolCall | None:
-        """As `BaseTool.find`: the first `<tool_call>`."""
+        """See `BaseTool.find`; the first `<tool_call>`."""
         return next(iter(find_calls(action)), None)
 
     def format_output(self, output: str) -> str:
-        """As `BaseTool.format_output`, in GEM's form."""
+        """See `BaseTool.format_output`; in GEM's format."""
         return f"\n<tool_response>\n{output}\n</tool_response>\n"
 
     def instruction_string(self) -> str:
-        """As `BaseTool.instruction_string`."""
-        functions = "\n".join(json.dumps(one, ensure_ascii=False) for one in self.functions())
+        """See `BaseTool.instruction_string`."""
+        functions = "\n".join(json.dumps(schema, ensure_ascii=False) for schema in self.functions())
         return (
             "Tools by name: write\n<tool_call>\n<tool_name>the name</tool_name>\n<arguments>\n"
             '{"argument": "value"}\n</arguments>\n</tool_call>\nwith the arguments as JSON; the output comes back '
@@ -171,56 +171,56 @@ class MCPTool(BaseTool):
         )
 
     def settings(self) -> dict[str, Any]:
-        """As `BaseTool.settings`: the servers' names alone, for commands and headers belong to this machine."""
-        given: dict[str, Any] = {"servers": list(self._connections)} if self._connections else {}
+        """See `BaseTool.settings`; the servers by name, because commands and headers belong to this machine."""
+        settings: dict[str, Any] = {"servers": list(self._connections)} if self._connections else {}
         if self.execution_timeout != TIMEOUT:
-            given["execution_timeout"] = self.execution_timeout
-        return given | ({"fresh": True} if self.fresh else {})
+            settings["execution_timeout"] = self.execution_timeout
+        return settings | ({"fresh": True} if self.fresh else {})
 
     def close(self) -> None:
-        """As `BaseTool.close`."""
+        """See `BaseTool.close`."""
         for connection in self._connections.values():
             if not connection.server.shared:
                 connection.close()
 
-    def _listed(self) -> dict[str, tuple[Connection, str]]:
-        """Where each function is; the servers are asked once."""
-        if self._places is None:
+    def _list_functions(self) -> dict[str, tuple[Connection, str]]:
+        """The connection of each function, and its name there; the servers are asked once."""
+        if self._functions_by_name is None:
             places: dict[str, tuple[Connection, str]] = {}
-            offered: list[FunctionSchema] = []
+            schemas: list[FunctionSchema] = []
             for server, connection in self._connections.items():
-                for one in connection.tools():
-                    name = f"{server}_{one['name']}" if len(self._connections) > 1 else one["name"]
-                    name = _callable(name, places)
-                    places[name] = connection, one["name"]
-                    parameters = {"properties": {}, **one["parameters"]}  # OpenAI refuses a function without
-                    described = {"name": name, "description": one["description"], "parameters": parameters}
-                    offered.append(FunctionSchema(type="function", function=described))  # type: ignore[typeddict-item]
+                for tool in connection.tools():
+                    name = f"{server}_{tool['name']}" if len(self._connections) > 1 else tool["name"]
+                    name = _function_name(name, places)
+                    places[name] = connection, tool["name"]
+                    parameters = {"properties": {}, **tool["parameters"]}  # OpenAI refuses a function without them
+                    fields = {"name": name, "description": tool["description"], "parameters": parameters}
+                    schemas.append(FunctionSchema(type="function", function=fields))  # type: ignore[typeddict-item]
             if not self._connections:
                 raise ToolError(f"No MCP server is registered: {SERVERS_FILE_VARIABLE} names a file with them.")
             if not places:
                 raise ToolError(f"The MCP servers {', '.join(self._connections)} offer no tools.")
-            self._offered = sorted(offered, key=lambda one: one["function"]["name"])
-            self._places = places
-        return self._places
+            self._schemas = sorted(schemas, key=lambda schema: schema["function"]["name"])
+            self._functions_by_name = places
+        return self._functions_by_name
 
 
-def _callable(name: str, taken: Container[str]) -> str:
-    """The name as OpenAI's interface allows it, and unlike those that are taken: MCP also has dots, and longer ones."""
-    allowed = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:LONGEST_NAME]
-    names = (allowed, *(f"{allowed[: LONGEST_NAME - 3]}_{number}" for number in range(2, 100)))
-    return next((one for one in names if one not in taken), allowed)
+def _function_name(name: str, used_names: Container[str]) -> str:
+    """A name that OpenAI's interface allows and that is not in use; names in MCP may have dots and be longer."""
+    allowed = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:MAX_NAME_CHARS]
+    candidates = (allowed, *(f"{allowed[: MAX_NAME_CHARS - 3]}_{number}" for number in range(2, 100)))
+    return next((candidate for candidate in candidates if candidate not in used_names), allowed)
 
 
 def registered(servers: Sequence[str] = (), execution_timeout: float = TIMEOUT, fresh: bool = False) -> MCPTool:
     """The tools of servers in the file that `GEM_MCP_SERVERS` names; of all of them if none is named.
 
-    This is what records and specifications can ask for: names, and never a command or an address. A name that is not
-    in the file is an error only when the server is used, so that records can be looked at where it is not known.
+    Records and specifications name servers, and never commands or addresses. A name that is not in the file is an
+    error only when the server is used, so that records can be read on any machine.
 
     Raises:
         InvalidArgument: if the file cannot be read.
     """
-    known = registered_servers()
-    chosen = [known.get(name, ServerConfig(name)) for name in servers or known]
-    return MCPTool(chosen, execution_timeout=execution_timeout, fresh=fresh)
+    configs = registered_servers()
+    selected = [configs.get(name, ServerConfig(name)) for name in servers or configs]
+    return MCPTool(selected, execution_timeout=execution_timeout, fresh=fresh)

@@ -94,7 +94,7 @@ class PythonCodeTool(BaseTool):
         return ToolOutput(self._said(result), result.status != "ok", details)
 
     def format_output(self, output: str) -> str:
-        """As `BaseTool.format_output`, in GEM's form."""
+        """See `BaseTool.format_output`; in GEM's form."""
         return f"Code execution result: {output}\n"
 
     def instruction_string(self) -> str:
@@ -107,10 +107,10 @@ class PythonCodeTool(BaseTool):
 
     def settings(self) -> dict[str, Any]:
         """As `BaseTool.settings`."""
-        given = {"timeout": self.timeout, "keep_error_last_line": self.keep_error_last_line}
-        given["all_blocks"] = self.all_blocks
-        usual = {"timeout": TIMEOUT, "keep_error_last_line": False, "all_blocks": False}
-        return {name: value for name, value in given.items() if value != usual[name]}
+        settings = {"timeout": self.timeout, "keep_error_last_line": self.keep_error_last_line}
+        settings["all_blocks"] = self.all_blocks
+        defaults = {"timeout": TIMEOUT, "keep_error_last_line": False, "all_blocks": False}
+        return {name: value for name, value in settings.items() if value != defaults[name]}
 
     def _said(self, result: sandbox.Result) -> str:
         stderr = result.stderr.strip()
@@ -134,7 +134,7 @@ def _own_line(number: re.Match[str]) -> str:
 def _blocks(action: str) -> Iterator[TaggedText]:
     """The complete blocks, in their order."""
     after = 0
-    while found := [block for form in _FORMS if (block := find_tagged(action, *form, after))]:
-        first = min(found, key=lambda block: block.start)
+    while candidates := [block for form in _FORMS if (block := find_tagged(action, *form, after))]:
+        first = min(candidates, key=lambda block: block.start)
         yield first
         after = first.end

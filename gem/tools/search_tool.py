@@ -75,7 +75,7 @@ class SearchTool(BaseTool):
         return ToolOutput(_listed(opened.search(query, self.topk)), details={"index": opened.fingerprint})
 
     def format_output(self, output: str) -> str:
-        """As `BaseTool.format_output`, in GEM's form."""
+        """See `BaseTool.format_output`; in GEM's form."""
         return f"\n\n<information>{output}</information>\n\n"
 
     def instruction_string(self) -> str:
@@ -87,9 +87,9 @@ class SearchTool(BaseTool):
 
     def settings(self) -> dict[str, Any]:
         """As `BaseTool.settings`; the server's address is left out, because it may be a secret of this machine."""
-        given = {"topk": self.topk, "timeout": self.timeout, "index": self.index}
-        usual = {"topk": TOPK, "timeout": TIMEOUT, "index": None}
-        return {name: value for name, value in given.items() if value != usual[name]}
+        settings = {"topk": self.topk, "timeout": self.timeout, "index": self.index}
+        defaults = {"topk": TOPK, "timeout": TIMEOUT, "index": None}
+        return {name: value for name, value in settings.items() if value != defaults[name]}
 
     def _engine(self) -> tuple[str | None, str]:
         """The server's address, or the index."""

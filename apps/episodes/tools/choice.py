@@ -42,12 +42,12 @@ class ToolChoice(forms.Form):
         required=False,
         initial=DEFAULT_MAX_TOOL_USES,
         min_value=1,
-        max_value=tool_catalog.MOST_USES,
+        max_value=tool_catalog.MAX_USES,
         widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off", "maxlength": 4}),
         error_messages={
             "invalid": "The number of uses is a whole number, for example 10.",
             "min_value": "The number of uses is at least 1.",
-            "max_value": f"The number of uses is at most {tool_catalog.MOST_USES} per episode.",
+            "max_value": f"The number of uses is at most {tool_catalog.MAX_USES} per episode.",
         },
     )
     tool_format = forms.ChoiceField(

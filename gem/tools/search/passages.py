@@ -22,9 +22,9 @@ def passage_of(row: Mapping[str, Any]) -> Passage:
     """
     contents = row.get("contents")
     if isinstance(contents, str):
-        title, _, text = contents.partition("\n")
-        return Passage(title, text)
-    named, told = row.get("title", ""), row.get("text")
-    if not isinstance(named, str) or not isinstance(told, str):
+        first_line, _, rest = contents.partition("\n")
+        return Passage(first_line, rest)
+    title, text = row.get("title", ""), row.get("text")
+    if not isinstance(title, str) or not isinstance(text, str):
         raise ValueError("it has neither a text nor contents")
-    return Passage(named, told)
+    return Passage(title, text)

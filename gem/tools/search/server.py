@@ -91,12 +91,12 @@ def _hurry(connection: http.client.HTTPConnection, deadline: float) -> None:
 
 
 def _passages(answer: Any) -> list[Passage]:
-    found = answer["result"]
-    if found and isinstance(found[0], list):  # a server that takes several queries
-        found = found[0]
-    return [_passage(one) for one in found]
+    results = answer["result"]
+    if results and isinstance(results[0], list):  # a server that takes several queries
+        results = results[0]
+    return [_passage(result) for result in results]
 
 
-def _passage(one: Any) -> Passage:
-    score = one.get("score")
-    return passage_of(one.get("document", one))._replace(score=float(score or 0.0))
+def _passage(result: Any) -> Passage:
+    score = result.get("score")
+    return passage_of(result.get("document", result))._replace(score=float(score or 0.0))
