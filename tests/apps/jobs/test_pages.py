@@ -275,3 +275,16 @@ def test_the_badge_says_the_state(state: str) -> None:
     html = render_to_string("jobs/state.html", {"job": Job(state=state)})
     assert f'data-state="{state}"' in html
     assert state in strip_tags(html)
+
+
+def test_the_next_page_of_a_list_keeps_its_filters(as_ada: Client, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("apps.jobs.views.JOBS_ON_A_PAGE", 1)
+    for seed in range(3):
+        submit(ada, seed=seed)
+    page = as_ada.get("/jobs/?whose=mine&state=queued&page=2").content.decode()
+    links = dict(re.findall(r'<a href="([^"]+)" rel="(\w+)">', page))
+    assert set(links.values()) == {"prev", "next"}
+    for address in links:
+        assert "whose=mine" in address
+        assert "state=queued" in address
+    assert "Page 2 of 3" in tight(page)
