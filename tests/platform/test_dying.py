@@ -36,6 +36,7 @@ def started(start: Start) -> Stack:
     return stack
 
 
+@pytest.mark.fault
 def test_nothing_is_left_of_a_killed_stack_and_it_starts_again_at_once(start: Start) -> None:
     first = started(start)
     port = first.url.rpartition(":")[2]

@@ -29,27 +29,28 @@ def job(owner: User, trainer: Trainer) -> Job:
 
 
 def test_a_training_leaves_its_curve_and_checkpoints_and_can_be_forked_and_extended(
-    owner: User, job: Job, trainer: Trainer
+    owner: User, trainer: Trainer
 ) -> None:
+    job = trainings.submit(owner, small(updates=5))
     with trainer():
         wait_until(lambda: fresh(job).over, "the training is over")
-        assert_whole(job)
-        assert_left_behind(job)
-        parent = Checkpoint.objects.get(job=job, update=8)
-        fork = trainings.submit(owner, small(learning_rate=1e-4, updates=12), parent=parent)
+        assert_whole(job, 5)
+        assert_left_behind(job, 5)
+        parent = Checkpoint.objects.get(job=job, update=2)
+        fork = trainings.submit(owner, small(learning_rate=1e-4, updates=4), parent=parent)
         wait_until(lambda: fresh(fork).over, "the fork is over")
         assert fresh(fork).parent_id == job.pk
-        assert_whole(fork, 12, first=9)
-        trainings.extend(job.pk, owner, 4)
+        assert_whole(fork, 4, first=3)
+        trainings.extend(job.pk, owner, 2)
         wait_until(lambda: fresh(job).over, "it went on")
-        assert_whole(job, UPDATES + 4)
+        assert_whole(job, 7)
 
 
-def assert_left_behind(job: Job) -> None:
+def assert_left_behind(job: Job, updates: int) -> None:
     """Its curve, what its last checkpoint is, and its log."""
-    point = Point.objects.get(job=job, update=UPDATES)
+    point = Point.objects.get(job=job, update=updates)
     assert point.data["turns"] == fresh(job).turns_done
-    latest = Checkpoint.objects.get(job=job, update=UPDATES)
+    latest = Checkpoint.objects.get(job=job, update=updates)
     assert latest.agent.kind == Agent.Kind.CHECKPOINT
     assert latest.success == point.data["success"]
     assert not latest.agent.listed
@@ -57,10 +58,11 @@ def assert_left_behind(job: Job) -> None:
     assert latest.agent.weights.card["env_id"] == "game:GuessTheNumber-v0-easy"
     said = tail_of(job.pk)
     assert "training on game:GuessTheNumber-v0-easy" in said
-    assert f"update {UPDATES} " in said
-    assert f"checkpoint after update {UPDATES}" in said
+    assert f"update {updates} " in said
+    assert f"checkpoint after update {updates}" in said
 
 
+@pytest.mark.fault
 def test_kill_9_of_everything_loses_no_update_and_the_weights_become_the_same(job: Job, trainer: Trainer) -> None:
     with trainer() as doomed:
         wait_until(lambda: Point.objects.filter(job=job, update__gte=3).exists(), "some updates are made")

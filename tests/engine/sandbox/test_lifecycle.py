@@ -232,5 +232,5 @@ def test_no_descriptor_is_lost(fresh: Pool) -> None:
     for _ in range(10):
         fresh.run("print(1)")
         fresh.run("while True: pass", limits=Limits(wall_seconds=0.05))
-    assert psutil.Process().num_fds() == before
+    assert psutil.Process().num_fds() <= before
     fresh.close()
