@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from playwright.sync_api import Page, expect
 
 from tests.walks.conftest import check_looks
+from tests.workers.processes import wait_until
 
 if TYPE_CHECKING:
     from apps.accounts.models import User
@@ -70,6 +71,7 @@ def test_it_works_without_scripts(browser: object, base_url: str) -> None:
 def test_who_runs_the_site_sees_what_each_part_runs_on(logged_in: Page, person: User) -> None:
     person.is_staff = person.is_superuser = True
     person.save()
+    wait_until(lambda: logged_in.request.get("/health.json").ok, "every part of the site works")
     logged_in.goto("/health/")
     expect(logged_in.get_by_text(re.compile(r"process \d+, \d+ s ago")).first).to_be_visible()
     check_looks(logged_in)
