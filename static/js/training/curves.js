@@ -20,8 +20,11 @@ export class Curves {
     return begun.length ? begun : arm.seeds.slice(0, 1);
   }
 
-  /** The exponential moving average, with its start corrected: a window of n weighs the last n updates most. */
-  smoothed(values) {
+  /**
+   * The exponential moving average, with its start corrected: a window of n weighs the last n updates most. A metric
+   * whose points have not arrived yet has no values.
+   */
+  smoothed(values = []) {
     if (!this.view.smooth) return values;
     const keep = 1 - 2 / (this.view.smooth + 1);
     let mean = 0;
