@@ -43,9 +43,8 @@ def train_tiny(example: str, monkeypatch: pytest.MonkeyPatch, folder: Path, **se
     return trainer
 
 
-@pytest.mark.parametrize(
-    "example", ["trl_rollout_func", pytest.param("trl_environment_factory", marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("example", ["trl_rollout_func", "trl_environment_factory"])
 def test_it_learns_from_the_rewards_of_the_environment(
     example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

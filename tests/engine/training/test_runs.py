@@ -109,7 +109,8 @@ def test_held_out_seeds_are_played_when_asked_for_and_change_nothing(small: dict
     assert same_weights(tmp_path / "with", tmp_path / "without")
 
 
-@pytest.mark.parametrize("algorithm", [pytest.param("rebn", marks=pytest.mark.long), "ppo"])
+@pytest.mark.fault
+@pytest.mark.parametrize("algorithm", ["rebn", "ppo"])
 def test_a_run_that_was_killed_ends_with_the_same_bits(algorithm: str, small: dict[str, Any], tmp_path: Path) -> None:
     spec = {**small, "algorithm": algorithm, "updates": 12, "minibatches": 2, "schedule": "cosine"}
     whole, broken = tmp_path / "whole", tmp_path / "broken"
@@ -164,6 +165,7 @@ def test_a_paused_run_waits_until_the_file_is_gone(small: dict[str, Any], tmp_pa
     assert RunFolder(folder).state()["state"] == "finished"
 
 
+@pytest.mark.fault
 def test_a_full_disk_leaves_the_last_checkpoint_whole(small: dict[str, Any], tmp_path: Path) -> None:
     folder = tmp_path / "run"
     train(read_spec({**small, "updates": 2}), folder)
@@ -299,9 +301,8 @@ def test_episodes_are_shared_equally_and_in_whole_groups(monkeypatch: pytest.Mon
         processes.share(30, 6)
 
 
-@pytest.mark.parametrize(
-    "algorithm", [pytest.param("rebn", marks=pytest.mark.long), "grpo", pytest.param("ppo", marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("algorithm", ["rebn", "grpo", "ppo"])
 def test_two_processes_see_the_statistics_of_one(algorithm: str, small: dict[str, Any], tmp_path: Path) -> None:
     spec = {**small, "updates": 3, "algorithm": algorithm, "held_out_every": 3, "held_out_episodes": 9}
     train(read_spec(spec), tmp_path / "one")

@@ -28,7 +28,9 @@ def archive(tmp_path: Path, *more: str) -> Path:
     return path
 
 
-def test_a_checkpoint_is_uploaded_and_plays(logged_in: Page, expected: list[str], tmp_path: Path) -> None:
+def test_what_is_wrong_with_a_checkpoint_is_said_and_another_one_may_follow(
+    logged_in: Page, expected: list[str], tmp_path: Path
+) -> None:
     expected += ["htmx:sendAbort", "htmx:afterRequest"]  # it left
     page = logged_in
     page.set_default_timeout(TRIED_MS)  # a click waits for the page that it leads to
@@ -45,6 +47,13 @@ def test_a_checkpoint_is_uploaded_and_plays(logged_in: Page, expected: list[str]
     page.get_by_role("link", name="Upload another").click()
     expect(page.get_by_label("Name", exact=True)).to_have_value("traveller")
 
+
+@pytest.mark.long
+def test_a_checkpoint_is_uploaded_and_plays(logged_in: Page, expected: list[str], tmp_path: Path) -> None:
+    expected += ["htmx:sendAbort", "htmx:afterRequest"]  # it left
+    page = logged_in
+    page.set_default_timeout(TRIED_MS)  # a click waits for the page that it leads to
+    page.goto("/agents/upload/?name=traveller")
     page.get_by_label("Archive").set_input_files(archive(tmp_path))
     page.get_by_role("button", name="Upload checkpoint").click()
     expect(page.get_by_role("heading", name="Your checkpoint is being checked")).to_be_visible()

@@ -71,7 +71,7 @@ def test_from_an_address_to_a_game_to_a_score(logged_in: Page, server: ModelServ
     expect(page.get_by_text(re.compile(r"\d+ in, 11 out, \d"))).to_be_visible()
     check_looks(page)
 
-    page.goto("/jobs/new/?env_id=game:GuessTheNumber-v0-hard&benchmark=&episodes_per_env=12&repeats=2")
+    page.goto("/jobs/new/?env_id=game:GuessTheNumber-v0-hard&benchmark=&episodes_per_env=4&repeats=2")
     page.locator("label.choice", has_text="bisector").click()
     page.get_by_role("button", name="Submit evaluation").click()
     expect(page.locator("#state")).to_contain_text("done", timeout=FINISH_MS)
