@@ -48,7 +48,7 @@ class Config:
 class TowerOfHanoi(Game):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"\\boxed{([ABCabc])\s*,?\s*([ABCabc])}")
+    pattern = re.compile(r"\\boxed{([ABCabc])\s*+(?:,\s*+)?([ABCabc])}")
     prompt = "Enter your move."
 
     def __init__(self, num_disks: int | None = 3, max_turns: int | None = 10, seed: int | None = None) -> None:

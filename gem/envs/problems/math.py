@@ -39,7 +39,7 @@ NUMBER = re.compile(r"\d{1,6}")
 class MathEnv(ProblemEnv):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"\\boxed\{.+\}", re.DOTALL)
+    pattern = re.compile(r"\A(?>.*?\\boxed\{).+\}", re.DOTALL)
     prompt = "Think it through, and write your final answer in \\boxed{}."
 
     def _judge(self, action: str) -> Judgement:
