@@ -1,6 +1,8 @@
 """All writes to an episode (begin, take a turn, give up, fail), and its verification.
 
-A transaction that changes an episode first locks its row (`lock`), then raises `seq` by one and publishes it.
+A transaction that changes an episode first locks its row (`lock`), then raises `seq` by one and publishes it. It may
+contain the step of a fast environment, but nothing that waits: environments are made, reset and restored before it
+begins (`draft`, `draft_branch`), and slow ones are stepped before it begins.
 """
 
 from __future__ import annotations
@@ -53,7 +55,6 @@ class Occupant:
     visitor: str = ""
 
 
-@transaction.atomic
 def begin(
     env_id: str,
     *,
@@ -62,22 +63,31 @@ def begin(
     env_kwargs: Mapping[str, Any] | None = None,
     wrappers: Sequence[Mapping[str, Any]] | None = None,
     listed: bool = True,
-    batch: Batch | None = None,
-    slot: int | None = None,
 ) -> Episode:
     """Reset the environment and store the new episode. Without a seed, one is drawn.
 
     Raises:
         gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: the message is for the user.
     """
+    return store(draft(env_id, seed=seed, env_kwargs=env_kwargs, wrappers=wrappers), seats=seats, listed=listed)
+
+
+def draft(
+    env_id: str,
+    *,
+    seed: int | None,
+    env_kwargs: Mapping[str, Any] | None = None,
+    wrappers: Sequence[Mapping[str, Any]] | None = None,
+) -> Episode:
+    """Reset the environment; the episode has not been stored. Call it outside of transactions, because it may wait.
+
+    Raises:
+        gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: the message is for the user.
+    """
     spec = gem.spec(env_id)
     with closing(wrap(gem.make(env_id, **(env_kwargs or {})), [dict(wrapper) for wrapper in wrappers or []])) as env:
-        if len(seats) != env.seats:
-            raise InvalidArgument(f"{env_id} has {env.seats} seats, but {len(seats)} agents were given.")
         random_seed = secrets.randbelow(MAX_RANDOM_SEED if env.seats == 1 else MAX_SECRET_SEED)
         episode = Episode(
-            batch=batch,
-            slot=slot,
             env_id=spec.id,
             env_version=spec.version,
             env_kwargs=dict(env_kwargs or {}),
@@ -87,7 +97,6 @@ def begin(
             seat_count=env.seats,
             engine_version=gem.__version__,
             python_version=platform.python_version(),
-            listed=listed,
         )
         observation, info = env.reset(seed=episode.seed)
         episode.acting = env.to_act[0]
@@ -95,6 +104,26 @@ def begin(
         episode.first_info = storable_json(info)
         episode.max_turns = env.max_turns
         episode.state = _cached_state(env)
+    return episode
+
+
+@transaction.atomic
+def store(
+    episode: Episode,
+    *,
+    seats: Sequence[Occupant],
+    listed: bool = True,
+    batch: Batch | None = None,
+    slot: int | None = None,
+) -> Episode:
+    """Store a new episode (see `draft`) with its seats.
+
+    Raises:
+        gem.errors.InvalidArgument: there are more or fewer seats than the environment has.
+    """
+    if len(seats) != episode.seat_count:
+        raise InvalidArgument(f"{episode.env_id} has {episode.seat_count} seats, but {len(seats)} agents were given.")
+    episode.listed, episode.batch, episode.slot = listed, batch, slot
     episode.save(force_insert=True)
     Seat.objects.bulk_create(
         Seat(
@@ -110,29 +139,22 @@ def begin(
     return episode
 
 
-@transaction.atomic
-def fork(episode: Episode, turn: int, *, seats: Sequence[Occupant]) -> Episode:
-    """Create another episode with the same turns up to `turn`, to be continued by `seats`.
+def draft_fork(episode: Episode, turn: int) -> Episode:
+    """Another episode with the same turns up to `turn`, which `store_branch` stores; see `draft_branch`.
 
     Raises:
-        NotFound: the episode has no such turn.
-        EpisodeEnded: no turn can follow that turn.
         Sealed: the seats still have secrets from one another.
-        Outdated: see `restore`.
+        NotFound, EpisodeEnded, Outdated: see `draft_branch`.
     """
     if episode.sealed:
         raise Sealed("A branch would reveal secrets of the seats. Fork the episode after it ends.")
-    return _branch(episode, turn, seats)
+    return draft_branch(episode, turn)
 
 
 @transaction.atomic
-def take_back(episode: Episode, turn: int, *, seats: Sequence[Occupant]) -> Episode:
-    """Continue from `turn` in a branch and abandon the episode, which the caller has locked.
-
-    Raises:
-        NotFound, EpisodeEnded, Outdated: see `fork`.
-    """
-    branch = _branch(episode, turn, seats)
+def take_back(episode: Episode, branch: Episode, *, seats: Sequence[Occupant]) -> Episode:
+    """Store the branch and abandon the episode, which the caller has locked."""
+    store_branch(branch, seats=seats)
     Episode.objects.filter(pk=episode.pk).update(goes_on_in=branch)
     if not episode.over:
         abandon(episode)
@@ -145,7 +167,14 @@ def acting_after(episode: Episode, turn: int) -> int:
     return episode.acting if following is None else following
 
 
-def _branch(episode: Episode, turn: int, seats: Sequence[Occupant]) -> Episode:
+def draft_branch(episode: Episode, turn: int) -> Episode:
+    """A branch after `turn` that has not been stored. Call it outside of transactions: it restores the environment.
+
+    Raises:
+        NotFound: the episode has no such turn.
+        EpisodeEnded: no turn can follow that turn.
+        Outdated: see `restore`.
+    """
     if not 0 <= turn <= episode.turn_count:
         raise NotFound(f"The episode has turns 0 to {episode.turn_count}; there is no turn {turn} to fork from.")
     if turn == episode.turn_count and episode.status == Episode.Status.ENDED:
@@ -154,7 +183,7 @@ def _branch(episode: Episode, turn: int, seats: Sequence[Occupant]) -> Episode:
         env = restore_at(episode, turn)
     except (VersionChanged, UnknownEnvironment) as error:
         raise Outdated(f"{error} {STAYS_READABLE}") from error
-    branch = Episode(
+    return Episode(
         parent=episode,
         parent_turn=turn,
         **episode.identity(),
@@ -170,8 +199,14 @@ def _branch(episode: Episode, turn: int, seats: Sequence[Occupant]) -> Episode:
         seq=turn,
         listed=episode.listed,
     )
+
+
+@transaction.atomic
+def store_branch(branch: Episode, *, seats: Sequence[Occupant]) -> Episode:
+    """Store a branch (see `draft_branch`) with the turns of its parent, to be continued by `seats`."""
+    assert branch.parent is not None
     branch.save(force_insert=True)
-    past = list(episode.turns.filter(number__lte=turn).defer(None).order_by("number"))
+    past = list(branch.parent.turns.filter(number__lte=branch.parent_turn).defer(None).order_by("number"))
     for turn_copy in past:
         turn_copy.episode, turn_copy.seq = branch, turn_copy.number
     Turn.objects.bulk_create(past)
@@ -189,13 +224,25 @@ def _branch(episode: Episode, turn: int, seats: Sequence[Occupant]) -> Episode:
     return branch
 
 
+def find(episode_id: str) -> Episode:
+    """The episode, which is not locked.
+
+    Raises:
+        NotFound: there is no episode with this id.
+    """
+    return _found(Episode.objects.filter(pk=episode_id).first())
+
+
 def lock(episode_id: str) -> Episode:
     """The episode. Its row is locked until the end of the caller's transaction.
 
     Raises:
         NotFound: there is no episode with this id.
     """
-    episode = Episode.objects.select_for_update().filter(pk=episode_id).first()
+    return _found(Episode.objects.select_for_update().filter(pk=episode_id).first())
+
+
+def _found(episode: Episode | None) -> Episode:
     if episode is None:
         raise NotFound("The address may be mistyped, or the episode was deleted.")
     return episode

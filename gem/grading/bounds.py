@@ -164,7 +164,7 @@ class _Estimate:
             size = self.sequence(_OPENING[word])
             self.position += 1
             return size
-        if word[:1].isdigit() or (word[:1] == "." and len(word) > 1):
+        if word[:1].isdecimal() or (word[:1] == "." and len(word) > 1):
             return _number(word)
         if word in _CONSTANTS:
             return _Size(2.0)
@@ -185,7 +185,7 @@ class _Estimate:
             raise _TooLarge
         while self.current in ("_", "^"):
             self.position += 1
-            limit = self.exponent()
+            limit = self.item()
             if is_range and limit.value > MAX_RANGE:
                 raise _TooLarge
         return _Size()

@@ -322,6 +322,6 @@ def _split_arguments(text: str) -> Iterator[tuple[str, str]]:
         argument = _NAME_PATTERN.search(text, end)
 
 
-register("dialogue:Retail-v0", Retail)
-register("dialogue:Retail-v0-easy", Retail, hard=False)
-register("dialogue:Retail-v0-hard", Retail, hard=True)
+register("dialogue:Retail-v0", Retail, cost="fast")
+register("dialogue:Retail-v0-easy", Retail, cost="fast", hard=False)
+register("dialogue:Retail-v0-hard", Retail, cost="fast", hard=True)

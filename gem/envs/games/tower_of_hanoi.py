@@ -166,7 +166,7 @@ class TowerOfHanoi(Game):
         return tower
 
 
-register("game:TowerofHanoi-v0", TowerOfHanoi)
-register("game:TowerofHanoi-v0-easy", TowerOfHanoi, num_disks=3, max_turns=10)
-register("game:TowerofHanoi-v0-hard", TowerOfHanoi, num_disks=5, max_turns=35)
-register("game:TowerofHanoi-v0-random", TowerOfHanoi, num_disks=None, max_turns=None)
+register("game:TowerofHanoi-v0", TowerOfHanoi, cost="fast")
+register("game:TowerofHanoi-v0-easy", TowerOfHanoi, cost="fast", num_disks=3, max_turns=10)
+register("game:TowerofHanoi-v0-hard", TowerOfHanoi, cost="fast", num_disks=5, max_turns=35)
+register("game:TowerofHanoi-v0-random", TowerOfHanoi, cost="fast", num_disks=None, max_turns=None)

@@ -212,22 +212,24 @@ def test_verification_finds_the_first_difference() -> None:
 def test_a_fork_shares_the_past_and_not_the_future() -> None:
     episode = begin()
     play(episode, "\\boxed{25}", "\\boxed{30}", extra_info={"note": "why"})
-    branch = operations.fork(episode, 1, seats=[Occupant(built_in("human"), visitor="a" * 32)])
+    branch = operations.store_branch(
+        operations.draft_fork(episode, 1), seats=[Occupant(built_in("human"), visitor="a" * 32)]
+    )
     play(branch, "\\boxed{31}")
     assert [turn.action for turn in branch.turns.all()] == ["\\boxed{25}", "\\boxed{31}"]
     assert (branch.parent_id, branch.parent_turn, branch.turn_count, branch.seq) == (episode.id, 1, 2, 2)
     assert operations.verify(branch) is None
     assert episode.turns.count() == 2
     with pytest.raises(NotFound):
-        operations.fork(episode, 3, seats=[])
+        operations.draft_fork(episode, 3)
 
 
 def test_nothing_forks_from_an_end() -> None:
     episode = begin()
     play(episode, "no box")
     with pytest.raises(EpisodeEnded):
-        operations.fork(episode, 1, seats=[])
-    assert operations.fork(episode, 0, seats=[]).turn_count == 0
+        operations.draft_fork(episode, 1)
+    assert operations.draft_fork(episode, 0).turn_count == 0
 
 
 def test_a_lock_on_nothing_says_so() -> None:
