@@ -198,7 +198,7 @@ def register(
         InvalidArgument: if the id is malformed or belongs to another environment, if `entry_point` is not a class, a
             function or "module:Class", or if another argument has an unknown value.
     """
-    _check_registration(env_id, entry_point, replay=replay, cost=cost or "slow", turns=turns)
+    _check_registration(env_id, entry_point, replay=replay, cost="slow" if cost is None else cost, turns=turns)
     names: tuple[str, ...] = ()
     if tools:
         names, kwargs = tuple(map(_tool_name, tools)), {"tools": list(tools), **kwargs}

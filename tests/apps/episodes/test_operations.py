@@ -9,7 +9,7 @@ from django.db import transaction
 import gem
 from apps.episodes import operations
 from apps.episodes.errors import ActionTooLong, EpisodeEnded, NotFound, Outdated
-from apps.episodes.models import Episode, Turn
+from apps.episodes.models import Batch, Episode, Turn
 from apps.episodes.operations import Occupant
 from apps.episodes.restore import restore
 from gem import registry
@@ -22,9 +22,9 @@ GUESS = "game:GuessTheNumber-v0-hard"
 pytestmark = pytest.mark.django_db
 
 
-def begin(env_id: str = GUESS, seed: int | None = 7, **more: Any) -> Episode:
+def begin(env_id: str = GUESS, seed: int | None = 7, batch: Batch | None = None, **more: Any) -> Episode:
     seats = [Occupant(built_in("random"))] * gem.spec(env_id).seats
-    return operations.begin(env_id, seed=seed, seats=seats, **more)
+    return operations.store(operations.draft(env_id, seed=seed, **more), seats=seats, batch=batch)
 
 
 def play(episode: Episode, *actions: str, **more: Any) -> list[Turn]:
