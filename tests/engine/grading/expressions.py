@@ -57,7 +57,8 @@ def _repeats(before: str, items: Any) -> Iterator[tuple[str, str]]:
         else:
             for part in _parts(operation, argument):
                 yield from _repeats(before, part)
-        before += next(_examples([(operation, argument)]))
+        is_lookbehind = operation is codes.ASSERT and argument[0] < 0 and not before
+        before += next(_examples(argument[1] if is_lookbehind else [(operation, argument)]))
 
 
 def _parts(operation: Any, argument: Any) -> list[Any]:

@@ -71,7 +71,7 @@ def test_no_expression_takes_long_on_any_text() -> None:
         search = expression.match if name in MATCHED_AT_ONE_PLACE else expression.search
         for bomb in [] if name == CUT_BEFORE else bombs_for(expression, MAX_ANSWER_CHARS if reads_answers else 1 << 15):
             count += 1
-            if seconds(lambda: search(bomb)) > MAX_SECONDS:  # noqa: B023 (called at once)
+            if seconds(lambda: search(bomb)) > MAX_SECONDS / 2:  # noqa: B023 (called at once)
                 slow.append((name, bomb[:40]))
     assert not slow
     assert count > 1000
