@@ -114,6 +114,16 @@ def test_no_transaction_waits_for_the_turns_of_a_person() -> None:
     assert [person.send(branch, GUESSES[0]).status_code for branch in branches] == [202, 202]
 
 
+def test_no_transaction_waits_for_the_first_turn_on_the_home_page() -> None:
+    answer = Person().client.post("/begin/", {"env_id": NUMBERS, "seed": "3", "act": GUESSES[0]})
+    assert answer.status_code == 302
+    assert were_all_outside("made", "reset", "restored")
+    assert PendingTurn.objects.count() == 1
+    refused = Person().client.post("/begin/", {"env_id": NUMBERS, "seed": "3", "act": "no action"})
+    assert refused.status_code >= 400
+    assert Episode.objects.count() == 1
+
+
 def test_no_transaction_waits_where_agents_play() -> None:
     agent = built_in("random")
     episode = shows.start(NUMBERS, agent, seed=3)
