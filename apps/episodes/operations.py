@@ -2,7 +2,7 @@
 
 A transaction that changes an episode first locks its row (`lock`), then raises `seq` by one and publishes it. It may
 contain the step of a fast environment, but nothing that waits: environments are made, reset and restored before it
-begins (`draft`, `draft_branch`), and slow ones are stepped before it begins.
+begins (`draft`, `apps.episodes.branches`), and slow ones are stepped before it begins.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ from django.utils import timezone
 import gem
 from apps.accounts.models import User
 from apps.agents.models import Agent
-from apps.episodes.errors import ActionTooLong, EpisodeEnded, NotFound, Outdated, Sealed
+from apps.episodes.errors import ActionTooLong, EpisodeEnded, NotFound
 from apps.episodes.models import Batch, Episode, PendingTurn, Seat, Turn
-from apps.episodes.restore import STAYS_READABLE, restore_at
 from apps.episodes.text import MAX_ACTION_BYTES, shortened, storable, storable_json, what_was_replaced
 from apps.live import publish
 from gem import replay
 from gem.core import Step, check_seed, check_step
-from gem.errors import EnvironmentFailure, InvalidArgument, Side, UnknownEnvironment, VersionChanged, failure_of
+from gem.errors import EnvironmentFailure, InvalidArgument, Side, failure_of
 from gem.records import Identity, TurnRecord
 from gem.seats import rewards, success
 from gem.wrappers.wrapper_factory import wrap
@@ -103,7 +102,7 @@ def draft(
         episode.first_observation = shortened(storable(observation))
         episode.first_info = storable_json(info)
         episode.max_turns = env.max_turns
-        episode.state = _cached_state(env)
+        episode.state = cached_state(env)
     return episode
 
 
@@ -137,91 +136,6 @@ def store(
         for number, occupant in enumerate(seats)
     )
     return episode
-
-
-def draft_fork(episode: Episode, turn: int) -> Episode:
-    """Another episode with the same turns up to `turn`, which `store_branch` stores; see `draft_branch`.
-
-    Raises:
-        Sealed: the seats still have secrets from one another.
-        NotFound, EpisodeEnded, Outdated: see `draft_branch`.
-    """
-    if episode.sealed:
-        raise Sealed("A branch would reveal secrets of the seats. Fork the episode after it ends.")
-    return draft_branch(episode, turn)
-
-
-@transaction.atomic
-def take_back(episode: Episode, branch: Episode, *, seats: Sequence[Occupant]) -> Episode:
-    """Store the branch and abandon the episode, which the caller has locked."""
-    store_branch(branch, seats=seats)
-    Episode.objects.filter(pk=episode.pk).update(goes_on_in=branch)
-    if not episode.over:
-        abandon(episode)
-    return branch
-
-
-def acting_after(episode: Episode, turn: int) -> int:
-    """The seat to act after `turn` (0 is the reset)."""
-    following = episode.turns.filter(number=turn + 1).values_list("seat", flat=True).first()
-    return episode.acting if following is None else following
-
-
-def draft_branch(episode: Episode, turn: int) -> Episode:
-    """A branch after `turn` that has not been stored. Call it outside of transactions: it restores the environment.
-
-    Raises:
-        NotFound: the episode has no such turn.
-        EpisodeEnded: no turn can follow that turn.
-        Outdated: see `restore`.
-    """
-    if not 0 <= turn <= episode.turn_count:
-        raise NotFound(f"The episode has turns 0 to {episode.turn_count}; there is no turn {turn} to fork from.")
-    if turn == episode.turn_count and episode.status == Episode.Status.ENDED:
-        raise EpisodeEnded("No turn can follow the last one. Fork from an earlier turn.")
-    try:
-        env = restore_at(episode, turn)
-    except (VersionChanged, UnknownEnvironment) as error:
-        raise Outdated(f"{error} {STAYS_READABLE}") from error
-    return Episode(
-        parent=episode,
-        parent_turn=turn,
-        **episode.identity(),
-        engine_version=gem.__version__,
-        python_version=platform.python_version(),
-        first_observation=episode.first_observation,
-        first_info=episode.first_info,
-        max_turns=episode.max_turns,
-        turn_count=turn,
-        state=_cached_state(env),
-        seat_count=episode.seat_count,
-        acting=env.to_act[0],
-        seq=turn,
-        listed=episode.listed,
-    )
-
-
-@transaction.atomic
-def store_branch(branch: Episode, *, seats: Sequence[Occupant]) -> Episode:
-    """Store a branch (see `draft_branch`) with the turns of its parent, to be continued by `seats`."""
-    assert branch.parent is not None
-    branch.save(force_insert=True)
-    past = list(branch.parent.turns.filter(number__lte=branch.parent_turn).defer(None).order_by("number"))
-    for turn_copy in past:
-        turn_copy.episode, turn_copy.seq = branch, turn_copy.number
-    Turn.objects.bulk_create(past)
-    for number, occupant in enumerate(seats):
-        total = sum((rewards(turn_copy.reward, turn_copy.info)[number] for turn_copy in past), 0.0)
-        Seat.objects.create(
-            episode=branch,
-            number=number,
-            agent=occupant.agent,
-            user=occupant.user,
-            visitor=occupant.visitor,
-            total_reward=total,
-            set_up=occupant.agent.set_up,
-        )
-    return branch
 
 
 def find(episode_id: str) -> Episode:
@@ -302,7 +216,7 @@ def record_turn(
         info=storable_json(info),
         extra=extra or None,
         seq=episode.seq,
-        state=_cached_state(env) if episode.slow else None,
+        state=cached_state(env) if episode.slow else None,
     )
     turn.save(force_insert=True)
     _credit(episode, reward, info, over=terminated or truncated)
@@ -310,7 +224,7 @@ def record_turn(
         episode.success = success(0, info)
         _end(episode, Episode.Status.ENDED)
     else:
-        episode.state = _cached_state(env)
+        episode.state = cached_state(env)
         episode.acting = env.to_act[0]
     episode.save(update_fields=TURN_FIELDS)
     tell(episode)
@@ -423,7 +337,8 @@ def _credit(episode: Episode, reward: float, info: Mapping[str, Any], *, over: b
             Seat.objects.filter(episode=episode, number=number).update(**changes)
 
 
-def _cached_state(env: gem.Env) -> dict[str, Any]:
+def cached_state(env: gem.Env) -> dict[str, Any]:
+    """The state of an environment as episodes and turns store it."""
     return {"engine": gem.__version__, "env": env.get_state()}
 
 

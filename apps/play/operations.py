@@ -11,7 +11,7 @@ from django.db import transaction
 import gem
 from apps.accounts.models import User, Viewer
 from apps.agents.models import Agent
-from apps.episodes import operations
+from apps.episodes import branches, operations
 from apps.episodes.errors import EpisodeEnded, NotYourTurn, OtherSeatActs, Refusal, SeatTaken, TurnTaken, Unreadable
 from apps.episodes.models import Episode, Seat
 from apps.episodes.operations import Occupant
@@ -186,14 +186,14 @@ def fork(episode: Episode, turn: int, *, user: Viewer, visitor: str) -> Episode:
     Raises:
         NotFound, EpisodeEnded, Sealed, Outdated: nothing was begun.
     """
-    own = operations.acting_after(episode, turn)
+    own = branches.acting_after(episode, turn)
     seats = [
         _person(user, visitor) if seat.number == own else Occupant(shows.stand_in(episode.env_id, seat.agent))
         for seat in episode.seats.select_related("agent").order_by("number")
     ]
-    branch = operations.draft_fork(episode, turn)
+    branch = branches.draft_fork(episode, turn)
     with transaction.atomic():
-        operations.store_branch(branch, seats=seats)
+        branches.store_branch(branch, seats=seats)
         shows.accompany(branch)
     return branch
 
@@ -221,13 +221,13 @@ def undo(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
     if last is None:
         raise EpisodeEnded("There is no turn to undo.")
     occupants = [Occupant(seat.agent, user=seat.user, visitor=seat.visitor) for seat in seats]
-    branch = operations.draft_branch(episode, last - 1)
+    branch = branches.draft_branch(episode, last - 1)
     with transaction.atomic():
         locked = operations.lock(episode_id)
         pending.refuse_while_underway(locked)
         if locked.seq != episode.seq:
             raise TurnTaken("The episode changed in the meantime. Nothing was undone. Look at the board and try again.")
-        operations.take_back(locked, branch, seats=occupants)
+        branches.take_back(locked, branch, seats=occupants)
         shows.accompany(branch)
     return branch
 

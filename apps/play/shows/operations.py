@@ -17,7 +17,7 @@ from django.db.models.functions import Least, Now
 import gem
 from apps.accounts.models import User, Viewer
 from apps.agents.models import Agent, Weights
-from apps.episodes import operations
+from apps.episodes import branches, operations
 from apps.episodes.errors import EpisodeEnded, NotFound, Refusal
 from apps.episodes.models import Batch, Episode
 from apps.episodes.visibility import own_seat
@@ -104,7 +104,7 @@ def go_on(
 
     Raises:
         CannotPlay, PaceRefused, TooManyShows: the message is for the person.
-        NotFound, EpisodeEnded, Sealed, Outdated: see `episodes.operations.fork`.
+        NotFound, EpisodeEnded, Sealed, Outdated: see `episodes.branches.draft_fork`.
     """
     check_agent(episode.env_id, agent)
     pace = _check_pace(pace)
@@ -112,14 +112,14 @@ def go_on(
     agents = [seat.agent for seat in episode.seats.select_related("agent").order_by("number")]
     replaced = [old_agent.kind == Agent.Kind.HUMAN or len(agents) == 1 for old_agent in agents]
     if not any(replaced):
-        replaced[operations.acting_after(episode, turn)] = True
+        replaced[branches.acting_after(episode, turn)] = True
     seats = [
         operations.Occupant(agent if is_replaced else old_agent)
         for old_agent, is_replaced in zip(agents, replaced, strict=True)
     ]
-    branch = operations.draft_fork(episode, turn)
+    branch = branches.draft_fork(episode, turn)
     with transaction.atomic():
-        operations.store_branch(branch, seats=seats)
+        branches.store_branch(branch, seats=seats)
         _show(branch, pace, user, visitor)
     return branch
 

@@ -7,7 +7,7 @@ import pytest
 from django.db import transaction
 
 import gem
-from apps.episodes import operations
+from apps.episodes import branches, operations
 from apps.episodes.errors import ActionTooLong, EpisodeEnded, NotFound, Outdated
 from apps.episodes.models import Batch, Episode, Turn
 from apps.episodes.operations import Occupant
@@ -212,8 +212,8 @@ def test_verification_finds_the_first_difference() -> None:
 def test_a_fork_shares_the_past_and_not_the_future() -> None:
     episode = begin()
     play(episode, "\\boxed{25}", "\\boxed{30}", extra_info={"note": "why"})
-    branch = operations.store_branch(
-        operations.draft_fork(episode, 1), seats=[Occupant(built_in("human"), visitor="a" * 32)]
+    branch = branches.store_branch(
+        branches.draft_fork(episode, 1), seats=[Occupant(built_in("human"), visitor="a" * 32)]
     )
     play(branch, "\\boxed{31}")
     assert [turn.action for turn in branch.turns.all()] == ["\\boxed{25}", "\\boxed{31}"]
@@ -221,15 +221,15 @@ def test_a_fork_shares_the_past_and_not_the_future() -> None:
     assert operations.verify(branch) is None
     assert episode.turns.count() == 2
     with pytest.raises(NotFound):
-        operations.draft_fork(episode, 3)
+        branches.draft_fork(episode, 3)
 
 
 def test_nothing_forks_from_an_end() -> None:
     episode = begin()
     play(episode, "no box")
     with pytest.raises(EpisodeEnded):
-        operations.draft_fork(episode, 1)
-    assert operations.draft_fork(episode, 0).turn_count == 0
+        branches.draft_fork(episode, 1)
+    assert branches.draft_fork(episode, 0).turn_count == 0
 
 
 def test_a_lock_on_nothing_says_so() -> None:

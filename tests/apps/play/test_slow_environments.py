@@ -10,7 +10,7 @@ from django.db import connection
 
 import gem
 from apps.duels import operations as duels
-from apps.episodes import operations
+from apps.episodes import branches, operations
 from apps.episodes.models import Episode, PendingTurn
 from apps.episodes.operations import step
 from apps.play import pending
@@ -158,14 +158,14 @@ def test_a_turn_is_not_undone_if_the_episode_has_gone_on_meanwhile(monkeypatch: 
     episode = person.begin(NUMBERS, 3)
     person.send(episode, GUESSES[0])
     work()
-    draft_branch = operations.draft_branch
+    draft_branch = branches.draft_branch
 
     def go_on_meanwhile(*arguments: Any) -> Episode:
         person.send(episode, GUESSES[1])
         work()
         return draft_branch(*arguments)
 
-    monkeypatch.setattr(operations, "draft_branch", go_on_meanwhile)
+    monkeypatch.setattr(branches, "draft_branch", go_on_meanwhile)
     answer = person.client.post(f"/play/{episode.id}/undo/")
     assert answer.status_code == 409
     assert episode.turns.count() == 2
