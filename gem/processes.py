@@ -1,7 +1,7 @@
-"""A helper process that serves one request after the other and is killed when a request takes too long.
+"""Helper processes that serve one request after the other and are killed when a request takes too long.
 
-The process reads one line of JSON for each request and writes one line of JSON for each response, in a function `serve`
-of a module that the caller names. Calls from several threads wait for each other.
+A process reads one line of JSON for each request and writes one line of JSON for each response, in a function `serve`
+of a module that the caller names. Calls from several threads wait for each other, or use the processes of a pool.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from gem.errors import EnvironmentFailure
@@ -71,6 +72,11 @@ class HelperProcess:
                     self._stop()
                     raise ProcessTimeout(f"{self.name} took too much time.")
         raise EnvironmentFailure(f"{self.name} ends before it answers.")
+
+    @property
+    def has_process(self) -> bool:
+        """Whether the process has been started and not ended by us."""
+        return self._process is not None
 
     def close(self) -> None:
         """End the process; the next request starts another one."""
@@ -139,12 +145,50 @@ class HelperProcess:
                 shutil.rmtree(self._folder, ignore_errors=True)
 
 
+class HelperPool:
+    """Several helpers of one kind, so that a slow request does not hold up others. A killed process is replaced.
+
+    Args:
+        make_helper: makes a helper.
+        size: the number of requests that are served at the same time; the others wait in the order of their arrival.
+            A process is started only when all others are busy.
+    """
+
+    def __init__(self, make_helper: Callable[[], HelperProcess], size: int) -> None:
+        self.helpers = [make_helper() for _ in range(size)]
+        self.detach()
+        _helpers.add(self)
+
+    def call(self, **request: Any) -> dict[str, Any]:
+        """Send a request to a helper that is free (see `HelperProcess.call`)."""
+        with self._freed:
+            self._freed.wait_for(lambda: self._free)
+            helper = next((helper for helper in self._free if helper.has_process), self._free[0])
+            self._free.remove(helper)
+        try:
+            return helper.call(**request)
+        finally:
+            with self._freed:
+                self._free.append(helper)
+                self._freed.notify()
+
+    def close(self) -> None:
+        """End the processes; the next requests start others."""
+        for helper in self.helpers:
+            helper.close()
+
+    def detach(self) -> None:
+        """Leave the processes to the parent after a fork (see `HelperProcess.detach`)."""
+        self._free = list(self.helpers)
+        self._freed = threading.Condition()
+
+
 def _kill_late(process: subprocess.Popen[str], is_late: threading.Event) -> None:
     is_late.set()
     process.kill()
 
 
-_helpers: weakref.WeakSet[HelperProcess] = weakref.WeakSet()
+_helpers: weakref.WeakSet[HelperProcess | HelperPool] = weakref.WeakSet()
 
 
 def _detach_all() -> None:

@@ -46,9 +46,12 @@ class EnvSpec:
     replay: Replay = "exact"
     """How an episode is replayed. `exact`: from seed and actions. `taped`: also from recorded outputs of tools and
     other outside sources. `none`: it cannot be executed again, only shown."""
-    cost: Cost = "fast"
-    """`fast`: the web process may step it. `slow`: a step may take seconds (another process, a network), so only
-    workers step it; its constructor, `reset`, `set_state` and `view` still have to be quick."""
+    cost: Cost = "slow"
+    """`fast`: every step takes less than 50 ms of CPU time, whatever the action is, so the web process may step it.
+    `slow`: a step may take seconds (another process, a network), or nobody has said that it does not, so only workers
+    step it; its constructor, `reset`, `set_state` and `view` still have to be quick."""
+    has_declared_cost: bool = False
+    """Whether `cost` was declared, so that a slow environment really waits for something."""
     winnable: bool = True
     """Whether an episode can be solved within its turn limit."""
     turns: Turns = "multi"
@@ -77,6 +80,10 @@ class EnvSpec:
             return ""
         module, _, name = self.obstacle.partition(":")
         return str(getattr(importlib.import_module(module), name)())
+
+    def reads_tape(self) -> bool:
+        """Return whether what takes long in a step is read from the record when it is replayed (`Env.feed_tape`)."""
+        return getattr(self.load(), "feed_tape", Env.feed_tape) is not Env.feed_tape
 
     @property
     def category(self) -> str:
@@ -165,7 +172,7 @@ def register(
     *,
     version: int = 1,
     replay: Replay = "exact",
-    cost: Cost = "fast",
+    cost: Cost | None = None,
     winnable: bool = True,
     turns: Turns = "multi",
     tools: Sequence[ToolSpec] = (),
@@ -178,6 +185,8 @@ def register(
 ) -> None:
     """Make `gem.make(env_id)` call `entry_point(**kwargs)`; the other arguments are described in `EnvSpec`.
 
+    Without `cost`, the environment is slow: only workers step it.
+
     With `tools`, `make` puts these tools around the environment, with `tool_format` and `max_tool_uses` if those are
     among `kwargs`. The environment is then registered as `taped` and `slow`, because the outputs of tools come from
     outside.
@@ -189,7 +198,7 @@ def register(
         InvalidArgument: if the id is malformed or belongs to another environment, if `entry_point` is not a class, a
             function or "module:Class", or if another argument has an unknown value.
     """
-    _check_registration(env_id, entry_point, replay=replay, cost=cost, turns=turns)
+    _check_registration(env_id, entry_point, replay=replay, cost="slow" if cost is None else cost, turns=turns)
     names: tuple[str, ...] = ()
     if tools:
         names, kwargs = tuple(map(_tool_name, tools)), {"tools": list(tools), **kwargs}
@@ -200,7 +209,8 @@ def register(
         dict(kwargs),
         version,
         replay,
-        cost,
+        cost or "slow",
+        cost is not None,
         winnable,
         turns,
         names,

@@ -195,9 +195,13 @@ def verify_stored(stored: StoredEpisode) -> Difference | None:
 
 
 def is_taped(identity: Identity) -> bool:
-    """Whether turns may depend on outputs from outside, such as those of tools, which the recorded infos have."""
+    """Whether turns may depend on outputs from outside, such as those of tools, which the recorded infos have.
+
+    Grades of answers count too if the environment reads them from the record, because they take long.
+    """
     has_tools = any(wrapper.get("name") in TOOL_WRAPPERS for wrapper in identity.wrappers)
-    return has_tools or "tools" in identity.env_kwargs or registry.spec(identity.env_id).replay != "exact"
+    spec = registry.spec(identity.env_id)
+    return has_tools or "tools" in identity.env_kwargs or spec.replay != "exact" or spec.reads_tape()
 
 
 def _compare(number: int, turn: TurnRecord, observation: str, reward: float, info: Info) -> Difference | None:

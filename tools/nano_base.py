@@ -126,7 +126,7 @@ def _episode(env: Env, source: Source, seed: int, draw: SplitMix64) -> list[Piec
 def _everything(seed: int) -> Iterator[Piece]:
     """A few random episodes of every environment that can be played here."""
     for spec in registry.specs():
-        if spec.category in SPOKEN and spec.cost == "fast" and not spec.missing_packages():
+        if spec.category in SPOKEN and not spec.missing_packages():
             opponent = (("opponent", "random"),) if spec.seats > 1 else ()
             source = Source(spec.id, EPISODES_TO_READ, transcripts=True, kwargs=opponent)
             yield from pieces(source, 1000, seed)

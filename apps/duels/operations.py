@@ -22,6 +22,7 @@ from apps.live import wake
 from apps.play.models import Show
 from apps.play.shows import operations as shows
 from gem.core import check_seed
+from gem.errors import EnvironmentFailure
 
 MAX_EPISODES = 4
 
@@ -42,7 +43,6 @@ class DuelStart:
     wrappers: Sequence[Mapping[str, Any]] = ()
 
 
-@transaction.atomic
 def start(
     begin: DuelStart,
     agents: Sequence[Agent],
@@ -67,35 +67,40 @@ def start(
         )
     if not 2 <= len(agents) + plays <= MAX_EPISODES:
         raise NoDuel(f"A duel has 2 to {MAX_EPISODES} episodes, not {len(agents) + plays}.")
-    duel = Batch.objects.create(kind=Batch.Kind.DUEL)
-    if plays:
-        begin = _with_seed(begin, _begin_for_person(duel, begin, listed, user, visitor))
-    for number, agent in enumerate(agents, int(plays)):
-        episode = shows.start(
-            begin.env_id,
-            agent,
-            seed=begin.seed,
-            pace=pace,
-            user=account_of(user),
-            visitor="" if user.is_authenticated else visitor,
-            env_kwargs=begin.env_kwargs,
-            wrappers=begin.wrappers,
-            listed=listed,
-            batch=duel,
-            slot=number,
-            lock_step=lock_step,
-        )
-        begin = _with_seed(begin, episode)
+    drafts = _drafts(begin, len(agents) + plays)
+    with transaction.atomic():
+        duel = Batch.objects.create(kind=Batch.Kind.DUEL)
+        if plays:
+            operations.store(drafts[0], seats=[_person(user, visitor)], listed=listed, batch=duel, slot=0)
+        for number, agent in enumerate(agents, int(plays)):
+            shows.start(
+                begin.env_id,
+                agent,
+                pace=pace,
+                user=account_of(user),
+                visitor="" if user.is_authenticated else visitor,
+                listed=listed,
+                batch=duel,
+                slot=number,
+                lock_step=lock_step,
+                draft=drafts[number],
+            )
     return duel
 
 
-@transaction.atomic
 def add(duel: Batch, agent: Agent, *, user: Viewer, visitor: str) -> Episode:
     """Let another agent play the same seed from the start. In lock step the others wait until it has caught up.
 
     Raises:
-        NoDuel, CannotPlay, TooManyShows: nothing was started.
+        NoDuel, CannotPlay, TooManyShows, Refusal: nothing was started.
     """
+    first = duel.episodes.order_by("slot")[0]
+    draft = _drafts(DuelStart(first.env_id, first.seed, first.env_kwargs, first.wrappers), 1)[0]
+    with transaction.atomic():
+        return _add_draft(duel, draft, agent, user, visitor)
+
+
+def _add_draft(duel: Batch, draft: Episode, agent: Agent, user: Viewer, visitor: str) -> Episode:
     episodes = _lock_episodes(duel)
     if len(episodes) >= MAX_EPISODES:
         raise NoDuel(f"A duel has at most {MAX_EPISODES} episodes. Start another duel on the same seed.")
@@ -104,16 +109,14 @@ def add(duel: Batch, agent: Agent, *, user: Viewer, visitor: str) -> Episode:
     episode = shows.start(
         first.env_id,
         agent,
-        seed=first.seed,
         pace=show.pace if show else 1.0,
         user=account_of(user),
         visitor="" if user.is_authenticated else visitor,
-        env_kwargs=first.env_kwargs,
-        wrappers=first.wrappers,
         listed=first.listed,
         batch=duel,
         slot=len(episodes),
         lock_step=show.lock_step if show else False,
+        draft=draft,
     )
     operations.tell(episode)
     return episode
@@ -146,24 +149,25 @@ def keep_step(duel: Batch, lock_step: bool) -> None:
         wake(shows.HOSTS, episode.id)
 
 
-def _begin_for_person(duel: Batch, begin: DuelStart, listed: bool, user: Viewer, visitor: str) -> Episode:
-    human = Agent.objects.get(kind=Agent.Kind.HUMAN, owner=None)
+def _drafts(begin: DuelStart, count: int) -> list[Episode]:
+    """The episodes of a duel, all with one seed; they have not been stored (see `episodes.operations.draft`)."""
+    drafts: list[Episode] = []
+    try:
+        for _ in range(count):
+            seed = check_seed(drafts[0].seed) if drafts else begin.seed
+            drafts.append(
+                operations.draft(begin.env_id, seed=seed, env_kwargs=begin.env_kwargs, wrappers=begin.wrappers)
+            )
+    except EnvironmentFailure as failure:
+        raise Refusal(str(failure)) from failure
+    return drafts
+
+
+def _person(user: Viewer, visitor: str) -> operations.Occupant:
     signed_in = account_of(user)
-    person = operations.Occupant(human, signed_in, "" if signed_in else visitor)
-    return operations.begin(
-        begin.env_id,
-        seed=begin.seed,
-        seats=[person],
-        env_kwargs=begin.env_kwargs,
-        wrappers=begin.wrappers,
-        listed=listed,
-        batch=duel,
-        slot=0,
+    return operations.Occupant(
+        Agent.objects.get(kind=Agent.Kind.HUMAN, owner=None), signed_in, "" if signed_in else visitor
     )
-
-
-def _with_seed(begin: DuelStart, episode: Episode) -> DuelStart:
-    return DuelStart(begin.env_id, check_seed(episode.seed), begin.env_kwargs, begin.wrappers)
 
 
 def _lock_episodes(duel: Batch) -> list[Episode]:

@@ -1,6 +1,8 @@
 """All writes to an episode (begin, take a turn, give up, fail), and its verification.
 
-A transaction that changes an episode first locks its row (`lock`), then raises `seq` by one and publishes it.
+A transaction that changes an episode first locks its row (`lock`), then raises `seq` by one and publishes it. It may
+contain the step of a fast environment, but nothing that waits: environments are made, reset and restored before it
+begins (`draft`, `apps.episodes.branches`), and slow ones are stepped before it begins.
 """
 
 from __future__ import annotations
@@ -21,14 +23,13 @@ from django.utils import timezone
 import gem
 from apps.accounts.models import User
 from apps.agents.models import Agent
-from apps.episodes.errors import ActionTooLong, EpisodeEnded, NotFound, Outdated, Sealed
+from apps.episodes.errors import ActionTooLong, EpisodeEnded, NotFound
 from apps.episodes.models import Batch, Episode, PendingTurn, Seat, Turn
-from apps.episodes.restore import STAYS_READABLE, restore_at
 from apps.episodes.text import MAX_ACTION_BYTES, shortened, storable, storable_json, what_was_replaced
 from apps.live import publish
 from gem import replay
 from gem.core import Step, check_seed, check_step
-from gem.errors import EnvironmentFailure, InvalidArgument, Side, UnknownEnvironment, VersionChanged, failure_of
+from gem.errors import EnvironmentFailure, InvalidArgument, Side, failure_of
 from gem.records import Identity, TurnRecord
 from gem.seats import rewards, success
 from gem.wrappers.wrapper_factory import wrap
@@ -53,7 +54,6 @@ class Occupant:
     visitor: str = ""
 
 
-@transaction.atomic
 def begin(
     env_id: str,
     *,
@@ -62,22 +62,31 @@ def begin(
     env_kwargs: Mapping[str, Any] | None = None,
     wrappers: Sequence[Mapping[str, Any]] | None = None,
     listed: bool = True,
-    batch: Batch | None = None,
-    slot: int | None = None,
 ) -> Episode:
     """Reset the environment and store the new episode. Without a seed, one is drawn.
 
     Raises:
         gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: the message is for the user.
     """
+    return store(draft(env_id, seed=seed, env_kwargs=env_kwargs, wrappers=wrappers), seats=seats, listed=listed)
+
+
+def draft(
+    env_id: str,
+    *,
+    seed: int | None,
+    env_kwargs: Mapping[str, Any] | None = None,
+    wrappers: Sequence[Mapping[str, Any]] | None = None,
+) -> Episode:
+    """Reset the environment; the episode has not been stored. Call it outside of transactions, because it may wait.
+
+    Raises:
+        gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: the message is for the user.
+    """
     spec = gem.spec(env_id)
     with closing(wrap(gem.make(env_id, **(env_kwargs or {})), [dict(wrapper) for wrapper in wrappers or []])) as env:
-        if len(seats) != env.seats:
-            raise InvalidArgument(f"{env_id} has {env.seats} seats, but {len(seats)} agents were given.")
         random_seed = secrets.randbelow(MAX_RANDOM_SEED if env.seats == 1 else MAX_SECRET_SEED)
         episode = Episode(
-            batch=batch,
-            slot=slot,
             env_id=spec.id,
             env_version=spec.version,
             env_kwargs=dict(env_kwargs or {}),
@@ -87,14 +96,33 @@ def begin(
             seat_count=env.seats,
             engine_version=gem.__version__,
             python_version=platform.python_version(),
-            listed=listed,
         )
         observation, info = env.reset(seed=episode.seed)
         episode.acting = env.to_act[0]
         episode.first_observation = shortened(storable(observation))
         episode.first_info = storable_json(info)
         episode.max_turns = env.max_turns
-        episode.state = _cached_state(env)
+        episode.state = cached_state(env)
+    return episode
+
+
+@transaction.atomic
+def store(
+    episode: Episode,
+    *,
+    seats: Sequence[Occupant],
+    listed: bool = True,
+    batch: Batch | None = None,
+    slot: int | None = None,
+) -> Episode:
+    """Store a new episode (see `draft`) with its seats.
+
+    Raises:
+        gem.errors.InvalidArgument: there are more or fewer seats than the environment has.
+    """
+    if len(seats) != episode.seat_count:
+        raise InvalidArgument(f"{episode.env_id} has {episode.seat_count} seats, but {len(seats)} agents were given.")
+    episode.listed, episode.batch, episode.slot = listed, batch, slot
     episode.save(force_insert=True)
     Seat.objects.bulk_create(
         Seat(
@@ -110,83 +138,13 @@ def begin(
     return episode
 
 
-@transaction.atomic
-def fork(episode: Episode, turn: int, *, seats: Sequence[Occupant]) -> Episode:
-    """Create another episode with the same turns up to `turn`, to be continued by `seats`.
+def find(episode_id: str) -> Episode:
+    """The episode, which is not locked.
 
     Raises:
-        NotFound: the episode has no such turn.
-        EpisodeEnded: no turn can follow that turn.
-        Sealed: the seats still have secrets from one another.
-        Outdated: see `restore`.
+        NotFound: there is no episode with this id.
     """
-    if episode.sealed:
-        raise Sealed("A branch would reveal secrets of the seats. Fork the episode after it ends.")
-    return _branch(episode, turn, seats)
-
-
-@transaction.atomic
-def take_back(episode: Episode, turn: int, *, seats: Sequence[Occupant]) -> Episode:
-    """Continue from `turn` in a branch and abandon the episode, which the caller has locked.
-
-    Raises:
-        NotFound, EpisodeEnded, Outdated: see `fork`.
-    """
-    branch = _branch(episode, turn, seats)
-    Episode.objects.filter(pk=episode.pk).update(goes_on_in=branch)
-    if not episode.over:
-        abandon(episode)
-    return branch
-
-
-def acting_after(episode: Episode, turn: int) -> int:
-    """The seat to act after `turn` (0 is the reset)."""
-    following = episode.turns.filter(number=turn + 1).values_list("seat", flat=True).first()
-    return episode.acting if following is None else following
-
-
-def _branch(episode: Episode, turn: int, seats: Sequence[Occupant]) -> Episode:
-    if not 0 <= turn <= episode.turn_count:
-        raise NotFound(f"The episode has turns 0 to {episode.turn_count}; there is no turn {turn} to fork from.")
-    if turn == episode.turn_count and episode.status == Episode.Status.ENDED:
-        raise EpisodeEnded("No turn can follow the last one. Fork from an earlier turn.")
-    try:
-        env = restore_at(episode, turn)
-    except (VersionChanged, UnknownEnvironment) as error:
-        raise Outdated(f"{error} {STAYS_READABLE}") from error
-    branch = Episode(
-        parent=episode,
-        parent_turn=turn,
-        **episode.identity(),
-        engine_version=gem.__version__,
-        python_version=platform.python_version(),
-        first_observation=episode.first_observation,
-        first_info=episode.first_info,
-        max_turns=episode.max_turns,
-        turn_count=turn,
-        state=_cached_state(env),
-        seat_count=episode.seat_count,
-        acting=env.to_act[0],
-        seq=turn,
-        listed=episode.listed,
-    )
-    branch.save(force_insert=True)
-    past = list(episode.turns.filter(number__lte=turn).defer(None).order_by("number"))
-    for turn_copy in past:
-        turn_copy.episode, turn_copy.seq = branch, turn_copy.number
-    Turn.objects.bulk_create(past)
-    for number, occupant in enumerate(seats):
-        total = sum((rewards(turn_copy.reward, turn_copy.info)[number] for turn_copy in past), 0.0)
-        Seat.objects.create(
-            episode=branch,
-            number=number,
-            agent=occupant.agent,
-            user=occupant.user,
-            visitor=occupant.visitor,
-            total_reward=total,
-            set_up=occupant.agent.set_up,
-        )
-    return branch
+    return _found(Episode.objects.filter(pk=episode_id).first())
 
 
 def lock(episode_id: str) -> Episode:
@@ -195,7 +153,10 @@ def lock(episode_id: str) -> Episode:
     Raises:
         NotFound: there is no episode with this id.
     """
-    episode = Episode.objects.select_for_update().filter(pk=episode_id).first()
+    return _found(Episode.objects.select_for_update().filter(pk=episode_id).first())
+
+
+def _found(episode: Episode | None) -> Episode:
     if episode is None:
         raise NotFound("The address may be mistyped, or the episode was deleted.")
     return episode
@@ -255,7 +216,7 @@ def record_turn(
         info=storable_json(info),
         extra=extra or None,
         seq=episode.seq,
-        state=_cached_state(env) if episode.slow else None,
+        state=cached_state(env) if episode.slow else None,
     )
     turn.save(force_insert=True)
     _credit(episode, reward, info, over=terminated or truncated)
@@ -263,7 +224,7 @@ def record_turn(
         episode.success = success(0, info)
         _end(episode, Episode.Status.ENDED)
     else:
-        episode.state = _cached_state(env)
+        episode.state = cached_state(env)
         episode.acting = env.to_act[0]
     episode.save(update_fields=TURN_FIELDS)
     tell(episode)
@@ -376,7 +337,8 @@ def _credit(episode: Episode, reward: float, info: Mapping[str, Any], *, over: b
             Seat.objects.filter(episode=episode, number=number).update(**changes)
 
 
-def _cached_state(env: gem.Env) -> dict[str, Any]:
+def cached_state(env: gem.Env) -> dict[str, Any]:
+    """The state of an environment as episodes and turns store it."""
     return {"engine": gem.__version__, "env": env.get_state()}
 
 

@@ -11,7 +11,7 @@ from django.db import transaction
 import gem
 from apps.accounts.models import User, Viewer
 from apps.agents.models import Agent
-from apps.episodes import operations
+from apps.episodes import branches, operations
 from apps.episodes.errors import EpisodeEnded, NotYourTurn, OtherSeatActs, Refusal, SeatTaken, TurnTaken, Unreadable
 from apps.episodes.models import Episode, Seat
 from apps.episodes.operations import Occupant
@@ -45,7 +45,6 @@ def begin(
         raise Refusal(str(failure)) from failure
 
 
-@transaction.atomic
 def begin_against(
     env_id: str,
     opponent: Agent | None,
@@ -75,8 +74,10 @@ def begin_against(
         shows.check_agent(env_id, opponent)
     other = Occupant(_human()) if opponent is None else Occupant(opponent)
     seats = [_person(user, visitor) if number == own else other for number in range(count)]
-    episode = operations.begin(env_id, seed=seed, seats=seats, listed=listed)
-    shows.accompany(episode)
+    episode = operations.draft(env_id, seed=seed)
+    with transaction.atomic():
+        operations.store(episode, seats=seats, listed=listed)
+        shows.accompany(episode)
     return episode
 
 
@@ -128,13 +129,14 @@ def take_turn(
     if not action.strip():
         raise Unreadable("The field is empty. Type an action, or press a cell of the board.")
     operations.check_action(action)
+    slow_env = _restore_if_slow(episode_id)
     try:
         with transaction.atomic():
             episode = operations.lock(episode_id)
             own = _own_seat(episode, user, visitor)
             if episode.over:
                 raise EpisodeEnded("Your turn was not played. The board shows how it ended.")
-            env = restore(episode)
+            env = restore(episode) if slow_env is None else slow_env
             if own.number not in env.to_act or own.held:
                 raise OtherSeatActs(_describe_whose_turn(episode, own))
             if episode.seq != expected_seq:
@@ -152,6 +154,15 @@ def take_turn(
     except EnvironmentFailure as failure:
         return operations.fail(episode, str(failure))
     return episode
+
+
+def _restore_if_slow(episode_id: str) -> gem.Env | None:
+    """The environment of a running episode if it is slow, because no transaction may wait for it; otherwise None.
+
+    If the episode goes on before it is locked, its `seq` is another one than the page showed, and nothing is played.
+    """
+    episode = operations.find(episode_id)
+    return restore(episode) if episode.slow and not episode.over else None
 
 
 def abandon(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
@@ -175,13 +186,15 @@ def fork(episode: Episode, turn: int, *, user: Viewer, visitor: str) -> Episode:
     Raises:
         NotFound, EpisodeEnded, Sealed, Outdated: nothing was begun.
     """
-    own = operations.acting_after(episode, turn)
+    own = branches.acting_after(episode, turn)
     seats = [
         _person(user, visitor) if seat.number == own else Occupant(shows.stand_in(episode.env_id, seat.agent))
         for seat in episode.seats.select_related("agent").order_by("number")
     ]
-    branch = operations.fork(episode, turn, seats=seats)
-    shows.accompany(branch)
+    branch = branches.draft_fork(episode, turn)
+    with transaction.atomic():
+        branches.store_branch(branch, seats=seats)
+        shows.accompany(branch)
     return branch
 
 
@@ -190,28 +203,32 @@ def note_advice(episode: Episode, number: int) -> None:
     episode.seats.filter(number=number, advised=False).update(advised=True)
 
 
-@transaction.atomic
 def undo(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
     """Undo the person's last turn: a new branch begins before it, and the old episode stays readable.
 
     Raises:
-        NotFound, NotYourTurn, EpisodeEnded, Outdated: nothing was changed.
+        NotFound, NotYourTurn, EpisodeEnded, TurnTaken, Outdated: nothing was changed.
         Refusal: another person plays too, or the episode belongs to a duel.
     """
-    episode = operations.lock(episode_id)
+    episode = operations.find(episode_id)
     own = _own_seat(episode, user, visitor)
     seats = list(episode.seats.select_related("agent", "user").order_by("number"))
     if any(seat.agent.kind == Agent.Kind.HUMAN for seat in seats if seat.number != own.number):
         raise Refusal("You cannot undo a turn that another person has seen. You can undo turns only against agents.")
     if episode.in_duel:
         raise Refusal("You cannot undo a turn in a duel, because the others play the same seed turn by turn.")
-    pending.refuse_while_underway(episode)
     last = episode.turns.filter(seat=own.number).order_by("-number").values_list("number", flat=True).first()
     if last is None:
         raise EpisodeEnded("There is no turn to undo.")
     occupants = [Occupant(seat.agent, user=seat.user, visitor=seat.visitor) for seat in seats]
-    branch = operations.take_back(episode, last - 1, seats=occupants)
-    shows.accompany(branch)
+    branch = branches.draft_branch(episode, last - 1)
+    with transaction.atomic():
+        locked = operations.lock(episode_id)
+        pending.refuse_while_underway(locked)
+        if locked.seq != episode.seq:
+            raise TurnTaken("The episode changed in the meantime. Nothing was undone. Look at the board and try again.")
+        branches.take_back(locked, branch, seats=occupants)
+        shows.accompany(branch)
     return branch
 
 

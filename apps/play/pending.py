@@ -61,6 +61,19 @@ def accept(episode: Episode, seat: Seat, action: str) -> Episode:
     """
     refuse_while_underway(episode)
     _check_limit(seat)
+    _store(episode, seat, action)
+    return operations.touch(episode)
+
+
+def accept_held(episode: Episode) -> None:
+    """After a turn, store the held action whose turn has come as a pending turn. The caller has locked the episode."""
+    seat = None if episode.over else episode.seats.exclude(held="").filter(number=episode.acting).first()
+    if seat is not None:
+        episode.seats.filter(number=seat.number).update(held="")
+        _store(episode, seat, seat.held)
+
+
+def _store(episode: Episode, seat: Seat, action: str) -> None:
     PendingTurn.objects.filter(episode=episode).delete()
     PendingTurn.objects.create(
         episode=episode,
@@ -70,7 +83,6 @@ def accept(episode: Episode, seat: Seat, action: str) -> Episode:
         replaced=what_was_replaced(action),
     )
     wake(shows.HOSTS, episode.id)
-    return operations.touch(episode)
 
 
 def refuse_while_underway(episode: Episode) -> None:
@@ -139,7 +151,7 @@ def finish(claim: ClaimedTurn, token: UUID, answer: Step) -> Turn:
     pending_turn.delete()
     extra = {"replaced": claim.replaced} if claim.replaced else None
     turn = operations.record_turn(episode, claim.env, claim.action, answer=answer, extra_info=extra)
-    operations.play_held(episode, claim.env)
+    accept_held(episode)
     shows.answer(episode)
     return turn
 

@@ -6,7 +6,6 @@ import secrets
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
@@ -70,11 +69,14 @@ def begin(request: HttpRequest) -> HttpResponse:
     seed = _read_seed(request.POST.get("seed", ""))
     try:
         limits.check_start(request)
-        with transaction.atomic():
-            episode = play.begin(env_id, seed=seed, listed=True, user=request.user, visitor=visitor)
-            if action:
-                play.take_turn(episode.id, action, expected_seq=0, user=request.user, visitor=visitor)
+        episode = play.begin(env_id, seed=seed, listed=True, user=request.user, visitor=visitor)
     except (GemError, Refusal) as error:
+        return bad_request(request, error)
+    try:
+        if action:
+            play.take_turn(episode.id, action, expected_seq=0, user=request.user, visitor=visitor)
+    except (GemError, Refusal) as error:
+        episode.delete()  # one transaction for both would wait for a slow environment
         return bad_request(request, error)
     return redirect(episode)
 

@@ -30,7 +30,8 @@ class GemEnvAdapter(EnvWrapper):
     - If the last info has no `success`, the episode is a success if it terminated with a reward of at least `SOLVED`.
     - If the environment has no view, the view is the text that an agent reads.
     - If it draws from the random generators of the process, as GEM's environments do, it gets generators of its own
-      (see `gem.compat.global_rng`). Slow environments do not, because all others would have to wait for their steps.
+      (see `gem.compat.global_rng`). Those that are declared as slow do not, because all others would have to wait for
+      their steps.
     """
 
     def __init__(self, env: Env) -> None:
@@ -123,7 +124,8 @@ class GemEnvAdapter(EnvWrapper):
     @property
     def _has_own_rng(self) -> bool:
         """Whether the environment gets generators of its own, for which other environments wait while it acts."""
-        return self.env.spec is None or self.env.spec.cost == "fast"
+        spec = self.env.spec
+        return spec is None or spec.cost == "fast" or not spec.has_declared_cost
 
     def _installed_rng(self, seed: int | None = None) -> AbstractContextManager[None]:
         return self._rng_state.installed(seed) if self._has_own_rng else nullcontext()

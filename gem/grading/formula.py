@@ -1,6 +1,8 @@
 r"""Parses and evaluates formulas without SymPy, in LaTeX or plain notation: numbers, roots, powers, functions.
 
-A formula that is not understood raises `NotUnderstood` and is never guessed; then SymPy, which is slower, decides.
+A formula that is not understood raises `NotUnderstood` and is never guessed; then SymPy, which is slower, decides. What
+is read here is what SymPy takes a hundred times as long for, or grades otherwise than the tests fix: factorials, which
+it grades alike, are left to it.
 """
 
 from __future__ import annotations
@@ -153,8 +155,6 @@ class _Parser:
 
     def power(self) -> Node:
         tree = self.atom()
-        while self.accept("!"):
-            tree = ("!", tree)
         if self.accept("^", "**"):
             tree = ("^", tree, self.exponent())
         return tree
@@ -212,8 +212,6 @@ class _Parser:
     def command(self, name: str) -> Node:
         if name == "frac":
             return ("/", self.braced(), self.braced())
-        if name == "binom":
-            return ("binom", self.braced(), self.braced())
         if name == "sqrt":
             if self.accept("["):
                 degree = self.sum()
@@ -253,12 +251,6 @@ class _Parser:
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _CONSTANTS: Mapping[str, complex] = {"pi": math.pi, "e": math.e, "i": 1j}
-
-
-def _gamma(value: complex) -> complex:
-    if abs(value.imag) > 1e-12:
-        raise ValueError("the factorial of a complex number")
-    return math.gamma(value.real + 1)
 
 
 def _reciprocal(function: Callable[[complex], complex]) -> Callable[[complex], complex]:
@@ -319,21 +311,8 @@ def _root(value: Value, degree: Value) -> Value:
     return number ** (1 / float(degree))
 
 
-def _factorial(value: Value) -> Value:
-    if isinstance(value, Fraction) and value.denominator == 1:
-        if not 0 <= value <= 300:
-            raise NotUnderstood("the factorial of such a number")
-        return Fraction(math.factorial(value.numerator))
-    return _gamma(complex(value))
-
-
-def _binomial(n: Value, k: Value) -> Value:
-    return _factorial(n) / (_factorial(k) * _factorial(n - k))
-
-
 _SIGNS: Mapping[str, Callable[[Value], Value]] = {
     "neg": lambda value: -value,
-    "!": _factorial,
     "sqrt": lambda value: _power(value, Fraction(1, 2)),
 }
 _OPERATIONS: Mapping[str, Callable[[Value, Value], Value]] = {
@@ -343,5 +322,4 @@ _OPERATIONS: Mapping[str, Callable[[Value, Value], Value]] = {
     "/": operator.truediv,
     "^": _power,
     "root": _root,
-    "binom": _binomial,
 }

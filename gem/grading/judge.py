@@ -1,27 +1,35 @@
-"""Asks the process that runs math-verify and SymPy (see `judge_process`).
+"""Asks the processes that run math-verify and SymPy (see `judge_process`).
 
-The process is started when an answer first needs it, which takes a second or two; after that an answer takes
-milliseconds. It limits its own computing time, and is killed if that does not help, so no answer can block the caller.
+A process is started when an answer first needs it, which takes a second or two; after that an answer takes
+milliseconds. No answer can block the others: those that are too large for SymPy are not asked about (see `bounds`), a
+process limits its own computing time and is killed if that does not help, and there are several processes.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
 from functools import lru_cache
 
 from gem.errors import MissingDependency
-from gem.processes import HelperProcess, ProcessTimeout
+from gem.grading.bounds import is_small
+from gem.processes import HelperPool, HelperProcess, ProcessTimeout
 
 PACKAGE = "math-verify"
 TIMEOUT_SECONDS = 120.0
 """Wall-clock seconds after which a process that does not answer is killed; on a busy machine its start takes long."""
 
-_judge = HelperProcess("gem.grading.judge_process", "The process that grades answers", TIMEOUT_SECONDS)
+MAX_PROCESSES = 4
+
+_judges = HelperPool(
+    lambda: HelperProcess("gem.grading.judge_process", "The process that grades answers", TIMEOUT_SECONDS),
+    size=min(max(2, os.cpu_count() or 1), MAX_PROCESSES),
+)
 
 
 @lru_cache(maxsize=4096)
 def ask(answer: str, reference: str) -> bool | None:
-    """Whether math-verify finds the answer equal to the reference; None if that takes too long.
+    """Whether math-verify finds the answer equal to the reference; None if that takes too long, or would.
 
     Raises:
         MissingDependency: if math-verify is not installed.
@@ -29,18 +37,20 @@ def ask(answer: str, reference: str) -> bool | None:
     """
     if importlib.util.find_spec("math_verify") is None:
         raise MissingDependency("Grading this answer", [PACKAGE])
+    if not (is_small(answer) and is_small(reference)):
+        return None
     try:
-        equal: bool | None = _judge.call(answer=answer, reference=reference)["equal"]
+        equal: bool | None = _judges.call(answer=answer, reference=reference)["equal"]
     except ProcessTimeout:
         return None
     return equal
 
 
 def start() -> None:
-    """Start the process now, so that the first answer does not have to wait for it."""
+    """Start a process now, so that the first answer does not have to wait for it."""
     ask("$1$", "$x$")
 
 
 def close() -> None:
-    """End the process; the next answer starts a new one."""
-    _judge.close()
+    """End the processes; the next answer starts a new one."""
+    _judges.close()

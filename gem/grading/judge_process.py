@@ -15,9 +15,9 @@ from importlib import import_module
 from types import FrameType
 from typing import Any
 
-SOFT_LIMIT_SECONDS = 2.0
+SOFT_LIMIT_SECONDS = 0.9
 """CPU seconds after which a comparison is aborted. Usual ones take a hundredth; GEM allows one wall-clock second."""
-HARD_LIMIT_SECONDS = 4.0
+HARD_LIMIT_SECONDS = 1.0
 """CPU seconds after which the process is killed."""
 MAX_MEMORY_BYTES = 3 * 2**30
 """The largest address space of the process."""

@@ -29,7 +29,7 @@ _SPACES = re.compile(r"\s+")
 _TEXT_COMMAND = re.compile(
     r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|mbox|operatorname|bf|rm)\s*\{([^{}]*)\}"
 )
-_DEGREES = re.compile(r"\s*(?:\^\s*\{?\s*(?:\\circ|°)\s*\}?|°|\\circ\b)\s*(?=$|[,;)\]}])")
+_DEGREES = re.compile(r"(?<!\s)\s*(?:\^\s*+(?:\{\s*+)?(?:\\circ|°)(?:\s*\})?|°|\\circ\b)\s*+(?=$|[,;)\]}])")
 _CURRENCY = re.compile(r"\\?\$|€|£|\\[()\[\]]")
 _THOUSANDS = re.compile(r"(?<![\d.])(\d{1,3})((?:(?:\{,\}|,\\!|\\,)\d{3})+)(?![\d,])")
 _COMMAS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
@@ -51,7 +51,7 @@ UNITS = frozenset({
     "people", "students", "apples", "points",
 })  # fmt: skip
 """Words that are removed after a number."""
-_UNIT = re.compile(r"(?<=[\d)}%])\s*(?:[a-zA-Z]+(?:\^\{?-?\d\}?)?[\s./*]*)+$")
+_UNIT = re.compile(r"(?<=[\d)}%])\s*(?:[a-zA-Z]++(?:\^\{?-?\d\}?)?[\s./*]*)+$")
 _UNIT_WORDS = re.compile(r"[a-zA-Z]+")
 
 

@@ -4,7 +4,7 @@ r"""Grades answers to mathematical problems: whether an answer equals the refere
     grade("(1, 2]", ["(1,2]", "1<x\\le 2"]).by         # how it was decided
 
 Most answers are decided here in microseconds: as text, as exact numbers, or by evaluating both formulas. All others go
-to math-verify and SymPy, in a process that can be killed (see `judge`). A reference may be a number, a string, or a
+to math-verify and SymPy, in processes that can be killed (see `judge`). A reference may be a number, a string, or a
 list of strings of which one is enough (Minerva, OlympiadBench).
 """
 
@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate
 from typing import Literal, TypeVar
 
 from gem.grading import formula, judge
@@ -136,6 +137,8 @@ def decide_without_judge(answer: str, reference: str) -> Grade | None:
     number_grade = _as_numbers(answer, reference)
     if number_grade is not None:
         return number_grade
+    if max(_nesting(answer), _nesting(reference)) > formula.MAX_DEPTH:
+        return None
     equal = _compare(answer, reference)
     return None if equal is None else Grade(equal, "formula")
 
@@ -255,6 +258,11 @@ def _encloses(text: str) -> bool:
     return False
 
 
+def _nesting(text: str) -> int:
+    """How deep the brackets of a text are nested."""
+    return max(accumulate((sign in _OPEN) - (sign in _CLOSE) for sign in text), default=0)
+
+
 def _split_at_commas(text: str) -> list[str]:
     members, depth, start = [], 0, 0
     for index, sign in enumerate(text):
@@ -300,7 +308,7 @@ def _equal_formulas(answer: str, reference: str) -> bool | None:
             is_inexact = bool(_DECIMAL.fullmatch(answer) or _DECIMAL.fullmatch(reference))
             return _equal_values(formula.evaluate(answer_tree, {}), formula.evaluate(reference_tree, {}), is_inexact)
         return _equal_everywhere(answer_tree, reference_tree, names)
-    except (NotUnderstood, RecursionError):
+    except (NotUnderstood, RecursionError, OverflowError):
         return None
 
 

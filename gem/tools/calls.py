@@ -17,7 +17,7 @@ from gem.tools.tool import ToolCall
 
 _BLOCK = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
 """A block. The closing tag may be missing at the end of the text, because some models stop before they write it."""
-_CALL_START = re.compile(r"\s*[{<]")
+_CALL_START = re.compile(r"(?<!\s)\s*+[{<]")
 
 MAX_DEPTH = 32
 """Most levels of lists and objects in arguments, because arguments have to be recorded and sent on."""

@@ -10,6 +10,7 @@ characters that change the direction of text.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
 
 StyledSpan = tuple[str, str]
@@ -61,10 +62,10 @@ def _piece(text: str, style: dict[str, str]) -> Iterator[StyledSpan]:
 
 def _apply_sequence(style: dict[str, str], sequence: str) -> dict[str, str]:
     """Return the style after an SGR sequence; `style` maps a property ("fg", "bold") to its name in `STYLES`."""
-    codes = [int(part or 0) for part in sequence.replace(":", ";").split(";") if len(part) < 4]
+    codes = deque(int(part or 0) for part in sequence.replace(":", ";").split(";") if len(part) < 4)
     new_style = dict(style)
     while codes:
-        code = codes.pop(0)
+        code = codes.popleft()
         if code == 0:
             new_style = {}
         elif code in _SET_CODES:
@@ -89,14 +90,14 @@ def _apply_colour(style: dict[str, str], code: int) -> None:
             style.pop(ground, None)
 
 
-def _apply_extended_colour(style: dict[str, str], ground: str, codes: list[int]) -> None:
+def _apply_extended_colour(style: dict[str, str], ground: str, codes: deque[int]) -> None:
     """Set a colour of the palette of 256 or an RGB colour, as the nearest of the sixteen."""
-    kind = codes.pop(0) if codes else 0
+    kind = codes.popleft() if codes else 0
     if kind == 5 and codes:
-        number = codes.pop(0)
+        number = codes.popleft()
         style[ground] = f"{ground}-{number if number < 16 else _nearest_colour(*_rgb_of_256(number))}"
     elif kind == 2 and len(codes) >= 3:
-        style[ground] = f"{ground}-{_nearest_colour(*(codes.pop(0) for _ in range(3)))}"
+        style[ground] = f"{ground}-{_nearest_colour(*(codes.popleft() for _ in range(3)))}"
 
 
 def _rgb_of_256(number: int) -> tuple[int, int, int]:

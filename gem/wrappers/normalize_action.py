@@ -9,8 +9,8 @@ from typing import Any
 from gem.core import Env, EnvWrapper, Step, check_action
 
 THOUGHT_END = "</think>"
-ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
-SPACED_BOX = re.compile(r"\\+boxed\s*\{")
+ANSWER_TAG = re.compile(r"<(/?)answer>", re.IGNORECASE)
+SPACED_BOX = re.compile(r"(?<!\\)\\+boxed\s*\{")
 FENCE = re.compile(r"^```\w*\n(.*?)\n?```$", re.DOTALL)
 BOX = "\\boxed{"
 
@@ -45,12 +45,24 @@ class NormalizeAction(EnvWrapper):
         text = SPACED_BOX.sub(lambda _: BOX, text)
         if not self.box or BOX in text:
             return text
-        answers = ANSWER.findall(text)
+        tagged_answer = _last_tagged_answer(text)
         alone = FENCE.sub(r"\1", text).strip()
-        answer = answers[-1].strip() if answers else alone
-        if answer and (answers or ("\n" not in answer and len(answer) <= self.longest)):
+        answer = alone if tagged_answer is None else tagged_answer
+        if answer and (tagged_answer is not None or ("\n" not in answer and len(answer) <= self.longest)):
             return f"{BOX}{answer}}}"
         return text
 
     def _arguments(self) -> dict[str, Any]:
         return {"box": self.box, "longest": self.longest}
+
+
+def _last_tagged_answer(text: str) -> str | None:
+    """The text of the last `<answer>...</answer>`, without spaces around it; None if there is none."""
+    answer: str | None = None
+    start: int | None = None
+    for tag in ANSWER_TAG.finditer(text):
+        if not tag[1] and start is None:
+            start = tag.end()
+        elif tag[1] and start is not None:
+            answer, start = text[start : tag.start()].strip(), None
+    return answer

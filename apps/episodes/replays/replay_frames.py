@@ -55,8 +55,11 @@ def replay_frames(episode: Episode, first: int, last: int, viewpoint: int) -> li
     sealed = episode.sealed
     total = None if viewpoint == SPECTATOR else 0.0
     shown = []
-    is_long = episode.slow and not episode.on_record
-    views = _views_from_states(episode, first, last, viewpoint) if is_long else _views(episode, last, viewpoint)
+    views = (
+        _views_from_states(episode, first, last, viewpoint)
+        if _has_to_use_states(episode, last)
+        else _views(episode, last, viewpoint)
+    )
     for number, view in enumerate(views):
         turn = turns.get(number)
         if turn and total is not None:
@@ -65,6 +68,15 @@ def replay_frames(episode: Episode, first: int, last: int, viewpoint: int) -> li
             visible_turn = conceal(turn, viewpoint, sealed=sealed) if turn else None
             shown.append(ReplayFrame(number, view, visible_turn, total, episode.turn_count))
     return shown
+
+
+def _has_to_use_states(episode: Episode, last: int) -> bool:
+    """Whether the boards come from states: where a replay takes long, or may take long and there is a choice."""
+    if not episode.slow:
+        return False
+    if not episode.on_record:
+        return True
+    return episode.spec.replay == "exact" and not episode.turns.filter(number__lte=last, state__isnull=True).exists()
 
 
 def _views_from_states(episode: Episode, first: int, last: int, viewpoint: int) -> Iterator[View | None]:

@@ -17,7 +17,7 @@ from django.db.models.functions import Least, Now
 import gem
 from apps.accounts.models import User, Viewer
 from apps.agents.models import Agent, Weights
-from apps.episodes import operations
+from apps.episodes import branches, operations
 from apps.episodes.errors import EpisodeEnded, NotFound, Refusal
 from apps.episodes.models import Batch, Episode
 from apps.episodes.visibility import own_seat
@@ -55,7 +55,6 @@ class TooManyShows(Refusal):
     title = "Too many live episodes at once"
 
 
-@transaction.atomic
 def start(
     env_id: str,
     agent: Agent,
@@ -72,10 +71,12 @@ def start(
     batch: Batch | None = None,
     slot: int | None = None,
     lock_step: bool = False,
+    draft: Episode | None = None,
 ) -> Episode:
     """Begin an episode that `agent` plays live, one turn every `pace` seconds.
 
-    If there are several seats, `opponent` has the others. Without an opponent, the agent plays against itself.
+    If there are several seats, `opponent` has the others. Without an opponent, the agent plays against itself. A caller
+    whose transaction includes this passes a `draft` that it has made before (`episodes.operations.draft`).
 
     Raises:
         CannotPlay, PaceRefused, TooManyShows: the message is for the person.
@@ -87,23 +88,15 @@ def start(
     if not showcase:
         _check_limit(user, visitor)
     try:
-        episode = operations.begin(
-            env_id,
-            seed=seed,
-            seats=seats,
-            env_kwargs=env_kwargs,
-            wrappers=wrappers,
-            listed=listed and not showcase,
-            batch=batch,
-            slot=slot,
-        )
+        episode = draft or operations.draft(env_id, seed=seed, env_kwargs=env_kwargs, wrappers=wrappers)
     except EnvironmentFailure as failure:
         raise Refusal(str(failure)) from failure
-    _show(episode, pace, user, visitor, showcase=showcase, lock_step=lock_step)
+    with transaction.atomic():
+        operations.store(episode, seats=seats, listed=listed and not showcase, batch=batch, slot=slot)
+        _show(episode, pace, user, visitor, showcase=showcase, lock_step=lock_step)
     return episode
 
 
-@transaction.atomic
 def go_on(
     episode: Episode, turn: int, agent: Agent, *, pace: float = 1.0, user: User | None = None, visitor: str = ""
 ) -> Episode:
@@ -111,7 +104,7 @@ def go_on(
 
     Raises:
         CannotPlay, PaceRefused, TooManyShows: the message is for the person.
-        NotFound, EpisodeEnded, Sealed, Outdated: see `episodes.operations.fork`.
+        NotFound, EpisodeEnded, Sealed, Outdated: see `episodes.branches.draft_fork`.
     """
     check_agent(episode.env_id, agent)
     pace = _check_pace(pace)
@@ -119,13 +112,15 @@ def go_on(
     agents = [seat.agent for seat in episode.seats.select_related("agent").order_by("number")]
     replaced = [old_agent.kind == Agent.Kind.HUMAN or len(agents) == 1 for old_agent in agents]
     if not any(replaced):
-        replaced[operations.acting_after(episode, turn)] = True
+        replaced[branches.acting_after(episode, turn)] = True
     seats = [
         operations.Occupant(agent if is_replaced else old_agent)
         for old_agent, is_replaced in zip(agents, replaced, strict=True)
     ]
-    branch = operations.fork(episode, turn, seats=seats)
-    _show(branch, pace, user, visitor)
+    branch = branches.draft_fork(episode, turn)
+    with transaction.atomic():
+        branches.store_branch(branch, seats=seats)
+        _show(branch, pace, user, visitor)
     return branch
 
 

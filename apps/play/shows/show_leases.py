@@ -26,6 +26,7 @@ from apps.episodes.restore import restore
 from apps.episodes.text import storable
 from apps.leases import LeasedQuerySet, LeaseLost
 from apps.live import wake
+from apps.play import pending
 from apps.play.models import Show
 from apps.play.shows.operations import HOSTS
 from gem.agents import Decision, Exchange
@@ -181,7 +182,10 @@ def take_turn(
     if answer is None and awaited(episode, show):
         return CATCH_UP_SECONDS
     turn = operations.record_turn(episode, env, decision.action, extra_info=decision.recorded_extra, answer=answer)
-    turn = operations.play_held(episode, env) or turn
+    if episode.slow:
+        pending.accept_held(episode)
+    else:
+        turn = operations.play_held(episode, env) or turn
     Show.objects.filter(pk=episode_id).update(
         attempt=0,
         turns_due=Greatest(F("turns_due") - 1, 0) if show.paused else 0,

@@ -30,11 +30,15 @@ MAX_TURNS = 100
 
 
 def rotation() -> list[str]:
-    """The environments of the showcase in order: one difficulty of every family, then the next difficulty."""
+    """The environments of the showcase in order: one difficulty of every family, then the next difficulty.
+
+    All of them are fast, because the transaction that begins an episode makes the environment.
+    """
     families: defaultdict[str, list[str]] = defaultdict(list)
     for spec in registry.specs():
         is_short = (spec.kwargs.get("max_turns") or 0) <= MAX_TURNS
-        if is_short and spec.turns == "multi" and spec.winnable and spec.replay == "exact" and has_expert(spec.id):
+        is_suitable = spec.cost == "fast" and spec.turns == "multi" and spec.winnable and spec.replay == "exact"
+        if is_short and is_suitable and has_expert(spec.id):
             families[spec.family].append(spec.id)
     return [env_id for ids in zip_longest(*families.values()) for env_id in ids if env_id is not None]
 

@@ -12,7 +12,8 @@ from gem.core import Env
 
 ACT = "act"
 """The name of the function that takes the turn."""
-_BLOCK = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
+CALL_END = "</tool_call>"
+_BLOCK = re.compile(rf"<tool_call>(.*?){CALL_END}", re.DOTALL)
 
 
 def functions_of(env: Env) -> list[dict[str, Any]]:
@@ -48,7 +49,8 @@ def action_of(calls: Sequence[FunctionCall]) -> str:
 
 def calls_of(action: str) -> list[dict[str, Any]]:
     """Return the function calls that an earlier action came from, for the history in a request."""
-    parsed_calls = [_parse_call(block) for block in _BLOCK.findall(action)]
+    end = action.rfind(CALL_END) + len(CALL_END)  # a block that never ends would be searched to the end of the text
+    parsed_calls = [_parse_call(block) for block in _BLOCK.findall(action, 0, end)]
     calls = [call for call in parsed_calls if call is not None] or [(ACT, {"action": action})]
     return [{"name": name, "arguments": json.dumps(arguments)} for name, arguments in calls]
 

@@ -13,6 +13,6 @@ def register_duel(name: str, cls: type[MultiAgentEnv], **kwargs: Any) -> None:
 
     Against an agent the player's seat is drawn for each episode from its seed, so that both seats are equally common.
     """
-    register(f"duel:{name}-v0", cls, seats=cls.num_seats, **kwargs)
+    register(f"duel:{name}-v0", cls, cost="fast", seats=cls.num_seats, **kwargs)
     for opponent in ("random", "expert"):
-        register(f"duel:{name}-v0-vs-{opponent}", cls, opponent=opponent, **kwargs)
+        register(f"duel:{name}-v0-vs-{opponent}", cls, cost="fast", opponent=opponent, **kwargs)

@@ -354,7 +354,7 @@ def _compose() -> Compose:
     )
 
 
-register("game:Crosswords-v0", Crosswords)
-register("game:Crosswords-v0-easy", Crosswords, hardcore=False, max_turns=30, num_words=3)
-register("game:Crosswords-v0-hard", Crosswords, hardcore=True, max_turns=40, num_words=3)
-register("game:Crosswords-v0-random", Crosswords, hardcore=None, max_turns=None, num_words=None)
+register("game:Crosswords-v0", Crosswords, cost="fast")
+register("game:Crosswords-v0-easy", Crosswords, cost="fast", hardcore=False, max_turns=30, num_words=3)
+register("game:Crosswords-v0-hard", Crosswords, cost="fast", hardcore=True, max_turns=40, num_words=3)
+register("game:Crosswords-v0-random", Crosswords, cost="fast", hardcore=None, max_turns=None, num_words=None)

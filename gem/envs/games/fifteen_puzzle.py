@@ -224,7 +224,7 @@ def _small_boards(max_moves: int) -> list[Board]:
 
 _TILE_TEXTS = ["__", *(f"{tile:2}" for tile in range(1, MAX_ROWS * MAX_ROWS))]
 
-register("game:FifteenPuzzle-v0", FifteenPuzzle)
-register("game:FifteenPuzzle-v0-easy", FifteenPuzzle, num_rows=2, max_turns=10)
-register("game:FifteenPuzzle-v0-hard", FifteenPuzzle, num_rows=4, max_turns=50)
-register("game:FifteenPuzzle-v0-random", FifteenPuzzle, num_rows=None, max_turns=None)
+register("game:FifteenPuzzle-v0", FifteenPuzzle, cost="fast")
+register("game:FifteenPuzzle-v0-easy", FifteenPuzzle, cost="fast", num_rows=2, max_turns=10)
+register("game:FifteenPuzzle-v0-hard", FifteenPuzzle, cost="fast", num_rows=4, max_turns=50)
+register("game:FifteenPuzzle-v0-random", FifteenPuzzle, cost="fast", num_rows=None, max_turns=None)

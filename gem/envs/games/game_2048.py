@@ -271,10 +271,10 @@ class Game2048(Game):
         return cell
 
 
-register("game:Game2048-v0", Game2048)
-register("game:Game2048-v0-easy", Game2048, target_tile=64, max_turns=50)
-register("game:Game2048-v0-hard", Game2048, target_tile=512, max_turns=50, winnable=False)
-register("game:Game2048-v0-extreme-hard", Game2048, target_tile=2048, max_turns=100, winnable=False)
-register("game:Game2048-v0-random", Game2048, target_tile=None, max_turns=None)
-register("game:Game2048-v1-hard", Game2048, target_tile=512, max_turns=400)
-register("game:Game2048-v1-extreme-hard", Game2048, target_tile=2048, max_turns=1500)
+register("game:Game2048-v0", Game2048, cost="fast")
+register("game:Game2048-v0-easy", Game2048, cost="fast", target_tile=64, max_turns=50)
+register("game:Game2048-v0-hard", Game2048, cost="fast", target_tile=512, max_turns=50, winnable=False)
+register("game:Game2048-v0-extreme-hard", Game2048, cost="fast", target_tile=2048, max_turns=100, winnable=False)
+register("game:Game2048-v0-random", Game2048, cost="fast", target_tile=None, max_turns=None)
+register("game:Game2048-v1-hard", Game2048, cost="fast", target_tile=512, max_turns=400)
+register("game:Game2048-v1-extreme-hard", Game2048, cost="fast", target_tile=2048, max_turns=1500)

@@ -168,7 +168,7 @@ class GuessTheNumber(Game):
         return cell
 
 
-register("game:GuessTheNumber-v0", GuessTheNumber)
-register("game:GuessTheNumber-v0-easy", GuessTheNumber, min_number=1, max_number=10, max_turns=4)
-register("game:GuessTheNumber-v0-hard", GuessTheNumber, min_number=1, max_number=50, max_turns=7)
-register("game:GuessTheNumber-v0-random", GuessTheNumber, min_number=None, max_number=None, max_turns=None)
+register("game:GuessTheNumber-v0", GuessTheNumber, cost="fast")
+register("game:GuessTheNumber-v0-easy", GuessTheNumber, cost="fast", min_number=1, max_number=10, max_turns=4)
+register("game:GuessTheNumber-v0-hard", GuessTheNumber, cost="fast", min_number=1, max_number=50, max_turns=7)
+register("game:GuessTheNumber-v0-random", GuessTheNumber, cost="fast", min_number=None, max_number=None, max_turns=None)

@@ -207,7 +207,7 @@ class Hangman(Game):
         return Cell(tone="blank", label=f"Letter {index + 1}: not known")
 
 
-register("game:Hangman-v0", Hangman)
-register("game:Hangman-v0-easy", Hangman, word_length=3, max_turns=10, hardcore=False)
-register("game:Hangman-v0-hard", Hangman, word_length=7, max_turns=20, hardcore=False)
-register("game:Hangman-v0-random", Hangman, word_length=None, max_turns=None, hardcore=False)
+register("game:Hangman-v0", Hangman, cost="fast")
+register("game:Hangman-v0-easy", Hangman, cost="fast", word_length=3, max_turns=10, hardcore=False)
+register("game:Hangman-v0-hard", Hangman, cost="fast", word_length=7, max_turns=20, hardcore=False)
+register("game:Hangman-v0-random", Hangman, cost="fast", word_length=None, max_turns=None, hardcore=False)

@@ -228,12 +228,29 @@ def _parse_digits(text: str) -> tuple[Code, int, int]:
     return guess, min(guess), max(guess)
 
 
-register("game:Mastermind-v0", Mastermind)
-register("game:Mastermind-v0-easy", Mastermind, code_length=2, num_numbers=6, max_turns=10, duplicate_numbers=False)
-register("game:Mastermind-v0-hard", Mastermind, code_length=4, num_numbers=8, max_turns=30, duplicate_numbers=False)
+register("game:Mastermind-v0", Mastermind, cost="fast")
+register(
+    "game:Mastermind-v0-easy",
+    Mastermind,
+    cost="fast",
+    code_length=2,
+    num_numbers=6,
+    max_turns=10,
+    duplicate_numbers=False,
+)
+register(
+    "game:Mastermind-v0-hard",
+    Mastermind,
+    cost="fast",
+    code_length=4,
+    num_numbers=8,
+    max_turns=30,
+    duplicate_numbers=False,
+)
 register(
     "game:Mastermind-v0-random",
     Mastermind,
+    cost="fast",
     code_length=None,
     num_numbers=None,
     max_turns=None,

@@ -300,7 +300,7 @@ def hidden_board_text(rows: int, cols: int) -> tuple[bytes, tuple[int, ...]]:
 
 _DIGITS = "012345678"
 
-register("game:Minesweeper-v0", Minesweeper)
-register("game:Minesweeper-v0-easy", Minesweeper, rows=5, cols=5, num_mines=5, max_turns=25)
-register("game:Minesweeper-v0-hard", Minesweeper, rows=8, cols=8, num_mines=12, max_turns=64)
-register("game:Minesweeper-v0-random", Minesweeper, rows=None, cols=None, num_mines=None, max_turns=None)
+register("game:Minesweeper-v0", Minesweeper, cost="fast")
+register("game:Minesweeper-v0-easy", Minesweeper, cost="fast", rows=5, cols=5, num_mines=5, max_turns=25)
+register("game:Minesweeper-v0-hard", Minesweeper, cost="fast", rows=8, cols=8, num_mines=12, max_turns=64)
+register("game:Minesweeper-v0-random", Minesweeper, cost="fast", rows=None, cols=None, num_mines=None, max_turns=None)

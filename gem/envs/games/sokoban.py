@@ -241,7 +241,7 @@ def _check_size(dim_room: Sequence[int]) -> tuple[int, int]:
     return dim_room[0], dim_room[1]
 
 
-register("game:Sokoban-v0", Sokoban)
-register("game:Sokoban-v0-easy", Sokoban, dim_room=(6, 6), num_boxes=2, max_turns=20)
-register("game:Sokoban-v0-hard", Sokoban, dim_room=(8, 8), num_boxes=4, max_turns=50)
-register("game:Sokoban-v0-random", Sokoban, dim_room=None, num_boxes=None, max_turns=None)
+register("game:Sokoban-v0", Sokoban, cost="fast")
+register("game:Sokoban-v0-easy", Sokoban, cost="fast", dim_room=(6, 6), num_boxes=2, max_turns=20)
+register("game:Sokoban-v0-hard", Sokoban, cost="fast", dim_room=(8, 8), num_boxes=4, max_turns=50)
+register("game:Sokoban-v0-random", Sokoban, cost="fast", dim_room=None, num_boxes=None, max_turns=None)

@@ -230,7 +230,7 @@ def _parse_number(text: str) -> int:
 
 _DIGITS = {str(n): n for n in range(1, 10)}
 
-register("game:Sudoku-v0", Sudoku)
-register("game:Sudoku-v0-easy", Sudoku, clues=10, max_turns=15, scale=4)
-register("game:Sudoku-v0-hard", Sudoku, clues=50, max_turns=50, scale=9)
-register("game:Sudoku-v0-random", Sudoku, clues=None, max_turns=None, scale=None)
+register("game:Sudoku-v0", Sudoku, cost="fast")
+register("game:Sudoku-v0-easy", Sudoku, cost="fast", clues=10, max_turns=15, scale=4)
+register("game:Sudoku-v0-hard", Sudoku, cost="fast", clues=50, max_turns=50, scale=9)
+register("game:Sudoku-v0-random", Sudoku, cost="fast", clues=None, max_turns=None, scale=None)

@@ -48,7 +48,7 @@ class Config:
 class TowerOfHanoi(Game):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"\\boxed{([ABCabc])\s*,?\s*([ABCabc])}")
+    pattern = re.compile(r"\\boxed{([ABCabc])\s*+(?:,\s*+)?([ABCabc])}")
     prompt = "Enter your move."
 
     def __init__(self, num_disks: int | None = 3, max_turns: int | None = 10, seed: int | None = None) -> None:
@@ -166,7 +166,7 @@ class TowerOfHanoi(Game):
         return tower
 
 
-register("game:TowerofHanoi-v0", TowerOfHanoi)
-register("game:TowerofHanoi-v0-easy", TowerOfHanoi, num_disks=3, max_turns=10)
-register("game:TowerofHanoi-v0-hard", TowerOfHanoi, num_disks=5, max_turns=35)
-register("game:TowerofHanoi-v0-random", TowerOfHanoi, num_disks=None, max_turns=None)
+register("game:TowerofHanoi-v0", TowerOfHanoi, cost="fast")
+register("game:TowerofHanoi-v0-easy", TowerOfHanoi, cost="fast", num_disks=3, max_turns=10)
+register("game:TowerofHanoi-v0-hard", TowerOfHanoi, cost="fast", num_disks=5, max_turns=35)
+register("game:TowerofHanoi-v0-random", TowerOfHanoi, cost="fast", num_disks=None, max_turns=None)

@@ -180,6 +180,6 @@ def _open(graph: Literal["bundled", "kiwix"] | LinkGraph) -> LinkGraph:
     return KiwixGraph(url, os.environ.get(BOOK_VARIABLE, ""))
 
 
-register("game:WikiGame-v0", WikiGame)
-register("game:WikiGame-v0-easy", WikiGame, max_turns=30, min_distance=2, max_distance=3)
-register("game:WikiGame-v0-hard", WikiGame, max_turns=15, min_distance=5, max_distance=6)
+register("game:WikiGame-v0", WikiGame, cost="fast")
+register("game:WikiGame-v0-easy", WikiGame, cost="fast", max_turns=30, min_distance=2, max_distance=3)
+register("game:WikiGame-v0-hard", WikiGame, cost="fast", max_turns=15, min_distance=5, max_distance=6)

@@ -283,7 +283,7 @@ def _count_occurrences(board: str, size: int, word: str) -> int:
     return sum(lines.count(reading) for lines in (rows, columns) for reading in readings)
 
 
-register("game:WordSearch-v0", WordSearch)
-register("game:WordSearch-v0-easy", WordSearch, num_words=5, max_turns=20, hardcore=False)
-register("game:WordSearch-v0-hard", WordSearch, num_words=5, max_turns=20, hardcore=True)
-register("game:WordSearch-v0-random", WordSearch, num_words=None, max_turns=None, hardcore=None)
+register("game:WordSearch-v0", WordSearch, cost="fast")
+register("game:WordSearch-v0-easy", WordSearch, cost="fast", num_words=5, max_turns=20, hardcore=False)
+register("game:WordSearch-v0-hard", WordSearch, cost="fast", num_words=5, max_turns=20, hardcore=True)
+register("game:WordSearch-v0-random", WordSearch, cost="fast", num_words=None, max_turns=None, hardcore=None)

@@ -208,7 +208,7 @@ def _row(guess: str, marks: str) -> LetterRow:
     return LetterRow(cells=cells, label=f"{guess}: {'; '.join(cell['label'] for cell in cells)}")
 
 
-register("game:Wordle-v0", Wordle)
-register("game:Wordle-v0-easy", Wordle, word_length=3, max_turns=15)
-register("game:Wordle-v0-hard", Wordle, word_length=5, max_turns=25)
-register("game:Wordle-v0-random", Wordle, word_length=None, max_turns=None)
+register("game:Wordle-v0", Wordle, cost="fast")
+register("game:Wordle-v0-easy", Wordle, cost="fast", word_length=3, max_turns=15)
+register("game:Wordle-v0-hard", Wordle, cost="fast", word_length=5, max_turns=25)
+register("game:Wordle-v0-random", Wordle, cost="fast", word_length=None, max_turns=None)

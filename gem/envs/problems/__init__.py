@@ -49,6 +49,7 @@ for env_id, summary in MATH.items():
         env_id,
         "gem.envs.problems.math:MathEnv",
         dataset=env_id,
+        cost="slow",
         turns="single",
         board="text",
         requires=["math-verify"],
@@ -58,6 +59,7 @@ register(
     "math:Geometry3K",
     "gem.envs.problems.visual:MathVisualEnv",
     dataset="math:Geometry3K",
+    cost="slow",
     turns="single",
     board="image",
     requires=["math-verify"],
@@ -67,6 +69,7 @@ for env_id, summary in QA.items():
     register(
         env_id,
         "gem.envs.problems.qa:QaEnv",
+        cost="fast",
         dataset=env_id,
         turns="single",
         board="text",
@@ -76,6 +79,7 @@ for depth in LOGIC_DEPTHS:
     register(
         f"logic:RuleTaker-d{depth}",
         "gem.envs.problems.logic:LogicEnv",
+        cost="fast",
         dataset=f"logic:RuleTaker-d{depth}",
         turns="single",
         board="text",

@@ -35,7 +35,7 @@ from gem.rng import SplitMix64, choice
 class LogicEnv(QaEnv):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"\\boxed\{.+\}", re.DOTALL)
+    pattern = re.compile(r"\A(?>.*?\\boxed\{).+\}", re.DOTALL)
     prompt = "Does it follow? Think it through, and write \\boxed{True} or \\boxed{False}."
     form = "in \\boxed{}"
 

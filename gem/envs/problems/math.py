@@ -28,6 +28,8 @@ from __future__ import annotations
 
 import re
 
+from gem.core import Info
+from gem.datasets.loading import Source
 from gem.envs.problems.problem import CORRECT_ANSWER, Judgement, ProblemEnv, answer_text
 from gem.grading.math import grade
 from gem.grading.parsing import extract_last_boxed_answer
@@ -39,20 +41,41 @@ NUMBER = re.compile(r"\d{1,6}")
 class MathEnv(ProblemEnv):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"\\boxed\{.+\}", re.DOTALL)
+    pattern = re.compile(r"\A(?>.*?\\boxed\{).+\}", re.DOTALL)
     prompt = "Think it through, and write your final answer in \\boxed{}."
 
+    def __init__(
+        self,
+        dataset: Source,
+        split: str = "",
+        question_key: str = "",
+        answer_key: str = "",
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(dataset, split, question_key, answer_key, seed)
+        self._recorded_info: Info = {}
+        """The info of the next turn from a record, if the episode is being replayed."""
+
+    def feed_tape(self, recorded: Info, *, repeat: bool = False) -> None:
+        """See `Env.feed_tape`. The grade is taken from the record, because grading may take long."""
+        self._recorded_info = {} if repeat else recorded
+
     def _judge(self, action: str) -> Judgement:
+        recorded_info, self._recorded_info = self._recorded_info, {}
         answer = extract_last_boxed_answer(action)
         reference = self.problem[self.answer_key]
         if answer is None:
             return Judgement(
                 0.0, f"There is no answer in \\boxed{{}}. {CORRECT_ANSWER}{answer_text(reference)}", "format"
             )
-        grade_of_answer = grade(answer, reference)
-        if grade_of_answer.correct:
+        if isinstance(recorded_info.get("success"), bool):
+            is_correct, is_given_up = recorded_info["success"], recorded_info.get("grading") == "given up"
+        else:
+            grade_of_answer = grade(answer, reference)
+            is_correct, is_given_up = grade_of_answer.correct, grade_of_answer.by == "given up"
+        if is_correct:
             return Judgement(1.0, "That is correct.")
-        extra_info = {"grading": "given up"} if grade_of_answer.by == "given up" else {}
+        extra_info = {"grading": "given up"} if is_given_up else {}
         return Judgement(0.0, f"That is not correct. {CORRECT_ANSWER}{answer_text(reference)}", extra_info=extra_info)
 
     def _random_action(self, rng: SplitMix64) -> str:

@@ -51,7 +51,8 @@ class ProblemEnv(Env):
     """
 
     pattern: ClassVar[re.Pattern[str]]
-    """What an answer has to contain. The page asks a person for confirmation before it sends anything else."""
+    """What an answer has to contain. The page asks a person for confirmation before it sends anything else. Only the
+    first opening mark is tried, so that no text takes long: if it has no end, later ones have none either."""
     prompt: ClassVar[str] = ""
     """What an agent reads after the problem."""
 

@@ -40,7 +40,7 @@ WORD = re.compile(r"\w+")
 class QaEnv(ProblemEnv):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"<answer>.*</answer>|\\boxed\{.+\}", re.DOTALL)
+    pattern = re.compile(r"\A(?>.*?<answer>).*</answer>|\A(?>.*?\\boxed\{).+\}", re.DOTALL)
     prompt = "Think it through, and write your final answer, in a few words, between <answer> and </answer>."
     form = "between <answer> and </answer>"
 

@@ -18,6 +18,7 @@ for name, summary in DATASETS.items():
         f"rg:{name}",
         "gem.envs.reasoning.dataset:ReasoningGymEnv",
         name=name,
+        cost="slow",
         turns="single",
         board="text",
         summary=summary,

@@ -7,6 +7,6 @@ from gem.registry import register
 
 _CLASS = "gem.envs.shop.web_shop:WebShop"
 
-register("shop:WebShop-v0", _CLASS)
-register("shop:WebShop-v0-easy", _CLASS, hard=False, max_turns=20)
-register("shop:WebShop-v0-hard", _CLASS, hard=True, max_turns=30)
+register("shop:WebShop-v0", _CLASS, cost="fast")
+register("shop:WebShop-v0-easy", _CLASS, cost="fast", hard=False, max_turns=20)
+register("shop:WebShop-v0-hard", _CLASS, cost="fast", hard=True, max_turns=30)

@@ -61,7 +61,7 @@ class Config:
 class WebShop(Game):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"(search|click)\[([^\[\]]*[^\[\]\s][^\[\]]*)\]", re.IGNORECASE)
+    pattern = re.compile(r"(search|click)\[(\s*+[^\[\]]+)\]", re.IGNORECASE)
     prompt = "What do you do?"
 
     def __init__(

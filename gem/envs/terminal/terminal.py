@@ -72,10 +72,39 @@ class Config:
     max_turns: int
 
 
+class ActionPattern:
+    r"""What `re.compile(r"<bash>(.*?)</bash>|<(finish)\s*/?>", re.DOTALL)` finds, in time linear in the text.
+
+    The expression would search for the end of each `<bash>` that has none.
+    """
+
+    _TAGS = re.compile(r"<bash>|</bash>|<finish\s*/?>")
+
+    def findall(self, text: str) -> list[tuple[str, str]]:
+        """The actions in a text: a command and "", or "" and "finish"."""
+        last_end = text.rfind("</bash>")
+        found: list[tuple[str, str]] = []
+        start = -1
+        for tag in self._TAGS.finditer(text):
+            if start >= 0:
+                if tag[0] == "</bash>":
+                    found.append((text[start : tag.start()], ""))
+                    start = -1
+            elif tag[0] == "<bash>" and tag.end() <= last_end:
+                start = tag.end()
+            elif tag[0].startswith("<finish"):
+                found.append(("", "finish"))
+        return found
+
+    def search(self, text: str) -> bool:
+        """Whether there is an action in a text."""
+        return bool(self.findall(text))
+
+
 class Terminal(Game):
     """See the module's documentation, which is also the catalog page."""
 
-    pattern = re.compile(r"<bash>(.*?)</bash>|<(finish)\s*/?>", re.DOTALL)
+    pattern = ActionPattern()  # type: ignore[assignment]
     prompt = "What do you run?"
 
     def __init__(
@@ -270,10 +299,10 @@ class Terminal(Game):
 
 def _parse_command(text: str) -> str:
     """The command in an action; GEM writes it as YAML: `cmd: "ls"`, or `cmd: |` and indented lines."""
-    match = re.fullmatch(r"\s*cmd:[ \t]*(.*?)\s*", text, re.DOTALL)
-    if match is None:
+    start = re.match(r"\s*cmd:[ \t]*", text)
+    if start is None:
         return text.strip("\n")
-    value = match[1]
+    value = text[start.end() :].rstrip()
     if value[:1] == "|":
         lines = value.splitlines()[1:]
         indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)

@@ -143,10 +143,12 @@ def test_a_family_has_all_its_difficulties() -> None:
 @pytest.fixture
 def odd_ones() -> Iterator[None]:
     """Environments that must not be a burden to the others."""
-    gem.register("odd:Slow-v0", "tests.apps.catalog.odd:slow")
-    gem.register("odd:Broken-v0", "tests.apps.catalog.odd:broken")
-    gem.register("odd:Nowhere-v0", "tests.apps.catalog.no_such_module:Env")
-    gem.register("odd:Lacking-v0", "tests.apps.catalog.no_such_module:Env", requires=["no-such-package-at-all"])
+    gem.register("odd:Slow-v0", "tests.apps.catalog.odd:slow", cost="fast")
+    gem.register("odd:Broken-v0", "tests.apps.catalog.odd:broken", cost="fast")
+    gem.register("odd:Nowhere-v0", "tests.apps.catalog.no_such_module:Env", cost="fast")
+    gem.register(
+        "odd:Lacking-v0", "tests.apps.catalog.no_such_module:Env", cost="fast", requires=["no-such-package-at-all"]
+    )
     gem.register("odd:Remote-v0", "tests.apps.catalog.odd:broken", cost="slow")
     yield
     for env_id in [env_id for env_id in ENV_REGISTRY if env_id.startswith("odd:")]:

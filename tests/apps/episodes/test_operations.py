@@ -7,9 +7,9 @@ import pytest
 from django.db import transaction
 
 import gem
-from apps.episodes import operations
+from apps.episodes import branches, operations
 from apps.episodes.errors import ActionTooLong, EpisodeEnded, NotFound, Outdated
-from apps.episodes.models import Episode, Turn
+from apps.episodes.models import Batch, Episode, Turn
 from apps.episodes.operations import Occupant
 from apps.episodes.restore import restore
 from gem import registry
@@ -22,9 +22,9 @@ GUESS = "game:GuessTheNumber-v0-hard"
 pytestmark = pytest.mark.django_db
 
 
-def begin(env_id: str = GUESS, seed: int | None = 7, **more: Any) -> Episode:
+def begin(env_id: str = GUESS, seed: int | None = 7, batch: Batch | None = None, **more: Any) -> Episode:
     seats = [Occupant(built_in("random"))] * gem.spec(env_id).seats
-    return operations.begin(env_id, seed=seed, seats=seats, **more)
+    return operations.store(operations.draft(env_id, seed=seed, **more), seats=seats, batch=batch)
 
 
 def play(episode: Episode, *actions: str, **more: Any) -> list[Turn]:
@@ -212,22 +212,24 @@ def test_verification_finds_the_first_difference() -> None:
 def test_a_fork_shares_the_past_and_not_the_future() -> None:
     episode = begin()
     play(episode, "\\boxed{25}", "\\boxed{30}", extra_info={"note": "why"})
-    branch = operations.fork(episode, 1, seats=[Occupant(built_in("human"), visitor="a" * 32)])
+    branch = branches.store_branch(
+        branches.draft_fork(episode, 1), seats=[Occupant(built_in("human"), visitor="a" * 32)]
+    )
     play(branch, "\\boxed{31}")
     assert [turn.action for turn in branch.turns.all()] == ["\\boxed{25}", "\\boxed{31}"]
     assert (branch.parent_id, branch.parent_turn, branch.turn_count, branch.seq) == (episode.id, 1, 2, 2)
     assert operations.verify(branch) is None
     assert episode.turns.count() == 2
     with pytest.raises(NotFound):
-        operations.fork(episode, 3, seats=[])
+        branches.draft_fork(episode, 3)
 
 
 def test_nothing_forks_from_an_end() -> None:
     episode = begin()
     play(episode, "no box")
     with pytest.raises(EpisodeEnded):
-        operations.fork(episode, 1, seats=[])
-    assert operations.fork(episode, 0, seats=[]).turn_count == 0
+        branches.draft_fork(episode, 1)
+    assert branches.draft_fork(episode, 0).turn_count == 0
 
 
 def test_a_lock_on_nothing_says_so() -> None:

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 import gem
-from apps.episodes import operations
+from apps.episodes import branches, operations
 from apps.episodes.models import Episode
 from apps.episodes.restore import restore
 from apps.episodes.tools.calls import tool_calls
@@ -97,7 +97,7 @@ def test_looking_at_an_episode_asks_no_tool(client: Client, ended: Episode) -> N
 
 def test_a_branch_keeps_what_the_tools_said(ended: Episode) -> None:
     before = Repeat.asked
-    branch = operations.fork(ended, 2, seats=[])
+    branch = branches.store_branch(branches.draft_fork(ended, 2), seats=[])
     assert Repeat.asked == before
     env = restore(branch)
     assert env.get_state()["wrapper"]["tool_use_counter"] == 1

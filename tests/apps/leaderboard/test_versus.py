@@ -54,7 +54,7 @@ def rank(agent: str) -> None:
     seats = [operations.Occupant(built_in(agent))]
     for entry in benchmarks.load("games").entries:
         for seed in entry.seeds:
-            act_out(operations.begin(entry.env_id, seed=seed, seats=seats, batch=job.batch))
+            act_out(operations.store(operations.draft(entry.env_id, seed=seed), seats=seats, batch=job.batch))
     Job.objects.filter(pk=job.pk).update(state=Job.State.DONE)
     assert record_scores(job.pk) == 3
 

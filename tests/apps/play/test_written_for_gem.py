@@ -15,8 +15,8 @@ ENV_ID, SORTING = "custom:Countdown-v0", "custom:Sorting-v0"
 
 @pytest.fixture(autouse=True)
 def registered() -> Iterator[None]:
-    gem.register(ENV_ID, "tests.engine.written_for_gem:Countdown", max_turns=4)
-    gem.register(SORTING, "tests.engine.written_for_gem:Sorting")
+    gem.register(ENV_ID, "tests.engine.written_for_gem:Countdown", max_turns=4, cost="fast")
+    gem.register(SORTING, "tests.engine.written_for_gem:Sorting", cost="fast")
     yield
     del ENV_REGISTRY[ENV_ID], ENV_REGISTRY[SORTING]
 

@@ -161,7 +161,7 @@ def test_a_broken_promise_is_named(run: Run, coin_row, title: str, said: str, ch
 
 
 def test_what_an_environment_does_not_promise_is_left_out(run: Run, coin_row) -> None:
-    module = coin_row(("CoinRow)\nregister", 'CoinRow, replay="taped")\nregister'))
+    module = coin_row(('CoinRow, cost="fast")', 'CoinRow, cost="fast", replay="taped")'))
     code, out, _ = run("check", "game:CoinRow-v0", "--module", module)
     assert code == 0
     assert "left out  It goes on from its state at every turn." in out
