@@ -71,6 +71,7 @@ MIDDLEWARE = [
     "apps.site.static_files.StaticFilesMiddleware",
     "django.middleware.gzip.GZipMiddleware",  # adds random padding against BREACH
     "csp.middleware.CSPMiddleware",
+    "apps.site.unstorable.UnstorableTextMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
