@@ -50,7 +50,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "template_partials",
     "csp",
-    "axes",
     "django_prometheus",
     "apps.live",
     "apps.accounts",
@@ -78,7 +77,6 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "axes.middleware.AxesMiddleware",
     "django_prometheus.middleware.PrometheusAfterMiddleware",
 ]
 
@@ -198,13 +196,12 @@ STARTS_PER_MINUTE = env.whole("STARTS_PER_MINUTE", default=20)
 
 SIGNUPS_PER_HOUR = env.whole("SIGNUPS_PER_HOUR", default=30)
 """Accounts that can be created from one IP address in an hour; a classroom may share an address."""
+LOGINS_PER_MINUTE = env.whole("LOGINS_PER_MINUTE", default=8)
+"""Attempts to log in with one name in a minute, from anywhere; ten times as many from one IP address."""
 PASSWORD_CHANGES_PER_HOUR = env.whole("PASSWORD_CHANGES_PER_HOUR", default=10)
 """Attempts of one person to change the password in an hour, with a right or a wrong current one."""
 AUTH_USER_MODEL = "accounts.User"
-AUTHENTICATION_BACKENDS = [
-    "axes.backends.AxesStandaloneBackend",
-    "django.contrib.auth.backends.ModelBackend",
-]
+PASSWORD_HASHERS = ["apps.accounts.hashing.FewAtATime"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
@@ -213,12 +210,6 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "accounts:login"
 LOGIN_REDIRECT_URL = "site:home"
 LOGOUT_REDIRECT_URL = "site:home"
-AXES_FAILURE_LIMIT = 8
-AXES_COOLOFF_TIME = 0.25  # hours
-AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
-AXES_VERBOSE = False
-AXES_DISABLE_ACCESS_LOG = True  # for privacy: it would store every login with its address for ever
 
 # ---------------------------------------------------------------- pages
 
@@ -320,7 +311,6 @@ LOGGING = {
     "loggers": {
         "django.server": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
-        "axes": {"level": "WARNING"},  # it would write two lines for every login
         "gem.datasets": {"level": "ERROR"},  # pages show which environments use samples
         "uvicorn": {"handlers": [], "level": "WARNING", "propagate": True},  # it would format its own lines
         "uvicorn.error": {"handlers": [], "propagate": True},

@@ -9,6 +9,7 @@ from django.contrib.auth.validators import ASCIIUsernameValidator
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
+from apps.accounts import limits
 from apps.accounts.models import User
 
 RESERVED = {"admin", "anonymous", "expert", "gemweb", "human", "random", "root", "staff", "system"}
@@ -32,6 +33,17 @@ class LogInForm(AuthenticationForm):
         self.fields["username"].widget.attrs["autofocus"] = True
         self.fields["username"].error_messages["required"] = "Enter your name."
         self.fields["password"] = password_field("Password", "current-password")
+
+    def clean(self) -> dict[str, Any]:
+        """Compare name and password.
+
+        Raises:
+            TooOften: if there were too many attempts, before anything is compared.
+        """
+        name = self.cleaned_data.get("username")
+        if name and self.request is not None:
+            limits.check_log_in(self.request, name)
+        return super().clean()
 
 
 class SignUpForm(forms.Form):

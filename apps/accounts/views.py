@@ -28,12 +28,17 @@ def login(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated:
         return HttpResponseRedirect(next_url(request))
     form = LogInForm(request, data=request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        user = form.get_user()
-        assert isinstance(user, User)
-        operations.log_in(request, user)
-        return HttpResponseRedirect(next_url(request))
-    return render(request, "accounts/login.html", gate(request, form))
+    wait = 0.0
+    try:
+        if request.method == "POST" and form.is_valid():
+            user = form.get_user()
+            assert isinstance(user, User)
+            operations.log_in(request, user)
+            return HttpResponseRedirect(next_url(request))
+    except limits.TooOften as refusal:
+        form.add_error(None, str(refusal))
+        wait = refusal.wait
+    return _with_wait(render(request, "accounts/login.html", gate(request, form)), wait)
 
 
 @sensitive_post_parameters()
@@ -81,14 +86,14 @@ def account(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             limits.check_password_change(request.user)  # before the comparison, so that wrong passwords count
+            if form.is_valid():
+                operations.change_password(request, request.user, form.cleaned_data["new"])
+                messages.info(request, "Password changed. All other browsers were logged out.")
+                return redirect("accounts:account")
         except limits.TooOften as refusal:
             form = PasswordForm(request.user)
             context = {"form": form, "rules": password_rules(), "refused": str(refusal)}
             return _with_wait(render(request, "accounts/account.html", context), refusal.wait)
-        if form.is_valid():
-            operations.change_password(request, request.user, form.cleaned_data["new"])
-            messages.info(request, "Password changed. All other browsers were logged out.")
-            return redirect("accounts:account")
     return render(request, "accounts/account.html", {"form": form, "rules": password_rules()})
 
 
