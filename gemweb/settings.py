@@ -187,6 +187,11 @@ UPLOADS_PER_USER = env.whole("UPLOADS_PER_USER", default=20)
 UPLOADS_PER_HOUR = env.whole("UPLOADS_PER_HOUR", default=20)
 """Uploads of one person in an hour, including refused ones."""
 
+UPLOADS_AT_A_TIME = env.whole("UPLOADS_AT_A_TIME", default=4)
+"""Uploads that one web process receives at the same time, one of each person."""
+UPLOAD_FOLDER_MEGABYTES = env.whole("UPLOAD_FOLDER_MEGABYTES", default=20 * UPLOAD_MEGABYTES)
+"""The size of all uploads together; above it, uploads are refused."""
+
 # ---------------------------------------------------------------- starts
 
 STARTS_PER_MINUTE = env.whole("STARTS_PER_MINUTE", default=20)
@@ -264,6 +269,8 @@ PROXY_ADDRESSES = env.networks("PROXY_ADDRESSES", default=["127.0.0.1", "::1"])
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "apps.site.views.csrf_failure"
+REQUEST_SECONDS = env.number("REQUEST_SECONDS", default=30.0)
+"""Seconds for the headers of a request and again for its body, which also has a second for each 64 KiB."""
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes; the longest form is an action of 64 KiB
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
 
