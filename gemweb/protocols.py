@@ -9,6 +9,7 @@ from django.conf import settings
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
+from websockets.protocol import State
 
 MAX_FRAGMENTS = 16
 """The fragments that a message may have: pages send none at all."""
@@ -80,6 +81,6 @@ class QuietWebSocket(WebSocketsSansIOProtocol):
 
     def _close(self, code: int) -> None:
         self.frames: list[Any] = []
-        if not self.close_sent:
+        if self.conn.state is State.OPEN:  # otherwise one side has closed it already
             self.conn.send_close(code)
             self.handle_parser_exception()
