@@ -11,7 +11,7 @@ import logging
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -21,6 +21,7 @@ from typing import IO, Any
 from uuid import UUID, uuid4
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.files.move import file_move_safe
 from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 from django.db import transaction
@@ -32,6 +33,7 @@ from apps.accounts.rate_limit import look
 from apps.agents.models import Agent, Upload, UploadQuerySet, Weights
 from apps.agents.operations import COLOURS, TooManyAgents, new_slug
 from apps.leases import Heartbeat
+from apps.names import validate_free_name
 from apps.queue import enqueue
 from gem.errors import InvalidArgument
 from gem.training.checkpoints.archive import sha256, unpack
@@ -243,7 +245,7 @@ def _store(claim: UploadClaim, draft: Path, weights: dict[str, Any]) -> bool:
         return False
     agent = Agent.objects.create(
         slug=upload.slug,
-        name=(upload.name or weights["card"]["recipe"] or "checkpoint")[:80],
+        name=upload.name or _name_on(weights["card"]),
         kind=Agent.Kind.CHECKPOINT,
         about="Uploaded.",
         owner=upload.owner,
@@ -255,6 +257,16 @@ def _store(claim: UploadClaim, draft: Path, weights: dict[str, Any]) -> bool:
     claim.owned().delete()
     draft.rename(place)  # last: only a failed commit leaves a folder without a row
     return True
+
+
+def _name_on(card: Mapping[str, Any]) -> str:
+    """The name of the recipe on a card, which anybody may have written, if an agent can have it."""
+    name = str(card["recipe"])[:80]
+    try:
+        validate_free_name(name)
+    except ValidationError:
+        return "checkpoint"
+    return name
 
 
 def _refuse(uploads: UploadQuerySet, sentence: str) -> bool:
