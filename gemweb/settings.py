@@ -31,7 +31,8 @@ os.environ["GEM_DATA_FROM"] = env.text("GEM_DATA_FROM", default="folder")
 SECRET_KEY = env.secret("SECRET_KEY")
 if not SECRET_KEY or (len(SECRET_KEY) < 50 and not (DEBUG or LOCAL_MODE)):
     raise ImproperlyConfigured("Set SECRET_KEY to at least 50 random characters; `make up` generates it.")
-if (DEBUG or LOCAL_MODE) and BIND not in {"127.0.0.1", "::1", "localhost"}:
+IS_PUBLIC = BIND not in {"127.0.0.1", "::1", "localhost"}
+if (DEBUG or LOCAL_MODE) and IS_PUBLIC:
     raise ImproperlyConfigured(f"DEBUG and LOCAL_MODE are for loopback only, but BIND is {BIND}: switch them off.")
 
 ALLOWED_HOSTS = env.texts("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
@@ -255,6 +256,11 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 HTTPS = env.switch("HTTPS", default=not (LOCAL_MODE or DEBUG))
+if IS_PUBLIC and not HTTPS and not env.switch("TLS_IN_FRONT", default=False):
+    raise ImproperlyConfigured(
+        f"BIND is {BIND} but HTTPS is off, so passwords would cross the network unencrypted: set HTTPS=1 behind a proxy "
+        "with a certificate, or TLS_IN_FRONT=1 if something else in front encrypts the connection."
+    )
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 90
 SECURE_SSL_REDIRECT = HTTPS
