@@ -258,8 +258,8 @@ CONTENT_SECURITY_POLICY = {
 HTTPS = env.switch("HTTPS", default=not (LOCAL_MODE or DEBUG))
 if IS_PUBLIC and not HTTPS and not env.switch("TLS_IN_FRONT", default=False):
     raise ImproperlyConfigured(
-        f"BIND is {BIND} but HTTPS is off, so passwords would cross the network unencrypted: set HTTPS=1 behind a proxy "
-        "with a certificate, or TLS_IN_FRONT=1 if something else in front encrypts the connection."
+        f"BIND is {BIND} but HTTPS is off, so passwords would cross the network unencrypted: set HTTPS=1 behind a "
+        "proxy with a certificate, or TLS_IN_FRONT=1 if something else in front encrypts the connection."
     )
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 90

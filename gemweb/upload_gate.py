@@ -16,6 +16,7 @@ from apps.agents import uploads
 from apps.agents.uploads import MEGABYTE, UploadRefused
 from apps.live.session_user import identify
 from apps.live.threads import in_thread
+from apps.spec_forms import UNSTORABLE
 from gemweb.bodies import BodyRefused
 
 FORM_BYTES = MEGABYTE
@@ -56,7 +57,8 @@ class UploadGate:
 
 def _session_key(scope: dict[str, Any]) -> str:
     cookies = "; ".join(value.decode("latin-1") for name, value in scope["headers"] if name == b"cookie")
-    return parse_cookie(cookies).get(settings.SESSION_COOKIE_NAME, "")
+    key = parse_cookie(cookies).get(settings.SESSION_COOKIE_NAME, "")
+    return "" if UNSTORABLE.search(key) else key
 
 
 def _check(session_key: str, needed_bytes: int) -> int:

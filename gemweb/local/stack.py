@@ -159,8 +159,8 @@ def _on_signals(handler: Callable[[int, FrameType | None], None] | signal.Handle
 
 
 UNENCRYPTED = (
-    "On BIND={bind}, passwords would cross the network unencrypted: leave BIND unset and use a proxy with a certificate, "
-    "or set TLS_IN_FRONT=1 if something in front encrypts the connection."
+    "On BIND={bind}, passwords would cross the network unencrypted: leave BIND unset and use a proxy with a "
+    "certificate, or set TLS_IN_FRONT=1 if something in front encrypts the connection."
 )
 
 

@@ -47,6 +47,7 @@ def test_an_upload_is_decided_by_its_headers(fleet: Fleet) -> None:
     without_login = refused(web, LARGE)
     assert "302 Found" in without_login
     assert "location: /account/login/?next=%2Fagents%2Fupload%2F" in without_login
+    assert "302 Found" in refused(web, LARGE, 'sessionid="abcdefghijkl\\000"')
     ada, eve, full = cookie_of("ada"), cookie_of("eve"), cookie_of("full")
     Upload.objects.bulk_create(
         Upload(slug=f"sent-{number}", owner=User.objects.get(username="full")) for number in range(2)
