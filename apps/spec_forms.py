@@ -7,6 +7,8 @@ field that the value came from.
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -14,6 +16,10 @@ from django import forms
 from pydantic import BaseModel, ValidationError
 
 from gem.validation.messages import field_errors
+
+MAX_JSON_DEPTH = 20
+UNSTORABLE = re.compile("[\\0\\ud800-\\udfff]")
+"""The characters that Postgres stores neither in a text nor in JSON: NUL and lone surrogates."""
 
 Spec = TypeVar("Spec", bound=BaseModel)
 
@@ -96,9 +102,36 @@ def plain_field(
 def value_of(text: str) -> Any:
     """The text parsed as JSON, for example a number; the text itself if it is no JSON. The model checks the type."""
     try:
-        return json.loads(text)
+        return read_json(text)
     except ValueError:
         return text.strip()
+
+
+def read_json(text: str) -> Any:
+    """The value of a JSON text that can be stored and processed.
+
+    Raises:
+        ValueError: if it is no JSON, is nested more than `MAX_JSON_DEPTH` deep, or has an infinite number or characters
+            that Postgres cannot store. The message ends a sentence.
+    """
+    try:
+        value = json.loads(text)
+    except RecursionError as error:
+        raise ValueError(f"it is nested more than {MAX_JSON_DEPTH} deep") from error
+    _check_storable(value, MAX_JSON_DEPTH)
+    return value
+
+
+def _check_storable(value: Any, depth: int) -> None:
+    if depth < 0:
+        raise ValueError(f"it is nested more than {MAX_JSON_DEPTH} deep")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("it has a number that is not finite")
+    if isinstance(value, str) and UNSTORABLE.search(value):
+        raise ValueError("it has a character that cannot be stored, such as NUL")
+    if isinstance(value, dict | list):
+        for part in [*value, *value.values()] if isinstance(value, dict) else value:
+            _check_storable(part, depth - 1)
 
 
 class JsonObjectField(forms.CharField):
@@ -108,8 +141,8 @@ class JsonObjectField(forms.CharField):
         """Parse the text into a dictionary."""
         text = str(super().clean(value)).strip()
         try:
-            parsed = json.loads(text) if text else {}
-        except (ValueError, RecursionError) as error:
+            parsed = read_json(text) if text else {}
+        except ValueError as error:
             message = self.error_messages["broken"]
             raise forms.ValidationError(message, params={"error": error}) from error
         if not isinstance(parsed, dict):

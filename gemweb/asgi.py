@@ -15,11 +15,11 @@ from django.urls import reverse
 from apps.live.origin import OwnPagesOnly
 from apps.live.routing import websocket_urlpatterns
 from gemweb.bodies import BoundedBodies
+from gemweb.upload_gate import UploadGate
 
-MEGABYTE = 10**6
-pages = BoundedBodies(
-    django_application, 4 * MEGABYTE, {reverse("agents:upload"): (settings.UPLOAD_MEGABYTES + 1) * MEGABYTE}
-)
+MAX_BODY_BYTES = 4 * 10**6
+gates = {reverse("agents:upload"): UploadGate()}
+pages = BoundedBodies(django_application, MAX_BODY_BYTES, gates, settings.REQUEST_SECONDS)
 application = ProtocolTypeRouter(
     {
         "http": pages,

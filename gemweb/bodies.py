@@ -1,51 +1,155 @@
-"""Limits for request bodies. Django would store a whole body on disk before a page could refuse it."""
+"""Limits for request bodies. Django would store a whole body on disk before a page could refuse it.
+
+What can be decided by the headers is decided before the body is read. The rest of a refused body is never waited for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Protocol
 
+from django.utils.http import parse_header_parameters
+
+Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
-TOO_LONG = b"This request is too large for this address. Nothing was stored."
+BYTES_PER_SECOND = 64 * 1024
+"""The slowest connection that is waited for."""
+TOO_LONG = "This request is too large for this address. Nothing was stored."
+TOO_SLOW = "This request did not arrive in time. Nothing was stored. Send it again."
+NO_UTF_8 = "This site reads UTF-8 only. Nothing was changed."
+
+
+class BodyRefused(Exception):
+    """A request that is answered without its body. The message is a sentence for people."""
+
+    def __init__(self, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.headers = headers or {}
+
+
+class Gate(Protocol):
+    """Decides on the bodies that one address takes."""
+
+    max_bytes: int
+
+    def admit(self, scope: Scope, length: int | None) -> AbstractAsyncContextManager[None]:
+        """Hold a place for this request until the block ends; `length` is None if the headers do not tell it.
+
+        Raises:
+            BodyRefused: if the body may not be sent.
+        """
+        ...
+
+
+class SizeLimit:
+    """A gate that only limits the number of bytes."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = max_bytes
+
+    @asynccontextmanager
+    async def admit(self, scope: Scope, length: int | None) -> AsyncIterator[None]:
+        """Admit every request."""
+        yield
 
 
 class BoundedBodies:
-    """Answers 413 to requests with a body that is too long, without waiting for the rest of it.
+    """Passes on requests whose bodies are admitted, not too long, and arrive in time.
 
     Args:
         max_bytes: the limit for most addresses.
-        limits: bytes by path, for addresses with a higher limit.
+        gates: by path, for addresses that decide otherwise.
+        seconds: how long a body may take, besides a second for each `BYTES_PER_SECOND`.
     """
 
-    def __init__(self, application: Callable[..., Awaitable[None]], max_bytes: int, limits: Mapping[str, int]) -> None:
-        self.application, self.max_bytes, self.limits = application, max_bytes, limits
+    def __init__(
+        self, application: Callable[..., Awaitable[None]], max_bytes: int, gates: Mapping[str, Gate], seconds: float
+    ) -> None:
+        self.application, self.seconds = application, seconds
+        self.limit, self.gates = SizeLimit(max_bytes), gates
 
-    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        """Pass on requests with a body within the limit."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on a request, or refuse it."""
         if scope["type"] != "http":
             await self.application(scope, receive, send)
             return
-        max_bytes = self.limits.get(scope["path"], self.max_bytes)
-        length = dict(scope["headers"]).get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > max_bytes:
-            await _refuse(send)
-            return
-        received_bytes = 0
+        gate = self.gates.get(scope["path"], self.limit)
+        try:
+            length = _check_headers(scope, gate.max_bytes)
+            async with gate.admit(scope, length):
+                await self._pass_on(scope, receive, send, gate.max_bytes)
+        except BodyRefused as refusal:
+            await _answer(send, refusal)
 
-        async def receive_within_limit() -> Any:
-            nonlocal received_bytes
-            message = await receive()
-            if message["type"] == "http.request":
-                received_bytes += len(message["body"])
-                if received_bytes > max_bytes:  # a chunked body without a length: end it as if the client had gone
-                    return {"type": "http.disconnect"}
-            return message
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send, max_bytes: int) -> None:
+        body = _Body(receive, max_bytes, self.seconds)
+        has_answered = False
 
-        await self.application(scope, receive_within_limit, send)
+        async def note_answer(message: Any) -> None:
+            nonlocal has_answered
+            has_answered = True
+            await send(message)
+
+        await self.application(scope, body.receive, note_answer)
+        if body.refusal is not None and not has_answered:
+            raise body.refusal
 
 
-async def _refuse(send: Send) -> None:
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await send({"type": "http.response.body", "body": TOO_LONG, "more_body": False})
+class _Body:
+    """Receives a body. One that is refused ends for the application as if the client had gone."""
+
+    def __init__(self, receive: Receive, max_bytes: int, seconds: float) -> None:
+        self._receive, self._max_bytes = receive, max_bytes
+        self._deadline = asyncio.get_running_loop().time() + seconds
+        self._received_bytes = 0
+        self._is_complete = False
+        self.refusal: BodyRefused | None = None
+
+    async def receive(self) -> Any:
+        """The next part of the body; after the last one, whatever the server reports."""
+        if self._is_complete:
+            return await self._receive()
+        try:
+            async with asyncio.timeout_at(self._deadline + self._received_bytes / BYTES_PER_SECOND):
+                message = await self._receive()
+        except TimeoutError:
+            return self._end(BodyRefused(408, TOO_SLOW))
+        if message["type"] == "http.request":
+            self._received_bytes += len(message.get("body", b""))
+            self._is_complete = not message.get("more_body", False)
+            if self._received_bytes > self._max_bytes:
+                return self._end(BodyRefused(413, TOO_LONG))
+        return message
+
+    def _end(self, refusal: BodyRefused) -> Any:
+        self.refusal = refusal
+        return {"type": "http.disconnect"}
+
+
+def _check_headers(scope: Scope, max_bytes: int) -> int | None:
+    """The length of the body; None if the headers do not tell it.
+
+    Raises:
+        BodyRefused: if it is too long, or in another character set than UTF-8.
+    """
+    values: dict[bytes, list[bytes]] = {}
+    for name, value in scope["headers"]:
+        values.setdefault(name, []).append(value)
+    content_type = b",".join(values.get(b"content-type", [])).decode("latin-1")
+    if parse_header_parameters(content_type)[1].get("charset", "utf-8").lower() not in {"utf-8", "utf8"}:
+        raise BodyRefused(415, NO_UTF_8)
+    length = values.get(b"content-length", [b""])[-1]
+    if length and (not length.isdigit() or int(length[:20]) > max_bytes):
+        raise BodyRefused(413, TOO_LONG)
+    return int(length) if length else None
+
+
+async def _answer(send: Send, refusal: BodyRefused) -> None:
+    headers = {"content-type": "text/plain; charset=utf-8", "connection": "close", **refusal.headers}
+    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": encoded})
+    await send({"type": "http.response.body", "body": str(refusal).encode(), "more_body": False})

@@ -8,6 +8,8 @@ import uvicorn
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from gemweb.protocols import HeadersInTime, QuietWebSocket
+
 APPLICATION = "gemweb.asgi:application"
 GRACE_SECONDS = 10
 """Seconds for open responses after SIGTERM. Sockets are closed at once, and pages reconnect them."""
@@ -34,8 +36,8 @@ def main() -> int:
         host=settings.BIND,
         port=settings.PORT,
         loop="uvloop",
-        http="httptools",
-        ws="websockets-sansio",
+        http=HeadersInTime,
+        ws=QuietWebSocket,
         ws_per_message_deflate=False,  # the same text goes to many sockets; compressing it for each costs more
         ws_max_size=4096,  # pages send nothing
         access_log=False,

@@ -31,7 +31,8 @@ os.environ["GEM_DATA_FROM"] = env.text("GEM_DATA_FROM", default="folder")
 SECRET_KEY = env.secret("SECRET_KEY")
 if not SECRET_KEY or (len(SECRET_KEY) < 50 and not (DEBUG or LOCAL_MODE)):
     raise ImproperlyConfigured("Set SECRET_KEY to at least 50 random characters; `make up` generates it.")
-if (DEBUG or LOCAL_MODE) and BIND not in {"127.0.0.1", "::1", "localhost"}:
+IS_PUBLIC = BIND not in {"127.0.0.1", "::1", "localhost"}
+if (DEBUG or LOCAL_MODE) and IS_PUBLIC:
     raise ImproperlyConfigured(f"DEBUG and LOCAL_MODE are for loopback only, but BIND is {BIND}: switch them off.")
 
 ALLOWED_HOSTS = env.texts("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
@@ -50,7 +51,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "template_partials",
     "csp",
-    "axes",
     "django_prometheus",
     "apps.live",
     "apps.accounts",
@@ -71,13 +71,13 @@ MIDDLEWARE = [
     "apps.site.static_files.StaticFilesMiddleware",
     "django.middleware.gzip.GZipMiddleware",  # adds random padding against BREACH
     "csp.middleware.CSPMiddleware",
+    "apps.site.unstorable.UnstorableTextMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "axes.middleware.AxesMiddleware",
     "django_prometheus.middleware.PrometheusAfterMiddleware",
 ]
 
@@ -188,6 +188,11 @@ UPLOADS_PER_USER = env.whole("UPLOADS_PER_USER", default=20)
 UPLOADS_PER_HOUR = env.whole("UPLOADS_PER_HOUR", default=20)
 """Uploads of one person in an hour, including refused ones."""
 
+UPLOADS_AT_A_TIME = env.whole("UPLOADS_AT_A_TIME", default=4)
+"""Uploads that one web process receives at the same time, one of each person."""
+UPLOAD_FOLDER_MEGABYTES = env.whole("UPLOAD_FOLDER_MEGABYTES", default=20 * UPLOAD_MEGABYTES)
+"""The size of all uploads together; above it, uploads are refused."""
+
 # ---------------------------------------------------------------- starts
 
 STARTS_PER_MINUTE = env.whole("STARTS_PER_MINUTE", default=20)
@@ -197,27 +202,21 @@ STARTS_PER_MINUTE = env.whole("STARTS_PER_MINUTE", default=20)
 
 SIGNUPS_PER_HOUR = env.whole("SIGNUPS_PER_HOUR", default=30)
 """Accounts that can be created from one IP address in an hour; a classroom may share an address."""
+LOGINS_PER_MINUTE = env.whole("LOGINS_PER_MINUTE", default=8)
+"""Attempts to log in with one name in a minute, from anywhere; ten times as many from one IP address."""
 PASSWORD_CHANGES_PER_HOUR = env.whole("PASSWORD_CHANGES_PER_HOUR", default=10)
 """Attempts of one person to change the password in an hour, with a right or a wrong current one."""
 AUTH_USER_MODEL = "accounts.User"
-AUTHENTICATION_BACKENDS = [
-    "axes.backends.AxesStandaloneBackend",
-    "django.contrib.auth.backends.ModelBackend",
-]
+PASSWORD_HASHERS = ["apps.accounts.hashing.FewAtATime"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "apps.accounts.passwords.DifferentCharactersValidator"},
 ]
 LOGIN_URL = "accounts:login"
 LOGIN_REDIRECT_URL = "site:home"
 LOGOUT_REDIRECT_URL = "site:home"
-AXES_FAILURE_LIMIT = 8
-AXES_COOLOFF_TIME = 0.25  # hours
-AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
-AXES_VERBOSE = False
-AXES_DISABLE_ACCESS_LOG = True  # for privacy: it would store every login with its address for ever
 
 # ---------------------------------------------------------------- pages
 
@@ -257,6 +256,11 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 HTTPS = env.switch("HTTPS", default=not (LOCAL_MODE or DEBUG))
+if IS_PUBLIC and not HTTPS and not env.switch("TLS_IN_FRONT", default=False):
+    raise ImproperlyConfigured(
+        f"BIND is {BIND} but HTTPS is off, so passwords would cross the network unencrypted: set HTTPS=1 behind a "
+        "proxy with a certificate, or TLS_IN_FRONT=1 if something else in front encrypts the connection."
+    )
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 90
 SECURE_SSL_REDIRECT = HTTPS
@@ -272,6 +276,8 @@ PROXY_ADDRESSES = env.networks("PROXY_ADDRESSES", default=["127.0.0.1", "::1"])
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "apps.site.views.csrf_failure"
+REQUEST_SECONDS = env.number("REQUEST_SECONDS", default=30.0)
+"""Seconds for the headers of a request and again for its body, which also has a second for each 64 KiB."""
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes; the longest form is an action of 64 KiB
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
 
@@ -319,7 +325,6 @@ LOGGING = {
     "loggers": {
         "django.server": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
-        "axes": {"level": "WARNING"},  # it would write two lines for every login
         "gem.datasets": {"level": "ERROR"},  # pages show which environments use samples
         "uvicorn": {"handlers": [], "level": "WARNING", "propagate": True},  # it would format its own lines
         "uvicorn.error": {"handlers": [], "propagate": True},

@@ -9,10 +9,9 @@ from django.contrib.auth.validators import ASCIIUsernameValidator
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
+from apps.accounts import limits
 from apps.accounts.models import User
-
-RESERVED = {"admin", "anonymous", "expert", "gemweb", "human", "random", "root", "staff", "system"}
-"""Names that would be mistaken for an agent or for the people who run the site."""
+from apps.names import validate_free_name
 
 MAX_PASSWORD = 200
 """The longest password, in characters: hashing a longer one would keep a CPU core busy."""
@@ -33,6 +32,17 @@ class LogInForm(AuthenticationForm):
         self.fields["username"].error_messages["required"] = "Enter your name."
         self.fields["password"] = password_field("Password", "current-password")
 
+    def clean(self) -> dict[str, Any]:
+        """Compare name and password.
+
+        Raises:
+            TooOften: if there were too many attempts, before anything is compared.
+        """
+        name = self.cleaned_data.get("username")
+        if name and self.request is not None:
+            limits.check_log_in(self.request, name)
+        return super().clean()
+
 
 class SignUpForm(forms.Form):
     """The form to create an account: a name and a password."""
@@ -41,7 +51,7 @@ class SignUpForm(forms.Form):
         label="Name",
         max_length=40,
         help_text="Only letters, digits and @ . + - _. Everybody can see it next to your jobs.",
-        validators=[ASCIIUsernameValidator(message="Use only letters, digits and @ . + - _.")],
+        validators=[ASCIIUsernameValidator(message="Use only letters, digits and @ . + - _."), validate_free_name],
         error_messages={"required": "Choose a name.", "max_length": "Use at most 40 characters."},
         widget=forms.TextInput(attrs={"autocomplete": "username", "autofocus": True, "spellcheck": "false"}),
     )
@@ -51,9 +61,9 @@ class SignUpForm(forms.Form):
         self.fields["password"] = password_field("Password", "new-password")
 
     def clean_username(self) -> str:
-        """Refuse reserved names, and names that exist already, whatever their case."""
+        """Refuse names that exist already, whatever their case."""
         name: str = self.cleaned_data["username"]
-        if name.lower() in RESERVED or User.objects.filter(username__iexact=name).exists():
+        if User.objects.filter(username__iexact=name).exists():
             raise ValidationError("This name is taken. Choose another one.")
         return name
 

@@ -1,10 +1,12 @@
-"""Rate limits for new accounts (by IP address) and for password changes (by account).
+"""Rate limits for new accounts (by IP address), for logging in (by name and address) and for password changes.
 
-The first limit stops scripts. The second stops somebody who guesses the password at a browser left logged in.
+The first limit stops scripts. The others slow down somebody who guesses passwords. Nobody is locked out: a guesser who
+uses up the attempts with a name delays its owner by some seconds.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 
 from django.conf import settings
@@ -13,7 +15,10 @@ from django.http import HttpRequest
 from apps.accounts.models import User
 from apps.accounts.rate_limit import take
 
+MINUTE = 60
 HOUR = 3600
+NAMES_PER_ADDRESS = 10
+"""How many people of one IP address, such as a classroom, can log in as often as one name allows."""
 
 
 class TooOften(Exception):
@@ -40,6 +45,29 @@ def check_sign_up(request: HttpRequest) -> None:
             f"Nothing was changed. Try again in {in_words(wait)}. You can play and watch without an account.",
             wait,
         )
+
+
+def check_log_in(request: HttpRequest, name: str) -> None:
+    """Count one attempt to log in with this name, whether or not somebody has it.
+
+    Raises:
+        TooOften: above `LOGINS_PER_MINUTE` for the name, or ten times as many for the request's address.
+    """
+    size = settings.LOGINS_PER_MINUTE
+    several = size * NAMES_PER_ADDRESS
+    wait = take(f"login:from:{request.META.get('REMOTE_ADDR', '')}", several, several / MINUTE)
+    wait = wait or take(f"login:of:{name_key(name)}", size, size / MINUTE)
+    if wait > 0:
+        raise TooOften(
+            "There were too many attempts to log in with this name or from your address. Nothing was changed. "
+            f"Try again in {in_words(wait)}. You can play and watch without an account.",
+            wait,
+        )
+
+
+def name_key(name: str) -> str:
+    """The part of a bucket's name that stands for this name in any case; what people type may be long."""
+    return hashlib.sha256(name.lower().encode()).hexdigest()
 
 
 def check_password_change(user: User) -> None:

@@ -5,6 +5,7 @@ from importlib import import_module
 
 from django.conf import settings
 from django.contrib import auth
+from django.contrib.auth.hashers import make_password
 from django.core import signing
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
@@ -33,10 +34,12 @@ def sign_up(request: HttpRequest, username: str, password: str) -> User:
 
     Raises:
         NameTaken: if two people chose the same name at the same time.
+        TooOften: if too many passwords are being hashed.
     """
+    hashed = make_password(password)  # before the transaction, because it takes long
     try:
         with transaction.atomic():
-            user = User.objects.create_user(username, password=password)
+            user = User.objects.create(username=User.normalize_username(username), password=hashed)
     except IntegrityError as error:
         raise NameTaken(username) from error
     log_in(request, user)

@@ -5,7 +5,7 @@ import math
 from django.conf import settings
 from django.contrib import auth, messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
@@ -26,14 +26,19 @@ LOOPBACK = {"127.0.0.1", "::1"}
 def login(request: HttpRequest) -> HttpResponse:
     """Log in and redirect to `next`."""
     if request.user.is_authenticated:
-        return redirect(next_url(request))
+        return HttpResponseRedirect(next_url(request))
     form = LogInForm(request, data=request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        user = form.get_user()
-        assert isinstance(user, User)
-        operations.log_in(request, user)
-        return redirect(next_url(request))
-    return render(request, "accounts/login.html", gate(request, form))
+    wait = 0.0
+    try:
+        if request.method == "POST" and form.is_valid():
+            user = form.get_user()
+            assert isinstance(user, User)
+            operations.log_in(request, user)
+            return HttpResponseRedirect(next_url(request))
+    except limits.TooOften as refusal:
+        form.add_error(None, str(refusal))
+        wait = refusal.wait
+    return _with_wait(render(request, "accounts/login.html", gate(request, form)), wait)
 
 
 @sensitive_post_parameters()
@@ -42,7 +47,7 @@ def login(request: HttpRequest) -> HttpResponse:
 def signup(request: HttpRequest) -> HttpResponse:
     """Create an account and log in."""
     if request.user.is_authenticated:
-        return redirect(next_url(request))
+        return HttpResponseRedirect(next_url(request))
     form = SignUpForm(data=request.POST or None)
     wait = 0.0
     if request.method == "POST" and form.is_valid():
@@ -55,7 +60,7 @@ def signup(request: HttpRequest) -> HttpResponse:
             form.add_error(None, str(refusal))
             wait = refusal.wait
         else:
-            return redirect(next_url(request))
+            return HttpResponseRedirect(next_url(request))
     page = render(request, "accounts/signup.html", {**gate(request, form), "rules": password_rules()})
     return _with_wait(page, wait)
 
@@ -81,14 +86,14 @@ def account(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             limits.check_password_change(request.user)  # before the comparison, so that wrong passwords count
+            if form.is_valid():
+                operations.change_password(request, request.user, form.cleaned_data["new"])
+                messages.info(request, "Password changed. All other browsers were logged out.")
+                return redirect("accounts:account")
         except limits.TooOften as refusal:
             form = PasswordForm(request.user)
             context = {"form": form, "rules": password_rules(), "refused": str(refusal)}
             return _with_wait(render(request, "accounts/account.html", context), refusal.wait)
-        if form.is_valid():
-            operations.change_password(request, request.user, form.cleaned_data["new"])
-            messages.info(request, "Password changed. All other browsers were logged out.")
-            return redirect("accounts:account")
     return render(request, "accounts/account.html", {"form": form, "rules": password_rules()})
 
 

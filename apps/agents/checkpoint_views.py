@@ -25,8 +25,6 @@ from apps.htmx import wants_part
 from gem.training.checkpoints.archive import CHUNK_BYTES, POLICY_FILES, pack
 from gem.training.checkpoints.folder_check import ARCHITECTURES
 
-HOUR = 3600
-
 
 def page(request: HttpRequest, agent: Agent) -> HttpResponse:
     """The page of a trained policy: its origin, its settings, and what can be done with it."""
@@ -75,10 +73,9 @@ def upload(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _form_page(request, UploadForm(initial={"name": request.GET.get("name", "")}))
     form = UploadForm(request.POST, request.FILES)
-    wait = take(f"upload:user:{request.user.pk}", settings.UPLOADS_PER_HOUR, settings.UPLOADS_PER_HOUR / HOUR)
+    wait = take(*uploads.rate_limit_of(request.user))
     if wait > 0:
-        limit, minutes = settings.UPLOADS_PER_HOUR, max(1, round(wait / 60))
-        form.add_error(None, f"You have uploaded {limit} times within an hour. Try again in {minutes} min.")
+        form.add_error(None, uploads.too_often(wait))
         return _form_page(request, form, status=429)
     if not form.is_valid():
         return _form_page(request, form, status=422)

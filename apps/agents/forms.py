@@ -9,6 +9,7 @@ from django import forms
 from pydantic import SecretStr
 
 from apps.agents.models import Endpoint
+from apps.names import validate_free_name
 from apps.spec_forms import JsonObjectField, SpecForm, number_field
 from gem.agents.endpoint import EndpointSpec
 
@@ -139,6 +140,13 @@ class EndpointForm(SpecForm[EndpointSpec]):
         """The key that was entered; may be empty."""
         return SecretStr(str(self.cleaned_data.get("key", "")).strip())
 
+    def clean_name(self) -> str:
+        """Check the name, unless it stays as it is."""
+        name: str = self.cleaned_data["name"]
+        if self.stored is None or name != self.stored.agent.name:
+            validate_free_name(name)
+        return name
+
     def clean(self) -> dict[str, Any]:
         """Validate the specification even if a field has an error, so that all errors are shown at once."""
         values = super().clean() or {}
@@ -171,7 +179,10 @@ class UploadForm(forms.Form):
         error_messages={"required": "Choose a zip or tar file, such as a checkpoint's download."},
     )
     name = forms.CharField(
-        max_length=80, required=False, help_text="Shown on all pages. Leave empty to use the name of its recipe."
+        max_length=80,
+        required=False,
+        help_text="Shown on all pages. Leave empty to use the name of its recipe.",
+        validators=[validate_free_name],
     )
     shared = forms.BooleanField(
         label="Shared",

@@ -10,8 +10,9 @@ import fcntl
 import logging
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import IO, Any
 from uuid import UUID, uuid4
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.files.move import file_move_safe
 from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 from django.db import transaction
@@ -27,9 +29,11 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from apps.accounts.models import User
+from apps.accounts.rate_limit import look
 from apps.agents.models import Agent, Upload, UploadQuerySet, Weights
 from apps.agents.operations import COLOURS, TooManyAgents, new_slug
 from apps.leases import Heartbeat
+from apps.names import validate_free_name
 from apps.queue import enqueue
 from gem.errors import InvalidArgument
 from gem.training.checkpoints.archive import sha256, unpack
@@ -41,6 +45,9 @@ logger = logging.getLogger(__name__)
 TASK = "verify.uploads"
 MEGABYTE = 10**6
 PROBLEM_CHARS = 1000
+HOUR = 3600
+COPIES = 2
+"""How often a file is on the disk while it is received and read."""
 DRAFT_SECONDS = 3600.0
 """Unpacked folders and files without a row are deleted when they are this old: nobody uses them any more."""
 REFUSED_DAYS = 7
@@ -48,6 +55,57 @@ REFUSED_DAYS = 7
 
 
 # ------------------------------------------------------------------ people
+
+
+class UploadRefused(Exception):
+    """An upload that cannot be taken now, with a sentence for its owner and an HTTP status."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+def check_admission(owner: User, needed_bytes: int) -> None:
+    """Check that a person may upload now, by what is known before the file is sent. Nothing is counted here.
+
+    Args:
+        needed_bytes: the size of this upload and of those that are being received.
+
+    Raises:
+        UploadRefused: if they have uploaded too much or too often, or if there is no room.
+    """
+    try:
+        _check_room(owner)
+    except TooManyAgents as error:
+        raise UploadRefused(422, str(error)) from error
+    wait = look(*rate_limit_of(owner))
+    if wait > 0:
+        raise UploadRefused(429, too_often(wait))
+    _uploads().mkdir(parents=True, exist_ok=True)
+    is_full = bytes_in(_uploads()) + needed_bytes > settings.UPLOAD_FOLDER_MEGABYTES * MEGABYTE
+    places = (Path(tempfile.gettempdir()), _uploads())
+    if is_full or any(shutil.disk_usage(place).free < COPIES * needed_bytes for place in places):
+        raise UploadRefused(507, "There is no room for this checkpoint. Nothing was stored. Ask an administrator.")
+
+
+def rate_limit_of(owner: User) -> tuple[str, float, float]:
+    """The bucket that limits how often a person uploads, its size, and the tokens that it gains in a second."""
+    return f"upload:user:{owner.pk}", settings.UPLOADS_PER_HOUR, settings.UPLOADS_PER_HOUR / HOUR
+
+
+def too_often(wait: float) -> str:
+    """The sentence for somebody who has to wait this many seconds."""
+    minutes = max(1, round(wait / 60))
+    return f"You have uploaded {settings.UPLOADS_PER_HOUR} times within an hour. Try again in {minutes} min."
+
+
+def bytes_in(folder: Path) -> int:
+    """The size of all files in a folder; those that are deleted meanwhile do not count."""
+    size = 0
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            size += path.lstat().st_size
+    return size
 
 
 def accept(owner: User, name: str, file: IO[bytes] | UploadedFile[bytes], *, shared: bool = False) -> Upload:
@@ -187,7 +245,7 @@ def _store(claim: UploadClaim, draft: Path, weights: dict[str, Any]) -> bool:
         return False
     agent = Agent.objects.create(
         slug=upload.slug,
-        name=(upload.name or weights["card"]["recipe"] or "checkpoint")[:80],
+        name=upload.name or _name_on(weights["card"]),
         kind=Agent.Kind.CHECKPOINT,
         about="Uploaded.",
         owner=upload.owner,
@@ -199,6 +257,16 @@ def _store(claim: UploadClaim, draft: Path, weights: dict[str, Any]) -> bool:
     claim.owned().delete()
     draft.rename(place)  # last: only a failed commit leaves a folder without a row
     return True
+
+
+def _name_on(card: Mapping[str, Any]) -> str:
+    """The name of the recipe on a card, which anybody may have written, if an agent can have it."""
+    name = str(card["recipe"])[:80]
+    try:
+        validate_free_name(name)
+    except ValidationError:
+        return "checkpoint"
+    return name
 
 
 def _refuse(uploads: UploadQuerySet, sentence: str) -> bool:

@@ -11,6 +11,7 @@ from django.http import QueryDict
 import gem
 from apps.agents.models import Agent
 from apps.episodes.tools import choice as tool_choice
+from apps.names import validate_name
 from apps.spec_forms import SpecForm, number_field
 from gem.errors import UsageError
 from gem.evaluation.spec import EvaluationSpec
@@ -80,6 +81,7 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[EvaluationSpec]):
         required=False,
         strip=True,
         error_messages={"max_length": "A name has at most 120 characters."},
+        validators=[validate_name],
     )
     idempotency_key = forms.CharField(max_length=80, required=False, widget=forms.HiddenInput)
 

@@ -163,8 +163,8 @@ def evaluation(request: HttpRequest, job: Job) -> HttpResponse:
 @never_cache
 @require_GET
 def episodes(request: HttpRequest, job_id: str) -> HttpResponse:
-    """All finished episodes of a job in a paginated table, optionally of one environment or outcome."""
-    job = _job(job_id)
+    """All finished episodes of an evaluation in a paginated table, optionally of one environment or outcome."""
+    job = _evaluation(job_id)
     env_id, outcome = request.GET.get("env_id", ""), request.GET.get("outcome", "")
     rows = results.finished(job, outcome if outcome in results.WORDS else "").order_by("slot")
     if env_id in job.spec["env_ids"]:
@@ -208,12 +208,12 @@ def cancel(request: HttpRequest, job_id: str) -> HttpResponse:
 
 @require_POST
 def resubmit(request: HttpRequest, job_id: str) -> HttpResponse:
-    """Submit the same request again, as a job of the user."""
-    job = _job(job_id)
+    """Submit the request of an evaluation again, as a job of the user."""
+    job = _evaluation(job_id)
     if not isinstance(request.user, User):
         return _log_in_first(job)
     try:
-        key = request.POST.get("idempotency_key", "").replace("\0", "")[:KEY_LENGTH]
+        key = request.POST.get("idempotency_key", "")[:KEY_LENGTH]
         again = operations.resubmit(job.pk, request.user, idempotency_key=key)
     except JobRefusal as refusal:
         messages.error(request, str(refusal))
@@ -229,6 +229,13 @@ def _job(job_id: str) -> Job:
     job = Job.objects.for_page().filter(pk=job_id).first()
     if job is None:
         raise Http404(f"There is no job {job_id}.")
+    return job
+
+
+def _evaluation(job_id: str) -> Job:
+    job = _job(job_id)
+    if job.kind != Job.Kind.EVALUATION:
+        raise Http404(f"The job {job_id} is a training, and only evaluations have this address.")
     return job
 
 

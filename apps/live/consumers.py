@@ -14,7 +14,7 @@ from apps.live.feed import Closed, Listener
 from apps.live.hub import FORBIDDEN, GONE, hub
 from apps.live.session_user import SessionUser, identify
 from apps.live.threads import in_thread
-from apps.live.topics import TOPICS
+from apps.live.topics import TOPICS, Topic
 
 TRY_LATER = 1013
 NOT_ACCEPTED = 1008
@@ -92,10 +92,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             return TOO_MANY
         hub.sockets[name] += 1
         self.person = name
-        if await in_thread(topic.current, self.key) is None:
-            return GONE
-        is_allowed = await in_thread(topic.allows, self.key, self.audience, session_user.viewer, session_user.visitor)
-        return None if is_allowed else FORBIDDEN
+        return await in_thread(refusal, topic, self.key, self.audience, session_user)
 
     async def _send_all(self, listener: Listener) -> None:
         try:
@@ -105,6 +102,13 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self.close(closed.code)
         except OSError:  # the client has gone; `disconnect` follows
             pass
+
+
+def refusal(topic: Topic, key: str, audience: str, session_user: SessionUser) -> int | None:
+    """The code that refuses this person the row or the audience; None if they may listen."""
+    if topic.current(key) is None:
+        return GONE
+    return None if topic.allows(key, audience, session_user.viewer, session_user.visitor) else FORBIDDEN
 
 
 def _socket_limit(session_user: SessionUser, scope: dict[str, object]) -> tuple[str, int]:

@@ -1,28 +1,65 @@
 """Only pages of this site may open sockets. Refusals are logged with the reason."""
 
-import logging
-from typing import Any
+from __future__ import annotations
 
-from channels.security.websocket import OriginValidator
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from channels.security.websocket import WebsocketDenier
 from django.conf import settings
+from django.http.request import split_domain_port, validate_host
+from django.utils.http import is_same_domain
 
 logger = logging.getLogger(__name__)
 
 
-class OwnPagesOnly(OriginValidator):  # type: ignore[misc]
-    """Refuse a handshake if its Origin header is not in ALLOWED_HOSTS, and log the refusal."""
+class OwnPagesOnly:
+    """Refuse a handshake from a page of another scheme, host or port, as Django refuses its forms.
 
-    def __init__(self, application: Any) -> None:
-        super().__init__(application, settings.ALLOWED_HOSTS)
+    The origin has to be that of the request, whose host is in ALLOWED_HOSTS, or one of CSRF_TRUSTED_ORIGINS.
+    """
 
-    def valid_origin(self, parsed_origin: Any) -> bool:
-        """Check the origin with the rules of Channels, and log a refusal."""
-        valid = bool(super().valid_origin(parsed_origin))
-        if not valid:
-            origin = parsed_origin.geturl() if parsed_origin else "none"
-            logger.warning(
-                "A socket was refused: its origin is %s, ALLOWED_HOSTS has %s.",
-                origin[:200],
-                ", ".join(settings.ALLOWED_HOSTS),
-            )
-        return valid
+    def __init__(self, application: Callable[..., Awaitable[None]]) -> None:
+        self.application = application
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        """Pass on the handshake, or deny it and log the refusal."""
+        origin, host = _header(scope, b"origin"), _header(scope, b"host")
+        if is_own_origin(origin, host, is_secure=settings.HTTPS or scope.get("scheme") == "wss"):
+            await self.application(scope, receive, send)
+            return
+        allowed = ", ".join([*settings.ALLOWED_HOSTS, *settings.CSRF_TRUSTED_ORIGINS])
+        logger.warning(
+            "A socket was refused: its origin is %s, its host %s; ALLOWED_HOSTS and CSRF_TRUSTED_ORIGINS have %s.",
+            origin[:200] or "none",
+            host[:200],
+            allowed,
+        )
+        await WebsocketDenier()(scope, receive, send)
+
+
+def is_own_origin(origin: str, host: str, *, is_secure: bool) -> bool:
+    """Whether a page of this origin is one of this site, which the request addressed as `host`."""
+    if origin == f"{'https' if is_secure else 'http'}://{host}":
+        domain, _ = split_domain_port(host)
+        return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
+    return any(_is_trusted(origin, trusted) for trusted in settings.CSRF_TRUSTED_ORIGINS)
+
+
+def _is_trusted(origin: str, trusted: str) -> bool:
+    """Whether an origin is a trusted one, in which `*.` stands for all subdomains."""
+    scheme, _, pattern = trusted.partition("://")
+    if not pattern.startswith("*."):
+        return origin == trusted
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
+    return parts.scheme == scheme and is_same_domain(parts.netloc, pattern.removeprefix("*"))
+
+
+def _header(scope: dict[str, Any], name: bytes) -> str:
+    values = [value for key, value in scope.get("headers", []) if key == name]
+    return values[0].decode("latin-1") if len(values) == 1 else ""

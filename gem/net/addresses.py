@@ -11,8 +11,20 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _UNICAST = ipaddress.ip_network("2000::/3")
 """The only part of IPv6 that is assigned for the internet (RFC 4291); the rest is local, reserved or an alias."""
-_SPECIAL_NETWORKS = [ipaddress.ip_network(network) for network in ("192.0.0.0/24", "192.88.99.0/24", "2001::/23")]
-"""Networks that are not global although `is_global` is true for them in some releases of Python 3.11."""
+_SPECIAL_NETWORKS = [
+    ipaddress.ip_network(network)
+    for network in (
+        "192.0.0.0/24",
+        "192.31.196.0/24",
+        "192.52.193.0/24",
+        "192.88.99.0/24",
+        "192.175.48.0/24",
+        "2001::/23",
+        "2620:4f:8000::/48",
+        "3fff::/20",
+    )
+]
+"""Networks that IANA assigns to documentation, anycast relays and the like, although `is_global` is true for them."""
 
 
 class AddressGuard:
@@ -24,6 +36,9 @@ class AddressGuard:
     Raises:
         InvalidArgument: if an entry is malformed.
     """
+
+    shows_server_errors = False
+    """Whether a server's own error message may be shown: others than its owner may read it."""
 
     def __init__(self, allow: Iterable[str] = ()) -> None:
         self._allowed = [_parse_entry(entry) for entry in allow]
@@ -40,6 +55,8 @@ class AddressGuard:
 
 class UnrestrictedGuard(AddressGuard):
     """Allows every address, for people who choose the address of a server on their own machine."""
+
+    shows_server_errors = True
 
     def allows(self, address: str, port: int) -> bool:
         """Return True."""

@@ -78,6 +78,8 @@ class GuardedClient:
     """An HTTP client with a connection pool, which belongs to one event loop and has to be closed there."""
 
     def __init__(self, guard: AddressGuard) -> None:
+        self.shows_server_errors = guard.shows_server_errors
+        """Whether a server's own error message may be shown."""
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=_tls_context(),
             network_backend=_PinnedBackend(guard),

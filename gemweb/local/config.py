@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gemweb.local.errors import StackError
+from gemweb.variables import YES
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -21,16 +22,19 @@ class StackConfig:
     state_dir: Path
     database_url: str
     valkey_url: str
+    is_encrypted: bool = False
+    """Whether somebody encrypts the connections of browsers: HTTPS or TLS_IN_FRONT is on."""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> "StackConfig":
-        """Read BIND, PORT, STATE_DIR, DATABASE_URL and VALKEY_URL; empty means unset."""
+        """Read BIND, PORT, STATE_DIR, DATABASE_URL, VALKEY_URL, HTTPS and TLS_IN_FRONT; empty means unset."""
         return cls(
             bind=env.get("BIND") or "127.0.0.1",
             port=_port(env.get("PORT") or "8000"),
             state_dir=(ROOT / Path(env.get("STATE_DIR") or ".state").expanduser()).resolve(),
             database_url=env.get("DATABASE_URL", ""),
             valkey_url=env.get("VALKEY_URL", ""),
+            is_encrypted=any(env.get(name, "").strip().lower() in YES for name in ("HTTPS", "TLS_IN_FRONT")),
         )
 
     @property

@@ -158,6 +158,12 @@ def _on_signals(handler: Callable[[int, FrameType | None], None] | signal.Handle
         signal.signal(number, handler)
 
 
+UNENCRYPTED = (
+    "On BIND={bind}, passwords would cross the network unencrypted: leave BIND unset and use a proxy with a "
+    "certificate, or set TLS_IN_FRONT=1 if something in front encrypts the connection."
+)
+
+
 def listen(config: StackConfig) -> socket.socket:
     """The listening socket for the web process.
 
@@ -176,6 +182,9 @@ def listen(config: StackConfig) -> socket.socket:
     except OSError as error:
         listener.close()
         raise _cannot_listen(config, error) from error
+    if not (config.local or config.is_encrypted):
+        listener.close()
+        raise StackError(UNENCRYPTED.format(bind=config.bind))
     return listener
 
 

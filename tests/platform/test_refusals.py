@@ -60,6 +60,10 @@ def test_an_address_of_another_machine(state: Path) -> None:
     assert "BIND=192.0.2.1 is no address of this machine" in refuse(state, BIND="192.0.2.1")
 
 
+def test_a_public_address_without_encryption(state: Path) -> None:
+    assert "passwords would cross the network unencrypted" in refuse(state, BIND="0.0.0.0", HTTPS="", TLS_IN_FRONT="")
+
+
 def test_a_file_where_the_state_folder_should_be(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("")
     assert "is in the way" in refuse(tmp_path / "state")

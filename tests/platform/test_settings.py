@@ -60,10 +60,18 @@ def test_a_server_starts_with_what_the_page_about_deploying_asks_for() -> None:
         ({"PROXY_ADDRESSES": "10.1.2.3,proxy"}, "PROXY_ADDRESSES has 'proxy': addresses and networks"),
         ({"PRIVATE_ENDPOINTS": "ten"}, "PRIVATE_ENDPOINTS cannot be read"),
         ({"DEBUG": "1", "BIND": "0.0.0.0"}, "DEBUG and LOCAL_MODE are for loopback only"),
+        ({"BIND": "0.0.0.0", "HTTPS": "0"}, "passwords would cross the network unencrypted: set HTTPS=1"),
+        ({"BIND": "192.168.1.7", "HTTPS": "0", "TLS_IN_FRONT": "0"}, "BIND is 192.168.1.7 but HTTPS is off"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_sentence(env: dict[str, str], said: str) -> None:
     assert said in refused(**env)
+
+
+def test_a_public_address_needs_encryption_by_somebody() -> None:
+    assert start(BIND="0.0.0.0", HTTPS="1").returncode == 0
+    assert start(BIND="0.0.0.0", HTTPS="0", TLS_IN_FRONT="1").returncode == 0
+    assert start(BIND="127.0.0.1", HTTPS="0").returncode == 0
 
 
 def test_a_password_that_breaks_the_address_is_not_repeated() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -28,6 +29,8 @@ RETRYABLE_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522
 """Statuses after which the same request may succeed."""
 NOT_JSON = (ValueError, RecursionError)
 """The exceptions that `json.loads` raises."""
+_TOO_LONG = re.compile(r"context.?(length|window)|too long|too many tokens", re.IGNORECASE)
+"""How servers say that a request is longer than the context of the model."""
 DONE = "[DONE]"
 """The data of the event that ends a stream."""
 
@@ -132,7 +135,8 @@ class EndpointClient:
         if not isinstance(data, dict):
             raise ValueError("no object")
         if data.get("error"):
-            raise self._error(f"The server gave up: {self._error_message(data)}", usage=completion.usage)
+            message = self._error_message(data)
+            raise self._error(f"The server gave up{f': {message}' if message else '.'}", usage=completion.usage)
         if completion.add(data):
             on_first_token()
 
@@ -144,7 +148,7 @@ class EndpointClient:
         return parts
 
     async def _status_error(self, response: HttpResponse) -> EndpointError:
-        """Return the error for a response with another status than 200, with the server's own message if it has one."""
+        """Return the error for a response with another status than 200."""
         status = response.status
         content = b""
         async for part in response.body:
@@ -165,13 +169,19 @@ class EndpointClient:
         )
 
     def _error_message(self, data: Any) -> str:
-        """Return the message of an error object in OpenAI's form, shortened; empty if there is none."""
+        """Return the message of an error object in OpenAI's form, shortened; empty if there is none.
+
+        Where others may read it, it is only told whether the request is too long: a server can write anything, such as
+        what is reachable for it alone, or a part of the key.
+        """
         error = data.get("error") if isinstance(data, dict) else None
         message = error.get("message") if isinstance(error, dict) else error
         if message is None and isinstance(data, dict):
             message = data.get("message", data.get("detail"))
         if not isinstance(message, str):
             return ""
+        if not self._connections.client.shows_server_errors:
+            return "The request is longer than the model can read." if _TOO_LONG.search(message) else ""
         message = " ".join(clean(message).split())
         message = "".join(character for character in message if character.isprintable())[:300]
         return message.rstrip(".") + "."

@@ -51,24 +51,31 @@ def serve(control: socket.socket, settings: Settings, proc: int) -> None:
     plan = confine.ConfinementPlan(settings, proc, landlock.abi(), (os.getuid(), os.getgid()), call_filter)
     _preload(settings.preload)
     control.send(json.dumps({"ready": True, "landlock": plan.landlock_abi, "pid": os.getpid()}).encode())
-    while True:
-        process = _fork(control, plan)
+    while _serve_one(control, plan):
+        pass
+    _leave(settings)
+
+
+def _serve_one(control: socket.socket, plan: confine.ConfinementPlan) -> bool:
+    """Fork a process, and do what the host asks for next. Returns False once the host has closed the socket.
+
+    A process can read the frames that it was forked from. So this one begins without the last run's job and report.
+    """
+    process = _fork(control, plan)
+    message, fds = _receive(control)
+    while "kill" in message:  # the request came too late: that job has ended
         message, fds = _receive(control)
-        while "kill" in message:  # the request came too late: that job has ended
-            message, fds = _receive(control)
-        if "preload" in message or not message:
-            _reap(process)
-        if not message:
-            _leave(settings)
-            return
-        if "preload" in message:
+    if "preload" in message or not message:
+        _reap(process)
+        if message:
             _preload(message["preload"])
             control.send(json.dumps({"preloaded": message["preload"]}).encode())
-            continue
-        report = _run(control, process, message, fds, plan)
-        with contextlib.suppress(BrokenPipeError):  # the host has ended, which the next `_receive` reports
-            control.send(json.dumps(report).encode())
-        _empty_work_folder(settings)
+        return bool(message)
+    report = _run(control, process, message, fds, plan)
+    with contextlib.suppress(BrokenPipeError):  # the host has ended, which the next `_receive` reports
+        control.send(json.dumps(report).encode())
+    _empty_work_folder(plan.settings)
+    return True
 
 
 def _preload(modules: list[str]) -> None:

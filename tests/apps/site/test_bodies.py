@@ -1,13 +1,14 @@
-"""A body that is too long is refused before it is on the disk."""
+"""A body that is too long or too slow is refused before it is on the disk."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from asgiref.sync import async_to_sync
 from asgiref.testing import ApplicationCommunicator
 
-from gemweb.bodies import BoundedBodies
+from gemweb.bodies import BoundedBodies, SizeLimit
 
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:
@@ -22,18 +23,25 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": str(length).encode()})
 
 
-def asked(path: str, *pieces: bytes, length: str | None = None) -> tuple[int, bytes]:
-    """Status and body of the answer; 0 if there is none."""
+def asked(
+    path: str,
+    *pieces: bytes,
+    length: str | None = None,
+    content_type: str = "",
+    is_whole: bool = True,
+    seconds: float = 60.0,
+) -> tuple[int, bytes]:
+    """Status and body of the answer to pieces of a body, of which one more follows unless it is whole."""
 
     async def _ask() -> tuple[int, bytes]:
         headers = [] if length is None else [(b"content-length", length.encode())]
+        headers += [(b"content-type", content_type.encode())] if content_type else []
         scope = {"type": "http", "path": path, "headers": headers}
-        talk = ApplicationCommunicator(BoundedBodies(echo, 100, {"/large/": 1000}), scope)
+        talk = ApplicationCommunicator(BoundedBodies(echo, 100, {"/large/": SizeLimit(1000)}, seconds), scope)
         for place, piece in enumerate(pieces):
-            await talk.send_input({"type": "http.request", "body": piece, "more_body": place < len(pieces) - 1})
-        if await talk.receive_nothing(timeout=0.2):
-            return 0, b""
-        start, body = await talk.receive_output(), await talk.receive_output()
+            is_last = is_whole and place == len(pieces) - 1
+            await talk.send_input({"type": "http.request", "body": piece, "more_body": not is_last})
+        start, body = await talk.receive_output(timeout=30), await talk.receive_output()
         await talk.wait()
         return start["status"], body["body"]
 
@@ -50,7 +58,40 @@ def test_a_length_above_it_is_refused_at_once() -> None:
     assert asked("/", b"x", length="101")[0] == 413
     assert asked("/large/", b"x", length="1001")[0] == 413
     assert asked("/", b"x", length="many")[0] == 413
+    assert asked("/", b"x", length="9" * 5000)[0] == 413
 
 
 def test_chunks_without_a_length_are_counted() -> None:
-    assert asked("/", *[b"x" * 30] * 4) == (0, b"")
+    assert asked("/", *[b"x" * 30] * 4)[0] == 413
+
+
+def test_a_body_that_never_ends_is_not_waited_for() -> None:
+    status, sentence = asked("/", b"x", length="50", is_whole=False, seconds=0.01)
+    assert status == 408
+    assert b"did not arrive in time" in sentence
+
+
+@pytest.mark.parametrize("charset", ["utf-7", "unicode_escape", "zlib", "utf-16", "nothing"])
+def test_no_other_character_set_is_read(charset: str) -> None:
+    assert asked("/", b"x", content_type=f'text/plain; charset="{charset}"')[0] == 415
+    assert asked("/", b"x", content_type=f"text/plain; charset*=utf-8''{charset}")[0] == 415
+    assert asked("/", b"x", content_type="application/x-www-form-urlencoded; charset=UTF-8")[0] == 200
+
+
+def test_what_the_server_reports_after_the_body_has_no_deadline() -> None:
+    async def wait_for_the_end(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        assert (await receive())["type"] == "http.disconnect"
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _ask() -> int:
+        scope = {"type": "http", "path": "/", "headers": []}
+        talk = ApplicationCommunicator(BoundedBodies(wait_for_the_end, 100, {}, 0.01), scope)
+        await talk.send_input({"type": "http.request", "body": b"", "more_body": False})
+        assert await talk.receive_nothing(timeout=0.05)
+        await talk.send_input({"type": "http.disconnect"})
+        status: int = (await talk.receive_output())["status"]
+        return status
+
+    assert async_to_sync(_ask)() == 200

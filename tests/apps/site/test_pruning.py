@@ -4,11 +4,9 @@ from datetime import timedelta
 from io import StringIO
 
 import pytest
-from axes.models import AccessLog
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.utils import timezone
 
 from apps.accounts.models import User, Viewer
@@ -77,9 +75,3 @@ def test_sessions_that_have_run_out_are_forgotten() -> None:
         Session.objects.create(session_key=key, session_data="", expire_date=timezone.now() + timedelta(days=days))
     tidy()
     assert list(Session.objects.values_list("session_key", flat=True)) == ["here"]
-
-
-def test_logging_in_leaves_no_record_of_the_address(client: Client) -> None:
-    User.objects.create_user("anna", password="correct horse")
-    assert client.post("/account/login/", {"username": "anna", "password": "correct horse"}).status_code == 302
-    assert not AccessLog.objects.exists()

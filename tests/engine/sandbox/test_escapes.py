@@ -42,6 +42,18 @@ def test_a_signal_to_its_group_ends_nobody_but_the_code(pool: Pool) -> None:
     assert pool.run("print('next')").stdout == "next\n"
 
 
+def test_nothing_of_the_last_run_is_in_the_frames_of_the_next(pool: Pool) -> None:
+    look = (
+        "import gc, sys\nframe, found = sys._getframe(), []\nwhile frame := frame.f_back:\n"
+        "    found += [value for value in frame.f_locals.values() if isinstance(value, dict) and 'cpu' in value]\n"
+        "found += [value for value in gc.get_objects() if isinstance(value, dict) and {'cpu', 'wall'} <= set(value)]\n"
+        "print(len([value for value in found if value.get('end') or value.get('code')]))"
+    )
+    assert pool.run("raise SystemExit(77)").status == "error"
+    for _ in range(3):
+        assert pool.run(look).stdout == "0\n"
+
+
 def test_a_signal_to_everybody_ends_nobody_but_the_code(pool: Pool) -> None:
     pool.run("import os, signal\nfor pid in (-1, 1, 2, os.getppid(), os.getpid()):\n    os.kill(pid, signal.SIGKILL)")
     assert pool.run("print('next')").stdout == "next\n"

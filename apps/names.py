@@ -1,0 +1,58 @@
+"""The names that people give: to themselves, to agents, checkpoints and jobs. One rule for all of them.
+
+A name is shown beside those of others, in lists, in logs and in terminals. So it consists of what can be seen, reads in
+the order in which it is stored, and is not the name of something that the site itself provides.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+from django.core.exceptions import ValidationError
+
+RESERVED = {"admin", "anonymous", "expert", "gemweb", "human", "random", "root", "staff", "system", "you"}
+"""Names that would be mistaken for a built-in agent, or for the people who run the site."""
+
+_HIDDEN_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+"""Control and escape characters, format characters (also those that reverse the text), and what is not assigned."""
+_BLANK = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, *range(0xFE00, 0xFE10)}
+"""Letters and marks that are shown as nothing, besides those of the categories above."""
+_BLANK_PLANE = range(0xE0000, 0xE1000)
+MAX_MARKS = 3
+"""Combining marks on one letter; more would cover the lines above and below."""
+
+
+def validate_name(name: str) -> None:
+    """Check a name, as a validator of a form field.
+
+    Raises:
+        ValidationError: with a sentence, if it has hidden characters, or nothing that could be read.
+    """
+    marks = 0
+    for character in name:
+        category = unicodedata.category(character)
+        if category in _HIDDEN_CATEGORIES or ord(character) in _BLANK or ord(character) in _BLANK_PLANE:
+            raise ValidationError("This name has a character that cannot be seen. Type it again without it.")
+        if category == "Zs" and character != " ":
+            raise ValidationError("This name has an unusual space. Use plain spaces.")
+        marks = marks + 1 if category.startswith("M") else 0
+        if marks > MAX_MARKS:
+            raise ValidationError(f"A letter of this name has more than {MAX_MARKS} marks. Use fewer.")
+    if not any(unicodedata.category(character)[0] in "LNS" for character in name):
+        raise ValidationError("A name needs a letter, a digit or a symbol.")
+
+
+def validate_free_name(name: str) -> None:
+    """Check a name of a person or an agent, which must not be one of the site's own.
+
+    Raises:
+        ValidationError: with a sentence, as `validate_name`, or if it is reserved.
+    """
+    validate_name(name)
+    if is_reserved(name):
+        raise ValidationError(f"The name {name} is reserved. Choose another one.")
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a name is one of the site's own, in any case, width or spacing."""
+    return "".join(unicodedata.normalize("NFKC", name).casefold().split()) in RESERVED

@@ -1,0 +1,86 @@
+"""The protocols of the web process: uvicorn's, with deadlines, and without tracebacks about what clients send."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from django.conf import settings
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
+from websockets.protocol import State
+
+MAX_FRAGMENTS = 16
+"""The fragments that a message may have: pages send none at all."""
+INVALID_TEXT = 1007
+TOO_BIG = 1009
+
+
+class HeadersInTime(HttpToolsProtocol):
+    """Closes a connection whose next request has no complete headers after `REQUEST_SECONDS`."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to wait for the first request."""
+        super().connection_made(transport)  # type: ignore[arg-type]
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Read a part of a request. Bytes between requests end uvicorn's own wait, so another one begins."""
+        super().data_received(data)
+        is_idle = self.cycle is None or self.cycle.response_complete
+        if is_idle and self in self.connections and self.timeout_keep_alive_task is None:
+            self._wait()
+
+    def on_message_begin(self) -> None:
+        """Begin to wait for the rest of the headers."""
+        super().on_message_begin()
+        self._wait()
+
+    def on_headers_complete(self) -> None:
+        """Stop waiting: the body has a deadline of its own."""
+        self._stop_waiting()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(settings.REQUEST_SECONDS, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+class QuietWebSocket(WebSocketsSansIOProtocol):
+    """Closes a socket that sends invalid UTF-8 or endless fragments, without a traceback in the log."""
+
+    def handle_cont(self, event: Frame) -> None:
+        """Read a fragment, unless there are too many: empty ones would never reach the limit of bytes."""
+        if len(self.frames) >= MAX_FRAGMENTS:
+            self._close(TOO_BIG)
+        else:
+            super().handle_cont(event)
+
+    def send_receive_event_to_app(self) -> None:
+        """Pass on a message if it is valid."""
+        try:
+            if self.curr_msg_data_type == "text":
+                b"".join(self.frames).decode()
+        except UnicodeDecodeError:
+            self._close(INVALID_TEXT)
+        else:
+            super().send_receive_event_to_app()
+
+    def _close(self, code: int) -> None:
+        self.frames: list[Any] = []
+        if self.conn.state is State.OPEN:  # otherwise one side has closed it already
+            self.conn.send_close(code)
+            self.handle_parser_exception()

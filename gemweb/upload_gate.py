@@ -1,0 +1,78 @@
+"""Uploads are decided by their headers: who sends them, how large they are, and whether there is room."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.http import parse_cookie
+from django.urls import reverse
+
+from apps.accounts.models import User
+from apps.agents import uploads
+from apps.agents.uploads import MEGABYTE, UploadRefused
+from apps.live.session_user import identify
+from apps.live.threads import in_thread
+from apps.spec_forms import UNSTORABLE
+from gemweb.bodies import BodyRefused
+
+FORM_BYTES = MEGABYTE
+"""What the form around the file may take."""
+
+
+class UploadGate:
+    """Admits the uploads of people with an account, one of each person and a few in all at a time, if there is room."""
+
+    def __init__(self) -> None:
+        self.max_bytes = settings.UPLOAD_MEGABYTES * MEGABYTE + FORM_BYTES
+        self.bytes_under_way: dict[int, int] = {}
+        """The announced size of each upload that this process is receiving, by user."""
+
+    @asynccontextmanager
+    async def admit(self, scope: dict[str, Any], length: int | None) -> AsyncIterator[None]:
+        """Hold a place for this upload.
+
+        Raises:
+            BodyRefused: with the reason; a person without an account is sent to log in.
+        """
+        if scope["method"] != "POST":
+            yield
+            return
+        if length is None:
+            raise BodyRefused(411, "An upload has to announce its size (Content-Length). Nothing was stored.")
+        owner_id = await in_thread(_check, _session_key(scope), length + sum(self.bytes_under_way.values()))
+        if owner_id in self.bytes_under_way:
+            raise BodyRefused(429, "You are uploading a checkpoint already. Wait until it is done.", _soon())
+        if len(self.bytes_under_way) >= settings.UPLOADS_AT_A_TIME:
+            raise BodyRefused(503, "Others are uploading now. Nothing was stored. Try again in a minute.", _soon())
+        self.bytes_under_way[owner_id] = length
+        try:
+            yield
+        finally:
+            del self.bytes_under_way[owner_id]
+
+
+def _session_key(scope: dict[str, Any]) -> str:
+    cookies = "; ".join(value.decode("latin-1") for name, value in scope["headers"] if name == b"cookie")
+    key = parse_cookie(cookies).get(settings.SESSION_COOKIE_NAME, "")
+    return "" if UNSTORABLE.search(key) else key
+
+
+def _check(session_key: str, needed_bytes: int) -> int:
+    """The id of the person, if they may upload now."""
+    owner = identify(session_key).viewer
+    if not isinstance(owner, User):
+        login = f"{reverse('accounts:login')}?{urlencode({'next': reverse('agents:upload')})}"
+        raise BodyRefused(302, "Log in to upload a checkpoint.", {"location": login})
+    try:
+        uploads.check_admission(owner, needed_bytes)
+    except UploadRefused as refusal:
+        raise BodyRefused(refusal.status, str(refusal), _soon() if refusal.status != 422 else None) from refusal
+    return owner.pk
+
+
+def _soon() -> dict[str, str]:
+    return {"retry-after": "60"}

@@ -1,0 +1,181 @@
+"""The table of all addresses: what each needs, and its answers to nobody, somebody else, the owner and staff."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from apps.accounts.models import User
+from apps.agents import operations as agents
+from apps.agents.models import Agent, Upload
+from apps.duels import operations as duels
+from apps.jobs import operations as jobs
+from apps.play import operations as play
+from apps.play.shows import operations as shows
+from apps.trainings import operations as trainings
+from gem.agents.endpoint import EndpointSpec
+from gem.evaluation.spec import EvaluationSpec
+from gem.training.spec import read_spec
+
+ROLES = ("nobody", "somebody else", "the owner", "staff")
+ENV_ID = "game:GuessTheNumber-v0-easy"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One request and its answers."""
+
+    answers: str
+    """Four statuses, or one for all."""
+    names: tuple[str, ...] = ()
+    """Which of the objects below fill in the address."""
+    post: bool = False
+    sent: dict[str, str] = field(default_factory=dict)
+
+    def status(self, role: str) -> int:
+        """What this role is answered."""
+        statuses = [int(status) for status in self.answers.split()]
+        return statuses[0] if len(statuses) == 1 else statuses[ROLES.index(role)]
+
+
+TABLE: dict[str, Address] = {
+    "site:home": Address("200"),
+    "site:begin": Address("302", post=True, sent={"env_id": ENV_ID}),
+    "site:search": Address("200"),
+    "site:docs": Address("200"),
+    "site:doc": Address("200", names=("document",)),
+    "site:picture": Address("200", names=("picture",)),
+    "site:health": Address("503"),
+    "site:health_json": Address("503"),
+    "site:live": Address("200"),
+    "site:ready": Address("200"),
+    "site:metrics": Address("404 404 404 200"),
+    "accounts:account": Address("302 200 200 200"),
+    "accounts:login": Address("200 302 302 302"),
+    "accounts:logout": Address("302", post=True),
+    "accounts:signup": Address("200 302 302 302"),
+    "accounts:login_link": Address("403", names=("token",)),
+    "agents:list": Address("200"),
+    "agents:new": Address("302 200 200 200"),
+    "agents:agent": Address("404 404 200 404", names=("agent",)),
+    "agents:edit": Address("404 404 200 404", names=("agent",)),
+    "agents:delete": Address("404 404 302 404", names=("agent",), post=True),
+    "agents:upload": Address("302 422 422 422", post=True),
+    "agents:uploaded": Address("404 404 200 404", names=("upload",)),
+    "agents:weights": Address("404", names=("agent",)),
+    "agents:trial": Address("302 422 422 422", post=True),
+    "catalog:list": Address("200"),
+    "catalog:environment": Address("200", names=("env_id",)),
+    "catalog:picture": Address("200", names=("env_id",)),
+    "catalog:first_turn": Address("200", names=("env_id",)),
+    "episodes:list": Address("200"),
+    "episodes:example": Address("200", sent={"env_id": ENV_ID}),
+    "episodes:recent": Address("200", sent={"env_id": ENV_ID}),
+    "episodes:episode": Address("200", names=("episode",)),
+    "episodes:turn": Address("200", names=("episode", "one")),
+    "episodes:turn_json": Address("200", names=("episode", "one")),
+    "episodes:frames": Address("200", names=("episode", "zero")),
+    "episodes:json": Address("200", names=("episode",)),
+    "episodes:jsonl": Address("200", names=("episode",)),
+    "episodes:verify": Address("200", names=("episode",), post=True),
+    "play:index": Address("302"),
+    "play:new": Address("302", post=True, sent={"env_id": ENV_ID}),
+    "play:lobby": Address("200"),
+    "play:watch_new": Address("302", post=True, sent={"env_id": ENV_ID, "agent": "random", "pace": "1"}),
+    "play:take_turn": Address(
+        "403 403 302 403", names=("episode",), post=True, sent={"action": "\\boxed{2}", "expected_seq": "1"}
+    ),
+    "play:hint": Address("200", names=("episode",)),
+    "play:join": Address("404", names=("episode", "zero", "token")),
+    "play:undo": Address("403 403 302 403", names=("episode",), post=True),
+    "play:abandon": Address("403 403 302 403", names=("episode",), post=True),
+    "play:fork": Address("302", names=("episode",), post=True, sent={"turn": "0"}),
+    "play:finish": Address("302", names=("episode",), post=True),
+    "play:controls": Address("200", names=("show",)),
+    "play:control": Address("403 403 302 302", names=("show", "pause"), post=True),
+    "duels:new": Address("302", post=True, sent={"env_id": ENV_ID, "first": "expert", "second": "random", "pace": "1"}),
+    "duels:duel": Address("200", names=("duel",)),
+    "duels:add": Address("403 403 302 302", names=("duel",), post=True, sent={"agent": "random"}),
+    "duels:control": Address("403 403 302 302", names=("duel", "pause"), post=True),
+    "duels:side_by_side": Address("200", names=("episode", "show")),
+    "jobs:list": Address("200"),
+    "jobs:recent": Address("200"),
+    "jobs:submit": Address("302 422 422 422", post=True),
+    "jobs:estimate": Address("200"),
+    "jobs:job": Address("200", names=("job",)),
+    "jobs:episodes": Address("200", names=("job",)),
+    "jobs:spec": Address("200", names=("job",)),
+    "jobs:cancel": Address("302 403 302 302", names=("job",), post=True),
+    "jobs:resubmit": Address("302", names=("job",), post=True),
+    "trainings:train": Address("302 422 422 422", post=True),
+    "trainings:compare": Address("200"),
+    "jobs:of_episode": Address("404", names=("episode",)),
+    "trainings:curves": Address("200", names=("training",)),
+    "trainings:update": Address("200", names=("training", "one")),
+    "trainings:checkpoint": Address("404", names=("training", "one")),
+    "trainings:log": Address("403 403 404 404", names=("training",)),
+    "trainings:log_tail": Address("403 403 200 200", names=("training",)),
+    "trainings:change": Address("302 403 302 302", names=("training",), post=True, sent={"do": "pause"}),
+    "leaderboard:benchmark": Address("200"),
+    "leaderboard:scores": Address("200"),
+    "leaderboard:top": Address("200"),
+    "leaderboard:agents": Address("200", sent={"env_id": ENV_ID}),
+    "leaderboard:play": Address("302", post=True),
+    "leaderboard:yours": Address("200"),
+    "leaderboard:seed": Address("200", names=("episode",)),
+    "leaderboard:row": Address("404", names=("one",)),
+}
+
+
+def some_people() -> dict[str, User | None]:
+    """One of each role."""
+    return {
+        "nobody": None,
+        "somebody else": User.objects.create_user("else"),
+        "the owner": User.objects.create_user("owner"),
+        "staff": User.objects.create_user("staff", is_staff=True),
+    }
+
+
+def objects_of(people: dict[str, User | None]) -> dict[str, Any]:
+    """What addresses name; agent, episode, show and job belong to the owner."""
+    owner = people["the owner"]
+    assert owner is not None
+    episode = play.begin(ENV_ID, seed=1, listed=False, user=owner, visitor="")
+    play.take_turn(episode.id, "\\boxed{1}", expected_seq=0, user=owner, visitor="")
+    show = shows.start(ENV_ID, Agent.objects.get(slug="random"), seed=1, user=owner)
+    agents_of_duel = [Agent.objects.get(slug=slug) for slug in ("expert", "random")]
+    duel = duels.start(duels.DuelStart(ENV_ID, 1), agents_of_duel, user=owner, visitor="")
+    job = jobs.submit(owner, EvaluationSpec(agent="random", env_ids=(ENV_ID,), episodes_per_env=2))
+    agent = agents.create(owner, "mine", EndpointSpec(url="http://127.0.0.1:1/v1", model="m"))
+    upload = Upload.objects.create(slug="sent", owner=owner)
+    training = trainings.submit(owner, read_spec({"env_id": ENV_ID}))
+    return {
+        "agent": agent.slug,
+        "upload": upload.pk,
+        "training": training.id,
+        "episode": episode.id,
+        "show": show.id,
+        "duel": duel.id,
+        "job": job.id,
+        "document": "glossary",
+        "picture": "training.png",
+        "token": "forged",
+        "env_id": ENV_ID,
+        "zero": 0,
+        "one": 1,
+        "pause": "pause",
+    }
+
+
+def addresses(resolver: URLResolver | None = None, spaces: tuple[str, ...] = ()) -> Iterator[str]:
+    """The name of every address of the site."""
+    for pattern in (resolver or get_resolver()).url_patterns:
+        if isinstance(pattern, URLResolver):
+            yield from addresses(pattern, (*spaces, pattern.namespace) if pattern.namespace else spaces)
+        else:
+            assert isinstance(pattern, URLPattern)
+            yield ":".join((*spaces, pattern.name or str(pattern.pattern)))

@@ -1,0 +1,26 @@
+"""Who asks for the addresses of the site, and what the addresses name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from apps.accounts.models import User
+
+
+@pytest.fixture
+def people(db: None) -> dict[str, User | None]:
+    """One person of each role."""
+    from tests.apps.site.addresses import some_people  # the settings cannot be read yet when this file is read
+
+    return some_people()
+
+
+@pytest.fixture
+def objects(people: dict[str, User | None]) -> dict[str, Any]:
+    """What addresses name; agent, episode, show and job belong to the owner."""
+    from tests.apps.site.addresses import objects_of
+
+    return objects_of(people)

@@ -1,0 +1,79 @@
+"""Who may listen to which topic as which audience. A topic that is not in the table fails: decide, and add it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+
+from apps.accounts.models import User
+from apps.agents.models import Agent
+from apps.duels import operations as duels
+from apps.live.consumers import LiveConsumer, refusal
+from apps.live.hub import FORBIDDEN, GONE
+from apps.live.routing import websocket_urlpatterns
+from apps.live.session_user import SessionUser
+from apps.live.topics import TOPICS
+from apps.play import operations as play
+from apps.play.shows.showcase import TOPIC as SHOWCASE
+from apps.play.shows.showcase import present
+from tests.apps.site.addresses import ENV_ID, ROLES
+
+pytestmark = pytest.mark.django_db
+
+EVERYBODY, NOBODY, ONLY_THE_OWNER = set(ROLES), set[str](), {"the owner"}
+TABLE: dict[str, dict[str, set[str]]] = {
+    "episode": {"watch": EVERYBODY, "home": EVERYBODY, "seat-0": ONLY_THE_OWNER, "seat-1": NOBODY},
+    "duel": {"watch": EVERYBODY, "slot-0": ONLY_THE_OWNER, "slot-1": NOBODY, "slot-": NOBODY, "slot-9": NOBODY},
+    "job": {"first": EVERYBODY, "other": EVERYBODY, "watch": NOBODY},
+    SHOWCASE: {"home": EVERYBODY, "watch": NOBODY},
+}
+"""By topic and audience, who may listen. Every topic is also asked for audiences that there are not."""
+NO_AUDIENCES = ("", "seat", "seat-0 ", "seat--1", "seat-\u0660", "watch\0", "SEAT-0", "x" * 10_000)
+
+
+@pytest.fixture
+def keys(objects: dict[str, Any], people: dict[str, User | None]) -> dict[str, list[str]]:
+    """The rows of each topic, which belong to the owner."""
+    owner = people["the owner"]
+    assert owner is not None
+    expert = Agent.objects.get(slug="expert")
+    duel = duels.start(duels.DuelStart(ENV_ID, 1), [expert], plays=True, user=owner, visitor="")
+    with_seats = play.begin_against("duel:TicTacToe-v0", expert, seat=0, seed=1, listed=False, user=owner, visitor="")
+    return {
+        "episode": [objects["episode"], with_seats.id],
+        "duel": [duel.id],
+        "job": [objects["job"], objects["training"]],
+        SHOWCASE: [present().key],
+    }
+
+
+def session_of(person: User | None) -> SessionUser:
+    """What the session of this person tells a socket."""
+    return SessionUser(person or AnonymousUser(), "" if person else "f" * 32)
+
+
+def test_every_topic_is_in_the_table() -> None:
+    assert set(TABLE) == set(TOPICS)
+
+
+def test_there_is_one_address_for_sockets() -> None:
+    consumers = [getattr(pattern.callback, "consumer_class", None) for pattern in websocket_urlpatterns]
+    assert consumers == [LiveConsumer, None], "a new consumer needs a table like this one; the last refuses the rest"
+
+
+@pytest.mark.parametrize("topic", TABLE)
+def test_each_role_hears_what_it_may(topic: str, people: dict[str, User | None], keys: dict[str, list[str]]) -> None:
+    for key in keys[topic]:
+        for audience, allowed in TABLE[topic].items():
+            heard = {role for role in ROLES if refusal(TOPICS[topic], key, audience, session_of(people[role])) is None}
+            assert heard == allowed, (key, audience)
+
+
+@pytest.mark.parametrize("topic", TABLE)
+def test_what_is_not_there_is_not_heard(topic: str, people: dict[str, User | None], keys: dict[str, list[str]]) -> None:
+    for role in ROLES:
+        assert refusal(TOPICS[topic], "nothing", next(iter(TABLE[topic])), session_of(people[role])) == GONE
+        for audience in NO_AUDIENCES:
+            assert refusal(TOPICS[topic], keys[topic][0], audience, session_of(people[role])) == FORBIDDEN, audience
