@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from time import monotonic
 from types import TracebackType
@@ -23,15 +24,22 @@ from django.db import OperationalError, connection, models, transaction
 from django.db.models import F, Q
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
+from psycopg.errors import LockNotAvailable
 
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
 """Seconds between two checks of a worker that it still holds its lease."""
+LOCK_SECONDS = 1.0
+"""Seconds that whoever recovers lost work waits for a row that somebody else has locked."""
 
 
 class LeaseLost(Exception):
     """The worker no longer owns the row, because another one has it or its work was cancelled. It must not write."""
+
+
+class RowsLocked(Exception):
+    """Somebody else holds a row locked, perhaps a process that is frozen in the middle of a write."""
 
 
 Row = TypeVar("Row", bound="Leased")
@@ -92,6 +100,45 @@ class Leased(models.Model):
 def _lease_end() -> CombinedExpression:
     """When a lease that is taken or renewed now expires."""
     return Now() + timedelta(seconds=settings.LEASE_SECONDS)
+
+
+@contextmanager
+def patient_transaction() -> Iterator[None]:
+    """A transaction that waits for a locked row for `LOCK_SECONDS` only, so that one locked row delays nobody for long.
+
+    Raises:
+        RowsLocked: if a row stays locked. Nothing is written then; the caller goes on with its other work.
+    """
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
+            yield
+    except OperationalError as error:
+        if isinstance(error.__cause__, LockNotAvailable):
+            raise RowsLocked(str(error).strip()) from error
+        raise
+
+
+def end_overdue_transactions() -> int:
+    """End the transactions of web and worker processes that exceed `TRANSACTION_SECONDS`. Returns their number.
+
+    Postgres does this itself, except for a COPY whose client sends nothing more: it waits for the client for ever.
+    """
+    if not settings.TRANSACTION_SECONDS:
+        return 0
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+            WHERE application_name = %s AND datname = current_database() AND pid <> pg_backend_pid()
+              AND usename = current_user AND xact_start < clock_timestamp() - make_interval(secs => %s)
+            """,
+            [settings.BOUNDED_APPLICATION, settings.TRANSACTION_SECONDS],
+        )
+        count: int = cursor.fetchone()[0]
+    if count:
+        logger.warning("Transactions that took more than %s s were ended: %s", settings.TRANSACTION_SECONDS, count)
+    return count
 
 
 class Heartbeat:

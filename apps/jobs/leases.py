@@ -29,7 +29,7 @@ from apps.episodes.text import shortened, storable
 from apps.failpoints import failpoint
 from apps.jobs.changes import MAX_WAKE_UPS, change, drop_open_shards, end, lock_shards, wake
 from apps.jobs.models import Job, JobEvent, Shard
-from apps.leases import LeasedQuerySet, LeaseLost
+from apps.leases import LeasedQuerySet, LeaseLost, RowsLocked, patient_transaction
 from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest
@@ -360,22 +360,39 @@ def owned(claim: Claim) -> LeasedQuerySet[Shard]:
 
 
 def reap() -> int:
-    """Take back shards with expired leases, and wake workers for waiting shards. Returns the number taken back."""
-    expired = list(Shard.objects.filter(state=Shard.State.RUNNING).free().values_list("pk", "job_id"))
-    count = sum(_take_back(shard_id, job_id) for shard_id, job_id in expired)
+    """Take back shards with expired leases, and wake workers for waiting shards. Returns the number taken back.
+
+    A job whose rows somebody holds locked is left for the next time, and the others are not kept waiting.
+    """
+    expired: dict[str, list[int]] = {}
+    for shard_id, job_id in Shard.objects.filter(state=Shard.State.RUNNING).free().values_list("pk", "job_id"):
+        expired.setdefault(job_id, []).append(shard_id)
+    count = 0
+    for job_id, shard_ids in expired.items():
+        try:
+            count += sum(_take_back(shard_id, job_id) for shard_id in shard_ids)
+        except RowsLocked as locked:
+            logger.warning("job %s: its lost shards cannot be taken back yet: %s", job_id, locked)
+        except Exception:  # whatever is wrong with one job must not keep the others from their recovery
+            logger.exception("job %s: its lost shards cannot be taken back", job_id)
     send_again()
     return count
 
 
-@transaction.atomic
 def _take_back(shard_id: int, job_id: str) -> bool:
-    lock_shards(job_id)
-    shard = Shard.objects.filter(pk=shard_id, state=Shard.State.RUNNING).free().first()
-    if shard is None:  # its worker renewed the lease, or another reaper was faster
-        return False
-    logger.warning("job %s shard %s: lease expired in attempt %s", job_id, shard.number, shard.attempt)
-    _fail_attempt(shard, "its worker stopped responding")
-    return True
+    """Take back a shard whose lease expired. Returns False if its lease holds again.
+
+    Raises:
+        RowsLocked: see `patient_transaction`.
+    """
+    with patient_transaction():
+        lock_shards(job_id)
+        shard = Shard.objects.filter(pk=shard_id, state=Shard.State.RUNNING).free().first()
+        if shard is None:  # its worker renewed the lease, or another reaper was faster
+            return False
+        logger.warning("job %s shard %s: lease expired in attempt %s", job_id, shard.number, shard.attempt)
+        _fail_attempt(shard, "its worker stopped responding")
+        return True
 
 
 @transaction.atomic
