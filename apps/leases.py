@@ -151,7 +151,7 @@ class Heartbeat:
 
     def __init__(self, renew: Callable[[], object], holds: Callable[[], object] | None = None, *, name: str) -> None:
         self.lost = threading.Event()
-        """Set when the lease is lost, or when the database could not be reached."""
+        """Set when the lease is lost, or when the database could not be reached for as long as it lasts."""
         self._renew = renew
         self._holds = holds
         self._name = name
@@ -205,13 +205,17 @@ class Heartbeat:
         return interval if self._holds is None else min(LOOK_SECONDS, interval)
 
     def _beat_until_over(self) -> None:
+        """Renew until the end. While the database is away, the lease may still hold, so this tries until it expires."""
         try:
             while not self._over.wait(self._seconds):
-                if not self.beat():
+                try:
+                    held = self.beat()
+                except DatabaseError as error:
+                    logger.warning("The lease of %s could not be renewed: %s", self._name, error)
+                    connection.close()  # the next beat opens another one
+                    held = monotonic() - self._renewed < settings.LEASE_SECONDS
+                if not held:
                     self.lost.set()
                     return
-        except OperationalError as error:  # the lease may still hold, but treat it as lost: writes are fenced anyway
-            logger.warning("The lease of %s could not be renewed: %s", self._name, error)
-            self.lost.set()
         finally:
             connection.close()

@@ -29,6 +29,7 @@ from django.db.models.functions import Now
 from apps.accounts.models import User
 from apps.agents.models import Agent, Upload, UploadQuerySet, Weights
 from apps.agents.operations import COLOURS, TooManyAgents, new_slug
+from apps.faults import infrastructure_fault
 from apps.leases import Heartbeat
 from apps.queue import enqueue
 from gem.errors import InvalidArgument
@@ -147,13 +148,22 @@ def _check(claim: UploadClaim, stopping: Callable[[], bool]) -> None:
         is_settled = _store(claim, draft, weights)
     except InvalidArgument as error:
         is_settled = _refuse(claim.owned(), str(error))
-    except Interrupted:  # this does not count as an attempt
-        claim.owned().update(attempt=F("attempt") - 1)
+    except Interrupted:
+        _forget_attempt(claim)
         is_settled = False
+    except Exception as error:
+        if infrastructure_fault(error) is not None:
+            _forget_attempt(claim)  # the reaper has it tried again
+        raise
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     if is_settled:
         _sent(upload.slug).unlink(missing_ok=True)
+
+
+def _forget_attempt(claim: UploadClaim) -> None:
+    """Do not count the present attempt, which says nothing about the upload."""
+    claim.owned().update(attempt=F("attempt") - 1)
 
 
 def _inspect(draft: Path, archive: Path, stopping: Callable[[], bool]) -> dict[str, Any]:

@@ -151,10 +151,19 @@ class Job(models.Model):
         return user.is_authenticated and (user.is_staff or user == self.owner)
 
 
+class ShardQuerySet(LeasedQuerySet["Shard"]):
+    """Reads of shards."""
+
+    def rested(self) -> ShardQuerySet:
+        """Shards that need not wait after a fault of the infrastructure, or no longer."""
+        return self.filter(models.Q(rests_until=None) | models.Q(rests_until__lte=Now()))
+
+
 class Shard(Leased):
     """A part of a job that one worker plays: consecutive slots of one environment. A training is one shard.
 
     Every write of a worker is fenced by `lease_token` and `state`: a worker that lost the lease writes nothing.
+    `attempt` counts its claims since it last made progress.
     """
 
     State = Job.State
@@ -185,10 +194,14 @@ class Shard(Leased):
     """Wall time that workers spent on it."""
     state = models.CharField(max_length=12, choices=State.choices, default=State.QUEUED)
     reason = models.TextField(blank=True)
+    setbacks = models.PositiveSmallIntegerField(default=0, db_default=0)
+    """How often a fault of the infrastructure interrupted it since it last made progress."""
+    rests_until = models.DateTimeField(null=True, blank=True)
+    """After a setback: when it may be claimed again."""
     sent = models.DateTimeField(null=True, blank=True)
     """When a message about it was last sent. The reaper repeats it if no worker claims the shard."""
 
-    objects = LeasedQuerySet["Shard"].as_manager()
+    objects = ShardQuerySet.as_manager()
 
     class Meta:
         ordering = ["number"]

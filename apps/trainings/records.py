@@ -17,7 +17,7 @@ from apps.episodes.bulk import copy_episodes
 from apps.episodes.models import Episode
 from apps.episodes.text import storable
 from apps.jobs.changes import change, end
-from apps.jobs.leases import Claim, owned
+from apps.jobs.leases import Claim, note_progress, owned
 from apps.jobs.models import Checkpoint, Job, JobEvent, Point, Sample, Shard
 from apps.leases import LeaseLost
 from apps.trainings.best import evaluate_if_requested
@@ -53,10 +53,12 @@ def record_points(claim: Claim, rows: Sequence[Mapping[str, Any]]) -> None:
     points = [Point(job_id=claim.job_id, update=row["update"], data=dict(row)) for row in rows]
     Point.objects.bulk_create(points, update_conflicts=True, unique_fields=["job", "update"], update_fields=["data"])
     last = rows[-1]
+    if last["update"] > shard.done:
+        note_progress(shard)
     shard.done = last["update"]
     shard.turns = last["turns"]
     shard.seconds = last["seconds"]
-    shard.save(update_fields=["done", "turns", "seconds"])
+    shard.save(update_fields=["done", "turns", "seconds", "attempt", "setbacks"])
     latest = {name: last[name] for name in ("update", "success", "return")}
     Job.objects.filter(pk=claim.job_id).update(
         episodes_done=last["episodes"], turns_done=last["turns"], seconds_busy=last["seconds"], latest=latest

@@ -14,6 +14,7 @@ import psycopg
 import pytest
 from django.conf import settings as django_settings
 from django.db import connection, transaction
+from django.db.models.functions import Now
 from pytest_django import Settings
 
 from apps.jobs import leases, operations
@@ -56,7 +57,7 @@ def expired_shard(job: Job) -> Shard:
     claim = leases.claim()
     assert claim is not None
     assert claim.job_id == job.pk
-    Shard.objects.filter(pk=claim.shard_id).update(lease_until="2020-01-01T00:00Z")
+    Shard.objects.filter(pk=claim.shard_id).update(lease_until=Now())
     return Shard.objects.get(pk=claim.shard_id)
 
 
