@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 from uuid import UUID
 
+from django.apps import apps
 from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import OperationalError, connection, models, transaction
@@ -25,6 +26,8 @@ from django.db.models import F, Q
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 from psycopg.errors import LockNotAvailable
+
+from apps.holders import has_died, tokens_of_this_machine
 
 logger = logging.getLogger(__name__)
 
@@ -76,6 +79,10 @@ class LeasedQuerySet(models.QuerySet[Row]):
         """Prolong the leases of these rows. Returns the number of rows."""
         return self.update(lease_until=_lease_end())
 
+    def expire(self) -> int:
+        """Let the leases of these rows end now. Returns the number of rows."""
+        return self.update(lease_until=Now())
+
     def release(self, **changes: Any) -> int:
         """End the leases of these rows, with other `changes` in the same write. Returns the number of rows."""
         return self.update(lease_token=None, lease_until=None, **changes)
@@ -117,6 +124,24 @@ def patient_transaction() -> Iterator[None]:
         if isinstance(error.__cause__, LockNotAvailable):
             raise RowsLocked(str(error).strip()) from error
         raise
+
+
+def expire_leases_of_the_dead() -> int:
+    """End the leases of processes of this machine that have died, as if nobody had renewed them. Returns their number.
+
+    Shows, pending turns and uploads can then be claimed by others; the reaper takes back the shards.
+    """
+    count = 0
+    for model in apps.get_models():
+        if issubclass(model, Leased):
+            with transaction.atomic():
+                rows: LeasedQuerySet[Any] = LeasedQuerySet(model)
+                held = rows.filter(lease_token__range=tokens_of_this_machine(), lease_until__gt=Now())
+                held = held.select_for_update(skip_locked=True, of=("self",)).only("lease_token")
+                count += rows.filter(pk__in=[row.pk for row in held if has_died(row.lease_token)]).expire()
+    if count:
+        logger.warning("Leases of processes that have died were ended: %s", count)
+    return count
 
 
 def end_overdue_transactions() -> int:

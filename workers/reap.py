@@ -11,7 +11,7 @@ from apps.accounts.operations import delete_expired_sessions
 from apps.agents import uploads
 from apps.jobs import leases
 from apps.leaderboard.operations import record_missing_scores
-from apps.leases import end_overdue_transactions
+from apps.leases import end_overdue_transactions, expire_leases_of_the_dead
 from apps.queue import beat
 
 logger = logging.getLogger(__name__)
@@ -31,6 +31,7 @@ def everything() -> None:
 
 DUTIES: tuple[Callable[[], object], ...] = (
     end_overdue_transactions,
+    expire_leases_of_the_dead,
     leases.reap,
     record_missing_scores,
     uploads.reap,

@@ -17,7 +17,7 @@ from datetime import timedelta
 from pathlib import Path
 from time import time
 from typing import IO, Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from django.conf import settings
 from django.core.files.move import file_move_safe
@@ -30,6 +30,7 @@ from apps.accounts.models import User
 from apps.agents.models import Agent, Upload, UploadQuerySet, Weights
 from apps.agents.operations import COLOURS, TooManyAgents, new_slug
 from apps.faults import infrastructure_fault
+from apps.holders import new_token
 from apps.leases import Heartbeat
 from apps.queue import enqueue
 from gem.errors import InvalidArgument
@@ -133,7 +134,7 @@ def _claim() -> UploadClaim | None:
         problem = f"The check was killed {worn.attempt} times. The checkpoint may need too much memory."
         _refuse(free.filter(pk=worn.pk), problem)
         _sent(worn.slug).unlink(missing_ok=True)
-    token = uuid4()
+    token = new_token()
     claimed = free.order_by("created").claim(token, 1)
     return UploadClaim(Upload.objects.select_related("owner").get(pk=claimed[0]), token) if claimed else None
 

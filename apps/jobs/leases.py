@@ -27,6 +27,7 @@ from apps.episodes.bulk import copy_episodes
 from apps.episodes.models import Episode
 from apps.episodes.text import shortened, storable
 from apps.failpoints import failpoint
+from apps.holders import has_died, new_token
 from apps.jobs.changes import MAX_WAKE_UPS, change, drop_open_shards, end, lock_shards, wake
 from apps.jobs.models import Job, JobEvent, Shard, ShardQuerySet
 from apps.leases import LeaseLost, RowsLocked, patient_transaction
@@ -138,7 +139,7 @@ def _claim_from(job_id: str, starts_for: int | None, kind: Job.Kind) -> Claim | 
     if starts_for is not None and not _may_start(starts_for, kind):
         return None
     queued = Shard.objects.filter(job=job_id, state=Shard.State.QUEUED).rested().order_by("number")
-    token = uuid.uuid4()
+    token = new_token()
     claimed = queued.claim(token, 1, state=Shard.State.RUNNING)
     return _start_shard(Shard.objects.get(pk=claimed[0]), token) if claimed else None
 
@@ -431,7 +432,9 @@ def _take_back(shard_id: int, job_id: str) -> bool:
         if shard is None:  # its worker renewed the lease, or another reaper was faster
             return False
         logger.warning("job %s shard %s: lease expired in attempt %s", job_id, shard.number, shard.attempt)
-        if _postgres_restarted_during(shard):
+        if has_died(shard.lease_token):
+            _fail_attempt(shard, "its worker died")
+        elif _postgres_restarted_during(shard):
             _postpone(shard, "The database was restarted.")
         else:
             _fail_attempt(shard, "its worker stopped responding")

@@ -23,6 +23,10 @@ class JobQuerySet(models.QuerySet["Job"]):
         """Queued and running jobs."""
         return self.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING])
 
+    def unfinished(self) -> JobQuerySet:
+        """Queued, running and paused jobs."""
+        return self.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED])
+
     def trainings(self) -> JobQuerySet:
         """Jobs that train a policy."""
         return self.filter(kind=Job.Kind.TRAINING)
@@ -74,7 +78,7 @@ class Job(models.Model):
     batch = models.OneToOneField(Batch, models.CASCADE, related_name="job")
     state = models.CharField(max_length=12, choices=State.choices, default=State.QUEUED)
     reason = models.TextField(blank=True)
-    """Why it failed, or why its token budget ended it. Empty if a person cancelled it."""
+    """Why it failed, or why its token budget or a restore stopped it. Empty if a person cancelled or paused it."""
     idempotency_key = models.CharField(max_length=80, blank=True)
     """Two submissions with the same owner and key create one job."""
     seq = models.PositiveIntegerField(default=0)

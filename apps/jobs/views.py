@@ -44,7 +44,8 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
         jobs = jobs.filter(state=state)
     page = Paginator(jobs.for_page().order_by("-created", "-pk"), JOBS_ON_A_PAGE).get_page(request.GET.get("page"))
     shown = {"page": page, "items": pages.items(page), "mine": mine, "state": state, "states": Job.State.choices}
-    return render(request, "jobs/list.html", shown)
+    restored = Job.objects.filter(state=Job.State.PAUSED).exclude(reason="")
+    return render(request, "jobs/list.html", {**shown, "restored": restored.count()})
 
 
 @never_cache
@@ -204,6 +205,20 @@ def cancel(request: HttpRequest, job_id: str) -> HttpResponse:
     if cancelled.state != Job.State.CANCELLED:
         messages.info(request, f"The job had already ended ({cancelled.state}), so there was nothing to cancel.")
     return redirect(cancelled)
+
+
+@require_POST
+def resume(request: HttpRequest, job_id: str) -> HttpResponse:
+    """Continue an evaluation that a restore has paused."""
+    if not isinstance(request.user, User):
+        return _log_in_first(_job(job_id))
+    try:
+        job = operations.resume(job_id, request.user)
+    except NotYours as refusal:
+        raise PermissionDenied(str(refusal)) from refusal
+    except Job.DoesNotExist as error:
+        raise Http404(f"There is no evaluation {job_id}.") from error
+    return redirect(job)
 
 
 @require_POST
