@@ -194,6 +194,16 @@ UPLOADS_PER_USER = env.whole("UPLOADS_PER_USER", default=20)
 UPLOADS_PER_HOUR = env.whole("UPLOADS_PER_HOUR", default=20)
 """Uploads of one person in an hour, including refused ones."""
 
+# ---------------------------------------------------------------- space
+
+DATABASE_DIR = env.text("DATABASE_DIR")
+"""The folder of the database, if it is on this machine: the health page watches its free space."""
+FREE_MEGABYTES = env.whole("FREE_MEGABYTES", default=2000)
+FREE_PERCENT = env.whole("FREE_PERCENT", default=3)
+"""The health page warns if a disk has less free space than one of these."""
+LEAST_MEGABYTES = env.whole("LEAST_MEGABYTES", default=200)
+"""The health page fails if a disk has less free space than this."""
+
 # ---------------------------------------------------------------- starts
 
 STARTS_PER_MINUTE = env.whole("STARTS_PER_MINUTE", default=20)

@@ -12,7 +12,7 @@ from apps.agents import uploads
 from apps.jobs import leases
 from apps.leaderboard.operations import record_missing_scores
 from apps.leases import end_overdue_transactions, expire_leases_of_the_dead
-from apps.queue import beat
+from apps.queue import REAPED, beat, note
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +27,7 @@ def everything() -> None:
     errors = [error for duty in DUTIES if (error := _failure_of(duty)) is not None]
     if errors:
         raise errors[0]
+    note(REAPED)
 
 
 DUTIES: tuple[Callable[[], object], ...] = (

@@ -58,6 +58,7 @@ def test_the_work_of_a_killed_pool_process_goes_on_at_once(submit: Submit) -> No
     assert job.events.filter(text__contains="its worker died").exists()
 
 
+@pytest.mark.fault
 def test_a_worker_goes_on_with_the_work_of_a_killed_one_in_its_place(submit: Submit) -> None:
     job = submit(SLOW, 400)
     with worker("--pool", "solo", scheduler=False, queues="evaluate", **LONG_LEASE) as first:
