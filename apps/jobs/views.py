@@ -19,6 +19,7 @@ from apps.agents.models import Agent
 from apps.catalog.entries import all_entries
 from apps.jobs import estimates, operations, pages, results
 from apps.jobs.errors import JobRefusal, NoExpert, NotYours, TooManyEpisodes, UnknownAgent
+from apps.jobs.finished import ENDINGS, FinishedEpisodes
 from apps.jobs.forms import FIELDS, EvaluationForm, prefilled
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job
@@ -167,11 +168,9 @@ def episodes(request: HttpRequest, job_id: str) -> HttpResponse:
     """All finished episodes of a job in a paginated table, optionally of one environment or outcome."""
     job = _job(job_id)
     env_id, outcome = request.GET.get("env_id", ""), request.GET.get("outcome", "")
-    rows = results.finished(job, outcome if outcome in results.WORDS else "").order_by("slot")
-    if env_id in job.spec["env_ids"]:
-        rows = rows.filter(env_id=env_id)
+    rows = FinishedEpisodes(job, env_id if env_id in job.spec["env_ids"] else "", outcome if outcome in ENDINGS else "")
     page = Paginator(rows, EPISODES_ON_A_PAGE).get_page(request.GET.get("page"))
-    outcomes = {state: results.WORDS[state] for state in ("won", "lost", "limit", "error")}
+    outcomes = {state: results.WORDS[state] for state in ENDINGS}
     context = {"job": job, "page": page, "env_id": env_id, "outcome": outcome, "outcomes": outcomes}
     return render(request, "jobs/episodes.html", context)
 

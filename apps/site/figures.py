@@ -91,7 +91,8 @@ def load() -> Load:
             """
             SELECT coalesce(extract(epoch FROM max(clock_timestamp() - xact_start)), 0),
                    count(*) FILTER (WHERE wait_event_type = 'Lock'),
-                   coalesce(extract(epoch FROM max(clock_timestamp() - query_start) FILTER (WHERE wait_event_type = 'Lock')), 0)
+                   coalesce(extract(epoch FROM max(clock_timestamp() - query_start)
+                                               FILTER (WHERE wait_event_type = 'Lock')), 0)
             FROM pg_stat_activity
             WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
               AND application_name NOT IN ('pg_dump', 'pg_restore')

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,23 +71,33 @@ UNDERWAY = """
 UPDATE jobs_job SET state = 'running', ended = NULL;
 UPDATE jobs_shard SET state = 'running', lease_token = gen_random_uuid(), lease_until = now() + interval '1 hour';
 """
+PAUSED = """
+SELECT (SELECT count(*) FROM jobs_job)
+       + (SELECT count(*) FROM play_show JOIN episodes_episode ON id = episode_id
+          WHERE status = 'running' AND NOT paused)
+"""
+
+
+def database_of(state: Path) -> AbstractContextManager[str]:
+    """The address of the embedded database of a state folder, running while the block lasts."""
+    return database(replace(StackConfig.from_env(), state_dir=state, database_url=""))
 
 
 def test_jobs_of_a_restored_site_are_paused(prepared: Path, tmp_path: Path, new_state: Path) -> None:
-    with database(replace(StackConfig.from_env(), state_dir=prepared)) as url, psycopg.connect(url) as connection:
+    with database_of(prepared) as url, psycopg.connect(url) as connection:
         connection.execute(UNDERWAY)
-        jobs = connection.execute("SELECT count(*) FROM jobs_job").fetchone()
-        assert jobs is not None
-        assert jobs[0] > 0
+        paused = connection.execute(PAUSED).fetchone()
+        assert paused is not None
+        assert paused[0] > 0
     try:
         assert backup("write", prepared, tmp_path / "b.tar").returncode == 0
     finally:
-        with database(replace(StackConfig.from_env(), state_dir=prepared)) as url, psycopg.connect(url) as connection:
+        with database_of(prepared) as url, psycopg.connect(url) as connection:
             connection.execute("UPDATE jobs_shard SET state = 'cancelled'; UPDATE jobs_job SET state = 'cancelled'")
     done = backup("restore", new_state, tmp_path / "b.tar")
     assert done.returncode == 0, done.stderr
-    assert f"were not over are paused ({jobs[0]})" in done.stdout
-    with database(replace(StackConfig.from_env(), state_dir=new_state)) as url, psycopg.connect(url) as connection:
+    assert f"were not over are paused ({paused[0]})" in done.stdout
+    with database_of(new_state) as url, psycopg.connect(url) as connection:
         assert connection.execute("SELECT DISTINCT state FROM jobs_job").fetchall() == [("paused",)]
         assert connection.execute("SELECT DISTINCT state, lease_until FROM jobs_shard").fetchall() == [("paused", None)]
         last = "SELECT DISTINCT text FROM jobs_jobevent e JOIN jobs_job j ON j.id = e.job_id AND j.seq = e.seq"
