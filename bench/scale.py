@@ -118,7 +118,8 @@ def measure(address: str, requests: int) -> tuple[list[float], int]:
 
     client = Client()
     client.force_login(User.objects.get(username="person-0"), backend="django.contrib.auth.backends.ModelBackend")
-    client.get(address)
+    for _ in range(2):  # templates and results of jobs that are over are kept
+        client.get(address)
     milliseconds, status = [], 0
     for _ in range(requests):
         began = time.perf_counter()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+from urllib.parse import quote
 
 from django import template
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from apps.jobs.results import EpisodeCell
+from apps.jobs.results import EnvironmentResults, EpisodeCell, Segment
 
 register = template.Library()
 
@@ -26,6 +27,17 @@ def draw_cell(cell: EpisodeCell, *, swap: bool = False) -> SafeString:
         f'<a class="ep" id="e{cell.slot}" data-s="{cell.state}" href="{_address().format(cell.episode_id)}"'
         f' aria-label="{cell.words}"{oob}>'
         f'<svg class="icon" aria-hidden="true"><use href="{_icon(cell.state)}"/></svg></a>'
+    )
+
+
+@register.simple_tag(name="segment")
+def draw_segment(line: EnvironmentResults, segment: Segment) -> SafeString:
+    """A part of an environment in its overview: `{% segment line segment %}`. A page may have 2,000."""
+    place = f'x="{segment.x:.3f}" y="0" width="{segment.width:.3f}" height="4"'
+    return SafeString(  # numbers, our own words, and an id of the registry
+        f'<a href="?env_id={quote(line.env_id)}&amp;page={segment.page}#grid" tabindex="-1">'
+        f"<title>{segment.words}</title>"
+        f'<rect class="ground" {place}/><rect class="share" fill-opacity="{segment.ink:.2f}" {place}/></a>'
     )
 
 
