@@ -13,7 +13,7 @@ from celery.signals import worker_process_init
 from django.db import Error as DatabaseError
 from django.db import connection
 
-from apps.jobs import leases
+from apps.jobs import recovery
 from apps.leases import expire_leases_of_the_dead
 
 logger = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ def recover(**_: Any) -> None:
     """Give the work of dead processes of this machine to others."""
     try:
         expire_leases_of_the_dead()
-        leases.reap()
+        recovery.reap()
     except DatabaseError as error:
         logger.warning("The work of dead processes waits for the scheduler: %s", error)
     finally:

@@ -9,7 +9,7 @@ from celery import current_app
 
 from apps.accounts.operations import delete_expired_sessions
 from apps.agents import uploads
-from apps.jobs import leases
+from apps.jobs import recovery
 from apps.leaderboard.operations import record_missing_scores
 from apps.leases import end_overdue_transactions, expire_leases_of_the_dead
 from apps.queue import REAPED, beat, note
@@ -33,7 +33,7 @@ def everything() -> None:
 DUTIES: tuple[Callable[[], object], ...] = (
     end_overdue_transactions,
     expire_leases_of_the_dead,
-    leases.reap,
+    recovery.reap,
     record_missing_scores,
     uploads.reap,
 )

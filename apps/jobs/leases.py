@@ -1,7 +1,7 @@
 """The operations of workers on jobs: claim shards, keep them, record their episodes, and give them back.
 
 A worker owns a shard by a lease: `claim` takes it, `heartbeat` keeps it, and every write checks its token, so that a
-worker that lost the lease writes nothing. The reaper takes back the shards whose leases expired.
+worker that lost the lease writes nothing. `recovery.py` takes back the shards whose leases expired.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from apps.episodes.bulk import copy_episodes
 from apps.episodes.models import Episode
 from apps.episodes.text import shortened, storable
 from apps.failpoints import failpoint
-from apps.holders import has_died, new_token
-from apps.jobs.changes import MAX_WAKE_UPS, change, drop_open_shards, end, lock_shards, wake
+from apps.holders import new_token
+from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
 from apps.jobs.models import Job, JobEvent, Shard, ShardQuerySet
-from apps.leases import LeaseLost, RowsLocked, patient_transaction
+from apps.leases import LeaseLost
 from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest
@@ -307,10 +307,10 @@ def postpone(claim: Claim, reason: str) -> None:
     """
     shard = owned(claim).select_for_update().first()
     if shard is not None:
-        _postpone(shard, reason)
+        rest(shard, reason)
 
 
-def _postpone(shard: Shard, reason: str) -> None:
+def rest(shard: Shard, reason: str) -> None:
     """Queue a shard, which the caller has locked, for the time after its pause. The reaper sends the message then."""
     seconds = min(FIRST_PAUSE_SECONDS * 2 ** min(shard.setbacks, 20), MAX_PAUSE_SECONDS)
     pause = timedelta(seconds=seconds)
@@ -332,7 +332,7 @@ def fail_shard(claim: Claim, reason: str) -> None:
     lock_shards(claim.job_id)
     shard = owned(claim).first()
     if shard is not None:
-        _fail_attempt(shard, reason)
+        fail_attempt(shard, reason)
 
 
 @transaction.atomic
@@ -370,7 +370,7 @@ def _tokens(job_id: str) -> int:
     return int(sums["tokens"] or 0)
 
 
-def _fail_attempt(shard: Shard, reason: str) -> None:
+def fail_attempt(shard: Shard, reason: str) -> None:
     """Queue a shard again whose attempt failed, or end its job. The caller has locked all shards of the job."""
     reason = storable(shortened(reason, MAX_REASON_CHARS))
     if shard.attempt < settings.MAX_ATTEMPTS:
@@ -395,71 +395,3 @@ def owned(claim: Claim) -> ShardQuerySet:
     Token and state are the fence, not the time: a late worker still owns its shard until somebody takes it back.
     """
     return Shard.objects.filter(pk=claim.shard_id, lease_token=claim.token, state=Shard.State.RUNNING)
-
-
-# ------------------------------------------------------------------ the reaper
-
-
-def reap() -> int:
-    """Take back shards with expired leases, and wake workers for waiting shards. Returns the number taken back.
-
-    A job whose rows somebody holds locked is left for the next time, and the others are not kept waiting.
-    """
-    expired: dict[str, list[int]] = {}
-    for shard_id, job_id in Shard.objects.filter(state=Shard.State.RUNNING).free().values_list("pk", "job_id"):
-        expired.setdefault(job_id, []).append(shard_id)
-    count = 0
-    for job_id, shard_ids in expired.items():
-        try:
-            count += sum(_take_back(shard_id, job_id) for shard_id in shard_ids)
-        except RowsLocked as locked:
-            logger.warning("job %s: its lost shards cannot be taken back yet: %s", job_id, locked)
-        except Exception:  # whatever is wrong with one job must not keep the others from their recovery
-            logger.exception("job %s: its lost shards cannot be taken back", job_id)
-    send_again()
-    return count
-
-
-def _take_back(shard_id: int, job_id: str) -> bool:
-    """Take back a shard whose lease expired. Returns False if its lease holds again.
-
-    Raises:
-        RowsLocked: see `patient_transaction`.
-    """
-    with patient_transaction():
-        lock_shards(job_id)
-        shard = Shard.objects.filter(pk=shard_id, state=Shard.State.RUNNING).free().first()
-        if shard is None:  # its worker renewed the lease, or another reaper was faster
-            return False
-        logger.warning("job %s shard %s: lease expired in attempt %s", job_id, shard.number, shard.attempt)
-        if has_died(shard.lease_token):
-            _fail_attempt(shard, "its worker died")
-        elif _postgres_restarted_during(shard):
-            _postpone(shard, "The database was restarted.")
-        else:
-            _fail_attempt(shard, "its worker stopped responding")
-        return True
-
-
-def _postgres_restarted_during(shard: Shard) -> bool:
-    """Whether Postgres started after the shard's lease was last renewed, so that its worker could not renew it."""
-    assert shard.lease_until is not None
-    renewed = shard.lease_until - timedelta(seconds=settings.LEASE_SECONDS)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_postmaster_start_time() > %s", [renewed])
-        return bool(cursor.fetchone()[0])
-
-
-@transaction.atomic
-def send_again() -> int:
-    """Wake workers for shards that have waited for longer than a lease lasts. Returns the number of messages."""
-    waiting = Shard.objects.filter(
-        state=Shard.State.QUEUED,
-        job__state__in=[Job.State.QUEUED, Job.State.RUNNING],
-        sent__lt=Now() - timedelta(seconds=settings.LEASE_SECONDS),
-    )
-    shards = list(waiting.select_for_update(of=("self",), skip_locked=True).values_list("pk", "job_id"))
-    Shard.objects.filter(pk__in=[pk for pk, _ in shards]).update(sent=Now())
-    for _, job_id in shards[:MAX_WAKE_UPS]:
-        wake(job_id)
-    return min(len(shards), MAX_WAKE_UPS)

@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 from pytest_django import Settings
 
-from apps.jobs import leases, operations
+from apps.jobs import leases, operations, recovery
 from apps.jobs.models import Job, JobEvent, Shard
 from apps.leases import LOCK_SECONDS, end_overdue_transactions
 from gemweb.database.limits import BOUNDED_APPLICATION
@@ -66,25 +66,25 @@ def test_a_locked_job_keeps_no_other_from_its_recovery(submit: Submit) -> None:
     other = expired_shard(submit(SLOW, 5))
     with locked_elsewhere(stuck):
         began = monotonic()
-        assert leases.reap() == 1
+        assert recovery.reap() == 1
         assert monotonic() - began < 20 * LOCK_SECONDS
         assert Shard.objects.get(pk=other.pk).state == Shard.State.QUEUED
         assert Shard.objects.get(pk=stuck.pk).state == Shard.State.RUNNING
-    assert leases.reap() == 1
+    assert recovery.reap() == 1
     assert Shard.objects.get(pk=stuck.pk).state == Shard.State.QUEUED
 
 
 def test_a_job_that_cannot_be_recovered_keeps_no_other_from_it(submit: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
     broken, other = expired_shard(submit(SLOW, 5)), expired_shard(submit(SLOW, 5))
-    fail = leases._fail_attempt
+    fail = recovery.fail_attempt
 
     def fail_one(shard: Shard, reason: str) -> None:
         if shard.pk == broken.pk:
             raise ValueError("whatever is wrong with it")
         fail(shard, reason)
 
-    monkeypatch.setattr(leases, "_fail_attempt", fail_one)
-    assert leases.reap() == 1
+    monkeypatch.setattr(recovery, "fail_attempt", fail_one)
+    assert recovery.reap() == 1
     assert Shard.objects.get(pk=other.pk).state == Shard.State.QUEUED
 
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 from psycopg import errors as postgres
 
 from apps.faults import infrastructure_fault, is_disk_full
-from apps.jobs import leases
+from apps.jobs import leases, recovery
 from apps.jobs.models import Job, JobEvent, Shard
 from gem.agents import make_agent
 from gem.processes import ending_in_words
@@ -86,9 +86,9 @@ def test_workers_are_woken_when_the_pause_is_over(submit: Submit) -> None:
     claim = leases.claim()
     assert claim is not None
     leases.postpone(claim, "The disk is full.")
-    assert leases.send_again() == 0
+    assert recovery.send_again() == 0
     job.shards.update(rests_until=Now(), sent=Now() - timedelta(hours=1))
-    assert leases.send_again() == 1
+    assert recovery.send_again() == 1
 
 
 def test_attempts_count_anew_after_progress(submit: Submit) -> None:
@@ -109,7 +109,7 @@ def test_attempts_count_anew_after_progress(submit: Submit) -> None:
 def expire(job: Job) -> None:
     """The worker dies, and the reaper notices."""
     job.shards.update(lease_until=Now())
-    leases.reap()
+    recovery.reap()
 
 
 def test_a_lease_that_a_restart_of_postgres_ended_costs_no_attempt(submit: Submit) -> None:
@@ -117,7 +117,7 @@ def test_a_lease_that_a_restart_of_postgres_ended_costs_no_attempt(submit: Submi
     for _ in range(5):
         assert leases.claim() is not None
         job.shards.update(lease_until="2020-01-01T00:00Z")  # before this Postgres was started
-        leases.reap()
+        recovery.reap()
         rested(job)
     shard = job.shards.get()
     assert (shard.state, shard.attempt, shard.reason) == (Shard.State.QUEUED, 0, "The database was restarted.")
