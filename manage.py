@@ -9,6 +9,7 @@ from django.core.management import execute_from_command_line
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gemweb.settings")
+    os.environ.setdefault("TRANSACTION_SECONDS", "0")  # a migration may take hours
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:

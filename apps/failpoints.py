@@ -1,12 +1,16 @@
-"""Places at which a test can kill a worker: the process that runs with FAIL_AT=<name> kills itself there."""
+"""Places at which a test can end or freeze a worker.
+
+The process that runs with FAIL_AT=<name> kills itself there, and with FREEZE_AT=<name> it stops, as a process does that
+a debugger, a hypervisor or a full swap holds.
+"""
 
 import os
 import signal
 
-_FAIL_AT = os.environ.get("FAIL_AT")
+_SIGNALS = {os.environ.get("FAIL_AT"): signal.SIGKILL, os.environ.get("FREEZE_AT"): signal.SIGSTOP}
 
 
 def failpoint(name: str) -> None:
-    """Kill this process, without any clean-up, if the environment variable FAIL_AT names this place."""
-    if name == _FAIL_AT:
-        os.kill(os.getpid(), signal.SIGKILL)
+    """Kill or stop this process, without any clean-up, if the environment names this place."""
+    if name in _SIGNALS:
+        os.kill(os.getpid(), _SIGNALS[name])

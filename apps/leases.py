@@ -10,28 +10,39 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self, TypeVar
 from uuid import UUID
 
+from django.apps import apps
 from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import OperationalError, connection, models, transaction
 from django.db.models import F, Q
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
+from psycopg.errors import LockNotAvailable
+
+from apps.holders import has_died, tokens_of_this_machine
 
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
 """Seconds between two checks of a worker that it still holds its lease."""
+LOCK_SECONDS = 1.0
+"""Seconds that whoever recovers lost work waits for a row that somebody else has locked."""
 
 
 class LeaseLost(Exception):
     """The worker no longer owns the row, because another one has it or its work was cancelled. It must not write."""
+
+
+class RowsLocked(Exception):
+    """Somebody else holds a row locked, perhaps a process that is frozen in the middle of a write."""
 
 
 Row = TypeVar("Row", bound="Leased")
@@ -68,6 +79,10 @@ class LeasedQuerySet(models.QuerySet[Row]):
         """Prolong the leases of these rows. Returns the number of rows."""
         return self.update(lease_until=_lease_end())
 
+    def expire(self) -> int:
+        """Let the leases of these rows end now. Returns the number of rows."""
+        return self.update(lease_until=Now())
+
     def release(self, **changes: Any) -> int:
         """End the leases of these rows, with other `changes` in the same write. Returns the number of rows."""
         return self.update(lease_token=None, lease_until=None, **changes)
@@ -94,6 +109,63 @@ def _lease_end() -> CombinedExpression:
     return Now() + timedelta(seconds=settings.LEASE_SECONDS)
 
 
+@contextmanager
+def patient_transaction() -> Iterator[None]:
+    """A transaction that waits for a locked row for `LOCK_SECONDS` only, so that one locked row delays nobody for long.
+
+    Raises:
+        RowsLocked: if a row stays locked. Nothing is written then; the caller goes on with its other work.
+    """
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
+            yield
+    except OperationalError as error:
+        if isinstance(error.__cause__, LockNotAvailable):
+            raise RowsLocked(str(error).strip()) from error
+        raise
+
+
+def expire_leases_of_the_dead() -> int:
+    """End the leases of processes of this machine that have died, as if nobody had renewed them. Returns their number.
+
+    Shows, pending turns and uploads can then be claimed by others; the reaper takes back the shards.
+    """
+    count = 0
+    for model in apps.get_models():
+        if issubclass(model, Leased):
+            with transaction.atomic():
+                rows: LeasedQuerySet[Any] = LeasedQuerySet(model)
+                held = rows.filter(lease_token__range=tokens_of_this_machine(), lease_until__gt=Now())
+                held = held.select_for_update(skip_locked=True, of=("self",)).only("lease_token")
+                count += rows.filter(pk__in=[row.pk for row in held if has_died(row.lease_token)]).expire()
+    if count:
+        logger.warning("Leases of processes that have died were ended: %s", count)
+    return count
+
+
+def end_overdue_transactions() -> int:
+    """End the transactions of web and worker processes that exceed `TRANSACTION_SECONDS`. Returns their number.
+
+    Postgres does this itself, except for a COPY whose client sends nothing more: it waits for the client for ever.
+    """
+    if not settings.TRANSACTION_SECONDS:
+        return 0
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+            WHERE application_name = %s AND datname = current_database() AND pid <> pg_backend_pid()
+              AND usename = current_user AND xact_start < clock_timestamp() - make_interval(secs => %s)
+            """,
+            [settings.BOUNDED_APPLICATION, settings.TRANSACTION_SECONDS],
+        )
+        count: int = cursor.fetchone()[0]
+    if count:
+        logger.warning("Transactions that took more than %s s were ended: %s", settings.TRANSACTION_SECONDS, count)
+    return count
+
+
 class Heartbeat:
     """Renews a lease every `HEARTBEAT_SECONDS`, in a thread while a block lasts or, by `run`, in an event loop.
 
@@ -104,7 +176,7 @@ class Heartbeat:
 
     def __init__(self, renew: Callable[[], object], holds: Callable[[], object] | None = None, *, name: str) -> None:
         self.lost = threading.Event()
-        """Set when the lease is lost, or when the database could not be reached."""
+        """Set when the lease is lost, or when the database could not be reached for as long as it lasts."""
         self._renew = renew
         self._holds = holds
         self._name = name
@@ -158,13 +230,17 @@ class Heartbeat:
         return interval if self._holds is None else min(LOOK_SECONDS, interval)
 
     def _beat_until_over(self) -> None:
+        """Renew until the end. While the database is away, the lease may still hold, so this tries until it expires."""
         try:
             while not self._over.wait(self._seconds):
-                if not self.beat():
+                try:
+                    held = self.beat()
+                except DatabaseError as error:
+                    logger.warning("The lease of %s could not be renewed: %s", self._name, error)
+                    connection.close()  # the next beat opens another one
+                    held = monotonic() - self._renewed < settings.LEASE_SECONDS
+                if not held:
                     self.lost.set()
                     return
-        except OperationalError as error:  # the lease may still hold, but treat it as lost: writes are fenced anyway
-            logger.warning("The lease of %s could not be renewed: %s", self._name, error)
-            self.lost.set()
         finally:
             connection.close()

@@ -72,6 +72,31 @@ def beat(queue: str) -> None:
         logger.warning("The heartbeat of %s could not be stored: %s", queue, error)
 
 
+REAPED = "reaped"
+"""What the scheduler notes when it has finished a search for lost work."""
+DISK_FULL = "disk-full"
+"""What a process notes whose write failed because there is no space left."""
+_NOTE_SECONDS = 24 * 3600
+
+
+def note(what: str) -> None:
+    """Remember for a day that something has happened now, for the health page."""
+    try:
+        _valkey().set(f"note:{what}", 1, ex=_NOTE_SECONDS)
+    except redis.RedisError as error:
+        logger.warning("It could not be noted that %s: %s", what, error)
+
+
+def seconds_since(what: str) -> float | None:
+    """Seconds since `note` was last called; None if that is longer ago than a day.
+
+    Raises:
+        redis.RedisError: if Valkey does not answer.
+    """
+    remaining_ms: int = _valkey().pttl(f"note:{what}")
+    return max(0.0, _NOTE_SECONDS - remaining_ms / 1000) if remaining_ms > 0 else None
+
+
 def workers_alive() -> list[Worker]:
     """Every worker process with a heartbeat younger than `LEASE_SECONDS`, by queue.
 

@@ -31,6 +31,19 @@ _START = (
 )
 
 
+def ending_in_words(code: int) -> str:
+    """How a process ended that nobody asked to end, by its exit code or (negative) signal: "was killed ..."."""
+    if code == -signal.SIGKILL:
+        return "was killed (SIGKILL), as the system does when memory runs out"
+    if code < 0:
+        verb = "crashed" if -code in _CRASHES else "was ended from outside"
+        return f"{verb} ({signal.Signals(-code).name})"
+    return f"stopped unexpectedly, with exit code {code}"
+
+
+_CRASHES = {signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE, signal.SIGBUS}
+
+
 class ProcessTimeout(EnvironmentFailure):
     """A request took more CPU time or more wall-clock time than is allowed."""
 

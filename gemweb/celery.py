@@ -8,7 +8,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gemweb.settings")
 
 from django.conf import settings
 
-WORK = ["workers.evaluate", "workers.train", "workers.uploads", "workers.reap"]
+WORK = ["workers.evaluate", "workers.train", "workers.uploads", "workers.reap", "workers.deaths"]
 app = Celery("gemweb", broker=settings.BROKER_URL, include=WORK)
 app.set_default()  # for all threads, not only the importing one
 app.conf.update(
@@ -18,6 +18,7 @@ app.conf.update(
     task_acks_late=True,
     task_reject_on_worker_lost=False,  # lost work is repeated after its lease, up to a limit
     worker_prefetch_multiplier=1,
+    worker_proc_alive_timeout=30.0,  # a process that begins may wait for Postgres (`workers.deaths`)
     worker_soft_shutdown_timeout=2.0,
     worker_hijack_root_logger=False,
     worker_enable_remote_control=False,

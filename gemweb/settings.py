@@ -13,6 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from gem import __version__
 from gem.errors import InvalidArgument
 from gem.net.addresses import AddressGuard
+from gemweb.database import limits
 from gemweb.variables import Variables
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -104,6 +105,8 @@ TEMPLATES = [
 
 # ---------------------------------------------------------------- data
 
+LEASE_SECONDS = env.number("LEASE_SECONDS", default=45.0)
+"""Seconds that a worker owns a shard or a live episode without a heartbeat, by the clock of the database."""
 DATABASES = {"default": env.database("DATABASE_URL", default="postgres:///gemweb")}
 # Web and worker threads share a small pool; a persistent connection per thread would exhaust Postgres.
 DATABASE_POOL = env.whole("DATABASE_POOL", default=12)
@@ -111,8 +114,13 @@ if DATABASE_POOL:
     # Pages wait this many seconds for Postgres, long enough for its restart, before they report an error.
     DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": DATABASE_POOL, "timeout": 8.0}
 STATEMENT_SECONDS = env.whole("STATEMENT_SECONDS", default=0)  # the web process sets it; workers have no limit
-if STATEMENT_SECONDS:
-    DATABASES["default"]["OPTIONS"]["options"] = f"-c statement_timeout={STATEMENT_SECONDS}s"
+TRANSACTION_SECONDS = env.whole("TRANSACTION_SECONDS", default=max(1, round(LEASE_SECONDS / 3)))
+"""Seconds that a transaction of a web or worker process may take before Postgres ends it, so that a frozen process does
+not keep rows locked; 0 means no limit. Commands of `manage.py` have none."""
+SILENCE_SECONDS = env.whole("SILENCE_SECONDS", default=max(3, round(LEASE_SECONDS)))
+"""Seconds of silence after which Postgres and its clients give up a TCP connection; 0 leaves it to the system."""
+BOUNDED_APPLICATION = limits.BOUNDED_APPLICATION
+limits.bound_connection(DATABASES["default"], STATEMENT_SECONDS, TRANSACTION_SECONDS, SILENCE_SECONDS)
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -131,8 +139,6 @@ SESSION_ENGINE = "django.contrib.sessions.backends.db"
 
 # ---------------------------------------------------------------- jobs
 
-LEASE_SECONDS = env.number("LEASE_SECONDS", default=45.0)
-"""Seconds that a worker owns a shard or a live episode without a heartbeat, by the clock of the database."""
 HEARTBEAT_SECONDS = env.number("HEARTBEAT_SECONDS", default=LEASE_SECONDS / 4.5)
 REAP_SECONDS = env.number("REAP_SECONDS", default=LEASE_SECONDS / 4.5)
 if HEARTBEAT_SECONDS >= LEASE_SECONDS:
@@ -192,6 +198,16 @@ UPLOADS_AT_A_TIME = env.whole("UPLOADS_AT_A_TIME", default=4)
 """Uploads that one web process receives at the same time, one of each person."""
 UPLOAD_FOLDER_MEGABYTES = env.whole("UPLOAD_FOLDER_MEGABYTES", default=20 * UPLOAD_MEGABYTES)
 """The size of all uploads together; above it, uploads are refused."""
+
+# ---------------------------------------------------------------- space
+
+DATABASE_DIR = env.text("DATABASE_DIR")
+"""The folder of the database, if it is on this machine: the health page watches its free space."""
+FREE_MEGABYTES = env.whole("FREE_MEGABYTES", default=2000)
+FREE_PERCENT = env.whole("FREE_PERCENT", default=3)
+"""The health page warns if a disk has less free space than one of these."""
+LEAST_MEGABYTES = env.whole("LEAST_MEGABYTES", default=200)
+"""The health page fails if a disk has less free space than this."""
 
 # ---------------------------------------------------------------- starts
 

@@ -102,7 +102,7 @@ class Variables:
         """The Django settings for a Postgres URL. Parameters after its `?`, such as sslmode, are in `OPTIONS`."""
         value = self.url(name, ("postgres", "postgresql"), default)
         try:
-            config: dict[str, Any] = environ.Env.db_url_config(value)
+            config: dict[str, Any] = environ.Env.db_url_config(value, engine="gemweb.database")
         except ValueError:
             raise ImproperlyConfigured(
                 f"{name} is no address: write postgres://user:password@host:5432/name, and in the password %25 for %, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -10,27 +11,39 @@ from time import monotonic
 from types import TracebackType
 from typing import Self
 
+from django.conf import settings
+from django.db import Error as DatabaseError
+from django.db import connection
+
+from apps.faults import infrastructure_fault
 from apps.jobs import leases
 from apps.jobs.leases import Claim
 from apps.leases import LOOK_SECONDS, Heartbeat, LeaseLost
 from gem.agents import Agent, AnyAgent, AsyncAgent, Decision, Request
 from gem.errors import AgentStopped
 
+logger = logging.getLogger(__name__)
+
 
 class Stopping(Exception):
     """This process is shutting down. It releases the shard that it holds."""
 
 
+class AttemptFailed(Exception):
+    """The shard could not be worked on this time. The message is a sentence for people."""
+
+
 class Lease:
     """A context manager that holds a claimed shard; `check` raises if the work must stop.
 
-    An error that leaves the block, except `LeaseLost` and `Stopping`, is recorded as a failed attempt at the shard.
+    An error that leaves the block, except `LeaseLost` and `Stopping`, is recorded as a failed attempt at the shard. A
+    fault of the infrastructure is not: the shard is queued again and rests for a while.
     """
 
     def __init__(self, claim: Claim, stopping: Callable[[], bool]) -> None:
         self.claim = claim
         self._stopping = stopping
-        name = f"shard {claim.number} of job {claim.job_id}"
+        self._name = name = f"shard {claim.number} of job {claim.job_id}"
         self._heartbeat = Heartbeat(partial(leases.heartbeat, claim), partial(leases.holds, claim), name=name)
 
     def __enter__(self) -> Self:
@@ -49,8 +62,27 @@ class Lease:
         if isinstance(error, Stopping | SystemExit | KeyboardInterrupt):
             leases.release(self.claim)
             return isinstance(error, Stopping)
-        leases.fail_shard(self.claim, f"{type(error).__name__}: {error}")
+        if (fault := infrastructure_fault(error)) is not None:
+            logger.warning("%s could not go on: %s %s", self._name, fault, error)
+            self._postpone(fault)
+            return True
+        reason = str(error) if isinstance(error, AttemptFailed) else f"{type(error).__name__}: {error}"
+        leases.fail_shard(self.claim, reason)
         return False
+
+    def _postpone(self, fault: str) -> None:
+        """Give the shard back, with a pause. If the database is away, try until the lease expires by itself."""
+        until = monotonic() + settings.LEASE_SECONDS
+        while True:
+            try:
+                leases.postpone(self.claim, fault)
+                return
+            except DatabaseError as error:
+                logger.warning("%s cannot be given back yet: %s", self._name, error)
+                connection.close()
+                if monotonic() > until or self._stopping():
+                    return
+            threading.Event().wait(LOOK_SECONDS)
 
     def check(self) -> None:
         """Return if the work may continue.

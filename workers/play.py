@@ -29,7 +29,8 @@ from apps.agents import players
 from apps.agents.models import Agent
 from apps.episodes.errors import EpisodeEnded, Refusal
 from apps.episodes.operations import step
-from apps.leases import Heartbeat, LeaseLost
+from apps.holders import new_token
+from apps.leases import Heartbeat, LeaseLost, expire_leases_of_the_dead
 from apps.live.publisher import channel_of
 from apps.live.subscriber import listen
 from apps.live.threads import DatabaseThreads
@@ -270,7 +271,7 @@ class Host:
     """The shows and the pending turns of this process, under one lease token."""
 
     def __init__(self) -> None:
-        self.token = uuid.uuid4()
+        self.token = new_token()
         self.agent_threads = AgentThreads()
         self.in_thread = DatabaseThreads(6, "play").run
         self._hosts = EndpointConnections(GuardedClient(players.guard()))
@@ -313,9 +314,13 @@ class Host:
         self._woken.set()
 
     async def _sweep_always(self) -> None:
+        has_recovered = False
         while True:
             self._woken.clear()
             try:
+                if not has_recovered:  # this host may stand in for one that was killed
+                    await self.in_thread(expire_leases_of_the_dead)
+                    has_recovered = True
                 await self._sweep()
             except DatabaseError as error:
                 logger.warning("Postgres is away, trying again: %s", error)

@@ -2,22 +2,50 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
+
 from celery import current_app
 
 from apps.accounts.operations import delete_expired_sessions
 from apps.agents import uploads
-from apps.jobs import leases
+from apps.jobs import recovery
 from apps.leaderboard.operations import record_missing_scores
-from apps.queue import beat
+from apps.leases import end_overdue_transactions, expire_leases_of_the_dead
+from apps.queue import REAPED, beat, note
+
+logger = logging.getLogger(__name__)
 
 
 @current_app.task(name="reap.everything")
 def everything() -> None:
-    """Take back expired leases, resend lost messages, write missing scores and clean up uploads."""
+    """End stuck transactions, recover lost work and messages, write missing scores and clean up uploads.
+
+    A duty that fails does not keep the others from being done; its error is raised at the end.
+    """
     beat("reap")
-    leases.reap()
-    record_missing_scores()
-    uploads.reap()
+    errors = [error for duty in DUTIES if (error := _failure_of(duty)) is not None]
+    if errors:
+        raise errors[0]
+    note(REAPED)
+
+
+DUTIES: tuple[Callable[[], object], ...] = (
+    end_overdue_transactions,
+    expire_leases_of_the_dead,
+    recovery.reap,
+    record_missing_scores,
+    uploads.reap,
+)
+
+
+def _failure_of(duty: Callable[[], object]) -> Exception | None:
+    try:
+        duty()
+    except Exception as error:  # the scheduler goes on with its other duties, whatever it is
+        logger.exception("%s.%s failed", duty.__module__, duty.__name__)
+        return error
+    return None
 
 
 @current_app.task(name="reap.tidy")

@@ -30,10 +30,11 @@ from apps.jobs.models import Job
 from apps.trainings import operations, permissions, records
 from apps.trainings.records import KeptEpisode, folder_of
 from gem.errors import UsageError
+from gem.processes import ending_in_words
 from gem.records import episode_files
 from gem.training.run_folder import FAILED_BATCH, RunFolder, update_name, write_atomically
 from workers.evaluate import stopping
-from workers.lease import Lease, Stopping
+from workers.lease import AttemptFailed, Lease, Stopping
 
 logger = logging.getLogger(__name__)
 
@@ -215,7 +216,7 @@ def _handle_exit(claim: Claim, code: int, folder: Path) -> None:
     """Finish or fail the training according to the exit code of its process.
 
     Raises:
-        RuntimeError: the process was killed; the training will be tried again.
+        AttemptFailed: the process was killed; the training will be tried again.
         Stopping: the process was stopped from outside; the training continues elsewhere.
     """
     if code == FINISHED:
@@ -228,7 +229,10 @@ def _handle_exit(claim: Claim, code: int, folder: Path) -> None:
             records.record_samples(claim, samples(batch))
         records.fail(claim, reason(folder))
     else:
-        raise RuntimeError(f"the training's process ended with {code}: {last_line(folder / 'log.txt')}")
+        raise AttemptFailed(
+            f"The training's process {ending_in_words(code)}. It goes on from its last checkpoint. "
+            f"The last line of its log: {last_line(folder / 'log.txt')}"
+        )
 
 
 def reason(folder: Path) -> str:

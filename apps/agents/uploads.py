@@ -18,7 +18,7 @@ from datetime import timedelta
 from pathlib import Path
 from time import time
 from typing import IO, Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -32,6 +32,8 @@ from apps.accounts.models import User
 from apps.accounts.rate_limit import look
 from apps.agents.models import Agent, Upload, UploadQuerySet, Weights
 from apps.agents.operations import COLOURS, TooManyAgents, new_slug
+from apps.faults import infrastructure_fault
+from apps.holders import new_token
 from apps.leases import Heartbeat
 from apps.names import validate_free_name
 from apps.queue import enqueue
@@ -190,7 +192,7 @@ def _claim() -> UploadClaim | None:
         problem = f"The check was killed {worn.attempt} times. The checkpoint may need too much memory."
         _refuse(free.filter(pk=worn.pk), problem)
         _sent(worn.slug).unlink(missing_ok=True)
-    token = uuid4()
+    token = new_token()
     claimed = free.order_by("created").claim(token, 1)
     return UploadClaim(Upload.objects.select_related("owner").get(pk=claimed[0]), token) if claimed else None
 
@@ -205,13 +207,22 @@ def _check(claim: UploadClaim, stopping: Callable[[], bool]) -> None:
         is_settled = _store(claim, draft, weights)
     except InvalidArgument as error:
         is_settled = _refuse(claim.owned(), str(error))
-    except Interrupted:  # this does not count as an attempt
-        claim.owned().update(attempt=F("attempt") - 1)
+    except Interrupted:
+        _forget_attempt(claim)
         is_settled = False
+    except Exception as error:
+        if infrastructure_fault(error) is not None:
+            _forget_attempt(claim)  # the reaper has it tried again
+        raise
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     if is_settled:
         _sent(upload.slug).unlink(missing_ok=True)
+
+
+def _forget_attempt(claim: UploadClaim) -> None:
+    """Do not count the present attempt, which says nothing about the upload."""
+    claim.owned().update(attempt=F("attempt") - 1)
 
 
 def _inspect(draft: Path, archive: Path, stopping: Callable[[], bool]) -> dict[str, Any]:

@@ -59,12 +59,6 @@ class FilterForm(forms.Form):
         assert isinstance(field, forms.ChoiceField)
         field.choices = [("", "any"), *((spec.id, spec.id) for spec in registry.specs())]
 
-    @property
-    def page(self) -> int:
-        """The page number; page 1 has the newest episodes."""
-        text = self.data.get("page", "1")
-        return min(10_000, max(1, int(text))) if text.isascii() and text.isdecimal() and len(text) < 6 else 1
-
     def episodes(self, user: Viewer, visitor: str) -> EpisodeQuerySet:
         """The episodes that match the filters and that a list may show to this person."""
         self.is_valid()

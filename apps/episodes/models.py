@@ -87,8 +87,10 @@ class EpisodeQuerySet(models.QuerySet["Episode"]):
 
         An unlisted episode is open to anyone who has its address; lists just do not show it.
         """
-        mine = models.Q(seats__user=user) if user.is_authenticated else models.Q(pk__in=[])
-        return self.filter(models.Q(listed=True) | mine).distinct()
+        if not user.is_authenticated:
+            return self.filter(listed=True)
+        mine = Seat.objects.filter(user=user).values("episode")
+        return self.filter(models.Q(listed=True) | models.Q(pk__in=mine))
 
 
 class Episode(models.Model):
@@ -175,9 +177,19 @@ class Episode(models.Model):
         ]
         indexes = [
             models.Index(fields=["env_id", "-created"]),
-            models.Index(fields=["env_id", "seed"]),
-            models.Index(fields=["-created", "id"]),
-            models.Index(fields=["-created", "id"], condition=models.Q(of_job=False), name="episodes_not_of_jobs"),
+            models.Index(fields=["seed", "env_id"], name="episodes_by_seed"),
+            models.Index(fields=["-created", "id"], include=["of_job", "listed"], name="episodes_by_time"),
+            models.Index(
+                fields=["-created", "id"],
+                include=["listed", "of_job"],
+                condition=models.Q(of_job=False),
+                name="episodes_not_of_jobs",
+            ),
+            models.Index(fields=["-created", "id"], condition=models.Q(status="failed"), name="failed_episodes"),
+            models.Index(
+                fields=["batch", "slot"], condition=models.Q(status="failed"), name="failed_episodes_of_batch"
+            ),
+            models.Index(fields=["-created", "id"], condition=models.Q(status="abandoned"), name="abandoned_episodes"),
             models.Index(fields=["-created"], condition=models.Q(status="running"), name="running_episodes"),
         ]
 

@@ -12,12 +12,10 @@ from django.views.decorators.http import require_safe
 from apps.accounts import visitors
 from apps.episodes.forms import FilterForm
 from apps.episodes.models import Episode
+from apps.episodes.paging import page_of
 from apps.episodes.snapshot import Snapshot
 from apps.episodes.visibility import viewpoint
 from apps.htmx import wants_part
-
-PAGE_SIZE = 50
-"""Episodes per page of the list."""
 
 
 def seen_from(request: HttpRequest, episode: Episode) -> int:
@@ -45,16 +43,12 @@ def list_episodes(request: HttpRequest) -> HttpResponse:
     """Episodes, newest first, filtered by environment, agent, outcome, seed, source and owner."""
     form = FilterForm(request.user, request.GET)
     matches = form.episodes(request.user, visitors.known(request))
-    page = form.page
-    rows = list(matches.with_seats().order_by("-created", "id")[(page - 1) * PAGE_SIZE : page * PAGE_SIZE + 1])
     query = request.GET.copy()
-    query.pop("page", None)
+    for name in ("page", "before", "after"):
+        query.pop(name, None)
     context = {
         "form": form,
-        "episodes": rows[:PAGE_SIZE],
-        "page": page,
-        "older": page + 1 if len(rows) > PAGE_SIZE else None,
-        "newer": page - 1 if page > 1 else None,
+        "page": page_of(matches, request.GET),
         "query": query.urlencode(),
         "filtered": any(query.values()),
     }

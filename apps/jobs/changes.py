@@ -25,15 +25,14 @@ def lock_shards(job_id: str) -> None:
 
 
 def drop_open_shards(job_id: str) -> None:
-    """Cancel the queued and running shards of a job, which the caller has locked. Their workers lose the lease."""
-    Shard.objects.filter(job=job_id, state__in=[Shard.State.QUEUED, Shard.State.RUNNING]).release(
-        state=Shard.State.CANCELLED
-    )
+    """Cancel the shards of a job that are not over, which the caller has locked. Their workers lose the lease."""
+    open_states = [Shard.State.QUEUED, Shard.State.RUNNING, Shard.State.PAUSED]
+    Shard.objects.filter(job=job_id, state__in=open_states).release(state=Shard.State.CANCELLED)
 
 
 def end(job_id: str, state: Job.State, reason: str, text: str, tone: JobEvent.Tone = JobEvent.Tone.PLAIN) -> bool:
     """Move a job to its last state. Returns False if the job had ended before."""
-    updated = Job.objects.active().filter(pk=job_id).update(state=state, reason=reason, ended=Now())
+    updated = Job.objects.unfinished().filter(pk=job_id).update(state=state, reason=reason, ended=Now())
     if updated:
         change(job_id, JobEvent.Kind.ENDED, text, tone=tone)
     return bool(updated)

@@ -1,7 +1,7 @@
 """The operations of workers on jobs: claim shards, keep them, record their episodes, and give them back.
 
 A worker owns a shard by a lease: `claim` takes it, `heartbeat` keeps it, and every write checks its token, so that a
-worker that lost the lease writes nothing. The reaper takes back the shards whose leases expired.
+worker that lost the lease writes nothing. `recovery.py` takes back the shards whose leases expired.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F, Sum
-from django.db.models.functions import Now
+from django.db.models.functions import Greatest, Now
 from django.utils import timezone
 
 from apps.accounts.models import User
@@ -27,15 +27,18 @@ from apps.episodes.bulk import copy_episodes
 from apps.episodes.models import Episode
 from apps.episodes.text import shortened, storable
 from apps.failpoints import failpoint
-from apps.jobs.changes import MAX_WAKE_UPS, change, drop_open_shards, end, lock_shards, wake
-from apps.jobs.models import Job, JobEvent, Shard
-from apps.leases import LeasedQuerySet, LeaseLost
+from apps.holders import new_token
+from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
+from apps.jobs.models import Job, JobEvent, Shard, ShardQuerySet
+from apps.leases import LeaseLost
 from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest
 
 logger = logging.getLogger(__name__)
 
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 2.0, 300.0
+"""How long a shard rests after a fault of the infrastructure. Each further one without progress doubles the pause."""
 MAX_REASON_CHARS = 2000
 """The reason of a failure is cut to this length, because an exception may have a message of any length."""
 
@@ -106,12 +109,13 @@ WITH owner AS (
 SELECT job.id, job.state, job.owner_id
 FROM jobs_job job JOIN owner ON owner.id = coalesce(job.owner_id, 0)
 WHERE job.state IN ('queued', 'running') AND job.kind = %(kind)s
-  AND EXISTS (SELECT FROM jobs_shard shard WHERE shard.job_id = job.id AND shard.state = 'queued')
+  AND EXISTS (SELECT FROM jobs_shard shard WHERE shard.job_id = job.id AND shard.state = 'queued'
+              AND (shard.rests_until IS NULL OR shard.rests_until <= now()))
   AND (job.state = 'running' OR job.owner_id IS NULL OR owner.jobs < %(running)s)
 ORDER BY owner.shards, owner.served NULLS FIRST, job.state DESC, job.created, job.id
 LIMIT 20
 """
-"""Jobs with queued shards. Owners with the fewest running shards come first, then those who have waited longest."""
+"""Jobs with queued shards that need not rest: owners with the fewest running shards first, then who waited longest."""
 
 
 def claim(kind: Job.Kind = Job.Kind.EVALUATION) -> Claim | None:
@@ -134,8 +138,8 @@ def _claim_from(job_id: str, starts_for: int | None, kind: Job.Kind) -> Claim | 
     """
     if starts_for is not None and not _may_start(starts_for, kind):
         return None
-    queued = Shard.objects.filter(job=job_id, state=Shard.State.QUEUED).order_by("number")
-    token = uuid.uuid4()
+    queued = Shard.objects.filter(job=job_id, state=Shard.State.QUEUED).rested().order_by("number")
+    token = new_token()
     claimed = queued.claim(token, 1, state=Shard.State.RUNNING)
     return _start_shard(Shard.objects.get(pk=claimed[0]), token) if claimed else None
 
@@ -228,7 +232,7 @@ def record_episodes(
 
 
 def _add_to_sums(shard: Shard, records: Sequence[EpisodeRecord], seconds: float) -> None:
-    """Add the episodes to the shard's sums. The last episode ends the shard."""
+    """Add the episodes to the shard's sums, which is progress. The last episode ends the shard."""
     counted = [record for record in records if not record.failure]
     returns = [record.total_reward for record in counted]
     shard.done += len(records)
@@ -242,10 +246,16 @@ def _add_to_sums(shard: Shard, records: Sequence[EpisodeRecord], seconds: float)
     shard.return_sum += sum(returns)
     shard.return_squares += sum(value * value for value in returns)
     shard.seconds += seconds
+    note_progress(shard)
     if shard.done >= shard.count:
         shard.state = Shard.State.DONE
         shard.let_go()
     shard.save()
+
+
+def note_progress(shard: Shard) -> None:
+    """Count attempts and setbacks anew, because a shard made progress. The caller saves the row."""
+    shard.attempt, shard.setbacks = 1, 0
 
 
 def _log_recorded(shard: Shard, records: Sequence[EpisodeRecord]) -> None:
@@ -278,11 +288,42 @@ def _end_if_done(job_id: str) -> bool:
 @transaction.atomic
 def release(claim: Claim) -> None:
     """Return the shard to the queue, because this worker stops. This does not count as an attempt."""
-    released = owned(claim).release(state=Shard.State.QUEUED, attempt=F("attempt") - 1, sent=Now())
+    released = owned(claim).release(state=Shard.State.QUEUED, attempt=_ATTEMPTS_BEFORE, sent=Now())
     if released:
         text = f"shard {claim.number} returned to the queue: its worker is stopping"
         change(claim.job_id, JobEvent.Kind.REQUEUED, text)
         wake(claim.job_id)
+
+
+_ATTEMPTS_BEFORE = Greatest(F("attempt") - 1, 0)
+"""The attempts without the present one."""
+
+
+@transaction.atomic
+def postpone(claim: Claim, reason: str) -> None:
+    """Queue the shard again after a pause, because of a fault of the infrastructure. This does not count as an attempt.
+
+    Does nothing if the lease is lost.
+    """
+    shard = owned(claim).select_for_update().first()
+    if shard is not None:
+        rest(shard, reason)
+
+
+def rest(shard: Shard, reason: str) -> None:
+    """Queue a shard, which the caller has locked, for the time after its pause. The reaper sends the message then."""
+    seconds = min(FIRST_PAUSE_SECONDS * 2 ** min(shard.setbacks, 20), MAX_PAUSE_SECONDS)
+    pause = timedelta(seconds=seconds)
+    Shard.objects.filter(pk=shard.pk).release(
+        state=Shard.State.QUEUED,
+        attempt=_ATTEMPTS_BEFORE,
+        setbacks=F("setbacks") + 1,
+        rests_until=Now() + pause,
+        reason=reason,
+        sent=Now() + pause - timedelta(seconds=settings.LEASE_SECONDS),
+    )
+    text = f"shard {shard.number} goes on in {seconds:.0f} s, and nothing is lost. {reason}"
+    change(shard.job_id, JobEvent.Kind.REQUEUED, text, tone=JobEvent.Tone.WARN)
 
 
 @transaction.atomic
@@ -291,7 +332,7 @@ def fail_shard(claim: Claim, reason: str) -> None:
     lock_shards(claim.job_id)
     shard = owned(claim).first()
     if shard is not None:
-        _fail_attempt(shard, reason)
+        fail_attempt(shard, reason)
 
 
 @transaction.atomic
@@ -329,7 +370,7 @@ def _tokens(job_id: str) -> int:
     return int(sums["tokens"] or 0)
 
 
-def _fail_attempt(shard: Shard, reason: str) -> None:
+def fail_attempt(shard: Shard, reason: str) -> None:
     """Queue a shard again whose attempt failed, or end its job. The caller has locked all shards of the job."""
     reason = storable(shortened(reason, MAX_REASON_CHARS))
     if shard.attempt < settings.MAX_ATTEMPTS:
@@ -348,46 +389,9 @@ def _fail_attempt(shard: Shard, reason: str) -> None:
         drop_open_shards(shard.job_id)
 
 
-def owned(claim: Claim) -> LeasedQuerySet[Shard]:
+def owned(claim: Claim) -> ShardQuerySet:
     """The claimed shard, or nothing if the claim was taken back. Every write of a worker starts from this query.
 
     Token and state are the fence, not the time: a late worker still owns its shard until somebody takes it back.
     """
     return Shard.objects.filter(pk=claim.shard_id, lease_token=claim.token, state=Shard.State.RUNNING)
-
-
-# ------------------------------------------------------------------ the reaper
-
-
-def reap() -> int:
-    """Take back shards with expired leases, and wake workers for waiting shards. Returns the number taken back."""
-    expired = list(Shard.objects.filter(state=Shard.State.RUNNING).free().values_list("pk", "job_id"))
-    count = sum(_take_back(shard_id, job_id) for shard_id, job_id in expired)
-    send_again()
-    return count
-
-
-@transaction.atomic
-def _take_back(shard_id: int, job_id: str) -> bool:
-    lock_shards(job_id)
-    shard = Shard.objects.filter(pk=shard_id, state=Shard.State.RUNNING).free().first()
-    if shard is None:  # its worker renewed the lease, or another reaper was faster
-        return False
-    logger.warning("job %s shard %s: lease expired in attempt %s", job_id, shard.number, shard.attempt)
-    _fail_attempt(shard, "its worker stopped responding")
-    return True
-
-
-@transaction.atomic
-def send_again() -> int:
-    """Wake workers for shards that have waited for longer than a lease lasts. Returns the number of messages."""
-    waiting = Shard.objects.filter(
-        state=Shard.State.QUEUED,
-        job__state__in=[Job.State.QUEUED, Job.State.RUNNING],
-        sent__lt=Now() - timedelta(seconds=settings.LEASE_SECONDS),
-    )
-    shards = list(waiting.select_for_update(of=("self",), skip_locked=True).values_list("pk", "job_id"))
-    Shard.objects.filter(pk__in=[pk for pk, _ in shards]).update(sent=Now())
-    for _, job_id in shards[:MAX_WAKE_UPS]:
-        wake(job_id)
-    return min(len(shards), MAX_WAKE_UPS)

@@ -23,6 +23,10 @@ class JobQuerySet(models.QuerySet["Job"]):
         """Queued and running jobs."""
         return self.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING])
 
+    def unfinished(self) -> JobQuerySet:
+        """Queued, running and paused jobs."""
+        return self.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED])
+
     def trainings(self) -> JobQuerySet:
         """Jobs that train a policy."""
         return self.filter(kind=Job.Kind.TRAINING)
@@ -74,7 +78,7 @@ class Job(models.Model):
     batch = models.OneToOneField(Batch, models.CASCADE, related_name="job")
     state = models.CharField(max_length=12, choices=State.choices, default=State.QUEUED)
     reason = models.TextField(blank=True)
-    """Why it failed, or why its token budget ended it. Empty if a person cancelled it."""
+    """Why it failed, or why its token budget or a restore stopped it. Empty if a person cancelled or paused it."""
     idempotency_key = models.CharField(max_length=80, blank=True)
     """Two submissions with the same owner and key create one job."""
     seq = models.PositiveIntegerField(default=0)
@@ -151,10 +155,19 @@ class Job(models.Model):
         return user.is_authenticated and (user.is_staff or user == self.owner)
 
 
+class ShardQuerySet(LeasedQuerySet["Shard"]):
+    """Reads of shards."""
+
+    def rested(self) -> ShardQuerySet:
+        """Shards that need not wait after a fault of the infrastructure, or no longer."""
+        return self.filter(models.Q(rests_until=None) | models.Q(rests_until__lte=Now()))
+
+
 class Shard(Leased):
     """A part of a job that one worker plays: consecutive slots of one environment. A training is one shard.
 
     Every write of a worker is fenced by `lease_token` and `state`: a worker that lost the lease writes nothing.
+    `attempt` counts its claims since it last made progress.
     """
 
     State = Job.State
@@ -185,10 +198,14 @@ class Shard(Leased):
     """Wall time that workers spent on it."""
     state = models.CharField(max_length=12, choices=State.choices, default=State.QUEUED)
     reason = models.TextField(blank=True)
+    setbacks = models.PositiveSmallIntegerField(default=0, db_default=0)
+    """How often a fault of the infrastructure interrupted it since it last made progress."""
+    rests_until = models.DateTimeField(null=True, blank=True)
+    """After a setback: when it may be claimed again."""
     sent = models.DateTimeField(null=True, blank=True)
     """When a message about it was last sent. The reaper repeats it if no worker claims the shard."""
 
-    objects = LeasedQuerySet["Shard"].as_manager()
+    objects = ShardQuerySet.as_manager()
 
     class Meta:
         ordering = ["number"]

@@ -171,6 +171,26 @@ def cancel(job_id: str, by: User) -> Job:
     return Job.objects.get(pk=job_id)
 
 
+@transaction.atomic
+def resume(job_id: str, by: User) -> Job:
+    """Continue an evaluation that a restore has paused, after its last episode. Others stay as they are.
+
+    Raises:
+        NotYours: if `by` is neither its owner nor staff.
+        Job.DoesNotExist: if there is no such evaluation.
+    """
+    lock_shards(job_id)
+    job = Job.objects.evaluations().get(pk=job_id)
+    if not job.may_be_changed_by(by):
+        raise NotYours("This job belongs to somebody else. Only its owner can resume it.")
+    if Job.objects.filter(pk=job_id, state=Job.State.PAUSED).update(state=Job.State.QUEUED, reason=""):
+        shards = Shard.objects.filter(job=job_id, state=Shard.State.PAUSED)
+        queued = shards.update(state=Shard.State.QUEUED, attempt=0, setbacks=0, rests_until=None, sent=Now())
+        change(job_id, JobEvent.Kind.REQUEUED, f"resumed by {by.get_username()}")
+        wake(job_id, queued)
+    return Job.objects.get(pk=job_id)
+
+
 def resubmit(job_id: str, by: User, *, idempotency_key: str | None = None) -> Job:
     """Queue a new job of `by` with the same request.
 

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
-import redis
-from django.core.cache import cache
 from django.utils import timezone
 
 from apps.agents.models import Agent
-from apps.jobs import estimates, results
+from apps.jobs import estimates, finished, results
+from apps.jobs.cached import shared
 from apps.jobs.models import Job
 from apps.jobs.results import Tally
 from gem.evaluation.spec import EvaluationSpec
-
-logger = logging.getLogger(__name__)
 
 MAX_LATEST_EPISODES = 8
 LOG_LINES = 200
 MAX_ERRORS = 20
 TOOL_FIELDS = {"tools", "max_tool_uses", "tool_format"}
 """The fields of a specification about tools."""
-HISTOGRAM_SECONDS = 2
-"""How long the histogram of a running job is cached, because it reads every episode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +64,9 @@ def evaluation(
         "ahead": estimates.jobs_ahead(job) if job.state == Job.State.QUEUED else 0,
         "left": time_left and time_left[0],
         "evidence": time_left and time_left[1],
-        "last": results.finished(job)[:MAX_LATEST_EPISODES],
-        "errors": results.finished(job).filter(status="failed")[:MAX_ERRORS] if tally.errors else [],
-        "histogram": _histogram(job) if tally.n else None,
+        "last": finished.latest(job, MAX_LATEST_EPISODES),
+        "errors": finished.finished(job).filter(status="failed").order_by("-slot")[:MAX_ERRORS] if tally.errors else [],
+        "histogram": shared(job, "histogram", partial(results.histogram, job)) if tally.n else None,
         "passes": results.passes(job) if repeats > 1 and job.over else {},
         "splits": splits(job),
         "low": min([0.0, *(line.tally.low for line in lines if line.tally.low is not None)]),
@@ -208,16 +203,3 @@ class Item:
 def items(jobs: Iterable[Job]) -> list[Item]:
     """Jobs (fetched with `for_page`) with their results."""
     return [Item(job, Tally.of(job.shards.all()) if job.kind == Job.Kind.EVALUATION else Tally()) for job in jobs]
-
-
-def _histogram(job: Job) -> results.Histogram | None:
-    if job.over:
-        return results.histogram(job)
-    try:
-        histogram: results.Histogram | None = cache.get_or_set(
-            f"job-histogram:{job.pk}", lambda: results.histogram(job), HISTOGRAM_SECONDS
-        )
-    except redis.RedisError as error:
-        logger.warning("The histogram of %s is not shared with other requests: %s", job, error)
-        return results.histogram(job)
-    return histogram

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from django.db.models import Case, Count, F, Q, QuerySet, Value, When
+from django.db.models import Case, Count, F, Q, Value, When
 
 from apps.episodes.models import ORDINALS, Episode, Seat
+from apps.jobs.cached import shared
 from apps.jobs.models import Job, Shard
 from gem.evaluation.scores import Z95, Interval, Outcome, wilson
 from gem.evaluation.scores import passes as pass_at_each
@@ -247,10 +249,10 @@ def fill(job: Job, shards: Sequence[Shard], lines: Iterable[EnvironmentResults],
                 seed, seat = line.place(slot)
                 line.cells.append(ended.get(slot) or EpisodeCell(slot, seed, state, seat=seat))
         if line.tally.total > MAX_SEGMENTS and line.pages > 1 and only is None:
-            line.segments.extend(_segments(job, line))
+            line.segments.extend(shared(job, f"segments:{line.key}", partial(_segments, job, line)))
 
 
-_OUTCOME = Case(
+OUTCOME = Case(
     When(status=Episode.Status.FAILED, then=Value("error")),
     When(success=True, then=Value("won")),
     When(truncated=True, then=Value("limit")),
@@ -261,7 +263,7 @@ _OUTCOME = Case(
 def _ended(job: Job, slots: list[int]) -> dict[int, EpisodeCell]:
     rows = (
         Episode.objects.filter(batch=job.batch_id, slot__in=slots)
-        .annotate(ending=_OUTCOME)
+        .annotate(ending=OUTCOME)
         .values_list("slot", "seed", "ending", "id", "scored_seat", "seat_count")
     )
     return {
@@ -384,16 +386,3 @@ def histogram(job: Job) -> Histogram | None:
         x = WIDTH * bin_index / BINS + 2
         bars.append(Bar(x, HEIGHT - height, WIDTH / BINS - 4, height, HEIGHT - solved, solved, words))
     return Histogram(bars, low, high, max_count)
-
-
-def finished(job: Job, ending: str = "") -> QuerySet[Episode]:
-    """The job's finished episodes, latest first, annotated with their outcome (`ending`) and return (`reached`).
-
-    Args:
-        ending: only episodes with this outcome; empty for all.
-    """
-    episodes = Episode.objects.filter(batch=job.batch_id, seats__number=F("scored_seat"))
-    episodes = episodes.annotate(ending=_OUTCOME, reached=F("seats__total_reward"))
-    if ending:
-        episodes = episodes.filter(Q(ending=ending))
-    return episodes.order_by("-ended", "-slot")

@@ -19,6 +19,7 @@ from apps.agents.models import Agent
 from apps.catalog.entries import all_entries
 from apps.jobs import estimates, operations, pages, results
 from apps.jobs.errors import JobRefusal, NoExpert, NotYours, TooManyEpisodes, UnknownAgent
+from apps.jobs.finished import ENDINGS, FinishedEpisodes
 from apps.jobs.forms import FIELDS, EvaluationForm, prefilled
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job
@@ -44,7 +45,8 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
         jobs = jobs.filter(state=state)
     page = Paginator(jobs.for_page().order_by("-created", "-pk"), JOBS_ON_A_PAGE).get_page(request.GET.get("page"))
     shown = {"page": page, "items": pages.items(page), "mine": mine, "state": state, "states": Job.State.choices}
-    return render(request, "jobs/list.html", shown)
+    restored = Job.objects.filter(state=Job.State.PAUSED).exclude(reason="")
+    return render(request, "jobs/list.html", {**shown, "restored": restored.count()})
 
 
 @never_cache
@@ -166,11 +168,9 @@ def episodes(request: HttpRequest, job_id: str) -> HttpResponse:
     """All finished episodes of an evaluation in a paginated table, optionally of one environment or outcome."""
     job = _evaluation(job_id)
     env_id, outcome = request.GET.get("env_id", ""), request.GET.get("outcome", "")
-    rows = results.finished(job, outcome if outcome in results.WORDS else "").order_by("slot")
-    if env_id in job.spec["env_ids"]:
-        rows = rows.filter(env_id=env_id)
+    rows = FinishedEpisodes(job, env_id if env_id in job.spec["env_ids"] else "", outcome if outcome in ENDINGS else "")
     page = Paginator(rows, EPISODES_ON_A_PAGE).get_page(request.GET.get("page"))
-    outcomes = {state: results.WORDS[state] for state in ("won", "lost", "limit", "error")}
+    outcomes = {state: results.WORDS[state] for state in ENDINGS}
     context = {"job": job, "page": page, "env_id": env_id, "outcome": outcome, "outcomes": outcomes}
     return render(request, "jobs/episodes.html", context)
 
@@ -204,6 +204,20 @@ def cancel(request: HttpRequest, job_id: str) -> HttpResponse:
     if cancelled.state != Job.State.CANCELLED:
         messages.info(request, f"The job had already ended ({cancelled.state}), so there was nothing to cancel.")
     return redirect(cancelled)
+
+
+@require_POST
+def resume(request: HttpRequest, job_id: str) -> HttpResponse:
+    """Continue an evaluation that a restore has paused."""
+    if not isinstance(request.user, User):
+        return _log_in_first(_job(job_id))
+    try:
+        job = operations.resume(job_id, request.user)
+    except NotYours as refusal:
+        raise PermissionDenied(str(refusal)) from refusal
+    except Job.DoesNotExist as error:
+        raise Http404(f"There is no evaluation {job_id}.") from error
+    return redirect(job)
 
 
 @require_POST

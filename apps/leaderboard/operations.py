@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +13,13 @@ from django.db.models import F
 from apps.episodes.models import Episode
 from apps.jobs.models import Job
 from apps.leaderboard.models import Score
+from apps.leases import RowsLocked, patient_transaction
 from gem import benchmarks
 from gem.benchmarks import Benchmark, BenchmarkEntry
 from gem.evaluation.scores import Interval, interval, pool
 from gem.evaluation.spec import EvaluationSpec
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +57,33 @@ def record_scores(job_id: str) -> int:
 
 
 def record_missing_scores() -> int:
-    """Write the scores of finished benchmark jobs whose worker died before that. Returns the number of jobs."""
+    """Write the scores of finished benchmark jobs whose worker died before that. Returns the number of jobs.
+
+    A job whose row somebody holds locked, or whose scores cannot be computed, does not keep the others waiting.
+    """
     present = (benchmarks.load(name) for name in benchmarks.names())
-    return sum(
-        bool(record_scores(job.pk))
+    missing = [
+        job_id
         for benchmark in present
-        for job in Job.objects.filter(
+        for job_id in Job.objects.filter(
             state=Job.State.DONE,
             scores=None,
             spec__benchmark=benchmark.name,
             spec__benchmark_version=benchmark.version,
-        )
-    )
+        ).values_list("pk", flat=True)
+    ]
+    return sum(map(_record_missing, missing))
+
+
+def _record_missing(job_id: str) -> bool:
+    try:
+        with patient_transaction():
+            return bool(record_scores(job_id))
+    except RowsLocked as locked:
+        logger.warning("job %s: its scores cannot be written yet: %s", job_id, locked)
+    except Exception:  # whatever is wrong with one job must not keep the others from their scores
+        logger.exception("job %s: its scores cannot be written", job_id)
+    return False
 
 
 def _results(job: Job, env_id: str) -> Results:

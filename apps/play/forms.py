@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 from django import forms
@@ -116,7 +117,8 @@ class SeatsForm(ToolChoice):
         super().__init__(*args, **kwargs)
         widget = self.fields["env_id"].widget
         assert isinstance(widget, forms.Select)
-        widget.choices = environments()
+        self._environments = environments()
+        widget.choices = self._environments
         widget.attrs |= {
             "hx-get": reverse(self.page),
             "hx-select": "#seating",
@@ -126,11 +128,11 @@ class SeatsForm(ToolChoice):
             "hx-trigger": "change",
         }
 
-    @property
+    @cached_property
     def chosen(self) -> EnvSpec | None:
         """The chosen environment, or the first one if none is chosen; None if the id is unknown."""
         try:
-            return registry.spec(str(self["env_id"].value() or environments()[0][1][0][0]))
+            return registry.spec(str(self["env_id"].value() or self._environments[0][1][0][0]))
         except UnknownEnvironment:
             return None
 

@@ -8,6 +8,7 @@ another one plays the turn from the same state. If a turn cannot be played, the 
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -21,7 +22,7 @@ from apps.episodes.errors import Refusal, TurnTaken
 from apps.episodes.models import Episode, PendingTurn, Seat, Turn
 from apps.episodes.restore import restore
 from apps.episodes.text import shortened, storable, what_was_replaced
-from apps.leases import LeasedQuerySet, LeaseLost
+from apps.leases import LeasedQuerySet, LeaseLost, RowsLocked, patient_transaction
 from apps.live import wake
 from apps.play.shows import operations as shows
 from gem.core import Step
@@ -110,7 +111,8 @@ def claim(token: UUID, limit: int) -> list[str]:
     """Claim up to `limit` pending turns, oldest first. A turn whose workers keep dying is refused."""
     waiting = PendingTurn.objects.filter(problem="")
     for turn in waiting.worn()[:limit]:
-        _give_up(turn.episode_id)
+        with suppress(RowsLocked):  # the next sweep tries again
+            _give_up(turn.episode_id)
     return waiting.claimable().order_by("created").claim(token, limit)
 
 
@@ -169,13 +171,13 @@ def refuse(episode_id: str, token: UUID, sentence: str) -> None:
     operations.touch(episode)
 
 
-@transaction.atomic
 def _give_up(episode_id: str) -> None:
-    episode = operations.lock(episode_id)
-    worn = PendingTurn.objects.filter(pk=episode_id, problem="").worn()
-    sentence = f"The worker that played it crashed {settings.MAX_ATTEMPTS} times."
-    if _set_problem(worn, sentence):
-        operations.touch(episode)
+    with patient_transaction():
+        episode = operations.lock(episode_id)
+        worn = PendingTurn.objects.filter(pk=episode_id, problem="").worn()
+        sentence = f"The worker that played it crashed {settings.MAX_ATTEMPTS} times."
+        if _set_problem(worn, sentence):
+            operations.touch(episode)
 
 
 def _set_problem(turns: LeasedQuerySet[PendingTurn], sentence: str) -> int:

@@ -15,11 +15,19 @@ from django.db.migrations.executor import MigrationExecutor
 
 import gem
 from apps import queue
+from apps.site import figures
 from gem.errors import InvalidArgument
 from gem.sandbox import levels, shell
 from gem.tools.mcp import config as mcp_config
 
 State = Literal["ok", "warn", "fail"]
+MEGABYTE = 10**6
+FULL_SECONDS = 60.0
+"""How long a write that failed on a full disk fails the report; the next one prolongs it."""
+MIN_TRANSACTION_SECONDS = 30.0
+"""A transaction or a wait for a lock that is shorter is no finding."""
+LATE_SEARCHES, SEARCH_SECONDS = 3, 10.0
+"""The searches for lost work that may be missed, and the seconds that one may take."""
 
 QUEUES = {
     "play": ("Play workers", "python -m workers.play", "Agents cannot act in live episodes."),
@@ -70,8 +78,10 @@ class Report:
 
 def report() -> Report:
     """Check every part now. A part that does not answer delays the report by a few seconds at most."""
-    optional = (*check_workers(), check_sandbox(), *check_mcp(), check_versions())
-    return Report((*readiness().checks, *optional))
+    needed = readiness()
+    work = check_work() if needed.has_database else ()
+    optional = (*check_workers(), *work, check_sandbox(), *check_mcp(), check_versions())
+    return Report((*needed.checks, check_space(), *optional))
 
 
 def readiness() -> Report:
@@ -85,12 +95,89 @@ def check_database() -> Check:
     """Check that Postgres answers."""
     try:
         with connection.cursor() as cursor:
-            cursor.execute("SELECT current_setting('server_version'), pg_database_size(current_database())")
-            version, size = cursor.fetchone()
+            cursor.execute(
+                "SELECT current_setting('server_version'), pg_database_size(current_database()), pg_is_in_recovery()"
+            )
+            version, size, is_read_only = cursor.fetchone()
     except DatabaseError as error:
         remedy = "Start Postgres, or correct DATABASE_URL. Nothing is lost: pages work again once Postgres answers."
         return Check("database", "Database", "fail", "Postgres does not answer.", remedy, details=(str(error).strip(),))
+    if is_read_only:
+        remedy = "DATABASE_URL leads to a standby: promote it, or correct the address."
+        return Check("database", "Database", "fail", "Postgres cannot be written to.", remedy)
     return Check("database", "Database", "ok", f"Postgres {version.split()[0]}", details=(f"{size / 1e6:,.0f} MB",))
+
+
+def check_space() -> Check:
+    """Check the free space of the disks that the site writes to, and whether a write has failed for want of space."""
+    title = "Disk space"
+    disks = figures.spaces()
+    details = tuple(f"{disk.folder}: {disk.free / MEGABYTE:,.0f} MB, {disk.percent:.0f} % free" for disk in disks)
+    remedy = "Delete what is not needed (docs/deploy.md, What grows), or give it a larger disk. Nothing stored is lost."
+    least = min(disks, key=lambda disk: disk.free)
+    finding = f"{least.free / MEGABYTE:,.0f} MB free ({least.percent:.0f} %) for the {least.folder}."
+    if least.free < settings.LEAST_MEGABYTES * MEGABYTE:
+        return Check("space", title, "fail", f"No space left to work: {finding}", remedy, details=details)
+    if _disk_was_full():
+        return Check("space", title, "fail", "A disk is full: a write has just failed.", remedy, details=details)
+    short = next((disk for disk in disks if disk.percent < settings.FREE_PERCENT), least)
+    if short.percent < settings.FREE_PERCENT or short.free < settings.FREE_MEGABYTES * MEGABYTE:
+        finding = f"{short.free / MEGABYTE:,.0f} MB free ({short.percent:.0f} %) for the {short.folder}."
+        return Check("space", title, "warn", f"Space is short: {finding}", remedy, "short", details)
+    return Check("space", title, "ok", finding, details=details)
+
+
+def _disk_was_full() -> bool:
+    """Whether a write has failed within the last minute because a disk was full; also one of another machine."""
+    try:
+        seconds = queue.seconds_since(queue.DISK_FULL)
+    except redis.RedisError:
+        return False
+    return seconds is not None and seconds < FULL_SECONDS
+
+
+def check_work() -> tuple[Check, ...]:
+    """Check what keeps work from going on: locks in the database, a search for lost work that ends, its results."""
+    load = figures.load()
+    return (_check_locks(load), _check_recovery(load))
+
+
+def _check_locks(load: figures.Load) -> Check:
+    title, limit = "Transactions", max(2 * settings.TRANSACTION_SECONDS, MIN_TRANSACTION_SECONDS)
+    details = (f"the longest has lasted {load.transaction_seconds:.0f} s", f"{load.blocked} wait for a lock")
+    if load.blocked and load.blocked_seconds > limit:
+        finding = f"Something has waited for a lock for {load.blocked_seconds:.0f} s; pages and jobs may fail."
+        remedy = "Look for a frozen process. Postgres ends its transaction after TRANSACTION_SECONDS."
+        return Check("transactions", title, "fail", finding, remedy, details=details)
+    if load.transaction_seconds > limit:
+        finding = f"A transaction has lasted {load.transaction_seconds:.0f} s."
+        remedy = "It is a command of `manage.py`, or a program of yours. Jobs wait if it locks their rows."
+        return Check("transactions", title, "warn", finding, remedy, "long", details)
+    return Check("transactions", title, "ok", "No transaction lasts long.", details=details)
+
+
+def _check_recovery(load: figures.Load) -> Check:
+    title = "Recovery of lost work"
+    try:
+        since = figures.seconds_since_reap()
+    except redis.RedisError:
+        return Check("recovery", title, "warn", "Not known, because the broker does not answer.")
+    last = f"{load.last_attempts} on the last attempt" if load.last_attempts else "none on the last attempt"
+    details = (f"{load.expired_leases} expired leases", f"shards: {last}")
+    if since is None:
+        return Check("recovery", title, "warn", "No search for lost work has ended yet.", "Check again in a moment.")
+    if since > LATE_SEARCHES * settings.REAP_SECONDS + SEARCH_SECONDS:
+        finding = f"The last search for lost work ended {since:.0f} s ago. The work of a process that dies waits."
+        remedy = "Look at the log of the scheduler: its search fails or does not end."
+        return Check("recovery", title, "fail", finding, remedy, details=details)
+    if load.expired_leases:
+        finding = f"Work of dead processes waits: {load.expired_leases}."
+        remedy = "Check again in a moment. If it stays, look at the log of the scheduler."
+        return Check("recovery", title, "warn", finding, remedy, "waits", details)
+    if load.last_attempts:
+        finding = f"Shards that fail their job if they fail once more: {load.last_attempts}."
+        return Check("recovery", title, "warn", finding, "The logs of their jobs say what failed.", "at risk", details)
+    return Check("recovery", title, "ok", f"The last search ended {since:.0f} s ago.", details=details)
 
 
 def check_migrations() -> Check:

@@ -3,9 +3,12 @@
 import logging
 import re
 import secrets
+import sys
 from typing import Any
 
+import redis
 from django.conf import settings
+from django.db import DatabaseError
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
@@ -15,13 +18,16 @@ from django.views.decorators.http import require_POST, require_safe
 from django_prometheus.exports import ExportToDjangoView
 
 import gem
+from apps import queue
 from apps.accounts import visitors
 from apps.catalog.entries import entry_of
 from apps.episodes.errors import Refusal
+from apps.faults import is_disk_full
 from apps.play import limits
 from apps.play import operations as play
 from apps.play.shows import showcase
 from apps.site import documents as library
+from apps.site import figures
 from apps.site import health as parts
 from apps.site.search import MAX_QUERY
 from apps.site.search import search as find
@@ -184,6 +190,10 @@ def metrics(request: HttpRequest) -> HttpResponse:
     has_token = bool(expected) and secrets.compare_digest(sent.encode(), expected.encode())
     if not (has_token or request.user.is_staff):
         raise Http404
+    try:
+        figures.export()
+    except (DatabaseError, redis.RedisError) as error:  # the other metrics are of use all the same
+        logger.warning("The figures of the site's health are old: %s", error)
     response: HttpResponse = ExportToDjangoView(request)
     return response
 
@@ -221,5 +231,11 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """The page for an error of the site, rendered without the database, the session and the context processors."""
+    """The page for an error of the site, rendered without the database, the session and the context processors.
+
+    Django calls it while the error is handled. A full disk is named, because nothing else is wrong then.
+    """
+    if is_disk_full(sys.exc_info()[1]):
+        queue.note(queue.DISK_FULL)
+        return HttpResponse(render_to_string("507.html"), status=507)
     return HttpResponse(render_to_string("500.html"), status=500)

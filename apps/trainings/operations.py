@@ -258,7 +258,8 @@ def with_changes(spec: TrainingSpec, settings_: Mapping[str, Any]) -> TrainingSp
 
 def _queue(job: Job, text: str) -> None:
     """Queue a training, which the caller has locked, for a worker to continue."""
-    Shard.objects.filter(job=job).update(state=Shard.State.QUEUED, attempt=0, reason="", sent=Now())
+    afresh = {"attempt": 0, "setbacks": 0, "rests_until": None, "reason": ""}
+    Shard.objects.filter(job=job).update(state=Shard.State.QUEUED, sent=Now(), **afresh)
     Job.objects.filter(pk=job.pk).update(state=Job.State.QUEUED, reason="", ended=None)
     change(job.pk, JobEvent.Kind.REQUEUED, text)
     wake(job.pk)

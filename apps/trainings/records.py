@@ -17,7 +17,7 @@ from apps.episodes.bulk import copy_episodes
 from apps.episodes.models import Episode
 from apps.episodes.text import storable
 from apps.jobs.changes import change, end
-from apps.jobs.leases import Claim, owned
+from apps.jobs.leases import Claim, note_progress, owned
 from apps.jobs.models import Checkpoint, Job, JobEvent, Point, Sample, Shard
 from apps.leases import LeaseLost
 from apps.trainings.best import evaluate_if_requested
@@ -53,10 +53,12 @@ def record_points(claim: Claim, rows: Sequence[Mapping[str, Any]]) -> None:
     points = [Point(job_id=claim.job_id, update=row["update"], data=dict(row)) for row in rows]
     Point.objects.bulk_create(points, update_conflicts=True, unique_fields=["job", "update"], update_fields=["data"])
     last = rows[-1]
+    if last["update"] > shard.done:
+        note_progress(shard)
     shard.done = last["update"]
     shard.turns = last["turns"]
     shard.seconds = last["seconds"]
-    shard.save(update_fields=["done", "turns", "seconds"])
+    shard.save(update_fields=["done", "turns", "seconds", "attempt", "setbacks"])
     latest = {name: last[name] for name in ("update", "success", "return")}
     Job.objects.filter(pk=claim.job_id).update(
         episodes_done=last["episodes"], turns_done=last["turns"], seconds_busy=last["seconds"], latest=latest
@@ -108,7 +110,6 @@ def _actions(record: EpisodeRecord) -> tuple[int, list[str]]:
     return record.identity.seed, [storable(turn.action) for turn in record.turns]
 
 
-@transaction.atomic
 def record_checkpoint(claim: Claim, path: Path) -> None:
     """Create the agent of a checkpoint, and give the same weights to the training's own agent.
 
@@ -116,21 +117,27 @@ def record_checkpoint(claim: Claim, path: Path) -> None:
         LeaseLost: if this worker no longer owns the training. Nothing is written then.
         InvalidArgument: if the folder does not hold a policy.
     """
-    _lock_owned_shard(claim)
     card = check_folder(path)
-    job = Job.objects.select_related("agent").get(pk=claim.job_id)
     folder = str(path.relative_to(settings.RUNS_DIR))
     weights = {"folder": folder, "size": (path / WEIGHTS).stat().st_size, "sha256": sha256(path / WEIGHTS)}
-    weights["card"] = {**card.model_dump(mode="json"), "job": job.pk}
-    if Weights.objects.filter(agent__checkpoint__job=job, agent__checkpoint__update=card.update, **weights).exists():
+    weights["card"] = {**card.model_dump(mode="json"), "job": claim.job_id}
+    _store_checkpoint(claim, card.update, weights)
+
+
+@transaction.atomic
+def _store_checkpoint(claim: Claim, update: int, weights: dict[str, Any]) -> None:
+    """Write what `record_checkpoint` has read, which takes seconds for a large policy and needs no lock."""
+    _lock_owned_shard(claim)
+    job = Job.objects.select_related("agent").get(pk=claim.job_id)
+    if Weights.objects.filter(agent__checkpoint__job=job, agent__checkpoint__update=update, **weights).exists():
         return  # stored before the training was stopped and continued
-    point = Point.objects.filter(job=job, update=card.update).first()
+    point = Point.objects.filter(job=job, update=update).first()
     agent, _ = Agent.objects.update_or_create(
-        slug=f"checkpoint-{job.pk}-{card.update}",
+        slug=f"checkpoint-{job.pk}-{update}",
         defaults={
-            "name": f"{job.agent.name[:70]} {card.update}",
+            "name": f"{job.agent.name[:70]} {update}",
             "kind": Agent.Kind.CHECKPOINT,
-            "about": f"{job.agent.name} after update {card.update}.",
+            "about": f"{job.agent.name} after update {update}.",
             "owner": job.owner,
             "colour": job.agent.colour,
             "listed": False,
@@ -140,8 +147,8 @@ def record_checkpoint(claim: Claim, path: Path) -> None:
     for player in (agent, job.agent):
         Weights.objects.update_or_create(agent=player, defaults=weights)
     success = point.data.get("success") if point else None
-    Checkpoint.objects.update_or_create(job=job, update=card.update, defaults={"agent": agent, "success": success})
-    change(job.pk, JobEvent.Kind.CHECKPOINT, f"checkpoint after update {card.update:,}")
+    Checkpoint.objects.update_or_create(job=job, update=update, defaults={"agent": agent, "success": success})
+    change(job.pk, JobEvent.Kind.CHECKPOINT, f"checkpoint after update {update:,}")
 
 
 @transaction.atomic

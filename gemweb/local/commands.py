@@ -1,5 +1,6 @@
 """Run management commands one after the other: `python -m gemweb.local.commands migrate demo`."""
 
+import os
 import sys
 from io import StringIO
 
@@ -22,6 +23,7 @@ def options(name: str) -> dict[str, object]:
 
 def main(names: list[str]) -> None:
     """Run each of `names` in this process."""
+    os.environ.setdefault("TRANSACTION_SECONDS", "0")  # a migration may take hours
     django.setup()
     installed = get_commands()
     for name in names:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gemweb.local.config import LOOPBACK, ROOT, StackConfig
+from gemweb.local.postgres import home_of
 from gemweb.local.process import Service
 from gemweb.local.state import secret
 
@@ -32,6 +33,7 @@ def environment(config: StackConfig, database_url: str, valkey_url: str) -> dict
         "DATABASE_URL": database_url,
         "VALKEY_URL": valkey_url,
         "STATE_DIR": str(config.state_dir),
+        "DATABASE_DIR": "" if config.database_url else str(home_of(config.state_dir)),
         "BIND": config.bind,
         "PORT": str(config.port),
         "DJANGO_SETTINGS_MODULE": "gemweb.settings",

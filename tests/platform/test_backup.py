@@ -6,11 +6,15 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from gemweb.local.config import StackConfig
+from gemweb.local.reach import database
 from tests.services import ROOT, Stack, forget_state, running_stack
 
 
@@ -48,7 +52,8 @@ def test_a_running_site_is_brought_back_somewhere_else(stack: Stack, tmp_path: P
     done = backup("write", first.state_dir, tmp_path / "a backup.tar")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "a backup.tar").stat().st_mode & 0o777 == 0o600  # it holds secrets
-    assert backup("restore", new_state, tmp_path / "a backup.tar").returncode == 0
+    restored = backup("restore", new_state, tmp_path / "a backup.tar")
+    assert restored.returncode == 0
     assert (new_state / "endpoint_keys").read_text() == "a key\n"
     assert (new_state / "secret_key").read_text() == (first.state_dir / "secret_key").read_text()
     assert (new_state / "runs" / weights.relative_to(first.state_dir / "runs")).read_bytes() == b"weights"
@@ -60,6 +65,43 @@ def test_a_running_site_is_brought_back_somewhere_else(stack: Stack, tmp_path: P
                                        "order by id, number limit 500").fetchall()  # fmt: skip
             assert connection.execute("select word from brought_back").fetchone() == ("still here",)
     assert again == rows
+
+
+UNDERWAY = """
+UPDATE jobs_job SET state = 'running', ended = NULL;
+UPDATE jobs_shard SET state = 'running', lease_token = gen_random_uuid(), lease_until = now() + interval '1 hour';
+"""
+PAUSED = """
+SELECT (SELECT count(*) FROM jobs_job)
+       + (SELECT count(*) FROM play_show JOIN episodes_episode ON id = episode_id
+          WHERE status = 'running' AND NOT paused)
+"""
+
+
+def database_of(state: Path) -> AbstractContextManager[str]:
+    """The address of the embedded database of a state folder, running while the block lasts."""
+    return database(replace(StackConfig.from_env(), state_dir=state, database_url=""))
+
+
+def test_jobs_of_a_restored_site_are_paused(prepared: Path, tmp_path: Path, new_state: Path) -> None:
+    with database_of(prepared) as url, psycopg.connect(url) as connection:
+        connection.execute(UNDERWAY)
+        paused = connection.execute(PAUSED).fetchone()
+        assert paused is not None
+        assert paused[0] > 0
+    try:
+        assert backup("write", prepared, tmp_path / "b.tar").returncode == 0
+    finally:
+        with database_of(prepared) as url, psycopg.connect(url) as connection:
+            connection.execute("UPDATE jobs_shard SET state = 'cancelled'; UPDATE jobs_job SET state = 'cancelled'")
+    done = backup("restore", new_state, tmp_path / "b.tar")
+    assert done.returncode == 0, done.stderr
+    assert f"were not over are paused ({paused[0]})" in done.stdout
+    with database_of(new_state) as url, psycopg.connect(url) as connection:
+        assert connection.execute("SELECT DISTINCT state FROM jobs_job").fetchall() == [("paused",)]
+        assert connection.execute("SELECT DISTINCT state, lease_until FROM jobs_shard").fetchall() == [("paused", None)]
+        last = "SELECT DISTINCT text FROM jobs_jobevent e JOIN jobs_job j ON j.id = e.job_id AND j.seq = e.seq"
+        assert connection.execute(last).fetchall() == [("paused: the site was restored from a backup",)]
 
 
 @pytest.mark.long

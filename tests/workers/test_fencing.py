@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from apps.jobs import leases
+from apps.jobs import leases, recovery
 from apps.jobs.leases import Claim
 from apps.jobs.models import Job, Shard
 from apps.leases import LeaseLost
@@ -96,7 +96,7 @@ class Machine:
 
     def expire(self) -> None:
         Shard.objects.filter(state=Shard.State.RUNNING).update(lease_until=Now() - timedelta(seconds=1))
-        leases.reap()
+        recovery.reap()
         self.owners.clear()
 
     def _forget_if_over(self) -> None:

@@ -2,7 +2,7 @@
 
 import time
 
-from apps.jobs import leases, operations
+from apps.jobs import operations, recovery
 from apps.jobs.models import Job, Shard
 from tests.workers.environments import BROKEN, SLOW
 from tests.workers.processes import wait_until, worker
@@ -55,6 +55,6 @@ def test_a_heartbeat_outlives_a_lease(submit: Submit) -> None:
     started = time.monotonic()
     play_out(job)
     assert time.monotonic() - started > 2.5
-    assert leases.reap() == 0
+    assert recovery.reap() == 0
     assert_exactly_once(job)
     assert job.shards.get().attempt == 1

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+from urllib.parse import quote
+
 from django import template
 from django.templatetags.static import static
 from django.urls import reverse
-from django.utils.html import format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 
-from apps.jobs.results import EpisodeCell
+from apps.jobs.results import EnvironmentResults, EpisodeCell, Segment
 
 register = template.Library()
 
@@ -18,17 +20,33 @@ ICONS = {"won": "check", "lost": "cross", "limit": "limit", "error": "warn"}
 @register.simple_tag(name="cell")
 def draw_cell(cell: EpisodeCell, *, swap: bool = False) -> SafeString:
     """An episode in the grid of a job: `{% cell cell %}`. A page may have 1,500, and templates would be too slow."""
-    oob = mark_safe(' hx-swap-oob="true"') if swap else ""
-    if not cell.episode_id:
-        return format_html('<span class="ep" id="e{}" data-s="{}"{}></span>', cell.slot, cell.state, oob)
-    return format_html(
-        '<a class="ep" id="e{}" data-s="{}" href="{}" aria-label="{}"{}>'
-        '<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg></a>',
-        cell.slot,
-        cell.state,
-        reverse("episodes:episode", args=[cell.episode_id]),
-        cell.words,
-        oob,
-        static("icons.svg"),
-        ICONS[cell.state],
+    oob = ' hx-swap-oob="true"' if swap else ""
+    if not cell.episode_id:  # nothing here is a text of somebody: numbers, our own words, and ids that we made
+        return SafeString(f'<span class="ep" id="e{cell.slot}" data-s="{cell.state}"{oob}></span>')
+    return SafeString(
+        f'<a class="ep" id="e{cell.slot}" data-s="{cell.state}" href="{_address().format(cell.episode_id)}"'
+        f' aria-label="{cell.words}"{oob}>'
+        f'<svg class="icon" aria-hidden="true"><use href="{_icon(cell.state)}"/></svg></a>'
     )
+
+
+@register.simple_tag(name="segment")
+def draw_segment(line: EnvironmentResults, segment: Segment) -> SafeString:
+    """A part of an environment in its overview: `{% segment line segment %}`. A page may have 2,000."""
+    place = f'x="{segment.x:.3f}" y="0" width="{segment.width:.3f}" height="4"'
+    return SafeString(  # numbers, our own words, and an id of the registry
+        f'<a href="?env_id={quote(line.env_id)}&amp;page={segment.page}#grid" tabindex="-1">'
+        f"<title>{segment.words}</title>"
+        f'<rect class="ground" {place}/><rect class="share" fill-opacity="{segment.ink:.2f}" {place}/></a>'
+    )
+
+
+@functools.cache
+def _address() -> str:
+    """The address of an episode, with braces for its id, which holds letters and digits only."""
+    return reverse("episodes:episode", args=["0"]).replace("0", "{}")
+
+
+@functools.cache
+def _icon(state: str) -> str:
+    return f"{static('icons.svg')}#{ICONS[state]}"

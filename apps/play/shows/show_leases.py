@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -24,7 +25,7 @@ from apps.episodes import operations
 from apps.episodes.models import Episode, Seat, Turn
 from apps.episodes.restore import restore
 from apps.episodes.text import storable
-from apps.leases import LeasedQuerySet, LeaseLost
+from apps.leases import LeasedQuerySet, LeaseLost, RowsLocked, patient_transaction
 from apps.live import wake
 from apps.play import pending
 from apps.play.models import Show
@@ -94,7 +95,8 @@ def claim(token: UUID, limit: int, *, showcase: bool) -> list[str]:
     """
     playable = _running().filter(_has_turns_to_play(showcase))
     for episode_id in playable.worn().values_list("pk", flat=True)[:limit]:
-        _give_up(episode_id)
+        with suppress(RowsLocked):  # the next sweep tries again
+            _give_up(episode_id)
     return playable.claimable().order_by("next_turn_at").claim(token, limit)
 
 
@@ -236,16 +238,16 @@ def fail(episode_id: str, token: UUID, sentence: str, *, side: Side = "environme
     Show.objects.filter(pk=episode_id).release()
 
 
-@transaction.atomic
 def _give_up(episode_id: str) -> None:
-    episode = operations.lock(episode_id)
-    shows = _running().filter(pk=episode_id).worn().select_for_update()
-    if shows.exists() and not episode.over:
-        operations.fail(
-            episode,
-            f"The worker that plays this episode crashed {settings.MAX_ATTEMPTS} times at turn "
-            f"{episode.turn_count + 1}. The episode ends here. Its turns are kept.",
-        )
+    with patient_transaction():
+        episode = operations.lock(episode_id)
+        shows = _running().filter(pk=episode_id).worn().select_for_update()
+        if shows.exists() and not episode.over:
+            operations.fail(
+                episode,
+                f"The worker that plays this episode crashed {settings.MAX_ATTEMPTS} times at turn "
+                f"{episode.turn_count + 1}. The episode ends here. Its turns are kept.",
+            )
 
 
 def _own(episode_id: str, token: UUID) -> tuple[Show, float]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gem.errors import InvalidArgument
+from gem.processes import ending_in_words
 
 TIMEOUT_SECONDS = 120.0
 MEMORY_BYTES = 12 * 2**30
@@ -79,8 +80,8 @@ def try_folder(
         result: dict[str, Any] = json.loads(output.splitlines()[-1])
     except (IndexError, ValueError) as error:
         raise InvalidArgument(
-            f"The process that tried the policy broke (it ended with {process.returncode}): it may have needed more "
-            "memory than there is."
+            f"The process that tried the policy {ending_in_words(process.returncode)}. The policy may need more memory "
+            "than there is."
         ) from error
     if "refused" in result:
         raise InvalidArgument(result["refused"])

@@ -13,6 +13,7 @@ from apps.agents.models import Agent
 from apps.episodes import operations as episodes
 from apps.episodes.models import Episode
 from apps.jobs import operations, results
+from apps.jobs.finished import finished
 from apps.jobs.models import Job
 from gem.agents import make_agent
 from gem.evaluation.spec import EvaluationSpec
@@ -55,7 +56,7 @@ def test_the_numbers_are_those_of_the_agent_and_each_episode_counts_once() -> No
     slots = [EpisodeRequest(i, TICTACTOE, 40 + i // 2, seat=i % 2) for i in range(25)]
     records = list(rollout(make_agent("expert"), slots, opponent=make_agent("random")))
     expected = Counter(record.total_reward for record in records)
-    shown = list(results.finished(job))
+    shown = list(finished(job))
     assert len(shown) == 25
     assert Counter(one.reached for one in shown) == expected  # type: ignore[attr-defined]
     histogram = results.histogram(job)

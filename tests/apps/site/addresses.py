@@ -109,6 +109,7 @@ TABLE: dict[str, Address] = {
     "jobs:episodes": Address("200", names=("job",)),
     "jobs:spec": Address("200", names=("job",)),
     "jobs:cancel": Address("302 403 302 302", names=("job",), post=True),
+    "jobs:resume": Address("302 403 302 302", names=("job",), post=True),
     "jobs:resubmit": Address("302", names=("job",), post=True),
     "trainings:train": Address("302 422 422 422", post=True),
     "trainings:compare": Address("200"),

@@ -1,0 +1,66 @@
+"""The finished episodes of a job: the latest ones, those that were not counted, and pages of all."""
+
+from __future__ import annotations
+
+from django.db.models import F, Q, QuerySet
+
+from apps.episodes.models import Episode
+from apps.jobs.models import Job
+from apps.jobs.results import OUTCOME, Tally
+
+_NOT_SOLVED = Q(status=Episode.Status.ENDED) & (Q(success=False) | Q(success=None))
+ENDINGS = {
+    "won": Q(status=Episode.Status.ENDED, success=True),
+    "lost": _NOT_SOLVED & Q(truncated=False),
+    "limit": _NOT_SOLVED & Q(truncated=True),
+    "error": Q(status=Episode.Status.FAILED),
+}
+"""The outcomes of finished episodes as filters, which can use an index."""
+
+
+def finished(job: Job) -> QuerySet[Episode]:
+    """The job's finished episodes by slot, annotated with their outcome (`ending`) and return (`reached`)."""
+    episodes = Episode.objects.filter(batch=job.batch_id, seats__number=F("scored_seat"))
+    return episodes.annotate(ending=OUTCOME, reached=F("seats__total_reward")).order_by("slot")
+
+
+def latest(job: Job, count: int) -> list[Episode]:
+    """The episodes of the job that were recorded last, the last first."""
+    slots: list[int] = []
+    for recorded in job.events.exclude(slots=[]).order_by("-seq").values_list("slots", flat=True)[:count]:
+        slots.extend(reversed(recorded))
+        if len(slots) >= count:
+            break
+    by_slot = {episode.slot: episode for episode in finished(job).filter(slot__in=slots[:count])}
+    return [by_slot[slot] for slot in slots[:count] if slot in by_slot]
+
+
+class FinishedEpisodes:
+    """The finished episodes of a job for a `Paginator`. Of the pages that are passed over, only the slots are read.
+
+    Args:
+        env_id: only episodes of this environment; empty for all.
+        ending: only episodes with this outcome; empty for all.
+    """
+
+    def __init__(self, job: Job, env_id: str = "", ending: str = "") -> None:
+        self._job, self._ending = job, ending
+        self._shards = [shard for shard in job.shards.all() if not env_id or shard.env_id == env_id]
+        slots = Episode.objects.filter(batch=job.batch_id).order_by("slot")
+        if env_id:
+            first = min((shard.first_slot for shard in self._shards), default=0)
+            last = max((shard.first_slot + shard.count for shard in self._shards), default=0)
+            slots = slots.filter(slot__gte=first, slot__lt=last)
+        if ending:
+            slots = slots.filter(ENDINGS[ending])
+        self._slots = slots.values_list("slot", flat=True)
+
+    def count(self) -> int:
+        """Their number, which the shards know."""
+        tally = Tally.of(self._shards)
+        counts = {"won": tally.won, "lost": tally.lost, "limit": tally.limited, "error": tally.errors}
+        return counts.get(self._ending, tally.done)
+
+    def __getitem__(self, place: slice) -> list[Episode]:
+        """The episodes of a page."""
+        return list(finished(self._job).filter(slot__in=list(self._slots[place])))

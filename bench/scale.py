@@ -1,0 +1,174 @@
+"""The server time of every page that lists something, in a database with a million episodes: `python -m bench.scale`.
+
+    python -m bench.scale --episodes 200000
+
+A database of its own is filled by SQL: nine tenths of the episodes belong to jobs, one of which has 45,000; the others
+are of people. Then each page is requested in this process, without a network, by somebody with an account and many
+episodes. Of a page whose 95th percentile is above the target, the plan of its slowest query is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bench.stack import machine, percentile, print_table, stack
+
+TARGET_MS = 80.0
+LARGE_JOB, SMALL_JOB, SHARD = 45_000, 1_000, 250
+"""Episodes of the large job, of every other job, and of a shard."""
+OF_PEOPLE = 0.1
+"""The share of episodes that people played."""
+SQL = Path(__file__).with_name("scale.sql")
+ENV_ID = "game:GuessTheNumber-v0-easy"
+LIVE = 12
+"""Episodes that are under way with real boards, for the lobby."""
+
+
+def fill(episodes: int) -> None:
+    """Fill the migrated database of this process."""
+    from django.db import connection
+
+    from apps.accounts.models import User
+    from apps.play import operations as play
+
+    people = round(episodes * OF_PEOPLE)
+    jobs = 1 + max(0, episodes - people - LARGE_JOB) // SMALL_JOB
+    values = {"people": people, "jobs": jobs, "large": LARGE_JOB, "small": SMALL_JOB, "shard": SHARD}
+    for number in range(20):
+        User.objects.create_user(f"person-{number}", is_staff=number == 0)
+    with connection.cursor() as cursor:
+        for statement in SQL.read_text("utf-8").split(";\n"):
+            if statement.strip():
+                cursor.execute(statement, values)
+        cursor.execute("VACUUM ANALYZE")
+    for number in range(LIVE):
+        who = {"user": User.objects.get(username=f"person-{number}"), "visitor": ""}
+        episode = play.begin(ENV_ID, seed=number, listed=True, **who)
+        play.take_turn(episode.id, "\\boxed{5}", expected_seq=0, **who)
+
+
+def addresses() -> Iterator[tuple[str, str]]:
+    """The pages by name."""
+    from django.urls import reverse
+
+    from apps.episodes.models import Episode
+    from apps.jobs.models import Job
+
+    large, small = Job.objects.order_by("-episodes_total", "pk")[0], Job.objects.order_by("episodes_total", "pk")[0]
+    ranked = Episode.objects.filter(env_id=ENV_ID, of_job=True).order_by("pk")[0]
+    episodes, jobs = reverse("episodes:list"), reverse("jobs:list")
+    yield "home", reverse("site:home")
+    yield "lobby", reverse("play:lobby")
+    for source in ("", "jobs", "all"):
+        yield f"episodes, source={source}", f"{episodes}?source={source}"
+        yield f"episodes, source={source}, page 1,500", f"{episodes}?source={source}&page=1500"
+        for outcome in Episode.Outcome.values:
+            yield f"episodes, source={source}, outcome={outcome}", f"{episodes}?source={source}&outcome={outcome}"
+    yield "episodes, oldest", f"{episodes}?source=all&before={_oldest()}"
+    yield "episodes of an environment", f"{episodes}?source=all&env_id={ENV_ID}"
+    yield "errors in an environment", f"{episodes}?source=all&env_id={ENV_ID}&outcome=error"
+    yield "episodes of an agent", f"{episodes}?source=all&agent=expert"
+    yield "errors of an agent", f"{episodes}?source=all&agent=expert&outcome=error"
+    yield "episodes of a seed", f"{episodes}?source=all&env_id={ENV_ID}&seed=7"
+    yield "my episodes", f"{episodes}?mine=on"
+    yield "my errors", f"{episodes}?mine=on&source=all&outcome=error"
+    yield "latest episodes of an environment", f"{reverse('episodes:recent')}?env_id={ENV_ID}"
+    yield "jobs", jobs
+    yield "jobs, last page", f"{jobs}?page=100000"
+    yield "jobs that failed", f"{jobs}?state=failed"
+    yield "my jobs", f"{jobs}?whose=mine"
+    yield "latest jobs", reverse("jobs:recent")
+    for name, job in (("45,000 episodes", large), ("1,000 episodes", small)):
+        inside = reverse("jobs:episodes", args=[job.pk])
+        yield f"job of {name}", job.get_absolute_url()
+        yield f"episodes of the job of {name}", inside
+        yield f"episodes of the job of {name}, last page", f"{inside}?page=100000"
+        yield f"errors of the job of {name}", f"{inside}?outcome=error"
+        yield f"wins of the job of {name}", f"{inside}?outcome=won"
+    yield "form of a job", reverse("jobs:submit")
+    yield "estimate of a job", f"{reverse('jobs:estimate')}?agent=random&env_id={ENV_ID}&episodes_per_env=100"
+    yield "form of a training", reverse("trainings:train")
+    yield "leaderboard", reverse("leaderboard:benchmark")
+    yield "agents on a seed", reverse("leaderboard:seed", args=[ranked.pk])
+    yield "agents", reverse("agents:list")
+    yield "catalog", reverse("catalog:list")
+    yield "environment", reverse("catalog:environment", args=[ENV_ID])
+    yield "search", f"{reverse('site:search')}?q=guess"
+    yield "account", reverse("accounts:account")
+    yield "health", reverse("site:health")
+
+
+def _oldest() -> str:
+    """The place in the list shortly before its end."""
+    from apps.episodes.models import Episode
+    from apps.episodes.paging import place_of
+
+    return place_of(Episode.objects.order_by("created", "-id")[60])
+
+
+def measure(address: str, requests: int) -> tuple[list[float], int]:
+    """Milliseconds of each request, and the status."""
+    from django.test import Client
+
+    from apps.accounts.models import User
+
+    client = Client()
+    client.force_login(User.objects.get(username="person-0"), backend="django.contrib.auth.backends.ModelBackend")
+    for _ in range(2):  # templates and results of jobs that are over are kept
+        client.get(address)
+    milliseconds, status = [], 0
+    for _ in range(requests):
+        began = time.perf_counter()
+        status = client.get(address).status_code
+        milliseconds.append(1000 * (time.perf_counter() - began))
+    return milliseconds, status
+
+
+def explain(address: str) -> str:
+    """The slowest query of a page, and how Postgres executes it."""
+    from django.db import connection
+
+    connection.force_debug_cursor = True
+    connection.queries_log.clear()
+    measure(address, 1)
+    connection.force_debug_cursor = False
+    slowest: dict[str, Any] = max(connection.queries, key=lambda query: float(query["time"]))
+    if not slowest["sql"].upper().lstrip().startswith(("SELECT", "WITH")):
+        return str(slowest["sql"])
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS) {slowest['sql'].replace('%', '%%')}", ())
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+    return f"{slowest['sql'][:1500]}\n{plan}"
+
+
+def main() -> None:
+    """Fill, measure, and print."""
+    parser = argparse.ArgumentParser(prog="python -m bench.scale", description=__doc__)
+    parser.add_argument("--episodes", type=int, default=1_000_000, help="episodes in the database")
+    parser.add_argument("--requests", type=int, default=20, help="requests of each page")
+    arguments = parser.parse_args()
+    with stack():
+        from django.conf import settings
+
+        settings.ALLOWED_HOSTS.append("testserver")
+        began = time.perf_counter()
+        fill(arguments.episodes)
+        print(f"{arguments.episodes:,} episodes in {time.perf_counter() - began:.0f} s; {machine()}\n", flush=True)
+        rows, slow = [("page", "p50 ms", "p95 ms", "status")], []
+        for name, address in addresses():
+            milliseconds, status = measure(address, arguments.requests)
+            p50, p95 = percentile(milliseconds, 0.5), percentile(milliseconds, 0.95)
+            rows.append((name, f"{p50:.0f}", f"{p95:.0f}", str(status)))
+            if p95 > TARGET_MS:
+                slow.append((p95, name, address))
+        print_table(rows)
+        for p95, name, address in sorted(slow, reverse=True):
+            print(f"\n{name}: {p95:.0f} ms, {address}\n{explain(address)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
