@@ -10,8 +10,10 @@ episodes. Of a page whose 95th percentile is above the target, the plan of its s
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +48,9 @@ def fill(episodes: int) -> None:
                 cursor.execute(statement, values)
         cursor.execute("VACUUM ANALYZE")
     for number in range(LIVE):
-        who = {"user": User.objects.get(username=f"person-{number}"), "visitor": ""}
-        episode = play.begin(ENV_ID, seed=number, listed=True, **who)
-        play.take_turn(episode.id, "\\boxed{5}", expected_seq=0, **who)
+        user = User.objects.get(username=f"person-{number}")
+        episode = play.begin(ENV_ID, seed=number, listed=True, user=user, visitor="")
+        play.take_turn(episode.id, "\\boxed{5}", expected_seq=0, user=user, visitor="")
 
 
 def addresses() -> Iterator[tuple[str, str]]:
@@ -110,8 +112,19 @@ def _oldest() -> str:
     return place_of(Episode.objects.order_by("created", "-id")[60])
 
 
-def measure(address: str, requests: int) -> tuple[list[float], int]:
-    """Milliseconds of each request, and the status."""
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The requests of a page."""
+
+    milliseconds: list[float]
+    """Of each, by the clock."""
+    computing: list[float]
+    """Milliseconds that this process computed for each: the clock of a busy machine says more than the page needs."""
+    status: int
+
+
+def measure(address: str, requests: int) -> Times:
+    """Request a page."""
     from django.test import Client
 
     from apps.accounts.models import User
@@ -120,12 +133,13 @@ def measure(address: str, requests: int) -> tuple[list[float], int]:
     client.force_login(User.objects.get(username="person-0"), backend="django.contrib.auth.backends.ModelBackend")
     for _ in range(2):  # templates and results of jobs that are over are kept
         client.get(address)
-    milliseconds, status = [], 0
+    milliseconds, computing, status = [], [], 0
     for _ in range(requests):
-        began = time.perf_counter()
+        began, computed = time.perf_counter(), time.process_time()
         status = client.get(address).status_code
         milliseconds.append(1000 * (time.perf_counter() - began))
-    return milliseconds, status
+        computing.append(1000 * (time.process_time() - computed))
+    return Times(milliseconds, computing, status)
 
 
 def explain(address: str) -> str:
@@ -151,6 +165,7 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=1_000_000, help="episodes in the database")
     parser.add_argument("--requests", type=int, default=20, help="requests of each page")
     arguments = parser.parse_args()
+    os.environ["TRANSACTION_SECONDS"] = "0"  # the database is filled in large steps
     with stack():
         from django.conf import settings
 
@@ -158,11 +173,14 @@ def main() -> None:
         began = time.perf_counter()
         fill(arguments.episodes)
         print(f"{arguments.episodes:,} episodes in {time.perf_counter() - began:.0f} s; {machine()}\n", flush=True)
-        rows, slow = [("page", "p50 ms", "p95 ms", "status")], []
+        rows: list[tuple[str, ...]] = [("page", "p50 ms", "p95 ms", "computing, p95 ms", "status")]
+        slow = []
         for name, address in addresses():
-            milliseconds, status = measure(address, arguments.requests)
-            p50, p95 = percentile(milliseconds, 0.5), percentile(milliseconds, 0.95)
-            rows.append((name, f"{p50:.0f}", f"{p95:.0f}", str(status)))
+            times = measure(address, arguments.requests)
+            p50, p95 = percentile(times.milliseconds, 0.5), percentile(times.milliseconds, 0.95)
+            rows.append(
+                (name, f"{p50:.0f}", f"{p95:.0f}", f"{percentile(times.computing, 0.95):.0f}", str(times.status))
+            )
             if p95 > TARGET_MS:
                 slow.append((p95, name, address))
         print_table(rows)

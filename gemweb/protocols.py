@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from django.conf import settings
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 from websockets.protocol import State
@@ -30,7 +30,8 @@ class HeadersInTime(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Read a part of a request. Bytes between requests end uvicorn's own wait, so another one begins."""
         super().data_received(data)
-        is_idle = self.cycle is None or self.cycle.response_complete
+        cycle: RequestResponseCycle | None = self.cycle
+        is_idle = cycle is None or cycle.response_complete
         if is_idle and self in self.connections and self.timeout_keep_alive_task is None:
             self._wait()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import redis
 from django.core.cache import cache
@@ -24,8 +24,7 @@ def shared(job: Job, name: str, compute: Callable[[], Result]) -> Result:
     """
     key = f"job-{name}:{job.pk}:{job.seq if job.over else ''}"
     try:
-        result: Result = cache.get_or_set(key, compute, OVER_SECONDS if job.over else RUNNING_SECONDS)
+        return cast("Result", cache.get_or_set(key, compute, OVER_SECONDS if job.over else RUNNING_SECONDS))
     except redis.RedisError as error:
         logger.warning("%s of %s is not shared with other requests: %s", name, job, error)
         return compute()
-    return result

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import overload
+
 from django.db.models import F, Q, QuerySet
 
 from apps.episodes.models import Episode
@@ -35,7 +38,7 @@ def latest(job: Job, count: int) -> list[Episode]:
     return [by_slot[slot] for slot in slots[:count] if slot in by_slot]
 
 
-class FinishedEpisodes:
+class FinishedEpisodes(Sequence[Episode]):
     """The finished episodes of a job for a `Paginator`. Of the pages that are passed over, only the slots are read.
 
     Args:
@@ -55,12 +58,20 @@ class FinishedEpisodes:
             slots = slots.filter(ENDINGS[ending])
         self._slots = slots.values_list("slot", flat=True)
 
-    def count(self) -> int:
+    def __len__(self) -> int:
         """Their number, which the shards know."""
         tally = Tally.of(self._shards)
         counts = {"won": tally.won, "lost": tally.lost, "limit": tally.limited, "error": tally.errors}
         return counts.get(self._ending, tally.done)
 
-    def __getitem__(self, place: slice) -> list[Episode]:
-        """The episodes of a page."""
-        return list(finished(self._job).filter(slot__in=list(self._slots[place])))
+    @overload
+    def __getitem__(self, place: int) -> Episode: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Episode]: ...
+
+    def __getitem__(self, place: int | slice) -> Episode | list[Episode]:
+        """The episodes of a page, or one of them."""
+        window = place if isinstance(place, slice) else slice(place, place + 1)
+        episodes = list(finished(self._job).filter(slot__in=list(self._slots[window])))
+        return episodes if isinstance(place, slice) else episodes[0]

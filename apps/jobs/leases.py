@@ -17,7 +17,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F, Sum
+from django.db.models import F, Q, Sum
 from django.db.models.functions import Greatest, Now
 from django.utils import timezone
 
@@ -29,8 +29,8 @@ from apps.episodes.text import shortened, storable
 from apps.failpoints import failpoint
 from apps.holders import new_token
 from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
-from apps.jobs.models import Job, JobEvent, Shard, ShardQuerySet
-from apps.leases import LeaseLost
+from apps.jobs.models import Job, JobEvent, Shard
+from apps.leases import LeasedQuerySet, LeaseLost
 from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest
@@ -97,6 +97,9 @@ class WorkerSeconds:
     """The part of `busy` in which the agent chose its actions."""
 
 
+_RESTED = Q(rests_until=None) | Q(rests_until__lte=Now())
+"""For queries of shards: whether they need not wait after a fault of the infrastructure, or no longer."""
+
 _NEXT_JOBS = """
 WITH owner AS (
     SELECT coalesce(job.owner_id, 0) AS id, max(job.served) AS served,
@@ -138,7 +141,7 @@ def _claim_from(job_id: str, starts_for: int | None, kind: Job.Kind) -> Claim | 
     """
     if starts_for is not None and not _may_start(starts_for, kind):
         return None
-    queued = Shard.objects.filter(job=job_id, state=Shard.State.QUEUED).rested().order_by("number")
+    queued = Shard.objects.filter(job=job_id, state=Shard.State.QUEUED).filter(_RESTED).order_by("number")
     token = new_token()
     claimed = queued.claim(token, 1, state=Shard.State.RUNNING)
     return _start_shard(Shard.objects.get(pk=claimed[0]), token) if claimed else None
@@ -389,7 +392,7 @@ def fail_attempt(shard: Shard, reason: str) -> None:
         drop_open_shards(shard.job_id)
 
 
-def owned(claim: Claim) -> ShardQuerySet:
+def owned(claim: Claim) -> LeasedQuerySet[Shard]:
     """The claimed shard, or nothing if the claim was taken back. Every write of a worker starts from this query.
 
     Token and state are the fence, not the time: a late worker still owns its shard until somebody takes it back.

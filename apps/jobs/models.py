@@ -155,14 +155,6 @@ class Job(models.Model):
         return user.is_authenticated and (user.is_staff or user == self.owner)
 
 
-class ShardQuerySet(LeasedQuerySet["Shard"]):
-    """Reads of shards."""
-
-    def rested(self) -> ShardQuerySet:
-        """Shards that need not wait after a fault of the infrastructure, or no longer."""
-        return self.filter(models.Q(rests_until=None) | models.Q(rests_until__lte=Now()))
-
-
 class Shard(Leased):
     """A part of a job that one worker plays: consecutive slots of one environment. A training is one shard.
 
@@ -205,7 +197,7 @@ class Shard(Leased):
     sent = models.DateTimeField(null=True, blank=True)
     """When a message about it was last sent. The reaper repeats it if no worker claims the shard."""
 
-    objects = ShardQuerySet.as_manager()
+    objects = LeasedQuerySet["Shard"].as_manager()
 
     class Meta:
         ordering = ["number"]

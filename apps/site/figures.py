@@ -44,7 +44,7 @@ class Space:
 
 def spaces() -> list[Space]:
     """The disks that the site writes to, each once. A folder that does not exist yet stands for its parent."""
-    folders = {
+    folders: dict[str, str | Path] = {
         "database": settings.DATABASE_DIR,
         "state": settings.STATE_DIR,
         "runs": settings.RUNS_DIR,

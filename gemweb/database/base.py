@@ -21,7 +21,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _configure_connection(self, connection: Any) -> bool:
         """Called by Django for every new connection. Returns whether something has to be committed."""
-        needs_commit: bool = super()._configure_connection(connection)
+        needs_commit: bool = super()._configure_connection(connection)  # type: ignore[misc]
         if not settings.TRANSACTION_SECONDS:
             return needs_commit
         if connection.info.server_version >= FIRST_WITH_TIMEOUT:
