@@ -58,7 +58,7 @@ def record_points(claim: Claim, rows: Sequence[Mapping[str, Any]]) -> None:
     shard.done = last["update"]
     shard.turns = last["turns"]
     shard.seconds = last["seconds"]
-    shard.save(update_fields=["done", "turns", "seconds", "attempt", "setbacks"])
+    shard.save(update_fields=["attempt", "setbacks", "done", "turns", "seconds"])
     latest = {name: last[name] for name in ("update", "success", "return")}
     Job.objects.filter(pk=claim.job_id).update(
         episodes_done=last["episodes"], turns_done=last["turns"], seconds_busy=last["seconds"], latest=latest
