@@ -8,7 +8,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gemweb.settings")
 
 from django.conf import settings
 
-WORK = ["workers.evaluate", "workers.train", "workers.uploads", "workers.reap", "workers.deaths"]
+WORK = ["workers.evaluate", "workers.train", "workers.uploads", "workers.verify", "workers.reap", "workers.deaths"]
 app = Celery("gemweb", broker=settings.BROKER_URL, include=WORK)
 app.set_default()  # for all threads, not only the importing one
 app.conf.update(

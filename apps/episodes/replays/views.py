@@ -10,23 +10,21 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts import visitors
-from apps.episodes import operations
-from apps.episodes.errors import Sealed
+from apps.accounts.rate_limit import take
+from apps.episodes import verification
 from apps.episodes.models import Episode
 from apps.episodes.replays.replay_frames import replay_frames
 from apps.episodes.snapshot import public_snapshot, snapshot
+from apps.episodes.verification import Verdict
 from apps.episodes.views import find, play_page, seen_from
 from apps.episodes.visibility import own_seat, viewpoints
 from apps.htmx import wants_part
-from gem.errors import GemError
 from gem.seats import rewards
 
 CHUNK = 50
 """Turns per chunk of a replay."""
-TOO_SLOW = (
-    "Replaying this environment takes too long for a web page. Download the JSONL file of this episode and run "
-    "`gemweb replay FILE`."
-)
+VERIFICATIONS_PER_MINUTE = 10
+"""Slow episodes that one person may have verified in a minute."""
 MAX_STRIP_TURNS = 400
 """A reward strip with more turns would be unreadable and is not shown."""
 
@@ -98,21 +96,32 @@ def _cache_scope(request: HttpRequest, episode: Episode) -> str:
 
 @require_POST
 def verify(request: HttpRequest, episode_id: str) -> HttpResponse:
-    """Replay the episode and report whether every turn is as recorded."""
+    """Replay the episode and report whether every turn is as recorded; a worker replays a slow one."""
     episode = find(episode_id)
-    try:
-        if episode.sealed:
-            raise Sealed("An episode can be verified only after it ends.")
-        if episode.slow:
-            verdict: dict[str, bool | str | None] = {"holds": None, "sentence": TOO_SLOW}
-        else:
-            difference = operations.verify(episode)
-            verdict = {"holds": difference is None, "sentence": difference.sentence if difference else ""}
-    except (GemError, Sealed) as error:
-        verdict = {"holds": False, "sentence": str(error)}
+    if episode.sealed:
+        verdict = Verdict(None, "An episode can be verified only after it ends.")
+    elif episode.slow and (wait := _wait_for_worker(request)):
+        verdict = Verdict(None, f"You have had many episodes verified. Try again in {max(1, round(wait))} s.")
+    else:
+        verdict = verification.verify(episode)
     if wants_part(request):
         return render(request, "episodes/episode.html#verdict", {"verdict": verdict, "episode": episode})
     return _replay(request, episode, episode.turn_count, verdict=verdict)
+
+
+@never_cache
+@require_safe
+def verdict(request: HttpRequest, episode_id: str) -> HttpResponse:
+    """What a worker that was asked to verify the episode has found."""
+    episode = find(episode_id)
+    context = {"verdict": verification.latest(episode), "episode": episode}
+    return render(request, "episodes/episode.html#verdict", context)
+
+
+def _wait_for_worker(request: HttpRequest) -> float:
+    """Seconds until this person may have another slow episode verified; 0 if that is now."""
+    name = f"user:{request.user.pk}" if request.user.is_authenticated else f"from:{request.META.get('REMOTE_ADDR', '')}"
+    return take(f"verify:{name}", VERIFICATIONS_PER_MINUTE, VERIFICATIONS_PER_MINUTE / 60)
 
 
 def _strip(episode: Episode, seat: int) -> list[dict[str, Any]]:

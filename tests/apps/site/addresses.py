@@ -81,6 +81,7 @@ TABLE: dict[str, Address] = {
     "episodes:json": Address("200", names=("episode",)),
     "episodes:jsonl": Address("200", names=("episode",)),
     "episodes:verify": Address("200", names=("episode",), post=True),
+    "episodes:verdict": Address("200", names=("episode",)),
     "play:index": Address("302"),
     "play:new": Address("302", post=True, sent={"env_id": ENV_ID}),
     "play:lobby": Address("200"),

@@ -1,0 +1,97 @@
+"""Verify: the page of a fast episode has the verdict at once, that of a slow one as soon as a worker has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import redis
+from django.core.cache import cache
+from django.test import Client
+
+import gem
+from apps.episodes import operations, verification
+from apps.episodes.models import Episode
+from apps.episodes.operations import Occupant
+from apps.episodes.restore import restore
+from tests.apps.agents import built_in
+from tests.html import tight
+
+pytestmark = pytest.mark.django_db
+FAST, SLOW = "game:GuessTheNumber-v0-easy", "math:GSM8K"
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture(autouse=True)
+def no_verdicts() -> None:
+    cache.clear()
+
+
+def ended(env_id: str) -> Episode:
+    """An episode that a random agent has played to its end."""
+    episode = operations.begin(env_id, seed=3, seats=[Occupant(built_in("random"))])
+    env = restore(episode)
+    while not episode.over:
+        operations.record_turn(episode, env, env.sample_random_action())
+    return episode
+
+
+def verify(client: Client, episode: Episode) -> str:
+    return tight(client.post(f"/episodes/{episode.pk}/verify/", headers=HTMX))
+
+
+def verdict(client: Client, episode: Episode) -> str:
+    return tight(client.get(f"/episodes/{episode.pk}/verdict/", headers=HTMX))
+
+
+def test_a_fast_episode_is_verified_at_once(client: Client) -> None:
+    episode = ended(FAST)
+    assert "Identical in all" in verify(client, episode)
+    episode.turns.filter(number=1).update(reward=0.5)
+    assert "Not identical" in verify(client, episode)
+
+
+def test_a_slow_episode_is_verified_by_a_worker(
+    client: Client, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    episode = ended(SLOW)
+    assert gem.spec(SLOW).cost == "slow"
+    with django_capture_on_commit_callbacks() as messages:
+        pages = [verify(client, episode), verify(client, episode), verdict(client, episode)]
+    assert len(messages) == 1, "one worker is enough"
+    for page in pages:
+        assert "A worker is replaying it." in page
+        assert f'hx-get="/episodes/{episode.pk}/verdict/"' in page
+    verification.answer(episode.pk)
+    page = verdict(client, episode)
+    assert "Identical in all" in page
+    assert "hx-get" not in page
+    monkeypatch.setattr(operations, "verify", lambda _: pytest.fail("it is known already"))
+    verification.answer(episode.pk)
+    assert "Identical in all" in verify(client, episode)
+
+
+def test_a_changed_grade_of_a_slow_episode_is_found(client: Client) -> None:
+    episode = ended(SLOW)
+    episode.turns.filter(number=1).update(reward=1.0)
+    verify(client, episode)
+    verification.answer(episode.pk)
+    assert "Not identical" in verdict(client, episode)
+
+
+def test_nobody_keeps_all_workers_busy_with_it(client: Client) -> None:
+    episodes = [ended(SLOW) for _ in range(12)]
+    pages = [verify(client, episode) for episode in episodes]
+    assert ["A worker is replaying it." in page for page in pages] == [True] * 10 + [False] * 2
+    assert "Try again in" in pages[-1]
+
+
+def test_without_an_answer_the_page_says_what_to_do(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    episode = ended(SLOW)
+    assert "No worker has answered" in verdict(client, episode)
+
+    def away(*_: Any) -> None:
+        raise redis.ConnectionError
+
+    monkeypatch.setattr(verification.cache, "add", away)
+    assert "No worker has answered" in verify(client, episode)
