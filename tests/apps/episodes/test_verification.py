@@ -60,15 +60,15 @@ def test_a_slow_episode_is_verified_by_a_worker(
         pages = [verify(client, episode), verify(client, episode), verdict(client, episode)]
     assert len(messages) == 1, "one worker is enough"
     for page in pages:
-        assert "A worker is replaying it." in page
+        assert "A worker is replaying it" in page
         assert f'hx-get="/episodes/{episode.pk}/verdict/"' in page
     verification.answer(episode.pk)
     page = verdict(client, episode)
-    assert "Identical in all" in page
+    assert "Identical in its only turn" in page
     assert "hx-get" not in page
     monkeypatch.setattr(operations, "verify", lambda _: pytest.fail("it is known already"))
     verification.answer(episode.pk)
-    assert "Identical in all" in verify(client, episode)
+    assert "Identical in its only turn" in verify(client, episode)
 
 
 def test_a_changed_grade_of_a_slow_episode_is_found(client: Client) -> None:
@@ -82,7 +82,7 @@ def test_a_changed_grade_of_a_slow_episode_is_found(client: Client) -> None:
 def test_nobody_keeps_all_workers_busy_with_it(client: Client) -> None:
     episodes = [ended(SLOW) for _ in range(12)]
     pages = [verify(client, episode) for episode in episodes]
-    assert ["A worker is replaying it." in page for page in pages] == [True] * 10 + [False] * 2
+    assert ["A worker is replaying it" in page for page in pages] == [True] * 10 + [False] * 2
     assert "Try again in" in pages[-1]
 
 
