@@ -122,6 +122,8 @@ def build_venv() -> None:
     moved = stamp().get("place", VENV) != VENV  # a copied .venv contains the paths of its old place
     if works(PYTHON) and not moved:
         return
+    if os.path.islink(VENV):  # somebody else's packages, which `--clear` would delete
+        os.remove(VENV)
     run([sys.executable, "-m", "venv", "--clear", "--without-pip", VENV], "Python could not create .venv")
 
 

@@ -87,6 +87,7 @@ def load() -> Load:
         django.db.DatabaseError: if it does not answer.
     """
     with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_clear_snapshot()")  # a transaction would see the same activity for ever
         cursor.execute(
             """
             SELECT coalesce(extract(epoch FROM max(clock_timestamp() - xact_start)), 0),

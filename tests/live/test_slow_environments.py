@@ -146,9 +146,10 @@ def test_replay_fork_and_undo_take_the_states_that_were_kept(fleet: Fleet, perso
     assert Laboratory.stepped == 0
 
 
-def test_a_slow_episode_is_not_verified_in_a_page(person: Person, episode: Episode) -> None:
+def test_a_page_leaves_the_verification_to_a_worker(person: Person, episode: Episode) -> None:
     answer = person.client.post(f"/episodes/{episode.id}/verify/", headers={"HX-Request": "true"})
-    assert "Not checked." in answer.content.decode()
+    assert "A worker is replaying it" in answer.content.decode()
+    assert Laboratory.stepped == 0
 
 
 def test_the_states_are_in_no_download(fleet: Fleet, person: Person, episode: Episode) -> None:

@@ -45,9 +45,13 @@ def set_up(checkout: Path, *missing: str, wanted: str = "run", module: str = "si
     )
 
 
-def test_it_installs_once_and_then_does_nothing(checkout: Path) -> None:
+def test_it_installs_once_and_then_does_nothing(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    packages = tmp_path_factory.mktemp("of another checkout") / "packages"
+    packages.write_text("kept")
+    (checkout / ".venv").symlink_to(packages.parent)
     first = set_up(checkout)
     assert first.returncode == 0, first.stderr
+    assert packages.read_text() == "kept"
     assert "installing packages" in first.stdout
     assert set_up(checkout).stdout == ""
 

@@ -117,7 +117,7 @@ def test_a_server_that_is_not_there_ends_the_job_with_the_reason(submit_endpoint
     job = played(submit_endpoint("400", episodes=500))
     assert job.state == Job.State.FAILED
     assert "10 turns in a row without an answer" in job.reason
-    assert "fault 400" in job.reason
+    assert "The server answered 400." in job.reason
     assert len(server.requests) < 100
     assert not job.shards.filter(state__in=["queued", "running"]).exists()
 
