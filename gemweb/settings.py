@@ -53,6 +53,7 @@ INSTALLED_APPS = [
     "template_partials",
     "csp",
     "django_prometheus",
+    "apps.admission",
     "apps.live",
     "apps.accounts",
     "apps.catalog",
@@ -160,7 +161,15 @@ SOCKETS_PER_USER = env.whole("SOCKETS_PER_USER", default=40)
 SOCKETS_PER_ADDRESS = env.whole("SOCKETS_PER_ADDRESS", default=400)
 """Open pages of people without an account at one IP address, such as a classroom or a lab."""
 SHOWS_PER_PERSON = env.whole("SHOWS_PER_PERSON", default=8)
-"""Live episodes of agents that one person may run at the same time."""
+"""Live episodes of agents that play for one person at the same time; as many more may wait."""
+SHOWS_PER_ADDRESS = env.whole("SHOWS_PER_ADDRESS", default=16)
+"""The same for all people without an account at one IP address."""
+TURNS_PER_PERSON = env.whole("TURNS_PER_PERSON", default=2)
+"""Turns of one person in slow environments that workers play at the same time."""
+TURNS_PER_ADDRESS = env.whole("TURNS_PER_ADDRESS", default=4)
+"""The same for all people without an account at one IP address."""
+TURNS_WAITING_PER_PERSON = env.whole("TURNS_WAITING_PER_PERSON", default=8)
+"""Turns of one person that may wait or be played; eight times as many of people without an account at one address."""
 TURN_SECONDS = env.number("TURN_SECONDS", default=30.0)
 """Seconds that an agent may take for one turn of a live episode."""
 

@@ -124,6 +124,7 @@ def take_turn(request: HttpRequest, episode_id: str) -> HttpResponse:
             expected_seq=expected_seq,
             user=request.user,
             visitor=visitors.known(request),
+            address=visitors.address(request),
             as_written="as_written" in request.POST,
         )
     except NotFound as refusal:
@@ -233,7 +234,8 @@ def finish(request: HttpRequest, episode_id: str) -> HttpResponse:
             raise NotFound(f"A turn is a whole number from 0 to {episode.turn_count}.")
         limits.check_start(request)
         visitor = "" if request.user.is_authenticated else visitors.key(request)
-        branch = shows.go_on(episode, turn, agent, user=account_of(request.user), visitor=visitor)
+        user, address = account_of(request.user), visitors.address(request)
+        branch = shows.go_on(episode, turn, agent, user=user, visitor=visitor, address=address)
     except Refusal as refusal:
         return refused(request, episode, refusal, after=None)
     return go_to(request, branch)
