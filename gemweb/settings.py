@@ -153,6 +153,8 @@ RUNS_DIR = Path(env.text("RUNS_DIR", default=str(STATE_DIR / "runs")))
 """The folder for curves and checkpoints of trainings; web and workers need the same one."""
 TRAININGS_PER_USER = env.whole("TRAININGS_PER_USER", default=30)
 """Trainings of one person that may be waiting or running."""
+TRAINING_SLICE_SECONDS = env.number("TRAINING_SLICE_SECONDS", default=900.0)
+"""Seconds after which a training saves a checkpoint and gives its worker to a training of somebody else who waits."""
 
 # ---------------------------------------------------------------- sockets and shows
 

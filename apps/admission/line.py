@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -93,8 +94,8 @@ class Line:
             first = self._ordered(waiting, busy, "WHERE is_admitted ORDER BY place LIMIT %(most)s", most=most)
             keys = [key for key, *_ in first]
             claimed = waiting.filter(pk__in=keys).claim(token, most, **changes) if keys else []
-            parties = [name for key, person, share, *_ in first if key in claimed and person for name in (person, share)]
-            note_served(self.name, parties)
+            parties = [(person, share) for key, person, share, *_ in first if key in claimed and person]
+            note_served(self.name, chain.from_iterable(parties))
         return claimed
 
     def place(self, waiting: models.QuerySet[Any], busy: models.QuerySet[Any], key: Any) -> int | None:
@@ -102,7 +103,9 @@ class Line:
         found = self._ordered(waiting, busy, "WHERE key = %(key)s", key=key)
         return found[0][-1] if found else None
 
-    def _ordered(self, waiting: models.QuerySet[Any], busy: models.QuerySet[Any], which: str, **values: Any) -> list[Any]:
+    def _ordered(
+        self, waiting: models.QuerySet[Any], busy: models.QuerySet[Any], which: str, **values: Any
+    ) -> list[Any]:
         queries = {
             "waiting": waiting.order_by().values_list("pk", "unit", "person", "address", "since"),
             "busy": busy.order_by().values_list("unit", "person", "address"),

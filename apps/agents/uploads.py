@@ -208,8 +208,8 @@ LINE = Line("upload")
 """The line of uploads. A machine checks one at a time, so there are no other limits."""
 
 
-def _rows(waiting: UploadQuerySet) -> UploadQuerySet:
-    return rows(waiting, since="created", person=name_of_account("owner"))
+def _rows(some: UploadQuerySet) -> UploadQuerySet:
+    return rows(some, since="created", person=name_of_account("owner"))
 
 
 def _busy() -> UploadQuerySet:

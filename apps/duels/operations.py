@@ -79,7 +79,7 @@ def start(
                 agent,
                 pace=pace,
                 user=account_of(user),
-                visitor="" if user.is_authenticated else visitor,
+                visitor=_visitor(user, visitor),
                 address=address,
                 listed=listed,
                 batch=duel,
@@ -99,7 +99,7 @@ def add(duel: Batch, agent: Agent, *, user: Viewer, visitor: str, address: str =
     first = duel.episodes.order_by("slot")[0]
     draft = _drafts(DuelStart(first.env_id, first.seed, first.env_kwargs, first.wrappers), 1)[0]
     with transaction.atomic():
-        return _add_draft(duel, draft, agent, shows.Starter(account_of(user), "" if account_of(user) else visitor, address))
+        return _add_draft(duel, draft, agent, shows.Starter(account_of(user), _visitor(user, visitor), address))
 
 
 def _add_draft(duel: Batch, draft: Episode, agent: Agent, starter: shows.Starter) -> Episode:
@@ -150,6 +150,11 @@ def keep_step(duel: Batch, lock_step: bool) -> None:
         Show.objects.filter(pk=episode.pk).update(lock_step=lock_step)
         operations.touch(episode)
         wake(shows.HOSTS, episode.id)
+
+
+def _visitor(user: Viewer, visitor: str) -> str:
+    """The visitor key of a person without an account; empty for people with one."""
+    return "" if user.is_authenticated else visitor
 
 
 def _drafts(begin: DuelStart, count: int) -> list[Episode]:

@@ -124,16 +124,20 @@ def _check_limit(seat: Seat, address: str) -> None:
 
 def claim(token: UUID, limit: int) -> list[str]:
     """Claim up to `limit` pending turns, of each person in turn. A turn whose workers keep dying is refused."""
-    waiting = PendingTurn.objects.filter(problem="")
-    for turn in waiting.worn()[:limit]:
+    for turn in waiting().worn()[:limit]:
         with suppress(RowsLocked):  # the next sweep tries again
             _give_up(turn.episode_id)
-    return _line().claim(_rows(waiting.claimable()), _busy(), token, limit)
+    return _line().claim(_rows(waiting().claimable()), _busy(), token, limit)
+
+
+def waiting() -> LeasedQuerySet[PendingTurn]:
+    """The turns that wait for a worker."""
+    return PendingTurn.objects.filter(problem="").free()
 
 
 def place(episode_id: str) -> int | None:
     """The place of this episode's turn in the queue, from 1; None if no turn of it waits for a worker."""
-    return _line().place(_rows(PendingTurn.objects.filter(problem="").free()), _busy(), episode_id)
+    return _line().place(_rows(waiting()), _busy(), episode_id)
 
 
 def _line() -> Line:

@@ -25,10 +25,11 @@ from apps.episodes.tools import choice as tool_choice
 from apps.episodes.views import find, play_page
 from apps.episodes.visibility import own_seat, public_viewpoint
 from apps.htmx import wants_part
-from apps.play import invitations, limits, operations
+from apps.play import invitations, limits, operations, pending
 from apps.play.forms import NewForm, prefilled, withheld
 from apps.play.responses import form_again, fragments, go_to, refused
 from apps.play.shows import operations as shows
+from apps.play.shows import show_leases
 from gem.agents import Decision, Request, make_agent
 
 View = Callable[..., HttpResponse]
@@ -140,6 +141,15 @@ def take_turn(request: HttpRequest, episode_id: str) -> HttpResponse:
         response.status_code = 202  # a worker plays it, and the socket brings the result
     response["Episode-Seq"] = str(episode.seq)
     return response
+
+
+@never_cache
+@require_safe
+def place(request: HttpRequest, episode_id: str) -> HttpResponse:
+    """The place in the queue of an episode whose next turn waits for a worker; otherwise without text."""
+    episode = find(episode_id)
+    number = pending.place(episode.pk) or show_leases.place(episode.pk)
+    return render(request, "play/place.html", {"episode": episode, "place": number})
 
 
 @never_cache

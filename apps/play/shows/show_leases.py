@@ -92,7 +92,8 @@ class ResumedShow:
 def claim(token: UUID, limit: int, *, showcase: bool) -> list[str]:
     """Claim up to `limit` shows that have a turn to play and no owner, with showcases only if `showcase`.
 
-    People are served in turn, and the shows of a duel are claimed together. The episode fails if the show's owners died `MAX_ATTEMPTS` times at the same turn.
+    People are served in turn, and the shows of a duel are claimed together. The episode fails if the show's owners died
+    `MAX_ATTEMPTS` times at the same turn.
     """
     playable = _running().filter(_has_turns_to_play(showcase))
     for episode_id in playable.worn().values_list("pk", flat=True)[:limit]:
@@ -101,18 +102,22 @@ def claim(token: UUID, limit: int, *, showcase: bool) -> list[str]:
     return _line().claim(_rows(playable.claimable()), _busy(), token, limit)
 
 
+def waiting() -> LeasedQuerySet[Show]:
+    """The shows that wait for a host, except the showcase, which plays only while somebody watches."""
+    return _running().filter(_has_turns_to_play(False)).free()
+
+
 def place(episode_id: str) -> int | None:
     """The place of this show in the queue, from 1; None if it need not wait for a host."""
-    waiting = _running().filter(_has_turns_to_play(False)).free()
-    return _line().place(_rows(waiting), _busy(), episode_id)
+    return _line().place(_rows(waiting()), _busy(), episode_id)
 
 
 def _line() -> Line:
     return Line("show", settings.SHOWS_PER_PERSON, settings.SHOWS_PER_ADDRESS)
 
 
-def _rows(waiting: LeasedQuerySet[Show]) -> LeasedQuerySet[Show]:
-    return rows(waiting, since="next_turn_at", unit=Coalesce("episode__batch_id", "episode_id"))
+def _rows(shows: LeasedQuerySet[Show]) -> LeasedQuerySet[Show]:
+    return rows(shows, since="next_turn_at", unit=Coalesce("episode__batch_id", "episode_id"))
 
 
 def _busy() -> LeasedQuerySet[Show]:
