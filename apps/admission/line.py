@@ -142,7 +142,7 @@ def note_served(line: str, names: Iterable[str]) -> None:
         cursor.execute(
             """
             INSERT INTO admission_party (line, name, served)
-            SELECT %s, name, clock_timestamp() + number * interval '1 microsecond'
+            SELECT %s, name, statement_timestamp() + number * interval '1 microsecond'
             FROM unnest(%s::varchar[], %s::int[]) AS party(name, number) ORDER BY name
             ON CONFLICT (line, name) DO UPDATE SET served = excluded.served
             """,

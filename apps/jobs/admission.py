@@ -116,11 +116,11 @@ def _running_shards_of(job: Job) -> tuple[int | None, int]:
 
 _AHEAD = """
 WITH mine AS (
-    SELECT count(*) AS round FROM jobs_job
+    SELECT count(*) + %(new)s AS round FROM jobs_job
     WHERE kind = %(kind)s AND state = 'queued' AND coalesce(owner_id, 0) = %(owner)s
       AND (created, id) <= (%(created)s, %(id)s)
 )
-SELECT coalesce(sum(least(waiting.number, mine.round)), 0) + max(mine.round) - 1
+SELECT sum(least(coalesce(waiting.number, 0), mine.round)) + mine.round - 1
 FROM mine LEFT JOIN (
     SELECT coalesce(owner_id, 0) AS owner_id, count(*) AS number FROM jobs_job
     WHERE kind = %(kind)s AND state = 'queued' AND coalesce(owner_id, 0) <> %(owner)s
@@ -132,12 +132,12 @@ GROUP BY mine.round
 
 def jobs_ahead(job: Job) -> int:
     """How many queued jobs start before this queued one at most: its owner's older ones, and as many of each other."""
-    return _count_ahead({"kind": job.kind, "owner": job.owner_id or 0, "created": job.created, "id": job.pk})
+    return _count_ahead({"kind": job.kind, "owner": job.owner_id or 0, "created": job.created, "id": job.pk, "new": 0})
 
 
 def jobs_ahead_of_new(kind: Job.Kind, owner_id: int | None) -> int:
     """The same for a job that this person would submit now."""
-    return _count_ahead({"kind": kind.value, "owner": owner_id or 0, "created": "infinity", "id": ""}) + 1
+    return _count_ahead({"kind": kind.value, "owner": owner_id or 0, "created": "infinity", "id": "", "new": 1})
 
 
 def _count_ahead(values: dict[str, object]) -> int:
