@@ -240,7 +240,9 @@ def check_workers(waiting: Mapping[str, Mapping[str, int]]) -> list[Check]:
 
 def _check_queue(name: str, workers: list[queue.Worker], waiting: Mapping[str, int]) -> Check:
     title, command, effect = QUEUES[name]
-    counts = ", ".join(f"{count:,} {kind}" for kind, count in waiting.items() if count)
+    counts = ", ".join(
+        f"{count:,} {kind if count > 1 else kind.removesuffix('s')}" for kind, count in waiting.items() if count
+    )
     wait = f" Waiting: {counts}." if counts else ""
     if not workers:
         finding, remedy = f"This queue has no worker. {effect}{wait}", f"Start one: `{command}`"

@@ -182,7 +182,7 @@ def test_guests_without_cookies_have_as_many_shows_as_one_address_may_have(setti
     token, claimed = claim_shows()
     assert honest in claimed
     assert len(claimed & theirs) == 6
-    waiting = sorted(theirs - claimed)[0]
+    waiting = min(theirs - claimed)
     assert place_of(guest(QUIET), waiting).endswith("in the queue")
     assert place_of(guest(QUIET), honest) == ""
     show_leases.release(token, list(claimed & theirs)[:2])
@@ -222,7 +222,7 @@ def test_an_agent_answers_a_person_at_once_however_many_shows_they_have(settings
     assert episode.pk in claim_shows()[1]
 
 
-def test_shows_of_before_have_names_and_the_site_has_no_limit(settings: Settings) -> None:
+def test_the_shows_of_the_site_itself_have_no_limit(settings: Settings) -> None:
     settings.SHOWS_PER_PERSON = settings.SHOWS_PER_ADDRESS = 1
     of_site = [shows.start(FAST, built_in("random")).pk for _ in range(3)]
     assert claim_shows()[1] == set(of_site)

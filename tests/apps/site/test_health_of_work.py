@@ -128,13 +128,13 @@ def test_what_waits_is_counted_for_each_kind_of_worker(client: Client) -> None:
         "train": {"trainings": 0},
     }
     assert json.loads(client.get("/health.json").content)["waiting"] == counts
-    assert "Waiting: 2 shards, 1 uploads." in check("evaluate").finding
+    assert "Waiting: 2 shards, 1 upload." in check("evaluate").finding
     assert leases.claim() is not None
     assert figures.waiting()["evaluate"]["shards"] == 1
     client.force_login(ada)
     metrics = client.get("/metrics").content.decode()
     assert 'gemweb_waiting{kind="shards",queue="evaluate"} 1.0' in metrics
-    assert "Waiting: 1 live episodes." in client.get("/health/").content.decode()
+    assert "Waiting: 1 live episode." in client.get("/health/").content.decode()
 
 
 def test_the_figures_are_metrics(client: Client) -> None:
