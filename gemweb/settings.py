@@ -53,6 +53,7 @@ INSTALLED_APPS = [
     "template_partials",
     "csp",
     "django_prometheus",
+    "apps.admission",
     "apps.live",
     "apps.accounts",
     "apps.catalog",
@@ -152,6 +153,8 @@ RUNS_DIR = Path(env.text("RUNS_DIR", default=str(STATE_DIR / "runs")))
 """The folder for curves and checkpoints of trainings; web and workers need the same one."""
 TRAININGS_PER_USER = env.whole("TRAININGS_PER_USER", default=30)
 """Trainings of one person that may be waiting or running."""
+TRAINING_SLICE_SECONDS = env.number("TRAINING_SLICE_SECONDS", default=900.0)
+"""Seconds after which a training saves a checkpoint and gives its worker to a training of somebody else who waits."""
 
 # ---------------------------------------------------------------- sockets and shows
 
@@ -160,7 +163,15 @@ SOCKETS_PER_USER = env.whole("SOCKETS_PER_USER", default=40)
 SOCKETS_PER_ADDRESS = env.whole("SOCKETS_PER_ADDRESS", default=400)
 """Open pages of people without an account at one IP address, such as a classroom or a lab."""
 SHOWS_PER_PERSON = env.whole("SHOWS_PER_PERSON", default=8)
-"""Live episodes of agents that one person may run at the same time."""
+"""Live episodes of agents that play for one person at the same time; as many more may wait."""
+SHOWS_PER_ADDRESS = env.whole("SHOWS_PER_ADDRESS", default=16)
+"""The same for all people without an account at one IP address."""
+TURNS_PER_PERSON = env.whole("TURNS_PER_PERSON", default=2)
+"""Turns of one person in slow environments that workers play at the same time."""
+TURNS_PER_ADDRESS = env.whole("TURNS_PER_ADDRESS", default=4)
+"""The same for all people without an account at one IP address."""
+TURNS_WAITING_PER_PERSON = env.whole("TURNS_WAITING_PER_PERSON", default=8)
+"""Turns of one person that may wait or be played; eight times as many of people without an account at one address."""
 TURN_SECONDS = env.number("TURN_SECONDS", default=30.0)
 """Seconds that an agent may take for one turn of a live episode."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from multiprocessing import RawValue
 from time import monotonic
 from typing import Any
@@ -20,13 +20,15 @@ from apps.jobs.leases import Claim, WorkerSeconds
 from apps.leaderboard.operations import record_scores
 from apps.queue import beat, enqueue
 from gem.records import EpisodeRecord
-from gem.rollout import rollout
-from workers.lease import Lease, WatchedAsync, watched
+from gem.rollout import EpisodeRequest, rollout
+from workers.lease import GivesWay, Lease, WatchedAsync, watched
 
 CHUNK_SECONDS = 0.5
 """Finished episodes are recorded, and shown on the job's page, about this often."""
 CHUNK_EPISODES = 500
 
+SLICE_SECONDS = 5.0
+"""A shard that takes longer gives way to somebody else who waits and has less. Its running episodes are finished."""
 MAX_RUN_SECONDS = 15.0
 """After this time a worker returns to the broker, so that on a busy site the reaper's messages are handled too."""
 
@@ -40,7 +42,7 @@ def shards(job_id: str) -> None:
     while not stopping() and (claim := leases.claim()) is not None:
         failpoint("claimed")
         job_ended = False
-        with Lease(claim, stopping) as lease:
+        with Lease(claim, stopping, slice_seconds=SLICE_SECONDS) as lease:
             job_ended = play(claim, lease)
         if job_ended and claim.spec.benchmark:
             failpoint("ended")
@@ -55,13 +57,15 @@ def play(claim: Claim, lease: Lease) -> bool:
 
     Raises:
         LeaseLost, Stopping: see `Lease.check`. Recorded episodes stay.
+        GivesWay: somebody else is served first; all episodes that had begun are recorded.
     """
     agent = watched(player(claim.agent, claim.set_up), lease)
     opponent = watched(player(claim.opponent), lease) if claim.opponent else None
     is_async = isinstance(agent, WatchedAsync) or isinstance(opponent, WatchedAsync)
     job_ended = False
     started = monotonic()
-    episodes = rollout(agent, claim.slots(), num_envs=claim.spec.num_envs, opponent=opponent)
+    slots = _until_it_gives_way(claim.slots(), lease)
+    episodes = rollout(agent, slots, num_envs=claim.spec.num_envs, opponent=opponent)
     for records in _chunks(episodes, 0.0 if is_async else CHUNK_SECONDS):
         lease.check()
         failpoint("played")
@@ -72,7 +76,17 @@ def play(claim: Claim, lease: Lease) -> bool:
             return False
         started = monotonic()
         agent.take_seconds()  # discards the time while episodes were stored, which counts as storing
+    if lease.gives_way.is_set() and not job_ended:
+        raise GivesWay
     return job_ended
+
+
+def _until_it_gives_way(slots: Iterable[EpisodeRequest], lease: Lease) -> Iterator[EpisodeRequest]:
+    """The slots to play, of which none begins any more when somebody else waits for this worker."""
+    for slot in slots:
+        yield slot
+        if lease.gives_way.is_set():
+            return
 
 
 def _chunks(records: Iterator[EpisodeRecord], seconds: float) -> Iterator[list[EpisodeRecord]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,7 +17,7 @@ from django.db import Error as DatabaseError
 from django.db import connection
 
 from apps.faults import infrastructure_fault
-from apps.jobs import leases
+from apps.jobs import admission, leases
 from apps.jobs.leases import Claim
 from apps.leases import LOOK_SECONDS, Heartbeat, LeaseLost
 from gem.agents import Agent, AnyAgent, AsyncAgent, Decision, Request
@@ -29,6 +30,10 @@ class Stopping(Exception):
     """This process is shutting down. It releases the shard that it holds."""
 
 
+class GivesWay(Stopping):
+    """Somebody else waits for this worker. It gives its shard back, and the work goes on later."""
+
+
 class AttemptFailed(Exception):
     """The shard could not be worked on this time. The message is a sentence for people."""
 
@@ -38,13 +43,19 @@ class Lease:
 
     An error that leaves the block, except `LeaseLost` and `Stopping`, is recorded as a failed attempt at the shard. A
     fault of the infrastructure is not: the shard is queued again and rests for a while.
+
+    Args:
+        slice_seconds: after this time, `gives_way` is set as soon as somebody else waits and has less.
     """
 
-    def __init__(self, claim: Claim, stopping: Callable[[], bool]) -> None:
+    def __init__(self, claim: Claim, stopping: Callable[[], bool], *, slice_seconds: float = math.inf) -> None:
+        self.gives_way = threading.Event()
+        """Whether the shard should be given back, with what has been recorded of it."""
         self.claim = claim
         self._stopping = stopping
         self._name = name = f"shard {claim.number} of job {claim.job_id}"
-        self._heartbeat = Heartbeat(partial(leases.heartbeat, claim), partial(leases.holds, claim), name=name)
+        self._slice_ends = monotonic() + slice_seconds
+        self._heartbeat = Heartbeat(partial(leases.heartbeat, claim), self._look, name=name)
 
     def __enter__(self) -> Self:
         self._heartbeat.start()
@@ -59,6 +70,9 @@ class Lease:
         if isinstance(error, AgentStopped):
             leases.fail_job(self.claim, str(error))
             return True
+        if isinstance(error, GivesWay):
+            leases.give_way(self.claim)
+            return True
         if isinstance(error, Stopping | SystemExit | KeyboardInterrupt):
             leases.release(self.claim)
             return isinstance(error, Stopping)
@@ -69,6 +83,14 @@ class Lease:
         reason = str(error) if isinstance(error, AttemptFailed) else f"{type(error).__name__}: {error}"
         leases.fail_shard(self.claim, reason)
         return False
+
+    def _look(self) -> bool:
+        """Whether the lease holds. Also looks whether somebody else waits, if the time slice is over."""
+        if monotonic() >= self._slice_ends and not self.gives_way.is_set():
+            claim = self.claim
+            if admission.should_yield(claim.shard_id, claim.job_id):
+                self.gives_way.set()
+        return leases.holds(self.claim)
 
     def _postpone(self, fault: str) -> None:
         """Give the shard back, with a pause. If the database is away, try until the lease expires by itself."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from celery import current_app
 
 from apps.accounts.operations import delete_expired_sessions
+from apps.admission.line import forget_parties
 from apps.agents import uploads
 from apps.jobs import recovery
 from apps.leaderboard.operations import record_missing_scores
@@ -36,6 +37,7 @@ DUTIES: tuple[Callable[[], object], ...] = (
     recovery.reap,
     record_missing_scores,
     uploads.reap,
+    forget_parties,
 )
 
 

@@ -34,7 +34,7 @@ from gem.processes import ending_in_words
 from gem.records import episode_files
 from gem.training.run_folder import FAILED_BATCH, RunFolder, update_name, write_atomically
 from workers.evaluate import stopping
-from workers.lease import AttemptFailed, Lease, Stopping
+from workers.lease import AttemptFailed, GivesWay, Lease, Stopping
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ def run(job_id: str) -> None:  # noqa: ARG001 (the claim decides, not the messag
     """Run trainings until none is left to claim. `job_id` is only the job that woke this worker."""
     while not stopping() and (claim := leases.claim(Job.Kind.TRAINING)) is not None:
         failpoint("claimed")
-        with Lease(claim, stopping) as lease:
+        with Lease(claim, stopping, slice_seconds=settings.TRAINING_SLICE_SECONDS) as lease:
             train(claim, lease)
 
 
@@ -59,6 +59,7 @@ def train(claim: Claim, lease: Lease) -> None:
 
     Raises:
         LeaseLost, Stopping: see `Lease.check`. The training has saved a checkpoint.
+        GivesWay: a training of somebody else is served first; this one has saved a checkpoint and goes on later.
     """
     folder = folder_of(claim.job_id)
     (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
@@ -74,6 +75,8 @@ def train(claim: Claim, lease: Lease) -> None:
         while process.poll() is None:
             lease.check()
             reader.read()
+            if lease.gives_way.is_set():
+                raise GivesWay
             threading.Event().wait(TICK_SECONDS)
     except Stopping:
         end(process)

@@ -1,9 +1,11 @@
 """Visitors, that is people without an account: a random key in their session identifies their seats."""
 
+import ipaddress
 import secrets
 from collections.abc import Callable
 
 from django.http import HttpRequest
+from django.utils.crypto import salted_hmac
 
 from apps.accounts.models import User
 
@@ -23,6 +25,27 @@ def key(request: HttpRequest) -> str:
 def known(request: HttpRequest) -> str:
     """The visitor's key if the session has one, else an empty string. Writes nothing."""
     return str(request.session.get(_SESSION_KEY, ""))
+
+
+def address(request: HttpRequest) -> str:
+    """The IP address of a person without an account, hashed; empty for people with an account.
+
+    Whoever has one IPv6 address has a whole network of them, so the network counts.
+    """
+    if request.user.is_authenticated:
+        return ""
+    text = request.META.get("REMOTE_ADDR", "")
+    try:
+        ip = ipaddress.ip_address(text)
+    except ValueError:  # behind a Unix socket
+        return salted_hmac("address", text).hexdigest()[:_ADDRESS_DIGITS]
+    bits = 32 if ip.version == 4 else _NETWORK_BITS
+    network = ipaddress.ip_network(f"{ip}/{bits}", strict=False)
+    return salted_hmac("address", str(network)).hexdigest()[:_ADDRESS_DIGITS]
+
+
+_ADDRESS_DIGITS = 32
+_NETWORK_BITS = 64
 
 
 def when_joining(handler: Callable[[User, str], object]) -> None:

@@ -96,7 +96,7 @@ def uploaded(request: HttpRequest, slug: str) -> HttpResponse:
     found = Upload.objects.filter(**mine).first()
     if found is not None:
         template = "agents/uploaded.html" + ("#standing" if wants_part(request) else "")
-        return render(request, template, {"upload": found})
+        return render(request, template, {"upload": found, "place": uploads.place(found)})
     agent = Agent.objects.uploads().filter(**mine).first()
     if agent is None:
         raise Http404("There is no such upload, or it is somebody else's.")

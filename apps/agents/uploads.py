@@ -30,6 +30,8 @@ from django.db.models.functions import Now
 
 from apps.accounts.models import User
 from apps.accounts.rate_limit import look
+from apps.admission.line import Line, rows
+from apps.admission.models import name_of_account
 from apps.agents.models import Agent, Upload, UploadQuerySet, Weights
 from apps.agents.operations import COLOURS, TooManyAgents, new_slug
 from apps.faults import infrastructure_fault
@@ -169,7 +171,7 @@ class UploadClaim:
 
 
 def try_next(stopping: Callable[[], bool] = lambda: False) -> bool:
-    """Check the upload that has waited longest. Returns whether there was one.
+    """Check the next upload, of each person in turn. Returns whether there was one.
 
     A machine checks one upload at a time, because each needs a core and the memory of a whole policy. If another
     process is checking, this one does nothing: the other one continues until no upload waits.
@@ -193,8 +195,26 @@ def _claim() -> UploadClaim | None:
         _refuse(free.filter(pk=worn.pk), problem)
         _sent(worn.slug).unlink(missing_ok=True)
     token = new_token()
-    claimed = free.order_by("created").claim(token, 1)
+    claimed = LINE.claim(_rows(free), _busy(), token, 1)
     return UploadClaim(Upload.objects.select_related("owner").get(pk=claimed[0]), token) if claimed else None
+
+
+def place(upload: Upload) -> int | None:
+    """The place of an upload in the queue, from 1; None if it does not wait for a worker."""
+    return LINE.place(_rows(Upload.objects.waiting().free()), _busy(), upload.pk)
+
+
+LINE = Line("upload")
+"""The line of uploads. A machine checks one at a time, so there are no other limits."""
+
+
+def _rows(some: UploadQuerySet) -> UploadQuerySet:
+    return rows(some, since="created", person=name_of_account("owner"))
+
+
+def _busy() -> UploadQuerySet:
+    """The uploads that are being checked."""
+    return _rows(Upload.objects.waiting().filter(lease_until__gt=Now()))
 
 
 def _check(claim: UploadClaim, stopping: Callable[[], bool]) -> None:

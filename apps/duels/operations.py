@@ -53,6 +53,7 @@ def start(
     listed: bool = True,
     user: Viewer,
     visitor: str,
+    address: str = "",
 ) -> Batch:
     """Start an episode for each of `agents` and, if the person `plays`, one for the person in the first slot.
 
@@ -78,7 +79,8 @@ def start(
                 agent,
                 pace=pace,
                 user=account_of(user),
-                visitor="" if user.is_authenticated else visitor,
+                visitor=_visitor(user, visitor),
+                address=address,
                 listed=listed,
                 batch=duel,
                 slot=number,
@@ -88,7 +90,7 @@ def start(
     return duel
 
 
-def add(duel: Batch, agent: Agent, *, user: Viewer, visitor: str) -> Episode:
+def add(duel: Batch, agent: Agent, *, user: Viewer, visitor: str, address: str = "") -> Episode:
     """Let another agent play the same seed from the start. In lock step the others wait until it has caught up.
 
     Raises:
@@ -97,10 +99,10 @@ def add(duel: Batch, agent: Agent, *, user: Viewer, visitor: str) -> Episode:
     first = duel.episodes.order_by("slot")[0]
     draft = _drafts(DuelStart(first.env_id, first.seed, first.env_kwargs, first.wrappers), 1)[0]
     with transaction.atomic():
-        return _add_draft(duel, draft, agent, user, visitor)
+        return _add_draft(duel, draft, agent, shows.Starter(account_of(user), _visitor(user, visitor), address))
 
 
-def _add_draft(duel: Batch, draft: Episode, agent: Agent, user: Viewer, visitor: str) -> Episode:
+def _add_draft(duel: Batch, draft: Episode, agent: Agent, starter: shows.Starter) -> Episode:
     episodes = _lock_episodes(duel)
     if len(episodes) >= MAX_EPISODES:
         raise NoDuel(f"A duel has at most {MAX_EPISODES} episodes. Start another duel on the same seed.")
@@ -110,8 +112,9 @@ def _add_draft(duel: Batch, draft: Episode, agent: Agent, user: Viewer, visitor:
         first.env_id,
         agent,
         pace=show.pace if show else 1.0,
-        user=account_of(user),
-        visitor="" if user.is_authenticated else visitor,
+        user=starter.user,
+        visitor=starter.visitor,
+        address=starter.address,
         listed=first.listed,
         batch=duel,
         slot=len(episodes),
@@ -147,6 +150,11 @@ def keep_step(duel: Batch, lock_step: bool) -> None:
         Show.objects.filter(pk=episode.pk).update(lock_step=lock_step)
         operations.touch(episode)
         wake(shows.HOSTS, episode.id)
+
+
+def _visitor(user: Viewer, visitor: str) -> str:
+    """The visitor key of a person without an account; empty for people with one."""
+    return "" if user.is_authenticated else visitor
 
 
 def _drafts(begin: DuelStart, count: int) -> list[Episode]:

@@ -65,6 +65,7 @@ def new(request: HttpRequest) -> HttpResponse:
             listed=not chosen["unlisted"],
             user=request.user,
             visitor=visitors.key(request),
+            address=visitors.address(request),
         )
     except Refusal as refusal:
         return form_again(request, "duels/new.html", form, refusal)
@@ -107,7 +108,7 @@ def add(request: HttpRequest, duel_id: str) -> HttpResponse:
         first = batch.episodes.order_by("slot").first()
         if first is not None:
             ask_tools(first.env_id, first.wrappers)
-        operations.add(batch, agent, user=request.user, visitor=visitor)
+        operations.add(batch, agent, user=request.user, visitor=visitor, address=visitors.address(request))
     except Refusal as refusal:
         return _refused(request, batch, refusal)
     return redirect("duels:duel", batch.id)

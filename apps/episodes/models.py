@@ -15,8 +15,9 @@ from django.urls import reverse
 
 import gem
 from apps.accounts.models import Viewer
+from apps.admission.models import Admitted
 from apps.agents.models import Agent
-from apps.leases import Leased, LeasedQuerySet
+from apps.leases import LeasedQuerySet
 from gem.errors import UnknownEnvironment
 from gem.tools.tool_catalog import as_fields, names_of
 from gem.wrappers.wrapper_factory import TOOL_WRAPPERS
@@ -394,7 +395,7 @@ class Turn(models.Model):
         return str((self.extra or {}).get("replaced", ""))
 
 
-class PendingTurn(Leased):
+class PendingTurn(Admitted):
     """An accepted turn that a worker has still to play, because its environment is slow.
 
     A worker owns it while its lease lasts; after that another worker plays it from the same state. A turn with a

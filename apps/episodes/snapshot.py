@@ -56,6 +56,15 @@ class Snapshot:
         return self.pending is not None and not self.pending.problem
 
     @property
+    def may_wait(self) -> bool:
+        """Whether no worker has claimed the next turn yet, so that it may have a place in the queue."""
+        if self.pending is not None:
+            return self.underway and self.pending.lease_token is None
+        show = getattr(self.episode, "show", None)
+        is_due = show is not None and show.lease_token is None and not (show.paused or self.episode.over)
+        return is_due and not any(self._is_person(number) for number in self.to_act)
+
+    @property
     def failed(self) -> PendingTurn | None:
         """The turn that could not be played; None for everybody but its player."""
         is_own = self.pending is not None and self.pending.seat == self.viewpoint

@@ -10,6 +10,7 @@ import redis
 from django.db.models import F, Q, Sum
 
 from apps.agents.models import Agent
+from apps.jobs import admission
 from apps.jobs.models import Job, JobQuerySet, Shard
 from apps.queue import workers_alive
 from gem.evaluation.scores import Z95
@@ -54,7 +55,7 @@ class Estimate:
     wait: float
     """Seconds until it starts."""
     ahead: int
-    """Jobs that were submitted before and are not over."""
+    """Jobs that are served before it."""
     workers: int
     half_width: float | None
     """About half the width of the mean return's 95 % interval."""
@@ -65,12 +66,12 @@ class Estimate:
         return self.wait + self.seconds
 
 
-def estimate(agent: Agent, spec: EvaluationSpec) -> Estimate:
-    """An estimate for a job that is about to be submitted."""
+def estimate(agent: Agent, spec: EvaluationSpec, owner_id: int | None = None) -> Estimate:
+    """An estimate for a job that this person is about to submit."""
     paces_by_env = paces(agent, spec.env_ids, spec.tools)
     workers = _worker_count()
     parts = spec.parts
-    jobs_before, wait = _work_left(Job.objects.active(), workers)
+    wait = _work_left(Job.objects.active(), workers)
     return Estimate(
         episodes=spec.episodes_total,
         evidence=sum(pace.episodes for pace in paces_by_env.values()),
@@ -78,7 +79,7 @@ def estimate(agent: Agent, spec: EvaluationSpec) -> Estimate:
         tokens=round(sum(part.episodes * _pace_of(paces_by_env, part).tokens for part in parts)),
         seconds=_seconds(paces_by_env, parts, workers),
         wait=wait,
-        ahead=jobs_before,
+        ahead=admission.jobs_ahead_of_new(Job.Kind.EVALUATION, owner_id),
         workers=workers,
         half_width=_half_width(paces_by_env, parts),
     )
@@ -93,13 +94,8 @@ def seconds_left(job: Job) -> tuple[float, int] | None:
     if not evidence or len(paces_by_env) < len(parts):
         return None
     workers = _worker_count()
-    _, wait = _work_left(Job.objects.active().filter(created__lt=job.created), workers)
+    wait = _work_left(Job.objects.active().filter(created__lt=job.created), workers)
     return wait + _seconds(paces_by_env, parts, workers), evidence
-
-
-def jobs_ahead(job: Job) -> int:
-    """The number of unfinished jobs that were submitted before this one."""
-    return Job.objects.active().filter(created__lt=job.created).count()
 
 
 def shard_sizes(agent: Agent, spec: EvaluationSpec) -> dict[str, int]:
@@ -175,8 +171,8 @@ def _half_width(paces_by_env: Mapping[str, Pace], parts: list[EvaluationPart]) -
     return Z95 * math.sqrt(variance)
 
 
-def _work_left(jobs: JobQuerySet, workers: int) -> tuple[int, float]:
-    """The number of `jobs`, and the seconds that all workers together need to finish them."""
+def _work_left(jobs: JobQuerySet, workers: int) -> float:
+    """The seconds that all workers together need to finish these jobs."""
     rows = (
         Shard.objects.filter(job__in=jobs)
         .exclude(state=Shard.State.DONE)
@@ -191,7 +187,7 @@ def _work_left(jobs: JobQuerySet, workers: int) -> tuple[int, float]:
     for agent in Agent.objects.filter(pk__in=by_agent):
         parts = by_agent[agent.pk]
         seconds += _seconds(paces(agent, [part.env_id for part in parts]), parts, workers)
-    return jobs.count(), seconds
+    return seconds
 
 
 def _worker_count() -> int:

@@ -16,8 +16,8 @@ from time import monotonic
 from typing import Any
 
 from django.conf import settings
-from django.db import connection, transaction
-from django.db.models import F, Q, Sum
+from django.db import transaction
+from django.db.models import F, Sum
 from django.db.models.functions import Greatest, Now
 from django.utils import timezone
 
@@ -28,6 +28,7 @@ from apps.episodes.models import Episode
 from apps.episodes.text import shortened, storable
 from apps.failpoints import failpoint
 from apps.holders import new_token
+from apps.jobs import admission
 from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
 from apps.jobs.models import Job, JobEvent, Shard
 from apps.leases import LeasedQuerySet, LeaseLost
@@ -97,54 +98,24 @@ class WorkerSeconds:
     """The part of `busy` in which the agent chose its actions."""
 
 
-_RESTED = Q(rests_until=None) | Q(rests_until__lte=Now())
-"""For queries of shards: whether they need not wait after a fault of the infrastructure, or no longer."""
-
-_NEXT_JOBS = """
-WITH owner AS (
-    SELECT coalesce(job.owner_id, 0) AS id, max(job.served) AS served,
-           count(DISTINCT job.id) FILTER (WHERE job.state = 'running') AS jobs,
-           count(shard.id) AS shards
-    FROM jobs_job job LEFT JOIN jobs_shard shard ON shard.job_id = job.id AND shard.state = 'running'
-    WHERE job.state IN ('queued', 'running') AND job.kind = %(kind)s
-    GROUP BY 1
-)
-SELECT job.id, job.state, job.owner_id
-FROM jobs_job job JOIN owner ON owner.id = coalesce(job.owner_id, 0)
-WHERE job.state IN ('queued', 'running') AND job.kind = %(kind)s
-  AND EXISTS (SELECT FROM jobs_shard shard WHERE shard.job_id = job.id AND shard.state = 'queued'
-              AND (shard.rests_until IS NULL OR shard.rests_until <= now()))
-  AND (job.state = 'running' OR job.owner_id IS NULL OR owner.jobs < %(running)s)
-ORDER BY owner.shards, owner.served NULLS FIRST, job.state DESC, job.created, job.id
-LIMIT 20
-"""
-"""Jobs with queued shards that need not rest: owners with the fewest running shards first, then who waited longest."""
-
-
 def claim(kind: Job.Kind = Job.Kind.EVALUATION) -> Claim | None:
-    """Claim the next shard of a job of this kind, fairly between owners; None if there is none."""
-    with connection.cursor() as cursor:
-        cursor.execute(_NEXT_JOBS, {"kind": kind.value, "running": settings.JOBS_RUNNING_PER_USER})
-        jobs = cursor.fetchall()
-    claims = (
-        _claim_from(job_id, None if state == Job.State.RUNNING else owner_id, kind) for job_id, state, owner_id in jobs
-    )
+    """Claim the next shard of a job of this kind, of each person in turn (`admission`); None if there is none."""
+    claims = (_claim_from(candidate, kind) for candidate in admission.next_jobs(kind))
     return next((claimed for claimed in claims if claimed is not None), None)
 
 
 @transaction.atomic
-def _claim_from(job_id: str, starts_for: int | None, kind: Job.Kind) -> Claim | None:
-    """Claim a shard of this job; None if no shard is free, or if the job may not start yet.
-
-    Args:
-        starts_for: the owner of a job that would start with this shard; None if it is running or has no owner.
-    """
-    if starts_for is not None and not _may_start(starts_for, kind):
+def _claim_from(candidate: admission.Candidate, kind: Job.Kind) -> Claim | None:
+    """Claim a shard of this job; None if no shard is free, or if the job may not start yet."""
+    if candidate.starts and candidate.owner_id is not None and not _may_start(candidate.owner_id, kind):
         return None
-    queued = Shard.objects.filter(job=job_id, state=Shard.State.QUEUED).filter(_RESTED).order_by("number")
+    queued = Shard.objects.filter(job=candidate.job_id, state=Shard.State.QUEUED).rested().order_by("number")
     token = new_token()
     claimed = queued.claim(token, 1, state=Shard.State.RUNNING)
-    return _start_shard(Shard.objects.get(pk=claimed[0]), token) if claimed else None
+    if not claimed:
+        return None
+    admission.note(kind.value, candidate.owner_id)
+    return _start_shard(Shard.objects.get(pk=claimed[0]), token)
 
 
 def _may_start(owner_id: int, kind: Job.Kind) -> bool:
@@ -289,13 +260,21 @@ def _end_if_done(job_id: str) -> bool:
 
 
 @transaction.atomic
-def release(claim: Claim) -> None:
+def release(claim: Claim, why: str = "its worker is stopping") -> None:
     """Return the shard to the queue, because this worker stops. This does not count as an attempt."""
     released = owned(claim).release(state=Shard.State.QUEUED, attempt=_ATTEMPTS_BEFORE, sent=Now())
     if released:
-        text = f"shard {claim.number} returned to the queue: its worker is stopping"
+        text = f"shard {claim.number} returned to the queue: {why}"
         change(claim.job_id, JobEvent.Kind.REQUEUED, text)
         wake(claim.job_id)
+
+
+@transaction.atomic
+def give_way(claim: Claim) -> None:
+    """Return the shard to the queue, because somebody else waits. Its owner is served after them."""
+    job = Job.objects.only("kind", "owner_id").get(pk=claim.job_id)
+    release(claim, "somebody else is served in between")
+    admission.note(job.kind, job.owner_id)
 
 
 _ATTEMPTS_BEFORE = Greatest(F("attempt") - 1, 0)

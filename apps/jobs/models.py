@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models.functions import Now
+from django.db.models.functions import Coalesce, Now
 from django.urls import reverse
 
 from apps.accounts.models import Viewer
@@ -94,7 +94,7 @@ class Job(models.Model):
     latest = models.JSONField(default=dict)
     """Of a training: the number, success and return of its last update."""
     served = models.DateTimeField(null=True, blank=True)
-    """When a worker last claimed one of its shards. Owners who have waited longest are served first."""
+    """When a worker last claimed one of its shards. Of one person's jobs, the one that has waited longest is next."""
     created = models.DateTimeField(auto_now_add=True)
     started = models.DateTimeField(null=True, blank=True)
     ended = models.DateTimeField(null=True, blank=True)
@@ -103,7 +103,18 @@ class Job(models.Model):
 
     class Meta:
         ordering = ["-created"]
-        indexes = [models.Index(fields=["state", "created"]), models.Index(fields=["owner", "-created"])]
+        indexes = [
+            models.Index(fields=["state", "created"]),
+            models.Index(fields=["owner", "-created"]),
+            models.Index(
+                "kind",
+                Coalesce("owner_id", 0),
+                "state",
+                "created",
+                condition=models.Q(state__in=["queued", "running"]),
+                name="jobs_in_line",
+            ),
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["owner", "idempotency_key"], condition=~models.Q(idempotency_key=""), name="one_job_per_key"
@@ -202,7 +213,10 @@ class Shard(Leased):
     class Meta:
         ordering = ["number"]
         constraints = [models.UniqueConstraint(fields=["job", "number"], name="one_shard_per_number")]
-        indexes = [models.Index(fields=["state", "lease_until"])]
+        indexes = [
+            models.Index(fields=["state", "lease_until"]),
+            models.Index(fields=["job", "number"], condition=models.Q(state="queued"), name="queued_shards"),
+        ]
 
     def __str__(self) -> str:
         return f"shard {self.number} of job {self.job_id}"

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from django.utils import timezone
 
 from apps.agents.models import Agent
-from apps.jobs import estimates, finished, results
+from apps.jobs import admission, estimates, finished, results
 from apps.jobs.cached import shared
 from apps.jobs.models import Job
 from apps.jobs.results import Tally
@@ -61,7 +61,7 @@ def evaluation(
         "partly": only is not None,
         "elapsed": elapsed(job),
         "turns_per_second": job.turns_done / max(elapsed(job), 0.001) if job.turns_done else None,
-        "ahead": estimates.jobs_ahead(job) if job.state == Job.State.QUEUED else 0,
+        "ahead": admission.jobs_ahead(job) if job.state == Job.State.QUEUED else 0,
         "left": time_left and time_left[0],
         "evidence": time_left and time_left[1],
         "last": finished.latest(job, MAX_LATEST_EPISODES),

@@ -127,7 +127,7 @@ def _estimate(request: HttpRequest, form: EvaluationForm) -> dict[str, Any]:
     except JobRefusal as refusal:
         form.add_error("agent", str(refusal))
         return {"checked": form, "estimate": None}
-    return {"checked": form, "estimate": estimates.estimate(agent, form.spec)}
+    return {"checked": form, "estimate": estimates.estimate(agent, form.spec, request.user.pk)}
 
 
 def _field_of(refusal: JobRefusal) -> str | None:

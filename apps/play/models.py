@@ -5,12 +5,13 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 
+from apps.admission.models import Admitted
 from apps.episodes.models import Episode
 from apps.episodes.snapshot import Snapshot, public_snapshot
-from apps.leases import Leased, LeasedQuerySet
+from apps.leases import LeasedQuerySet
 
 
-class Show(Leased):
+class Show(Admitted):
     """A live episode that `workers.play` plays, with its pace and whether it is paused.
 
     A worker owns the show while its lease lasts. After that another worker may continue from the last turn.

@@ -105,14 +105,22 @@ def join(episode_id: str, number: int, *, user: Viewer, visitor: str) -> Episode
 
 
 def take_turn(
-    episode_id: str, action: str, *, expected_seq: int | None, user: Viewer, visitor: str, as_written: bool = False
+    episode_id: str,
+    action: str,
+    *,
+    expected_seq: int | None,
+    user: Viewer,
+    visitor: str,
+    address: str = "",
+    as_written: bool = False,
 ) -> Episode:
     """Play `action` if the page that sent it is up to date. If the environment fails, the episode ends as failed.
 
     `expected_seq` is the `seq` that the page showed; None if the request had none. Only this function compares it.
 
     If all seats choose at the same time, the action of a later seat is held until the earlier seats have chosen. A turn
-    in a slow environment is only accepted here; a worker plays it (`apps.play.pending`).
+    in a slow environment is only accepted here; a worker plays it (`apps.play.pending`). It waits in the queue of the
+    person and, without an account, of their hashed `address`.
 
     A text that contains no action is wrapped as the view's `say` describes: as a message, a search or a command. With
     `as_written`, a text that the environment cannot parse is sent all the same, and its rules punish it.
@@ -147,7 +155,7 @@ def take_turn(
             if episode.acting != own.number:
                 return operations.hold(episode, own, action)
             if episode.slow:
-                return pending.accept(episode, own, action)
+                return pending.accept(episode, own, action, address)
             operations.record_turn(episode, env, action)
             operations.play_held(episode, env)
             shows.answer(episode)

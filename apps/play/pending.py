@@ -14,9 +14,11 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models.functions import Now
 
 import gem
+from apps.admission.line import Line, rows
+from apps.admission.models import name_of
 from apps.episodes import operations
 from apps.episodes.errors import Refusal, TurnTaken
 from apps.episodes.models import Episode, PendingTurn, Seat, Turn
@@ -30,10 +32,12 @@ from gem.core import Step
 logger = logging.getLogger(__name__)
 
 PROBLEM_CHARS = 1000
+PEOPLE_PER_ADDRESS = 8
+"""How many people without an account at one IP address may have as many waiting turns as one person may have."""
 
 
 class TooManyTurns(Refusal):
-    """The person has as many pending turns as one person may have."""
+    """The person, or their IP address, has as many pending turns as it may have."""
 
     status = 429
     title = "Too many turns at once"
@@ -53,16 +57,19 @@ class ClaimedTurn:
 # ---------------------------------------------------------------- people
 
 
-def accept(episode: Episode, seat: Seat, action: str) -> Episode:
+def accept(episode: Episode, seat: Seat, action: str, address: str = "") -> Episode:
     """Store `action` as a pending turn. The caller's transaction holds the episode locked.
+
+    Args:
+        address: the hashed IP address of a person without an account (`accounts.visitors.address`).
 
     Raises:
         TurnTaken: another turn of this episode is pending.
-        TooManyTurns: the person has too many pending turns.
+        TooManyTurns: the person or the address has too many pending turns.
     """
     refuse_while_underway(episode)
-    _check_limit(seat)
-    _store(episode, seat, action)
+    _check_limit(seat, address)
+    _store(episode, seat, action, address)
     return operations.touch(episode)
 
 
@@ -74,7 +81,7 @@ def accept_held(episode: Episode) -> None:
         _store(episode, seat, seat.held)
 
 
-def _store(episode: Episode, seat: Seat, action: str) -> None:
+def _store(episode: Episode, seat: Seat, action: str, address: str = "") -> None:
     PendingTurn.objects.filter(episode=episode).delete()
     PendingTurn.objects.create(
         episode=episode,
@@ -82,6 +89,8 @@ def _store(episode: Episode, seat: Seat, action: str) -> None:
         seat=seat.number,
         action=storable(action),
         replaced=what_was_replaced(action),
+        person=name_of(seat.user_id, seat.visitor),
+        address=address,
     )
     wake(shows.HOSTS, episode.id)
 
@@ -95,12 +104,18 @@ def refuse_while_underway(episode: Episode) -> None:
         )
 
 
-def _check_limit(seat: Seat) -> None:
-    is_own = Q(episode__seats__user=seat.user_id) if seat.user_id else Q(episode__seats__visitor=seat.visitor)
-    if PendingTurn.objects.filter(is_own, problem="").count() >= settings.SHOWS_PER_PERSON:
+def _check_limit(seat: Seat, address: str) -> None:
+    underway, most = PendingTurn.objects.filter(problem=""), settings.TURNS_WAITING_PER_PERSON
+    if underway.filter(person=name_of(seat.user_id, seat.visitor)).count() >= most:
         raise TooManyTurns(
-            f"{settings.SHOWS_PER_PERSON} of your turns are still being played, which is the limit for one person. "
+            f"{most} of your turns are still being played, which is the limit for one person. "
             "This turn was not accepted. Send it again when another one is done."
+        )
+    most *= PEOPLE_PER_ADDRESS
+    if address and underway.filter(address=address).count() >= most:
+        raise TooManyTurns(
+            f"{most} turns of visitors at your IP address are still being played, which is the limit for one address. "
+            "This turn was not accepted. Send it again in a moment, or log in."
         )
 
 
@@ -108,12 +123,34 @@ def _check_limit(seat: Seat) -> None:
 
 
 def claim(token: UUID, limit: int) -> list[str]:
-    """Claim up to `limit` pending turns, oldest first. A turn whose workers keep dying is refused."""
-    waiting = PendingTurn.objects.filter(problem="")
-    for turn in waiting.worn()[:limit]:
+    """Claim up to `limit` pending turns, of each person in turn. A turn whose workers keep dying is refused."""
+    for turn in waiting().worn()[:limit]:
         with suppress(RowsLocked):  # the next sweep tries again
             _give_up(turn.episode_id)
-    return waiting.claimable().order_by("created").claim(token, limit)
+    return _line().claim(_rows(waiting().claimable()), _busy(), token, limit)
+
+
+def waiting() -> LeasedQuerySet[PendingTurn]:
+    """The turns that wait for a worker."""
+    return PendingTurn.objects.filter(problem="").free()
+
+
+def place(episode_id: str) -> int | None:
+    """The place of this episode's turn in the queue, from 1; None if no turn of it waits for a worker."""
+    return _line().place(_rows(waiting()), _busy(), episode_id)
+
+
+def _line() -> Line:
+    return Line("turn", settings.TURNS_PER_PERSON, settings.TURNS_PER_ADDRESS)
+
+
+def _rows(turns: LeasedQuerySet[PendingTurn]) -> LeasedQuerySet[PendingTurn]:
+    return rows(turns, since="created")
+
+
+def _busy() -> LeasedQuerySet[PendingTurn]:
+    """The turns that workers play now."""
+    return _rows(PendingTurn.objects.filter(problem="", lease_until__gt=Now()))
 
 
 def renew(token: UUID) -> int:

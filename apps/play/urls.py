@@ -12,6 +12,7 @@ urlpatterns = [
     path("watch/", lobby.lobby, name="lobby"),
     path("watch/new/", shows.watch_new, name="watch_new"),
     path("<slug:episode_id>/turn/", views.take_turn, name="take_turn"),
+    path("<slug:episode_id>/place/", views.place, name="place"),
     path("<slug:episode_id>/hint/", views.hint, name="hint"),
     path("<slug:episode_id>/seat/<int:number>/<str:signature>/", views.join, name="join"),
     path("<slug:episode_id>/undo/", views.undo, name="undo"),

@@ -25,10 +25,11 @@ from apps.episodes.tools import choice as tool_choice
 from apps.episodes.views import find, play_page
 from apps.episodes.visibility import own_seat, public_viewpoint
 from apps.htmx import wants_part
-from apps.play import invitations, limits, operations
+from apps.play import invitations, limits, operations, pending
 from apps.play.forms import NewForm, prefilled, withheld
 from apps.play.responses import form_again, fragments, go_to, refused
 from apps.play.shows import operations as shows
+from apps.play.shows import show_leases
 from gem.agents import Decision, Request, make_agent
 
 View = Callable[..., HttpResponse]
@@ -124,6 +125,7 @@ def take_turn(request: HttpRequest, episode_id: str) -> HttpResponse:
             expected_seq=expected_seq,
             user=request.user,
             visitor=visitors.known(request),
+            address=visitors.address(request),
             as_written="as_written" in request.POST,
         )
     except NotFound as refusal:
@@ -139,6 +141,15 @@ def take_turn(request: HttpRequest, episode_id: str) -> HttpResponse:
         response.status_code = 202  # a worker plays it, and the socket brings the result
     response["Episode-Seq"] = str(episode.seq)
     return response
+
+
+@never_cache
+@require_safe
+def place(request: HttpRequest, episode_id: str) -> HttpResponse:
+    """The place in the queue of an episode whose next turn waits for a worker; otherwise without text."""
+    episode = find(episode_id)
+    number = pending.place(episode.pk) or show_leases.place(episode.pk)
+    return render(request, "play/place.html", {"episode": episode, "place": number})
 
 
 @never_cache
@@ -233,7 +244,8 @@ def finish(request: HttpRequest, episode_id: str) -> HttpResponse:
             raise NotFound(f"A turn is a whole number from 0 to {episode.turn_count}.")
         limits.check_start(request)
         visitor = "" if request.user.is_authenticated else visitors.key(request)
-        branch = shows.go_on(episode, turn, agent, user=account_of(request.user), visitor=visitor)
+        user, address = account_of(request.user), visitors.address(request)
+        branch = shows.go_on(episode, turn, agent, user=user, visitor=visitor, address=address)
     except Refusal as refusal:
         return refused(request, episode, refusal, after=None)
     return go_to(request, branch)

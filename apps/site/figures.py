@@ -15,14 +15,18 @@ from django.db.models.functions import Now
 from prometheus_client import Gauge
 
 from apps import queue
-from apps.jobs.models import Shard
+from apps.agents.models import Upload
+from apps.jobs.models import Job, Shard
+from apps.play import pending
 from apps.play.models import Show
+from apps.play.shows import show_leases
 
 _FREE = Gauge("gemweb_free_bytes", "Free bytes of the disk of a folder", ["folder"])
 _TRANSACTION = Gauge("gemweb_longest_transaction_seconds", "Age of the longest transaction, backups excluded")
 _BLOCKED = Gauge("gemweb_blocked_backends", "Connections of Postgres that wait for a lock")
 _REAP = Gauge("gemweb_seconds_since_reap", "Seconds since the scheduler last finished its search for lost work")
 _EXPIRED = Gauge("gemweb_expired_leases", "Shards and shows whose lease has expired and that nobody has taken back")
+_WAITING = Gauge("gemweb_waiting", "Work that waits for a worker, by kind", ["queue", "kind"])
 _LAST_ATTEMPTS = Gauge("gemweb_shards_on_last_attempt", "Shards whose job fails if they fail once more")
 
 
@@ -114,6 +118,23 @@ def load() -> Load:
     )
 
 
+def waiting() -> dict[str, dict[str, int]]:
+    """What waits for a worker: the number of each kind of work, by the queue of its workers.
+
+    Raises:
+        django.db.DatabaseError: if Postgres does not answer.
+    """
+    shards = Shard.objects.filter(state=Shard.State.QUEUED, job__state__in=[Job.State.QUEUED, Job.State.RUNNING])
+    return {
+        "play": {"turns": pending.waiting().count(), "live episodes": show_leases.waiting().count()},
+        "evaluate": {
+            "shards": shards.filter(job__kind=Job.Kind.EVALUATION).count(),
+            "uploads": Upload.objects.waiting().free().count(),
+        },
+        "train": {"trainings": shards.filter(job__kind=Job.Kind.TRAINING).count()},
+    }
+
+
 def seconds_since_reap() -> float | None:
     """Seconds since the scheduler last finished its search for lost work; None if that is not known.
 
@@ -136,5 +157,8 @@ def export() -> None:
     _BLOCKED.set(now.blocked)
     _EXPIRED.set(now.expired_leases)
     _LAST_ATTEMPTS.set(now.last_attempts)
+    for queue_name, counts in waiting().items():
+        for kind, count in counts.items():
+            _WAITING.labels(queue_name, kind).set(count)
     since = seconds_since_reap()
     _REAP.set(float("nan") if since is None else since)

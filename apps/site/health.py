@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import platform
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import redis
@@ -57,6 +57,8 @@ class Check:
     """The label of a warning."""
     details: tuple[str, ...] = ()
     """Hosts, processes and other facts, shown to the operators of the site only."""
+    waiting: Mapping[str, int] = field(default_factory=dict)
+    """Of the workers of a queue: how much of each kind of work waits for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,13 @@ def report() -> Report:
     """Check every part now. A part that does not answer delays the report by a few seconds at most."""
     needed = readiness()
     work = check_work() if needed.has_database else ()
-    optional = (*check_workers(), *work, check_sandbox(), *check_mcp(), check_versions())
+    optional = (
+        *check_workers(figures.waiting() if needed.has_database else {}),
+        *work,
+        check_sandbox(),
+        *check_mcp(),
+        check_versions(),
+    )
     return Report((*needed.checks, check_space(), *optional))
 
 
@@ -211,8 +219,12 @@ def check_broker() -> Check:
     return Check("broker", "Broker", "ok", f"{name} {version}", details=details)
 
 
-def check_workers() -> list[Check]:
-    """Check that every queue has a worker."""
+def check_workers(waiting: Mapping[str, Mapping[str, int]]) -> list[Check]:
+    """Check that every queue has a worker.
+
+    Args:
+        waiting: what waits for the workers of each queue (`figures.waiting`).
+    """
     try:
         alive = queue.workers_alive()
     except redis.RedisError:
@@ -220,17 +232,27 @@ def check_workers() -> list[Check]:
             name, QUEUES[name][0], "warn", "Not known, because the broker does not answer."
         )
         return [unknown(name) for name in QUEUES]
-    return [_check_queue(name, [worker for worker in alive if worker.queue == name]) for name in QUEUES]
+    return [
+        _check_queue(name, [worker for worker in alive if worker.queue == name], waiting.get(name, {}))
+        for name in QUEUES
+    ]
 
 
-def _check_queue(name: str, workers: list[queue.Worker]) -> Check:
+def _check_queue(name: str, workers: list[queue.Worker], waiting: Mapping[str, int]) -> Check:
     title, command, effect = QUEUES[name]
+    counts = ", ".join(
+        f"{count:,} {kind if count > 1 else kind.removesuffix('s')}" for kind, count in waiting.items() if count
+    )
+    wait = f" Waiting: {counts}." if counts else ""
     if not workers:
-        return Check(name, title, "fail", f"This queue has no worker. {effect}", f"Start one: `{command}`")
+        finding, remedy = f"This queue has no worker. {effect}{wait}", f"Start one: `{command}`"
+        return Check(name, title, "fail", finding, remedy, waiting=waiting)
     youngest = min(worker.age for worker in workers)
     count = "1 process" if len(workers) == 1 else f"{len(workers)} processes"
     details = tuple(f"{worker.host}, process {worker.pid}, {worker.age:.0f} s ago" for worker in workers)
-    return Check(name, title, "ok", f"{count}, last heartbeat {youngest:.0f} s ago", details=details)
+    return Check(
+        name, title, "ok", f"{count}, last heartbeat {youngest:.0f} s ago.{wait}", details=details, waiting=waiting
+    )
 
 
 def check_sandbox() -> Check:
@@ -283,6 +305,7 @@ def as_json(status: Report) -> dict[str, Any]:
         "checks": {
             check.name: {"state": check.state, "said": check.finding, "do": check.remedy} for check in status.checks
         },
+        "waiting": {check.name: dict(check.waiting) for check in status.checks if check.waiting},
     }
 
 

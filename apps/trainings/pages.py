@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 
 from apps.catalog.entries import entry_of
 from apps.episodes.templatetags.episodes import bare
+from apps.jobs import admission
 from apps.jobs.models import Checkpoint, Job, Point, Sample
 from apps.jobs.pages import LOG_LINES, TimeSplit, elapsed
 from apps.trainings.best import benchmark_of, best_of
@@ -47,6 +48,7 @@ def training(job: Job) -> dict[str, Any]:
         "last": last.data if last else None,
         "update": last.update if last else job.parent_update,
         "elapsed": elapsed(job),
+        "ahead": admission.jobs_ahead(job) if job.state == Job.State.QUEUED else None,
         "left": seconds_left(job, last),
         "failed_batch": _failed_batch(job, last),
         "random": baseline(job.spec["env_id"], "random"),

@@ -70,7 +70,7 @@ def test_a_person_cannot_be_sent_to_play_live(agents: Agents) -> None:
 
 
 def test_one_person_has_a_number_of_shows(agents: Agents) -> None:
-    for _ in range(settings.SHOWS_PER_PERSON):
+    for _ in range(shows.ROOM * settings.SHOWS_PER_PERSON):
         last = shows.start(ENV_ID, agents["random"], visitor="b" * 32)
     with pytest.raises(shows.TooManyShows, match="Nothing was started"):
         shows.start(ENV_ID, agents["random"], visitor="b" * 32)

@@ -94,7 +94,7 @@ def test_without_scripts_the_page_says_that_the_turn_is_played(person: Person, e
 
 
 def test_a_person_has_a_number_of_turns_under_way(person: Person, settings: object) -> None:
-    settings.SHOWS_PER_PERSON = 2  # type: ignore[attr-defined]
+    settings.TURNS_WAITING_PER_PERSON = 2  # type: ignore[attr-defined]
     episodes = [person.begin(ENV_ID, seed) for seed in range(3)]
     answers = [person.send(one, BOX % 25).status_code for one in episodes]
     assert answers == [202, 202, 429]

@@ -7,6 +7,7 @@ host get the change at once. What the hosts write is in `show_leases.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -16,6 +17,7 @@ from django.db.models.functions import Least, Now
 
 import gem
 from apps.accounts.models import User, Viewer
+from apps.admission.models import name_of
 from apps.agents.models import Agent, Weights
 from apps.episodes import branches, operations
 from apps.episodes.errors import EpisodeEnded, NotFound, Refusal
@@ -34,6 +36,8 @@ PACE_BOUNDS = (0.1, 60.0)
 ANSWER_SECONDS = 0.5
 """The pause between a person's turn and the agent's, long enough to see the result of one's own turn."""
 MAX_TURNS_DUE = 20
+ROOM = 2
+"""How many times as many shows a person or an address may have as play at the same time. The others wait."""
 
 
 class CannotPlay(Refusal):
@@ -49,7 +53,7 @@ class PaceRefused(Refusal):
 
 
 class TooManyShows(Refusal):
-    """The person has as many live episodes as one person may have."""
+    """The person, or their IP address, has as many live episodes as may play and wait."""
 
     status = 429
     title = "Too many live episodes at once"
@@ -64,6 +68,7 @@ def start(
     pace: float = 1.0,
     user: User | None = None,
     visitor: str = "",
+    address: str = "",
     showcase: bool = False,
     env_kwargs: Mapping[str, Any] | None = None,
     wrappers: Sequence[Mapping[str, Any]] = (),
@@ -76,7 +81,9 @@ def start(
     """Begin an episode that `agent` plays live, one turn every `pace` seconds.
 
     If there are several seats, `opponent` has the others. Without an opponent, the agent plays against itself. A caller
-    whose transaction includes this passes a `draft` that it has made before (`episodes.operations.draft`).
+    whose transaction includes this passes a `draft` that it has made before (`episodes.operations.draft`). It waits in
+    the queue if the person has `SHOWS_PER_PERSON` live episodes already, or if the hashed `address` of a person without
+    an account has `SHOWS_PER_ADDRESS`.
 
     Raises:
         CannotPlay, PaceRefused, TooManyShows: the message is for the person.
@@ -85,20 +92,28 @@ def start(
     """
     seats = _seating(env_id, agent, opponent)
     pace = _check_pace(pace)
+    starter = Starter(user, visitor, address)
     if not showcase:
-        _check_limit(user, visitor)
+        _check_limit(starter)
     try:
         episode = draft or operations.draft(env_id, seed=seed, env_kwargs=env_kwargs, wrappers=wrappers)
     except EnvironmentFailure as failure:
         raise Refusal(str(failure)) from failure
     with transaction.atomic():
         operations.store(episode, seats=seats, listed=listed and not showcase, batch=batch, slot=slot)
-        _show(episode, pace, user, visitor, showcase=showcase, lock_step=lock_step)
+        _show(episode, pace, starter, showcase=showcase, lock_step=lock_step)
     return episode
 
 
 def go_on(
-    episode: Episode, turn: int, agent: Agent, *, pace: float = 1.0, user: User | None = None, visitor: str = ""
+    episode: Episode,
+    turn: int,
+    agent: Agent,
+    *,
+    pace: float = 1.0,
+    user: User | None = None,
+    visitor: str = "",
+    address: str = "",
 ) -> Episode:
     """Let `agent` continue any episode live from a turn, in a new branch.
 
@@ -108,7 +123,8 @@ def go_on(
     """
     check_agent(episode.env_id, agent)
     pace = _check_pace(pace)
-    _check_limit(user, visitor)
+    starter = Starter(user, visitor, address)
+    _check_limit(starter)
     agents = [seat.agent for seat in episode.seats.select_related("agent").order_by("number")]
     replaced = [old_agent.kind == Agent.Kind.HUMAN or len(agents) == 1 for old_agent in agents]
     if not any(replaced):
@@ -120,17 +136,33 @@ def go_on(
     branch = branches.draft_fork(episode, turn)
     with transaction.atomic():
         branches.store_branch(branch, seats=seats)
-        _show(branch, pace, user, visitor)
+        _show(branch, pace, starter)
     return branch
 
 
-def _show(episode: Episode, pace: float, user: User | None, visitor: str, **kind: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """Who starts a show: a person with an account, a visitor at an address, or the site itself."""
+
+    user: User | None = None
+    visitor: str = ""
+    address: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name in the queue."""
+        return name_of(self.user.pk if self.user else None, self.visitor)
+
+
+def _show(episode: Episode, pace: float, starter: Starter, **kind: bool) -> None:
     Show.objects.create(
         episode=episode,
         pace=pace,
         **kind,
-        started_by=user,
-        visitor=visitor,
+        started_by=starter.user,
+        visitor=starter.visitor,
+        person=starter.name,
+        address=starter.address,
         next_turn_at=Now() + timedelta(seconds=pace),
     )
     wake(HOSTS, episode.id)
@@ -140,7 +172,7 @@ def accompany(episode: Episode) -> None:
     """Let the agents in a person's episode play, each a moment after its turn comes."""
     seats = list(episode.seats.select_related("agent"))
     if len(seats) > 1 and any(seat.agent.kind != Agent.Kind.HUMAN for seat in seats):
-        _show(episode, ANSWER_SECONDS, None, "")
+        _show(episode, ANSWER_SECONDS, Starter())
 
 
 def answer(episode: Episode) -> None:
@@ -264,16 +296,21 @@ def _check_pace(seconds: float) -> float:
     return float(seconds)
 
 
-def _check_limit(user: User | None, visitor: str) -> None:
-    if user is not None and user.is_staff:
+def _check_limit(starter: Starter) -> None:
+    """Refuse a show for which there is no room in the queue: as many may wait as may play."""
+    if starter.user is not None and starter.user.is_staff:
         return
     shows = Show.objects.filter(episode__status=Episode.Status.RUNNING, showcase=False)
-    if user is not None:
-        number = shows.filter(started_by=user).count()
-    else:
-        number = shows.filter(visitor=visitor).count() if visitor else 0
-    if number >= settings.SHOWS_PER_PERSON:
+    most = ROOM * settings.SHOWS_PER_PERSON
+    number = shows.filter(person=starter.name).count() if starter.name else 0
+    if number >= most:
         raise TooManyShows(
-            f"You already have {number} live episodes, which is the limit for one person. Nothing was started. "
-            "Stop one of them, or wait until one ends."
+            f"You already have {number} live episodes, and one person may have {most}, {settings.SHOWS_PER_PERSON} of "
+            "which play at the same time. Nothing was started. Stop one of them, or wait until one ends."
+        )
+    most = ROOM * settings.SHOWS_PER_ADDRESS
+    if starter.address and shows.filter(address=starter.address).count() >= most:
+        raise TooManyShows(
+            f"Visitors at your IP address already have {most} live episodes, which is the limit for one address. "
+            "Nothing was started. Wait until one ends, or log in."
         )

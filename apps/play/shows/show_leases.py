@@ -17,9 +17,10 @@ from uuid import UUID
 from django.conf import settings
 from django.db import models, transaction
 from django.db.models import Exists, F, OuterRef, Q
-from django.db.models.functions import Greatest, Now
+from django.db.models.functions import Coalesce, Greatest, Now
 
 import gem
+from apps.admission.line import Line, rows
 from apps.agents.models import Agent
 from apps.episodes import operations
 from apps.episodes.models import Episode, Seat, Turn
@@ -91,13 +92,37 @@ class ResumedShow:
 def claim(token: UUID, limit: int, *, showcase: bool) -> list[str]:
     """Claim up to `limit` shows that have a turn to play and no owner, with showcases only if `showcase`.
 
-    The episode fails if the show's owners died `MAX_ATTEMPTS` times at the same turn.
+    People are served in turn, and the shows of a duel are claimed together. The episode fails if the show's owners died
+    `MAX_ATTEMPTS` times at the same turn.
     """
     playable = _running().filter(_has_turns_to_play(showcase))
     for episode_id in playable.worn().values_list("pk", flat=True)[:limit]:
         with suppress(RowsLocked):  # the next sweep tries again
             _give_up(episode_id)
-    return playable.claimable().order_by("next_turn_at").claim(token, limit)
+    return _line().claim(_rows(playable.claimable()), _busy(), token, limit)
+
+
+def waiting() -> LeasedQuerySet[Show]:
+    """The shows that wait for a host, except the showcase, which plays only while somebody watches."""
+    return _running().filter(_has_turns_to_play(False)).free()
+
+
+def place(episode_id: str) -> int | None:
+    """The place of this show in the queue, from 1; None if it need not wait for a host."""
+    return _line().place(_rows(waiting()), _busy(), episode_id)
+
+
+def _line() -> Line:
+    return Line("show", settings.SHOWS_PER_PERSON, settings.SHOWS_PER_ADDRESS)
+
+
+def _rows(shows: LeasedQuerySet[Show]) -> LeasedQuerySet[Show]:
+    return rows(shows, since="next_turn_at", unit=Coalesce("episode__batch_id", "episode_id"))
+
+
+def _busy() -> LeasedQuerySet[Show]:
+    """The shows that hosts play now."""
+    return _rows(Show.objects.filter(lease_until__gt=Now()))
 
 
 def renew(token: UUID) -> int:

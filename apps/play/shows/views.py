@@ -53,6 +53,7 @@ def watch_new(request: HttpRequest) -> HttpResponse:
             pace=chosen["pace"],
             user=account_of(request.user),
             visitor="" if request.user.is_authenticated else visitors.key(request),
+            address=visitors.address(request),
         )
     except Refusal as refusal:
         return form_again(request, "play/watch_new.html", form, refusal)

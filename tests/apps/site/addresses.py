@@ -89,6 +89,7 @@ TABLE: dict[str, Address] = {
     "play:take_turn": Address(
         "403 403 302 403", names=("episode",), post=True, sent={"action": "\\boxed{2}", "expected_seq": "1"}
     ),
+    "play:place": Address("200", names=("episode",)),
     "play:hint": Address("200", names=("episode",)),
     "play:join": Address("404", names=("episode", "zero", "token")),
     "play:undo": Address("403 403 302 403", names=("episode",), post=True),

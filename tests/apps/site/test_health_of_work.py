@@ -15,9 +15,10 @@ from pytest_django import Settings
 
 from apps import queue
 from apps.accounts.models import User
-from apps.agents.models import Agent
+from apps.agents.models import Agent, Upload
 from apps.jobs import leases, operations
 from apps.jobs.models import Shard
+from apps.play.shows import operations as shows
 from apps.site import figures, health, views
 from gem.evaluation.spec import EvaluationSpec
 from workers import reap
@@ -114,6 +115,28 @@ def test_expired_leases_and_last_attempts_are_counted() -> None:
     assert figures.load().expired_leases == 1
 
 
+def test_what_waits_is_counted_for_each_kind_of_worker(client: Client) -> None:
+    spec = EvaluationSpec(agent="random", env_ids=("game:GuessTheNumber-v0-easy",), episodes_per_env=3)
+    ada = User.objects.create_user("ada", is_staff=True)
+    for _ in range(2):
+        operations.submit(ada, spec)
+    Upload.objects.create(slug="one", owner=ada)
+    shows.start("game:GuessTheNumber-v0-easy", Agent.objects.get(slug="random"))
+    counts = {
+        "play": {"turns": 0, "live episodes": 1},
+        "evaluate": {"shards": 2, "uploads": 1},
+        "train": {"trainings": 0},
+    }
+    assert json.loads(client.get("/health.json").content)["waiting"] == counts
+    assert "Waiting: 2 shards, 1 upload." in check("evaluate").finding
+    assert leases.claim() is not None
+    assert figures.waiting()["evaluate"]["shards"] == 1
+    client.force_login(ada)
+    metrics = client.get("/metrics").content.decode()
+    assert 'gemweb_waiting{kind="shards",queue="evaluate"} 1.0' in metrics
+    assert "Waiting: 1 live episode." in client.get("/health/").content.decode()
+
+
 def test_the_figures_are_metrics(client: Client) -> None:
     reap.everything()
     client.force_login(User.objects.create_user("boss", is_staff=True))
@@ -122,6 +145,7 @@ def test_the_figures_are_metrics(client: Client) -> None:
     assert names == {
         "gemweb_free_bytes", "gemweb_longest_transaction_seconds", "gemweb_blocked_backends",
         "gemweb_seconds_since_reap", "gemweb_expired_leases", "gemweb_shards_on_last_attempt",
+        "gemweb_waiting",
     }  # fmt: skip
     free = [line for line in text.splitlines() if line.startswith("gemweb_free_bytes")]
     assert all(float(line.rpartition(" ")[2]) > 0 for line in free)

@@ -1,0 +1,146 @@
+"""Which job is served next: the lines of evaluations and of trainings.
+
+A worker claims a shard of the person who was served longest ago, and of that person's running jobs and oldest queued
+job the one that was served longest ago. So shards of different people alternate, whatever they take and however many
+jobs each person has, and so do the jobs of one person. A worker that has played long gives its shard back if another
+person waits with less (`should_yield`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import connection
+
+from apps.admission.line import note_served
+from apps.admission.models import name_of
+from apps.jobs.models import Job
+
+_NEXT_JOBS = """
+WITH RECURSIVE owner(id) AS (
+    SELECT min(coalesce(owner_id, 0)) FROM jobs_job WHERE kind = %(kind)s AND state IN ('queued', 'running')
+    UNION ALL
+    SELECT (SELECT min(coalesce(owner_id, 0)) FROM jobs_job
+            WHERE kind = %(kind)s AND state IN ('queued', 'running') AND coalesce(owner_id, 0) > owner.id)
+    FROM owner WHERE owner.id IS NOT NULL
+),
+running AS (
+    SELECT coalesce(job.owner_id, 0) AS owner_id, count(*) AS shards, min(shard.id) AS first
+    FROM jobs_shard shard JOIN jobs_job job ON job.id = shard.job_id
+    WHERE shard.state = 'running' AND job.kind = %(kind)s
+    GROUP BY 1
+)
+SELECT job.id, job.state, job.owner_id, coalesce(running.shards, 0)
+FROM owner
+LEFT JOIN admission_party party ON party.line = %(kind)s AND party.name = 'user:' || owner.id
+LEFT JOIN running ON running.owner_id = owner.id
+CROSS JOIN LATERAL (
+    (SELECT id, state, owner_id, served, created FROM jobs_job job
+     WHERE kind = %(kind)s AND coalesce(owner_id, 0) = owner.id AND state = 'running' AND {has_work}
+     ORDER BY served NULLS FIRST, created LIMIT %(few)s)
+    UNION ALL
+    (SELECT id, state, owner_id, served, created FROM jobs_job job
+     WHERE kind = %(kind)s AND coalesce(owner_id, 0) = owner.id AND state = 'queued' AND {has_work}
+       AND (owner.id = 0 OR (SELECT count(*) FROM jobs_job other WHERE other.kind = %(kind)s
+            AND coalesce(other.owner_id, 0) = owner.id AND other.state = 'running') < %(most)s)
+     ORDER BY created LIMIT %(few)s)
+) job
+WHERE owner.id IS NOT NULL
+ORDER BY party.served NULLS FIRST, owner.id, job.served NULLS FIRST, job.created, job.id
+LIMIT 100
+"""
+_HAS_WORK = """
+EXISTS (SELECT FROM jobs_shard shard WHERE shard.job_id = job.id AND shard.state = 'queued'
+        AND (shard.rests_until IS NULL OR shard.rests_until <= now()))
+"""
+_FEW = 3
+"""Jobs of one person that are looked at; other workers may be claiming the last shard of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A job with a shard that can be claimed."""
+
+    job_id: str
+    starts: bool
+    """Whether the job would start with this shard."""
+    owner_id: int | None
+    shards: int
+    """Running shards of all jobs of its owner."""
+
+
+def next_jobs(kind: Job.Kind) -> list[Candidate]:
+    """Jobs with shards that can be claimed now, in the order in which they are served.
+
+    It reads few rows of each person, however many jobs there are.
+    """
+    values = {"kind": kind.value, "most": settings.JOBS_RUNNING_PER_USER, "few": _FEW}
+    with connection.cursor() as cursor:
+        cursor.execute(_NEXT_JOBS.format(has_work=_HAS_WORK), values)
+        return [Candidate(row[0], row[1] == Job.State.QUEUED, row[2], row[3]) for row in cursor.fetchall()]
+
+
+def note(kind: str, owner_id: int | None) -> None:
+    """Note that the owner was served, so that everybody else is served before them. The site counts as person 0."""
+    note_served(kind, [name_of(owner_id or 0)])
+
+
+def should_yield(shard_id: int, job_id: str) -> bool:
+    """Whether a worker should give this running shard back, because somebody else waits and has less.
+
+    That is somebody with no running shard, or with at least two fewer than the owner of this shard. Of the running
+    shards of one person only the first is given back.
+    """
+    job = Job.objects.only("kind", "owner_id").get(pk=job_id)
+    first, number = _running_shards_of(job)
+    if first != shard_id:
+        return False
+    others = (candidate for candidate in next_jobs(Job.Kind(job.kind)) if candidate.owner_id != job.owner_id)
+    return any(not other.shards or other.shards + 1 < number for other in others)
+
+
+def _running_shards_of(job: Job) -> tuple[int | None, int]:
+    """The first running shard of the job's owner, and how many run."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT min(shard.id), count(*) FROM jobs_shard shard JOIN jobs_job job ON job.id = shard.job_id
+            WHERE shard.state = 'running' AND job.kind = %s AND coalesce(job.owner_id, 0) = %s
+            """,
+            [job.kind, job.owner_id or 0],
+        )
+        first, number = cursor.fetchone()
+        return first, number
+
+
+_AHEAD = """
+WITH mine AS (
+    SELECT count(*) + %(new)s AS round FROM jobs_job
+    WHERE kind = %(kind)s AND state = 'queued' AND coalesce(owner_id, 0) = %(owner)s
+      AND (created, id) <= (%(created)s, %(id)s)
+)
+SELECT sum(least(coalesce(waiting.number, 0), mine.round)) + mine.round - 1
+FROM mine LEFT JOIN (
+    SELECT coalesce(owner_id, 0) AS owner_id, count(*) AS number FROM jobs_job
+    WHERE kind = %(kind)s AND state = 'queued' AND coalesce(owner_id, 0) <> %(owner)s
+    GROUP BY 1
+) waiting ON true
+GROUP BY mine.round
+"""
+
+
+def jobs_ahead(job: Job) -> int:
+    """How many queued jobs start before this queued one at most: its owner's older ones, and as many of each other."""
+    return _count_ahead({"kind": job.kind, "owner": job.owner_id or 0, "created": job.created, "id": job.pk, "new": 0})
+
+
+def jobs_ahead_of_new(kind: Job.Kind, owner_id: int | None) -> int:
+    """The same for a job that this person would submit now."""
+    return _count_ahead({"kind": kind.value, "owner": owner_id or 0, "created": "infinity", "id": "", "new": 1})
+
+
+def _count_ahead(values: dict[str, object]) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(_AHEAD, values)
+        return int(cursor.fetchone()[0])
