@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import connection, models, transaction
@@ -20,6 +20,8 @@ from django.db.models.functions import Now
 
 from apps.admission.models import Party
 from apps.leases import LeasedQuerySet
+
+Rows = TypeVar("Rows", bound=models.QuerySet[Any])
 
 FORGET = timedelta(days=1)
 """After so long without being served, a party counts as new."""
@@ -93,7 +95,7 @@ class Line:
         with transaction.atomic():
             first = self._ordered(waiting, busy, "WHERE is_admitted ORDER BY place LIMIT %(most)s", most=most)
             keys = [key for key, *_ in first]
-            claimed = waiting.filter(pk__in=keys).claim(token, most, **changes) if keys else []
+            claimed: list[Any] = waiting.filter(pk__in=keys).claim(token, most, **changes) if keys else []
             parties = [(person, share) for key, person, share, *_ in first if key in claimed and person]
             note_served(self.name, chain.from_iterable(parties))
         return claimed
@@ -121,7 +123,7 @@ class Line:
             return cursor.fetchall()
 
 
-def rows(query: Any, since: str, *, unit: Any = None, person: Any = None) -> Any:
+def rows(query: Rows, since: str, *, unit: Any = None, person: Any = None) -> Rows:
     """The rows of a query with the columns that a line needs.
 
     Args:
@@ -132,7 +134,8 @@ def rows(query: Any, since: str, *, unit: Any = None, person: Any = None) -> Any
     columns: dict[str, Any] = {"since": F(since), "unit": F("pk") if unit is None else unit}
     if person is not None:
         columns |= {"person": person, "address": models.Value("")}
-    return query.annotate(**columns)
+    annotated: Rows = query.annotate(**columns)
+    return annotated
 
 
 def note_served(line: str, names: Iterable[str]) -> None:

@@ -9,6 +9,7 @@ person waits with less (`should_yield`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -75,7 +76,7 @@ def next_jobs(kind: Job.Kind) -> list[Candidate]:
 
     It reads few rows of each person, however many jobs there are.
     """
-    values = {"kind": kind.value, "most": settings.JOBS_RUNNING_PER_USER, "few": _FEW}
+    values: dict[str, Any] = {"kind": kind.value, "most": settings.JOBS_RUNNING_PER_USER, "few": _FEW}
     with connection.cursor() as cursor:
         cursor.execute(_NEXT_JOBS.format(has_work=_HAS_WORK), values)
         return [Candidate(row[0], row[1] == Job.State.QUEUED, row[2], row[3]) for row in cursor.fetchall()]
@@ -140,7 +141,7 @@ def jobs_ahead_of_new(kind: Job.Kind, owner_id: int | None) -> int:
     return _count_ahead({"kind": kind.value, "owner": owner_id or 0, "created": "infinity", "id": "", "new": 1})
 
 
-def _count_ahead(values: dict[str, object]) -> int:
+def _count_ahead(values: dict[str, Any]) -> int:
     with connection.cursor() as cursor:
         cursor.execute(_AHEAD, values)
         return int(cursor.fetchone()[0])

@@ -17,7 +17,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Sum
+from django.db.models import F, Q, Sum
 from django.db.models.functions import Greatest, Now
 from django.utils import timezone
 
@@ -98,6 +98,10 @@ class WorkerSeconds:
     """The part of `busy` in which the agent chose its actions."""
 
 
+_RESTED = Q(rests_until=None) | Q(rests_until__lte=Now())
+"""For queries of shards: whether they need not wait after a fault of the infrastructure, or no longer."""
+
+
 def claim(kind: Job.Kind = Job.Kind.EVALUATION) -> Claim | None:
     """Claim the next shard of a job of this kind, of each person in turn (`admission`); None if there is none."""
     claims = (_claim_from(candidate, kind) for candidate in admission.next_jobs(kind))
@@ -109,7 +113,7 @@ def _claim_from(candidate: admission.Candidate, kind: Job.Kind) -> Claim | None:
     """Claim a shard of this job; None if no shard is free, or if the job may not start yet."""
     if candidate.starts and candidate.owner_id is not None and not _may_start(candidate.owner_id, kind):
         return None
-    queued = Shard.objects.filter(job=candidate.job_id, state=Shard.State.QUEUED).rested().order_by("number")
+    queued = Shard.objects.filter(job=candidate.job_id, state=Shard.State.QUEUED).filter(_RESTED).order_by("number")
     token = new_token()
     claimed = queued.claim(token, 1, state=Shard.State.RUNNING)
     if not claimed:
