@@ -120,7 +120,8 @@ class Line:
             values |= {f"{name}{number}": argument for number, argument in enumerate(arguments)}
         with connection.cursor() as cursor:
             cursor.execute(f"SELECT * FROM ({_ORDER.format(**texts)}) line {which}", values)  # noqa: S608 (our own)
-            return cursor.fetchall()
+            ordered: list[Any] = cursor.fetchall()
+        return ordered
 
 
 def rows(query: Rows, since: str, *, unit: Any = None, person: Any = None) -> Rows:
