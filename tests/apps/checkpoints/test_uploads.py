@@ -153,7 +153,7 @@ def test_the_page_follows_the_upload(as_ada: Client, ada: User) -> None:
     accepted = uploads.accept(ada, "mine", archive())
     asked = {"HTTP_HX_REQUEST": "true"}
     waiting = as_ada.get(accepted.get_absolute_url(), **asked).content.decode()
-    assert "waiting for a worker" in waiting
+    assert "1st in the queue" in waiting
     assert "<html" not in waiting
     uploads.try_next()
     answer = as_ada.get(accepted.get_absolute_url(), **asked)

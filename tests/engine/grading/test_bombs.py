@@ -1,5 +1,6 @@
 """No text that an agent or a visitor can send makes a grader or a parser compute for long. Times are CPU times."""
 
+import gc
 import threading
 import time
 from collections.abc import Callable
@@ -23,7 +24,7 @@ from tests.engine.grading import bombs
 from tests.engine.grading.expressions import bombs as bombs_for
 from tests.engine.grading.expressions import expressions
 
-MAX_SECONDS = 0.4
+MAX_SECONDS = 0.8
 """What a text may cost. The slowest takes a tenth of this; what grows with the square of the length takes seconds."""
 MAX_ACTION_CHARS = 1 << 16
 MATCHED_AT_ONE_PLACE = {
@@ -58,10 +59,14 @@ PARSERS: dict[str, Callable[[str], object]] = {
 
 
 def seconds(act: Callable[[], object]) -> float:
-    """The CPU time of this thread for a call."""
-    started = time.thread_time()
-    act()
-    return time.thread_time() - started
+    """The CPU time of this thread for a call, without collections of what other tests left behind."""
+    gc.disable()
+    try:
+        started = time.thread_time()
+        act()
+        return time.thread_time() - started
+    finally:
+        gc.enable()
 
 
 def test_no_expression_takes_long_on_any_text() -> None:
@@ -71,7 +76,7 @@ def test_no_expression_takes_long_on_any_text() -> None:
         search = expression.match if name in MATCHED_AT_ONE_PLACE else expression.search
         for bomb in [] if name == CUT_BEFORE else bombs_for(expression, MAX_ANSWER_CHARS if reads_answers else 1 << 15):
             count += 1
-            if seconds(lambda: search(bomb)) > MAX_SECONDS / 2:  # noqa: B023 (called at once)
+            if seconds(lambda: search(bomb)) > MAX_SECONDS / 4:  # noqa: B023 (called at once)
                 slow.append((name, bomb[:40]))
     assert not slow
     assert count > 1000
