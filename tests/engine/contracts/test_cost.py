@@ -3,6 +3,7 @@
 The proof is for one environment of each kind (`tests/engine/ids.py`).
 """
 
+import gc
 import time
 from collections.abc import Iterator
 
@@ -59,6 +60,15 @@ def step_seconds(env: gem.Env) -> Iterator[float]:
         is_over = terminated or truncated
 
 
+@pytest.fixture
+def no_collections() -> Iterator[None]:
+    """No collections of what other tests left behind."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collections")
 @pytest.mark.parametrize("fast_id", fast_ids())
 def test_no_step_of_a_fast_environment_takes_long(fast_id: str) -> None:
     env = gem.make(fast_id)
