@@ -119,10 +119,23 @@ class EnvSpec:
         return factory
 
 
+_installed: set[str] = set()
+"""Distributions that were found. What is missing may be installed later, what is there stays."""
+
+
 def _is_installed(distribution: str) -> bool:
     """Whether a package is installed, either as a distribution or as a module of that name."""
-    if importlib.util.find_spec(distribution.replace("-", "_")) is not None:  # fast, and enough for most packages
-        return True
+    if distribution not in _installed and (_is_module(distribution) or _is_distribution(distribution)):
+        _installed.add(distribution)
+    return distribution in _installed
+
+
+def _is_module(distribution: str) -> bool:
+    """Whether a module has the name of the distribution, which is fast to find out and enough for most packages."""
+    return importlib.util.find_spec(distribution.replace("-", "_")) is not None
+
+
+def _is_distribution(distribution: str) -> bool:
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 (slow to import, see gem.plugins)
 
     try:
