@@ -47,7 +47,7 @@ def fill(episodes: int) -> None:
         cursor.execute("VACUUM ANALYZE")
     for number in range(LIVE):
         who = {"user": User.objects.get(username=f"person-{number}"), "visitor": ""}
-        episode = play.begin(ENV_ID, seed=number, listed=True, **who)
+        episode = play.begin(ENV_ID, seed=number, **who)
         play.take_turn(episode.id, "\\boxed{5}", expected_seq=0, **who)
 
 

@@ -18,4 +18,5 @@ urlpatterns = [
     path("<slug:episode_id>/episode.json", downloads.episode_json, name="json"),
     path("<slug:episode_id>/episode.jsonl", downloads.episode_jsonl, name="jsonl"),
     path("<slug:episode_id>/verify/", replays.verify, name="verify"),
+    path("<slug:episode_id>/visibility/", views.visibility, name="visibility"),
 ]

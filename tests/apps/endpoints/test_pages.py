@@ -50,7 +50,7 @@ def test_an_agent_is_stored_with_everything_that_was_entered(client: Client, ada
     answer = client.post(reverse("agents:new"), filled(server, **more), follow=True)
     assert answer.status_code == 200
     endpoint = stored()
-    assert (endpoint.agent.name, endpoint.agent.owner, endpoint.agent.shared) == ("My Qwen", ada, False)
+    assert (endpoint.agent.name, endpoint.agent.owner, endpoint.agent.visibility) == ("My Qwen", ada, "private")
     assert endpoint.agent.slug.startswith("my-qwen-")
     spec = endpoint.spec
     assert (spec["temperature"], spec["max_tokens"], spec["history"]) == (0.6, 512, 3)

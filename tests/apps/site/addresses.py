@@ -54,13 +54,17 @@ TABLE: dict[str, Address] = {
     "site:ready": Address("200"),
     "site:metrics": Address("404 404 404 200"),
     "accounts:account": Address("302 200 200 200"),
+    "accounts:visibility": Address(
+        "302", post=True, sent={"default_visibility": "private", "agent_visibility": "private"}
+    ),
     "accounts:login": Address("200 302 302 302"),
     "accounts:logout": Address("302", post=True),
     "accounts:signup": Address("200 302 302 302"),
     "accounts:login_link": Address("403", names=("token",)),
     "agents:list": Address("200"),
     "agents:new": Address("302 200 200 200"),
-    "agents:agent": Address("404 404 200 404", names=("agent",)),
+    "agents:agent": Address("404 404 200 200", names=("agent",)),
+    "agents:visibility": Address("404 404 302 403", names=("agent",), post=True, sent={"visibility": "public"}),
     "agents:edit": Address("404 404 200 404", names=("agent",)),
     "agents:delete": Address("404 404 302 404", names=("agent",), post=True),
     "agents:upload": Address("302 422 422 422", post=True),
@@ -81,6 +85,7 @@ TABLE: dict[str, Address] = {
     "episodes:json": Address("200", names=("episode",)),
     "episodes:jsonl": Address("200", names=("episode",)),
     "episodes:verify": Address("200", names=("episode",), post=True),
+    "episodes:visibility": Address("403 403 302 403", names=("episode",), post=True, sent={"visibility": "private"}),
     "play:index": Address("302"),
     "play:new": Address("302", post=True, sent={"env_id": ENV_ID}),
     "play:lobby": Address("200"),
@@ -100,6 +105,7 @@ TABLE: dict[str, Address] = {
     "duels:duel": Address("200", names=("duel",)),
     "duels:add": Address("403 403 302 302", names=("duel",), post=True, sent={"agent": "random"}),
     "duels:control": Address("403 403 302 302", names=("duel", "pause"), post=True),
+    "duels:visibility": Address("403 403 302 403", names=("duel",), post=True, sent={"visibility": "private"}),
     "duels:side_by_side": Address("200", names=("episode", "show")),
     "jobs:list": Address("200"),
     "jobs:recent": Address("200"),
@@ -108,6 +114,7 @@ TABLE: dict[str, Address] = {
     "jobs:job": Address("200", names=("job",)),
     "jobs:episodes": Address("200", names=("job",)),
     "jobs:spec": Address("200", names=("job",)),
+    "jobs:visibility": Address("302 403 302 403", names=("job",), post=True, sent={"visibility": "private"}),
     "jobs:cancel": Address("302 403 302 302", names=("job",), post=True),
     "jobs:resume": Address("302 403 302 302", names=("job",), post=True),
     "jobs:resubmit": Address("302", names=("job",), post=True),
@@ -145,7 +152,7 @@ def objects_of(people: dict[str, User | None]) -> dict[str, Any]:
     """What addresses name; agent, episode, show and job belong to the owner."""
     owner = people["the owner"]
     assert owner is not None
-    episode = play.begin(ENV_ID, seed=1, listed=False, user=owner, visitor="")
+    episode = play.begin(ENV_ID, seed=1, user=owner, visitor="", visibility="unlisted")
     play.take_turn(episode.id, "\\boxed{1}", expected_seq=0, user=owner, visitor="")
     show = shows.start(ENV_ID, Agent.objects.get(slug="random"), seed=1, user=owner)
     agents_of_duel = [Agent.objects.get(slug=slug) for slug in ("expert", "random")]

@@ -40,7 +40,8 @@ def keys(objects: dict[str, Any], people: dict[str, User | None]) -> dict[str, l
     assert owner is not None
     expert = Agent.objects.get(slug="expert")
     duel = duels.start(duels.DuelStart(ENV_ID, 1), [expert], plays=True, user=owner, visitor="")
-    with_seats = play.begin_against("duel:TicTacToe-v0", expert, seat=0, seed=1, listed=False, user=owner, visitor="")
+    who = {"user": owner, "visitor": "", "visibility": "unlisted"}
+    with_seats = play.begin_against("duel:TicTacToe-v0", expert, seat=0, seed=1, **who)
     return {
         "episode": [objects["episode"], with_seats.id],
         "duel": [duel.id],
