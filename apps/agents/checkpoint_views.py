@@ -71,8 +71,8 @@ def upload(request: HttpRequest) -> HttpResponse:
     if not isinstance(request.user, User):
         return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': resolve_url('agents:upload')})}")
     if request.method != "POST":
-        values = {"name": request.GET.get("name", ""), "visibility": request.user.agent_visibility}
-        return _form_page(request, UploadForm(initial=values))
+        initial = {"name": request.GET.get("name", ""), "visibility": request.user.agent_visibility}
+        return _form_page(request, UploadForm(initial=initial))
     form = UploadForm(request.POST, request.FILES)
     wait = take(*uploads.rate_limit_of(request.user))
     if wait > 0:
