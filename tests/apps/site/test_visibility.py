@@ -101,7 +101,7 @@ QUERIES = (
 )
 LINK = re.compile(r"""(?:href|src|hx-get|data-url)="(/[^"#]*)""")
 NOT_FOLLOWED = re.compile(r"^/(docs|static|account/log|environments|live|health|ready)|\.(png|svg|css|js)$")
-MAX_PAGES = 150
+MAX_PAGES = 70
 
 
 def hide_everything(owner: User, visibility: str) -> dict[str, str]:
@@ -169,7 +169,9 @@ def first_pages(score: int) -> Iterator[str]:
         yield query.format(score=score)
 
 
-@pytest.mark.parametrize(("visibility", "role"), [("private", "somebody else"), ("unlisted", "nobody")])
+@pytest.mark.parametrize(
+    ("visibility", "role"), [("private", "somebody else"), pytest.param("unlisted", "nobody", marks=pytest.mark.long)]
+)
 def test_nobody_else_finds_it_by_any_link_list_search_or_export(
     visibility: str, role: str, people: dict[str, User | None]
 ) -> None:
