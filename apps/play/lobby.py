@@ -51,7 +51,7 @@ def register(section: LobbySection) -> None:
 def lobby(request: HttpRequest) -> HttpResponse:
     """The page of episodes that run now or have just ended."""
     user, visitor = request.user, visitors.known(request)
-    listed = Episode.objects.listed_for(user, visitor).with_seats()
+    listed = Episode.objects.listed_for(user).with_seats()
     recent = listed.running().filter(batch=None, created__gt=timezone.now() - MAX_AGE)
     running = list(recent.select_related("show").by_last_turn()[:MAX_RUNNING])
     spectators = presence.counts(f"episode:{episode.id}" for episode in running)
