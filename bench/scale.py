@@ -49,7 +49,7 @@ def fill(episodes: int) -> None:
         cursor.execute("VACUUM ANALYZE")
     for number in range(LIVE):
         user = User.objects.get(username=f"person-{number}")
-        episode = play.begin(ENV_ID, seed=number, listed=True, user=user, visitor="")
+        episode = play.begin(ENV_ID, seed=number, user=user, visitor="")
         play.take_turn(episode.id, "\\boxed{5}", expected_seq=0, user=user, visitor="")
 
 

@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from apps.accounts import limits
 from apps.accounts.models import User
 from apps.names import validate_free_name
+from apps.visibility import CHOICES
 
 MAX_PASSWORD = 200
 """The longest password, in characters: hashing a longer one would keep a CPU core busy."""
@@ -72,6 +73,21 @@ class SignUpForm(forms.Form):
         cleaned = super().clean() or {}
         check_password(self, "password", User(username=cleaned.get("username", "")))
         return cleaned
+
+
+class VisibilityForm(forms.Form):
+    """The form with the visibility of what somebody begins or adds without choosing one."""
+
+    default_visibility = forms.ChoiceField(
+        label="Episodes, duels, evaluations and trainings",
+        choices=CHOICES,
+        help_text="Only public evaluations are on the leaderboard.",
+    )
+    agent_visibility = forms.ChoiceField(
+        label="Agents and uploaded checkpoints",
+        choices=CHOICES,
+        help_text="Whoever can see an agent and has an account can let it play.",
+    )
 
 
 class PasswordForm(forms.Form):

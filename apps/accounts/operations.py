@@ -61,6 +61,12 @@ def change_password(request: HttpRequest, user: User, password: str) -> None:
     auth.update_session_auth_hash(request, user)
 
 
+def set_default_visibility(user: User, default_visibility: str, agent_visibility: str) -> None:
+    """Set the visibility of what somebody begins or adds from now on without choosing one."""
+    user.default_visibility, user.agent_visibility = default_visibility, agent_visibility
+    user.save(update_fields=["default_visibility", "agent_visibility"])
+
+
 def delete_expired_sessions() -> None:
     """Delete expired sessions. Django does not do this by itself, and every visitor who plays has a session."""
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()

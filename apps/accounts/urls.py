@@ -7,6 +7,7 @@ from apps.accounts import views
 app_name = "accounts"
 urlpatterns = [
     path("", views.account, name="account"),
+    path("visibility/", views.visibility, name="visibility"),
     path("login/", views.login, name="login"),
     path("logout/", views.logout, name="logout"),
     path("signup/", views.signup, name="signup"),

@@ -13,7 +13,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts import limits, operations, visitors
-from apps.accounts.forms import LogInForm, PasswordForm, SignUpForm, password_rules
+from apps.accounts.forms import LogInForm, PasswordForm, SignUpForm, VisibilityForm, password_rules
 from apps.accounts.models import User
 from apps.live import end_session
 
@@ -92,9 +92,28 @@ def account(request: HttpRequest) -> HttpResponse:
                 return redirect("accounts:account")
         except limits.TooOften as refusal:
             form = PasswordForm(request.user)
-            context = {"form": form, "rules": password_rules(), "refused": str(refusal)}
+            context = {**_account_page(request.user, form), "refused": str(refusal)}
             return _with_wait(render(request, "accounts/account.html", context), refusal.wait)
-    return render(request, "accounts/account.html", {"form": form, "rules": password_rules()})
+    return render(request, "accounts/account.html", _account_page(request.user, form))
+
+
+def _account_page(user: User, form: PasswordForm) -> dict[str, object]:
+    defaults = {"default_visibility": user.default_visibility, "agent_visibility": user.agent_visibility}
+    return {"form": form, "rules": password_rules(), "visibility": VisibilityForm(initial=defaults)}
+
+
+@login_required
+@require_POST
+def visibility(request: HttpRequest) -> HttpResponse:
+    """Set the visibility of what the person begins or adds from now on. What exists keeps its own."""
+    assert isinstance(request.user, User)
+    form = VisibilityForm(request.POST)
+    if form.is_valid():
+        operations.set_default_visibility(request.user, **form.cleaned_data)
+        messages.success(request, "Saved. It counts for what you begin from now on.")
+    else:
+        messages.error(request, "Choose public, unlisted or private. Nothing was changed.")
+    return redirect("accounts:account")
 
 
 @never_cache

@@ -34,7 +34,7 @@ def page(request: HttpRequest, agent: Agent) -> HttpResponse:
 @require_safe
 def weights(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Download weights, configuration, tokenizer and card in one archive, which `upload` accepts."""
-    agent = Agent.objects.checkpoints_seen_by(request.user).filter(slug=slug).first()
+    agent = Agent.objects.checkpoints().visible_to(request.user).filter(slug=slug).first()
     if agent is None:
         raise Http404("There is no such checkpoint, or it is private.")
     return archive_of(agent)
@@ -71,7 +71,8 @@ def upload(request: HttpRequest) -> HttpResponse:
     if not isinstance(request.user, User):
         return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': resolve_url('agents:upload')})}")
     if request.method != "POST":
-        return _form_page(request, UploadForm(initial={"name": request.GET.get("name", "")}))
+        initial = {"name": request.GET.get("name", ""), "visibility": request.user.agent_visibility}
+        return _form_page(request, UploadForm(initial=initial))
     form = UploadForm(request.POST, request.FILES)
     wait = take(*uploads.rate_limit_of(request.user))
     if wait > 0:
@@ -81,7 +82,7 @@ def upload(request: HttpRequest) -> HttpResponse:
         return _form_page(request, form, status=422)
     values = form.cleaned_data
     try:
-        accepted = uploads.accept(request.user, values["name"], values["file"], shared=values["shared"])
+        accepted = uploads.accept(request.user, values["name"], values["file"], visibility=values["visibility"])
     except TooManyAgents as refusal:
         form.add_error(None, str(refusal))
         return _form_page(request, form, status=422)

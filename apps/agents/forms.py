@@ -8,9 +8,11 @@ from typing import Any
 from django import forms
 from pydantic import SecretStr
 
+from apps.accounts.models import User
 from apps.agents.models import Endpoint
 from apps.names import validate_free_name
 from apps.spec_forms import JsonObjectField, SpecForm, number_field
+from apps.visibility import VisibilityField
 from gem.agents.endpoint import EndpointSpec
 
 AREA = forms.Textarea(attrs={"rows": 4, "spellcheck": "false"})
@@ -55,10 +57,9 @@ class EndpointForm(SpecForm[EndpointSpec]):
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
     )
     forget_key = forms.BooleanField(label="Delete the stored key", required=False)
-    shared = forms.BooleanField(
-        label="Shared",
-        required=False,
-        help_text="Everybody with an account can let it play, with your key. Only you can edit it.",
+    visibility = VisibilityField(
+        help_text="Whoever can see it and has an account can let it play, with your key. Its name is shown wherever it "
+        "plays; its address and key never are, and only you can edit it."
     )
 
     system = forms.CharField(label="System message", max_length=20_000, required=False, widget=AREA)
@@ -184,20 +185,19 @@ class UploadForm(forms.Form):
         help_text="Shown on all pages. Leave empty to use the name of its recipe.",
         validators=[validate_free_name],
     )
-    shared = forms.BooleanField(
-        label="Shared",
-        required=False,
-        help_text="Everybody can see and download it. Everybody with an account can let it play.",
+    visibility = VisibilityField(
+        help_text="Whoever can see it can download it and, with an account, let it play. Its name is shown wherever it "
+        "plays."
     )
 
 
-def initial(stored: Endpoint | None = None) -> dict[str, Any]:
-    """The initial form values: the defaults, or the set-up of a stored agent."""
+def initial(owner: User, stored: Endpoint | None = None) -> dict[str, Any]:
+    """The initial form values: the defaults of the specification and of the owner, or the set-up of a stored agent."""
     if stored is None:
         defaults = {name: field.get_default(call_default_factory=True) for name, field in _FIELDS.items()}
-        return {**_form_values(defaults), "url": "", "model": ""}
+        return {**_form_values(defaults), "url": "", "model": "", "visibility": owner.agent_visibility}
     values = _form_values(EndpointSpec.model_validate(stored.spec).model_dump(mode="json"))
-    return {**values, "name": stored.agent.name, "shared": stored.agent.shared}
+    return {**values, "name": stored.agent.name, "visibility": stored.agent.visibility}
 
 
 def _form_values(values: dict[str, Any]) -> dict[str, Any]:

@@ -12,19 +12,25 @@ from django.urls import reverse
 
 from apps.accounts.models import Viewer
 from apps.leases import Leased, LeasedQuerySet
+from apps.visibility import Person, Visibility, VisibleQuerySet, column
 
 
-class AgentQuerySet(models.QuerySet["Agent"]):
+class AgentQuerySet(VisibleQuerySet["Agent"]):
     """Reads of agents."""
 
-    def selectable_by(self, user: Viewer) -> AgentQuerySet:
-        """Agents that `user` may put into a seat: the built-in ones, their own, and those that others share.
+    def owned_by(self, user: Person, visitor: str) -> models.Q:
+        """See `VisibleQuerySet.owned_by`. Visitors have no agents."""
+        return models.Q(owner=user.pk) if user.is_authenticated else models.Q(pk__in=[])
 
-        Shared agents may cost their owners money, so they need an account.
+    def selectable_by(self, user: Viewer) -> AgentQuerySet:
+        """Agents that `user` may put into a seat: the built-in ones, their own, and those of others but private ones.
+
+        Agents of others may cost their owners money, so they need an account; being staff is no reason to use them.
         """
-        owned_or_shared = models.Q(owner=user) | models.Q(shared=True) if user.is_authenticated else models.Q(pk__in=[])
         present = self.exclude(kind=Agent.Kind.HUMAN).filter(retired=False)
-        return present.filter(models.Q(owner=None) | owned_or_shared)
+        if not user.is_authenticated:
+            return present.filter(owner=None)
+        return present.filter(models.Q(owner=None) | models.Q(owner=user) | ~models.Q(visibility=Visibility.PRIVATE))
 
     def offered_to(self, user: Viewer, *chosen: str) -> AgentQuerySet:
         """Agents that a form offers to `user`. Of trained policies, only the newest of each of their own trainings.
@@ -34,32 +40,27 @@ class AgentQuerySet(models.QuerySet["Agent"]):
         mine = models.Q(owner=user) if user.is_authenticated else models.Q(pk__in=[])
         untrained = ~models.Q(kind=Agent.Kind.CHECKPOINT)
         shown = models.Q(listed=True) & (untrained | (mine & models.Q(weights__isnull=False)))
-        return self.selectable_by(user).filter(shown | models.Q(slug__in=chosen))
+        return self.selectable_by(user).filter(
+            (shown & (models.Q(visibility=Visibility.PUBLIC) | mine)) | models.Q(slug__in=chosen)
+        )
 
     def withheld_from(self, user: Viewer, *chosen: str) -> AgentQuerySet:
         """The `chosen` agents that would play for `user` if they logged in."""
-        shared = self.filter(slug__in=chosen, shared=True, retired=False).exclude(owner=None)
-        return shared.none() if user.is_authenticated else shared
+        closed_to_visitors = self.visible_to(user).filter(slug__in=chosen, retired=False).exclude(owner=None)
+        return closed_to_visitors.none() if user.is_authenticated else closed_to_visitors
 
     def named_to(self, user: Viewer) -> AgentQuerySet:
-        """Agents whose names `user` may see in lists and searches: all but the private ones of others."""
-        mine = models.Q(owner=user) if user.is_authenticated else models.Q(pk__in=[])
-        return self.filter(models.Q(owner=None) | models.Q(shared=True) | mine, retired=False)
+        """Agents that lists and searches show to `user`."""
+        return self.listed_for(user).filter(retired=False)
 
     def endpoints(self) -> AgentQuerySet:
         """Endpoint agents that are not deleted, with their set-up."""
         return self.filter(kind=Agent.Kind.ENDPOINT, retired=False).select_related("endpoint", "owner")
 
-    def endpoints_seen_by(self, user: Viewer) -> AgentQuerySet:
-        """Endpoint agents whose pages `user` may open: their own and shared ones."""
-        mine = models.Q(owner=user) if user.is_authenticated else models.Q(pk__in=[])
-        return self.endpoints().filter(models.Q(shared=True) | mine)
-
-    def checkpoints_seen_by(self, user: Viewer) -> AgentQuerySet:
-        """Trained policies whose pages `user` may open: shared ones, which include all trained here, and their own."""
-        mine = models.Q(owner=user) if user.is_authenticated else models.Q(pk__in=[])
+    def checkpoints(self) -> AgentQuerySet:
+        """Trained policies that have weights and are not deleted."""
         present = self.filter(kind=Agent.Kind.CHECKPOINT, retired=False, weights__isnull=False)
-        return present.filter(models.Q(shared=True) | mine).select_related("weights", "owner")
+        return present.select_related("weights", "owner")
 
     def trained_by(self, user: Viewer) -> AgentQuerySet:
         """The agents of the trainings of `user`, each with the newest weights of its training."""
@@ -89,8 +90,8 @@ class Agent(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="agents")
     colour = models.PositiveSmallIntegerField()
     """1 to 8: the agent's colour on every page and chart (`data-c`)."""
-    shared = models.BooleanField(default=False, db_default=False)
-    """Whether everybody with an account may let it play. Otherwise only its owner may."""
+    visibility = column(Visibility.PRIVATE)
+    """Who may open its page and, with an account, let it play. Its name is in every episode that it plays."""
     retired = models.BooleanField(default=False, db_default=False)
     """Whether its owner has deleted it. The row stays, because its episodes show its name."""
     listed = models.BooleanField(default=True, db_default=True)
@@ -192,7 +193,8 @@ class Upload(Leased):
     """The slug of the later agent."""
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="uploads")
     name = models.CharField(max_length=80, blank=True)
-    shared = models.BooleanField(default=False)
+    visibility = column(Visibility.PRIVATE)
+    """That of the later agent. Only its owner sees the upload."""
     problem = models.TextField(blank=True)
     """Why it was refused, in a sentence; empty while it waits."""
     created = models.DateTimeField(auto_now_add=True)

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from apps.accounts.models import User
 from apps.agents.models import Agent, Endpoint, Weights
 from apps.agents.seal import seal
+from apps.visibility import Visibility
 from gem.agents.endpoint import EndpointSpec
 from gem.net.http import origin
 
@@ -27,8 +28,8 @@ class TooManyAgents(Exception):
 
 
 @transaction.atomic
-def create(owner: User, name: str, spec: EndpointSpec, key: SecretStr | None = None, *, shared: bool = False) -> Agent:
-    """Create an endpoint agent of `owner`.
+def create(owner: User, name: str, spec: EndpointSpec, key: SecretStr | None = None, *, visibility: str = "") -> Agent:
+    """Create an endpoint agent of `owner`, by default with the visibility that their account says.
 
     Raises:
         TooManyAgents: if they have `ENDPOINTS_PER_USER` already.
@@ -39,13 +40,16 @@ def create(owner: User, name: str, spec: EndpointSpec, key: SecretStr | None = N
         raise TooManyAgents(f"You have {number} endpoint agents, the most that one person may have. Delete one first.")
     colour = COLOURS[Agent.objects.count() % len(COLOURS)]
     kind = Agent.Kind.ENDPOINT
-    agent = Agent.objects.create(slug=new_slug(name), name=name, kind=kind, owner=owner, colour=colour, shared=shared)
+    visibility = visibility or owner.agent_visibility
+    agent = Agent.objects.create(
+        slug=new_slug(name), name=name, kind=kind, owner=owner, colour=colour, visibility=visibility
+    )
     Endpoint.objects.create(agent=agent, spec=spec.model_dump(mode="json"), sealed_key=seal(key or SecretStr("")))
     return agent
 
 
 @transaction.atomic
-def change(agent: Agent, name: str, spec: EndpointSpec, key: SecretStr | None = None, *, shared: bool = False) -> Agent:
+def change(agent: Agent, name: str, spec: EndpointSpec, key: SecretStr | None = None, *, visibility: str = "") -> Agent:
     """Change the set-up of an endpoint agent. Running episodes and jobs keep the set-up that they started with.
 
     Without a `key` the stored one is kept, unless the address names another server, because a key belongs to one.
@@ -59,9 +63,14 @@ def change(agent: Agent, name: str, spec: EndpointSpec, key: SecretStr | None = 
     endpoint.version += before.digest != spec.digest
     endpoint.spec = spec.model_dump(mode="json")
     endpoint.save()
-    agent.name, agent.shared = name, shared
-    agent.save(update_fields=["name", "shared"])
+    agent.name, agent.visibility = name, visibility or agent.visibility
+    agent.save(update_fields=["name", "visibility"])
     return agent
+
+
+def set_visibility(agent: Agent, visibility: Visibility) -> None:
+    """Change who may see an agent. What it has played keeps its own visibility."""
+    Agent.objects.filter(pk=agent.pk).update(visibility=visibility)
 
 
 def forget_key(agent: Agent) -> None:
@@ -82,7 +91,7 @@ def delete(agent: Agent) -> None:
         with transaction.atomic():
             Endpoint.objects.filter(agent=agent).delete()
             Weights.objects.filter(agent=agent, uploaded=True).delete()
-            Agent.objects.filter(pk=agent.pk).update(retired=True, shared=False)
+            Agent.objects.filter(pk=agent.pk).update(retired=True, visibility=Visibility.PRIVATE)
     if weights is not None:
         shutil.rmtree(weights.path, ignore_errors=True)
 

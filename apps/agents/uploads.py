@@ -112,12 +112,13 @@ def bytes_in(folder: Path) -> int:
     return size
 
 
-def accept(owner: User, name: str, file: IO[bytes] | UploadedFile[bytes], *, shared: bool = False) -> Upload:
+def accept(owner: User, name: str, file: IO[bytes] | UploadedFile[bytes], *, visibility: str = "") -> Upload:
     """Store an archive until a worker has checked it. Nothing is checked here.
 
     Args:
         name: the name of the later agent; if empty, the recipe on its card.
         file: a zip or tar archive. A temporary file of Django is moved, not copied.
+        visibility: that of the later agent; if empty, the one that the account says.
 
     Raises:
         TooManyAgents: if they have `UPLOADS_PER_USER` already. Nothing is stored then.
@@ -130,7 +131,8 @@ def accept(owner: User, name: str, file: IO[bytes] | UploadedFile[bytes], *, sha
         with transaction.atomic():
             User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # so that concurrent calls count each other
             _check_room(owner)
-            upload = Upload.objects.create(slug=slug, owner=owner, name=name, shared=shared)
+            visibility = visibility or owner.agent_visibility
+            upload = Upload.objects.create(slug=slug, owner=owner, name=name, visibility=visibility)
             enqueue(TASK, slug)
     except BaseException:  # even if this process is ending: the file has no row
         _sent(slug).unlink(missing_ok=True)
@@ -281,7 +283,7 @@ def _store(claim: UploadClaim, draft: Path, weights: dict[str, Any]) -> bool:
         about="Uploaded.",
         owner=upload.owner,
         colour=COLOURS[Agent.objects.count() % len(COLOURS)],
-        shared=upload.shared,
+        visibility=upload.visibility,
     )
     place = _uploads() / upload.slug
     Weights.objects.create(agent=agent, folder=str(place.relative_to(settings.RUNS_DIR)), uploaded=True, **weights)

@@ -14,5 +14,6 @@ urlpatterns = [
     path("<slug:slug>/", views.agent, name="agent"),
     path("<slug:slug>/weights.zip", checkpoint_views.weights, name="weights"),
     path("<slug:slug>/edit/", views.edit, name="edit"),
+    path("<slug:slug>/visibility/", views.visibility, name="visibility"),
     path("<slug:slug>/delete/", views.delete, name="delete"),
 ]

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.db import connection
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
@@ -23,6 +24,7 @@ from apps.agents.forms import EndpointForm, initial
 from apps.agents.models import Agent, Upload
 from apps.agents.operations import TooManyAgents
 from apps.agents.seal import CannotUnseal, unseal
+from apps.visibility import chosen_in
 from gem.agents.endpoint import EndpointSpec, Trial, try_out
 from gem.net.http import origin
 
@@ -35,14 +37,14 @@ MAX_TRAINED = 50
 @require_safe
 def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
     """The user's own agents, those that others share, and the built-in ones."""
-    endpoints = Agent.objects.endpoints_seen_by(request.user)
-    uploads = Agent.objects.uploads().filter(pk__in=Agent.objects.checkpoints_seen_by(request.user))
+    endpoints = Agent.objects.endpoints().listed_for(request.user)
+    uploads = Agent.objects.uploads().checkpoints().listed_for(request.user)
     context = {
         "trained": Agent.objects.trained_by(request.user).order_by("-created")[:MAX_TRAINED],
         "uploads": uploads,
         "sent": Upload.objects.filter(owner=request.user)[:10] if request.user.is_authenticated else [],
         "own": endpoints.filter(owner=request.user) if request.user.is_authenticated else [],
-        "shared": endpoints.exclude(owner=request.user) if request.user.is_authenticated else endpoints,
+        "others": endpoints.exclude(owner=request.user) if request.user.is_authenticated else endpoints,
         "built_in": Agent.objects.filter(owner=None),
     }
     return render(request, "agents/list.html", context)
@@ -52,10 +54,10 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
 @require_safe
 def agent(request: HttpRequest, slug: str) -> HttpResponse:
     """The set-up of an agent. Only the owner sees its address, and nobody sees its key."""
-    policy = Agent.objects.checkpoints_seen_by(request.user).filter(slug=slug).first()
+    policy = Agent.objects.checkpoints().visible_to(request.user).filter(slug=slug).first()
     if policy is not None:
         return checkpoint_views.page(request, policy)
-    row = Agent.objects.endpoints_seen_by(request.user).filter(slug=slug).first()
+    row = Agent.objects.endpoints().visible_to(request.user).filter(slug=slug).first()
     if row is None:
         raise Http404("There is no such agent, or it is private.")
     spec = EndpointSpec.model_validate(row.endpoint.spec)
@@ -74,13 +76,15 @@ def new(request: HttpRequest) -> HttpResponse:
     if not isinstance(request.user, User):
         return _log_in_first(resolve_url("agents:new"))
     if request.method != "POST":
-        return _form_page(request, EndpointForm(initial=initial()))
+        return _form_page(request, EndpointForm(initial=initial(request.user)))
     form = EndpointForm(request.POST)
     if not form.is_valid() or form.spec is None:
         return _form_page(request, form, status=422)
     values = form.cleaned_data
     try:
-        agent = operations.create(request.user, values["name"], form.spec, form.key_entered, shared=values["shared"])
+        agent = operations.create(
+            request.user, values["name"], form.spec, form.key_entered, visibility=values["visibility"]
+        )
     except TooManyAgents as refusal:
         form.add_error(None, str(refusal))
         return _form_page(request, form, status=422)
@@ -94,20 +98,35 @@ def new(request: HttpRequest) -> HttpResponse:
 def edit(request: HttpRequest, slug: str) -> HttpResponse:
     """The form that edits an endpoint agent. Everybody but its owner gets a 404."""
     agent = _own_endpoint(request, slug)
+    assert agent.owner is not None
     if request.method != "POST":
-        return _form_page(request, EndpointForm(initial=initial(agent.endpoint), stored=agent.endpoint), agent)
+        values = initial(agent.owner, agent.endpoint)
+        return _form_page(request, EndpointForm(initial=values, stored=agent.endpoint), agent)
     form = EndpointForm(request.POST, stored=agent.endpoint)
     if not form.is_valid() or form.spec is None:
         return _form_page(request, form, agent, status=422)
     had_key = bool(agent.endpoint.sealed_key)
     values = form.cleaned_data
-    operations.change(agent, values["name"], form.spec, form.key_entered, shared=values["shared"])
+    operations.change(agent, values["name"], form.spec, form.key_entered, visibility=values["visibility"])
     if values.get("forget_key"):
         operations.forget_key(agent)
     agent.endpoint.refresh_from_db()
     if had_key and not agent.endpoint.sealed_key:
         messages.info(request, "The stored key was deleted.")
     messages.success(request, f"{agent.name} is saved.")
+    return redirect(agent)
+
+
+@require_POST
+def visibility(request: HttpRequest, slug: str) -> HttpResponse:
+    """Change who may see an agent. Only its owner can."""
+    agent = Agent.objects.filter(retired=False).visible_to(request.user).filter(slug=slug).first()
+    if agent is None:
+        raise Http404("There is no such agent, or it is private.")
+    if agent.owner is None or agent.owner != request.user:
+        raise PermissionDenied("Only the owner of an agent can change who may see it.")
+    if (chosen := chosen_in(request)) is not None:
+        operations.set_visibility(agent, chosen)
     return redirect(agent)
 
 

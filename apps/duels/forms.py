@@ -6,9 +6,10 @@ from typing import Any
 
 from django import forms
 
-from apps.accounts.models import Viewer
+from apps.accounts.models import Viewer, default_visibility
 from apps.agents.models import Agent
 from apps.play.forms import PACES, EnvironmentField, SeedField, environments
+from apps.visibility import VisibilityField
 from gem import registry
 
 MYSELF = "you"
@@ -32,15 +33,14 @@ class DuelForm(forms.Form):
         label="Each at its own pace",
         help_text="Otherwise nobody takes a turn until the other has taken as many.",
     )
-    unlisted = forms.BooleanField(
-        required=False, label="Unlisted", help_text="Not shown in any list. Anyone with the link can still open it."
-    )
+    visibility = VisibilityField(help_text="You can change it on the page of the duel.")
     like = forms.CharField(required=False, max_length=12, widget=forms.HiddenInput())
     """The id of an episode whose environment, seed, arguments and wrappers the duel copies."""
 
     def __init__(self, user: Viewer, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.user = user
+        self.fields["visibility"].initial = default_visibility(user)
         env_id, first, second = self.fields["env_id"], self.fields["first"], self.fields["second"]
         assert isinstance(env_id.widget, forms.Select)
         assert isinstance(first, forms.ChoiceField)

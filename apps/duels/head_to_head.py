@@ -60,6 +60,7 @@ class Record:
 def record(first: Side, second: Side) -> Record | None:
     """Compare two agents by their newest episode of each seed that both have played.
 
+    Besides the two episodes on the page, only public ones count, so that everybody reads the same numbers.
     Returns None if both sides are the same agent.
     """
     if _player(first) == _player(second):
@@ -93,10 +94,12 @@ def _player(side: Side) -> tuple[int, int | None, str]:
 
 
 def _solved(side: Side) -> dict[int, bool]:
-    """Whether each seed was solved in its newest episode."""
+    """Whether each seed was solved in its newest episode that counts."""
     episode, (agent, user, visitor) = side.episode, _player(side)
     person = Q(user=user) if user is not None else Q(user=None, visitor=visitor)
+    counted = Q(episode__in=Episode.objects.published()) | Q(episode=episode.pk)
     seats = Seat.objects.filter(
+        counted,
         person if side.agent.kind == Agent.Kind.HUMAN else Q(),
         agent=agent,
         episode__env_id=episode.env_id,

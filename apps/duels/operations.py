@@ -13,7 +13,7 @@ from typing import Any
 from django.db import transaction
 
 import gem
-from apps.accounts.models import Viewer, account_of
+from apps.accounts.models import Viewer, account_of, default_visibility
 from apps.agents.models import Agent
 from apps.episodes import operations
 from apps.episodes.errors import EpisodeEnded, NotFound, Refusal
@@ -21,6 +21,7 @@ from apps.episodes.models import Batch, Episode
 from apps.live import wake
 from apps.play.models import Show
 from apps.play.shows import operations as shows
+from apps.visibility import Visibility
 from gem.core import check_seed
 from gem.errors import EnvironmentFailure
 
@@ -50,10 +51,10 @@ def start(
     plays: bool = False,
     pace: float = 1.0,
     lock_step: bool = True,
-    listed: bool = True,
     user: Viewer,
     visitor: str,
     address: str = "",
+    visibility: str = "",
 ) -> Batch:
     """Start an episode for each of `agents` and, if the person `plays`, one for the person in the first slot.
 
@@ -70,9 +71,9 @@ def start(
         raise NoDuel(f"A duel has 2 to {MAX_EPISODES} episodes, not {len(agents) + plays}.")
     drafts = _drafts(begin, len(agents) + plays)
     with transaction.atomic():
-        duel = Batch.objects.create(kind=Batch.Kind.DUEL)
+        duel = Batch.objects.create(kind=Batch.Kind.DUEL, visibility=visibility or default_visibility(user))
         if plays:
-            operations.store(drafts[0], seats=[_person(user, visitor)], listed=listed, batch=duel, slot=0)
+            operations.store(drafts[0], seats=[_person(user, visitor)], batch=duel, slot=0)
         for number, agent in enumerate(agents, int(plays)):
             shows.start(
                 begin.env_id,
@@ -81,7 +82,7 @@ def start(
                 user=account_of(user),
                 visitor=_visitor(user, visitor),
                 address=address,
-                listed=listed,
+                visibility=Visibility.PUBLIC,  # the duel decides
                 batch=duel,
                 slot=number,
                 lock_step=lock_step,
@@ -115,7 +116,7 @@ def _add_draft(duel: Batch, draft: Episode, agent: Agent, starter: shows.Starter
         user=starter.user,
         visitor=starter.visitor,
         address=starter.address,
-        listed=first.listed,
+        visibility=Visibility.PUBLIC,  # the duel decides
         batch=duel,
         slot=len(episodes),
         lock_step=show.lock_step if show else False,
@@ -191,13 +192,18 @@ def _running_shows(duel: Batch) -> list[Episode]:
     return running
 
 
-def find(duel_id: str) -> Batch:
+def set_visibility(duel: Batch, visibility: Visibility) -> None:
+    """Change who may see a duel and all its episodes."""
+    Batch.objects.filter(pk=duel.pk).update(visibility=visibility)
+
+
+def find(duel_id: str, user: Viewer, visitor: str) -> Batch:
     """The duel with this id.
 
     Raises:
-        NotFound: there is no such duel.
+        NotFound: there is no such duel, or this person may not see it.
     """
-    duel = Batch.objects.filter(pk=duel_id, kind=Batch.Kind.DUEL).first()
+    duel = Batch.objects.visible_to(user, visitor).filter(pk=duel_id, kind=Batch.Kind.DUEL).first()
     if duel is None:
         raise NotFound("The address may be mistyped, or the duel was deleted.")
     return duel

@@ -13,6 +13,7 @@ from datetime import timedelta
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
+from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.episodes.models import Batch, Episode, Turn
 from apps.episodes.replays.replay_frames import ReplayFrame, replay_frames
@@ -171,12 +172,10 @@ def sides(shots: Sequence[Snapshot]) -> Sides:
     return Sides([replace(side, best=side is best) for side in all_sides], parting)
 
 
-def under_way() -> list[Sides]:
-    """The newest listed duels in which an episode is still running."""
-    running = Episode.objects.running().filter(
-        batch=OuterRef("pk"), listed=True, created__gt=timezone.now() - LOBBY_AGE
-    )
-    duels = Batch.objects.filter(Exists(running), kind=Batch.Kind.DUEL)
+def under_way(user: Viewer, visitor: str) -> list[Sides]:
+    """The newest duels that a list may show this person and in which an episode is still running."""
+    running = Episode.objects.running().filter(batch=OuterRef("pk"), created__gt=timezone.now() - LOBBY_AGE)
+    duels = Batch.objects.listed_for(user, visitor).filter(Exists(running), kind=Batch.Kind.DUEL)
     return [sides_of(duel) for duel in duels.order_by("-created")[:MAX_LOBBY_DUELS]]
 
 

@@ -27,6 +27,10 @@ class DuelTopic:
         """The number of changes to the duel's episodes so far."""
         return Batch.objects.filter(pk=key, kind=Batch.Kind.DUEL).values_list("seq", flat=True).first()
 
+    def shows(self, key: str, viewer: Viewer, visitor: str) -> bool:
+        """See `Topic.shows`."""
+        return Batch.objects.visible_to(viewer, visitor).filter(pk=key).exists()
+
     def allows(self, key: str, audience: str, viewer: Viewer, visitor: str) -> bool:
         """Anyone with the address may watch; a slot is only for the person who plays there."""
         if audience == WATCH:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -29,6 +30,7 @@ from apps.play.shows import operations as shows
 from apps.play.shows.views import VERBS as SHOW_VERBS
 from apps.play.shows.views import steering
 from apps.play.tooling import ask_tools
+from apps.visibility import chosen_in
 from gem.agents import has_expert
 
 DEFAULT_ENV = "game:Sokoban-v0-easy"
@@ -36,7 +38,7 @@ DEFAULT_ENV = "game:Sokoban-v0-easy"
 STEPS = {"lock-step": True, "free": False}
 """Button name to whether the agents wait for one another at every turn."""
 STEP_LABELS = [("lock-step", "Lock step"), ("free", "Free")]
-PREFILLED_FIELDS = ("env_id", "first", "second", "seed", "pace", "like")
+PREFILLED_FIELDS = ("env_id", "first", "second", "seed", "pace", "visibility", "like")
 
 
 @never_cache
@@ -54,7 +56,7 @@ def new(request: HttpRequest) -> HttpResponse:
     chosen = form.cleaned_data
     try:
         limits.check_start(request)
-        begin = _start(form)
+        begin = _start(request, form)
         ask_tools(begin.env_id, begin.wrappers)
         duel = operations.start(
             begin,
@@ -62,10 +64,10 @@ def new(request: HttpRequest) -> HttpResponse:
             plays=form.plays,
             pace=chosen["pace"],
             lock_step=not chosen["free"],
-            listed=not chosen["unlisted"],
             user=request.user,
             visitor=visitors.key(request),
             address=visitors.address(request),
+            visibility=chosen["visibility"],
         )
     except Refusal as refusal:
         return form_again(request, "duels/new.html", form, refusal)
@@ -76,14 +78,14 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_safe
 def duel(request: HttpRequest, duel_id: str) -> HttpResponse:
     """The permalink: live while an episode runs, a replay afterwards. `?turn=5` opens it at turn 5."""
-    return _page(request, _find(duel_id))
+    return _page(request, _find(request, duel_id))
 
 
 @never_cache
 @require_safe
 def side_by_side(request: HttpRequest, first_id: str, second_id: str) -> HttpResponse:
     """Two recorded episodes with the same start, replayed together like a duel."""
-    episodes = [find_episode(first_id), find_episode(second_id)]
+    episodes = [find_episode(request, first_id), find_episode(request, second_id)]
     first, second = episodes
     if first.pk == second.pk or not _begin_alike(first, second):
         raise Http404("Only two episodes with the same environment and the same seed can be shown side by side.")
@@ -96,7 +98,7 @@ def side_by_side(request: HttpRequest, first_id: str, second_id: str) -> HttpRes
 @require_POST
 def add(request: HttpRequest, duel_id: str) -> HttpResponse:
     """Add an agent that plays the same seed."""
-    batch = _find(duel_id)
+    batch = _find(request, duel_id)
     visitor = visitors.known(request)
     if not operations.may_control(batch, request.user, visitor):
         return HttpResponse("Only the person who started this duel can add an agent.", status=403)
@@ -117,7 +119,7 @@ def add(request: HttpRequest, duel_id: str) -> HttpResponse:
 @require_POST
 def control(request: HttpRequest, duel_id: str, verb: str) -> HttpResponse:
     """Pause, resume, one turn, stop, pace, lock step or free. Every open page gets the change by its socket."""
-    batch = _find(duel_id)
+    batch = _find(request, duel_id)
     if verb not in {*SHOW_VERBS, *STEPS}:
         raise Http404(f"A duel has no control named {verb}.")
     if not operations.may_control(batch, request.user, visitors.known(request)):
@@ -132,14 +134,29 @@ def control(request: HttpRequest, duel_id: str, verb: str) -> HttpResponse:
     return HttpResponse(status=204) if wants_part(request) else redirect("duels:duel", batch.id)
 
 
+@require_POST
+def visibility(request: HttpRequest, duel_id: str) -> HttpResponse:
+    """Change who may see a duel. Only the person who started it can."""
+    batch = _find(request, duel_id)
+    if not _is_mine(request, batch):
+        raise PermissionDenied("Only the person who started this duel can change who may see it.")
+    if (chosen := chosen_in(request)) is not None:
+        operations.set_visibility(batch, chosen)
+    return redirect("duels:duel", batch.id)
+
+
 # ---------------------------------------------------------------- helpers
 
 
-def _find(duel_id: str) -> Batch:
+def _find(request: HttpRequest, duel_id: str) -> Batch:
     try:
-        return operations.find(duel_id)
+        return operations.find(duel_id, request.user, visitors.known(request))
     except NotFound as error:
         raise Http404(f"There is no duel {duel_id}. {error}") from error
+
+
+def _is_mine(request: HttpRequest, duel: Batch) -> bool:
+    return Batch.objects.owned(request.user, visitors.known(request)).filter(pk=duel.pk).exists()
 
 
 def _page(request: HttpRequest, duel: Batch, *, status: int = 200, **more: Any) -> HttpResponse:
@@ -151,6 +168,7 @@ def _page(request: HttpRequest, duel: Batch, *, status: int = 200, **more: Any) 
         if not side.episode.over and own_seat(side.episode, request.user, visitor) is not None:
             context |= {"own": number, "own_side": side, "shot": snapshot(side.episode, 0)}
             context |= {"episode": side.episode, "acting": True, "racing": True}
+    context["is_mine"] = _is_mine(request, duel)
     if operations.may_control(duel, request.user, visitor):
         address = steering("duels:control", duel.id)
         context |= {
@@ -193,20 +211,26 @@ def _addable(request: HttpRequest, all_sides: Sides) -> list[Agent]:
 
 def _initial(request: HttpRequest) -> dict[str, Any]:
     initial = prefilled(request.GET, PREFILLED_FIELDS)
-    episode = Episode.objects.filter(pk=initial.get("like", ""), seat_count=1).first()
+    episode = _like(request, initial.get("like", ""))
     if episode is not None:
         initial |= {"env_id": episode.env_id, "seed": str(episode.seed)}
     env_id = initial.get("env_id", DEFAULT_ENV)
     return {"env_id": env_id, "first": "expert" if has_expert(env_id) else MYSELF, "second": "random", **initial}
 
 
-def _start(form: DuelForm) -> operations.DuelStart:
+def _start(request: HttpRequest, form: DuelForm) -> operations.DuelStart:
     """What the episodes start from: a copy of the episode that the form names, if the environment is still the same."""
     chosen = form.cleaned_data
-    episode = Episode.objects.filter(pk=chosen["like"], env_id=chosen["env_id"], seat_count=1).first()
-    if episode is None:
+    episode = _like(request, chosen["like"])
+    if episode is None or episode.env_id != chosen["env_id"]:
         return operations.DuelStart(chosen["env_id"], chosen["seed"])
     return operations.DuelStart(chosen["env_id"], chosen["seed"], episode.env_kwargs, episode.wrappers)
+
+
+def _like(request: HttpRequest, episode_id: str) -> Episode | None:
+    """The episode that a duel copies, if this person may see it and it has one seat."""
+    episodes = Episode.objects.visible_to(request.user, visitors.known(request))
+    return episodes.filter(pk=episode_id, seat_count=1).first()
 
 
 def _begin_alike(first: Episode, second: Episode) -> bool:

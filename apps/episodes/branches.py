@@ -77,7 +77,7 @@ def draft_branch(episode: Episode, turn: int) -> Episode:
         seat_count=episode.seat_count,
         acting=env.to_act[0],
         seq=turn,
-        listed=episode.listed,
+        visibility=episode.governing_visibility,
     )
 
 

@@ -66,7 +66,7 @@ class FilterForm(forms.Form):
         if values.get("mine"):
             episodes = Episode.objects.filter(pk__in=seats_of(user, visitor).values("episode"))
         else:
-            episodes = Episode.objects.visible_to(user)
+            episodes = Episode.objects.listed_for(user)
         if values.get("env_id"):
             episodes = episodes.filter(env_id=values["env_id"])
         if values.get("agent"):

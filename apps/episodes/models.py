@@ -6,7 +6,7 @@ Everything that people and agents play is stored in these tables: games of peopl
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -18,6 +18,7 @@ from apps.accounts.models import Viewer
 from apps.admission.models import Admitted
 from apps.agents.models import Agent
 from apps.leases import LeasedQuerySet
+from apps.visibility import Claim, Person, Visibility, VisibleQuerySet, column, narrower
 from gem.errors import UnknownEnvironment
 from gem.tools.tool_catalog import as_fields, names_of
 from gem.wrappers.wrapper_factory import TOOL_WRAPPERS
@@ -39,6 +40,15 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 """The names of the seats on pages."""
 
 
+class BatchQuerySet(VisibleQuerySet["Batch"]):
+    """Queries for batches."""
+
+    def owned_by(self, user: Person, visitor: str) -> models.Q:
+        """See `VisibleQuerySet.owned_by`: the duels with an episode of this person."""
+        duels = Episode.objects.filter(batch__kind=Batch.Kind.DUEL).owned(user, visitor)
+        return models.Q(pk__in=duels.values("batch"))
+
+
 class Batch(models.Model):
     """Episodes that belong together: those of a job, of a duel, of the showcase, or the examples."""
 
@@ -52,7 +62,11 @@ class Batch(models.Model):
     kind = models.CharField(max_length=12, choices=Kind.choices)
     seq = models.PositiveIntegerField(default=0, db_default=0)
     """Of a duel: the number of changes to its episodes, raised in the transaction that makes the change."""
+    visibility = column()
+    """Of a job, a training or a duel. None of its episodes is more open than this."""
     created = models.DateTimeField(auto_now_add=True)
+
+    objects = BatchQuerySet.as_manager()
 
     def __str__(self) -> str:
         return f"{self.kind} {self.id}"
@@ -63,8 +77,22 @@ class Batch(models.Model):
         return self.kind == self.Kind.DUEL
 
 
-class EpisodeQuerySet(models.QuerySet["Episode"]):
+class EpisodeQuerySet(VisibleQuerySet["Episode"]):
     """Queries for episodes."""
+
+    governed_by = ("visibility", "batch__visibility")
+    claims: ClassVar[list[Claim]] = []
+    """Who owns episodes besides the people in their seats. Upper apps add theirs in `AppConfig.ready`."""
+
+    def owned_by(self, user: Person, visitor: str) -> models.Q:
+        """See `VisibleQuerySet.owned_by`: episodes in which this person has a seat, and those that others claim."""
+        if not user.is_authenticated and not visitor:
+            return models.Q(pk__in=[])
+        mine = models.Q(user=user.pk) if user.is_authenticated else models.Q(user=None, visitor=visitor)
+        condition = models.Q(pk__in=Seat.objects.filter(mine).values("episode"))
+        for claim in self.claims:
+            condition |= claim(user, visitor)
+        return condition
 
     def running(self) -> EpisodeQuerySet:
         """Episodes that have not ended."""
@@ -82,16 +110,6 @@ class EpisodeQuerySet(models.QuerySet["Episode"]):
     def with_seats(self) -> EpisodeQuerySet:
         """Prefetch seats and their agents, with two more queries for any number of episodes."""
         return self.prefetch_related(models.Prefetch("seats", Seat.objects.select_related("agent", "user")))
-
-    def visible_to(self, user: Viewer) -> EpisodeQuerySet:
-        """Episodes that a list may show to `user`: listed ones, and those in which they have a seat.
-
-        An unlisted episode is open to anyone who has its address; lists just do not show it.
-        """
-        if not user.is_authenticated:
-            return self.filter(listed=True)
-        mine = Seat.objects.filter(user=user).values("episode")
-        return self.filter(models.Q(listed=True) | models.Q(pk__in=mine))
 
 
 class Episode(models.Model):
@@ -163,7 +181,8 @@ class Episode(models.Model):
     parent_turn = models.PositiveIntegerField(null=True, blank=True)
     goes_on_in = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="+")
     """After an undo, the branch that continues without the undone turns."""
-    listed = models.BooleanField(default=True)
+    visibility = column()
+    """Its own. In a batch the more closed of both counts (`governing_visibility`)."""
     created = models.DateTimeField(auto_now_add=True)
     ended = models.DateTimeField(null=True, blank=True)
 
@@ -179,10 +198,10 @@ class Episode(models.Model):
         indexes = [
             models.Index(fields=["env_id", "-created"]),
             models.Index(fields=["seed", "env_id"], name="episodes_by_seed"),
-            models.Index(fields=["-created", "id"], include=["of_job", "listed"], name="episodes_by_time"),
+            models.Index(fields=["-created", "id"], include=["of_job", "visibility", "batch"], name="episodes_by_time"),
             models.Index(
                 fields=["-created", "id"],
-                include=["listed", "of_job"],
+                include=["visibility", "of_job", "batch"],
                 condition=models.Q(of_job=False),
                 name="episodes_not_of_jobs",
             ),
@@ -276,6 +295,11 @@ class Episode(models.Model):
         if self.success:
             return self.Outcome.WON
         return self.Outcome.LIMIT if self.truncated else self.Outcome.LOST
+
+    @property
+    def governing_visibility(self) -> Visibility:
+        """Its own visibility or that of its batch, whichever is more closed."""
+        return narrower(self.visibility, self.batch.visibility if self.batch else Visibility.PUBLIC)
 
     @property
     def in_duel(self) -> bool:

@@ -27,6 +27,7 @@ from apps.episodes.errors import ActionTooLong, EpisodeEnded, NotFound
 from apps.episodes.models import Batch, Episode, PendingTurn, Seat, Turn
 from apps.episodes.text import MAX_ACTION_BYTES, shortened, storable, storable_json, what_was_replaced
 from apps.live import publish
+from apps.visibility import Visibility
 from gem import replay
 from gem.core import Step, check_seed, check_step
 from gem.errors import EnvironmentFailure, InvalidArgument, Side, failure_of
@@ -61,14 +62,14 @@ def begin(
     seats: Sequence[Occupant],
     env_kwargs: Mapping[str, Any] | None = None,
     wrappers: Sequence[Mapping[str, Any]] | None = None,
-    listed: bool = True,
+    visibility: str = Visibility.PUBLIC,
 ) -> Episode:
     """Reset the environment and store the new episode. Without a seed, one is drawn.
 
     Raises:
         gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: the message is for the user.
     """
-    return store(draft(env_id, seed=seed, env_kwargs=env_kwargs, wrappers=wrappers), seats=seats, listed=listed)
+    return store(draft(env_id, seed=seed, env_kwargs=env_kwargs, wrappers=wrappers), seats=seats, visibility=visibility)
 
 
 def draft(
@@ -111,7 +112,7 @@ def store(
     episode: Episode,
     *,
     seats: Sequence[Occupant],
-    listed: bool = True,
+    visibility: str = Visibility.PUBLIC,
     batch: Batch | None = None,
     slot: int | None = None,
 ) -> Episode:
@@ -122,7 +123,7 @@ def store(
     """
     if len(seats) != episode.seat_count:
         raise InvalidArgument(f"{episode.env_id} has {episode.seat_count} seats, but {len(seats)} agents were given.")
-    episode.listed, episode.batch, episode.slot = listed, batch, slot
+    episode.visibility, episode.batch, episode.slot = visibility, batch, slot
     episode.save(force_insert=True)
     Seat.objects.bulk_create(
         Seat(
@@ -291,6 +292,11 @@ def touch(episode: Episode) -> Episode:
     episode.save(update_fields=["seq"])
     tell(episode)
     return episode
+
+
+def set_visibility(episode: Episode, visibility: Visibility) -> None:
+    """Change who may see an episode that belongs to no job and no duel. See `visibility.choices_of`."""
+    Episode.objects.filter(pk=episode.pk).update(visibility=visibility)
 
 
 def records(episode: Episode) -> list[TurnRecord]:

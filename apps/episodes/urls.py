@@ -19,4 +19,5 @@ urlpatterns = [
     path("<slug:episode_id>/episode.jsonl", downloads.episode_jsonl, name="jsonl"),
     path("<slug:episode_id>/verify/", replays.verify, name="verify"),
     path("<slug:episode_id>/verdict/", replays.verdict, name="verdict"),
+    path("<slug:episode_id>/visibility/", views.visibility, name="visibility"),
 ]

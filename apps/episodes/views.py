@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts import visitors
+from apps.episodes import operations
 from apps.episodes.forms import FilterForm
 from apps.episodes.models import Episode
 from apps.episodes.paging import page_of
 from apps.episodes.snapshot import Snapshot
-from apps.episodes.visibility import viewpoint
+from apps.episodes.visibility import choices_of, viewpoint
 from apps.htmx import wants_part
+from apps.visibility import chosen_in
 
 
 def seen_from(request: HttpRequest, episode: Episode) -> int:
@@ -23,9 +26,18 @@ def seen_from(request: HttpRequest, episode: Episode) -> int:
     return viewpoint(episode, request.user, visitors.known(request), request.GET.get("seat", ""))
 
 
-def find(episode_id: str) -> Episode:
-    """The episode with this id. Raises Http404 if there is none."""
-    episode = Episode.objects.filter(pk=episode_id).select_related("parent", "batch").first()
+def find(request: HttpRequest, episode_id: str) -> Episode:
+    """The episode with this id. Raises Http404 if there is none that the requesting person may see."""
+    episodes = Episode.objects.visible_to(request.user, visitors.known(request))
+    episode = episodes.filter(pk=episode_id).select_related("batch").first()
+    if episode is None:
+        raise Http404(f"There is no episode {episode_id}. The address may be mistyped, or the episode was deleted.")
+    return episode
+
+
+def invited_to(episode_id: str) -> Episode:
+    """The episode with this id for somebody with a link to one of its seats, which opens a private one too."""
+    episode = Episode.objects.filter(pk=episode_id).select_related("batch").first()
     if episode is None:
         raise Http404(f"There is no episode {episode_id}. The address may be mistyped, or the episode was deleted.")
     return episode
@@ -53,3 +65,19 @@ def list_episodes(request: HttpRequest) -> HttpResponse:
         "filtered": any(query.values()),
     }
     return render(request, "episodes/list.html#results" if wants_part(request) else "episodes/list.html", context)
+
+
+@require_POST
+def visibility(request: HttpRequest, episode_id: str) -> HttpResponse:
+    """Change who may see an episode. Only the people who play it, or started it, can."""
+    episode = find(request, episode_id)
+    visitor = visitors.known(request)
+    choices = choices_of(episode, request.user, visitor)
+    if not choices:
+        raise PermissionDenied(
+            "Only the person who played or started this episode can change who may see it. Episodes of jobs and duels "
+            "follow their job or duel."
+        )
+    if (chosen := chosen_in(request, choices)) is not None:
+        operations.set_visibility(episode, chosen)
+    return redirect(episode)

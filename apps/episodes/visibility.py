@@ -12,7 +12,9 @@ from typing import Any
 from django.db.models import QuerySet
 
 from apps.accounts.models import Viewer
+from apps.agents.models import Agent
 from apps.episodes.models import Episode, Seat, Turn
+from apps.visibility import Visibility
 from gem.seats import SPECTATOR
 
 _PUBLIC = ("suffix", "error")
@@ -23,6 +25,28 @@ def own_seat(episode: Episode, user: Viewer, visitor: str) -> int | None:
     """The number of this person's seat; None if they have none."""
     seats = episode.seats.select_related("agent").order_by("number")
     return next((seat.number for seat in seats if seat.belongs_to(user, visitor)), None)
+
+
+def parent_of(episode: Episode, user: Viewer, visitor: str) -> Episode | None:
+    """The episode that this one was forked from, if this person may see it."""
+    if episode.parent_id is None:
+        return None
+    return Episode.objects.visible_to(user, visitor).filter(pk=episode.parent_id).first()
+
+
+def choices_of(episode: Episode, user: Viewer, visitor: str) -> list[Visibility]:
+    """The visibilities that this person may give the episode; none if it is not theirs, or follows a job or a duel.
+
+    If another person plays too, an episode can only be closed further: neither opens it without the other.
+    """
+    if episode.in_job or episode.in_duel:
+        return []
+    if not Episode.objects.owned(user, visitor).filter(pk=episode.pk).exists():
+        return []
+    people = [seat for seat in episode.seats.select_related("agent") if seat.agent.kind == Agent.Kind.HUMAN]
+    if all(seat.belongs_to(user, visitor) for seat in people):
+        return list(Visibility)
+    return list(Visibility)[list(Visibility).index(Visibility(episode.visibility)) :]
 
 
 def seats_of(user: Viewer, visitor: str) -> QuerySet[Seat]:

@@ -9,10 +9,12 @@ class JobsConfig(AppConfig):
     name = "apps.jobs"
 
     def ready(self) -> None:
-        """Register the topic `job` and the kind of job that evaluates an agent."""
-        from apps.jobs import kinds, topics, views  # noqa: PLC0415 (models are not ready before)
-        from apps.jobs.models import Job  # noqa: PLC0415
+        """Register the topic `job`, the kind of job that evaluates an agent, and who owns the episodes of jobs."""
+        from apps.episodes.models import EpisodeQuerySet  # noqa: PLC0415 (models are not ready before)
+        from apps.jobs import kinds, topics, views  # noqa: PLC0415
+        from apps.jobs.models import Job, owner_of_job  # noqa: PLC0415
         from apps.live.topics import register  # noqa: PLC0415
 
+        EpisodeQuerySet.claims.append(owner_of_job)
         register("job", topics.JobTopic())
         kinds.register(Job.Kind.EVALUATION, kinds.KindOfJob(views.evaluation, topics.evaluation_events))

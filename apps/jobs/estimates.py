@@ -13,6 +13,7 @@ from apps.agents.models import Agent
 from apps.jobs import admission
 from apps.jobs.models import Job, JobQuerySet, Shard
 from apps.queue import workers_alive
+from apps.visibility import Visibility
 from gem.evaluation.scores import Z95
 from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 
@@ -66,9 +67,12 @@ class Estimate:
         return self.wait + self.seconds
 
 
-def estimate(agent: Agent, spec: EvaluationSpec, owner_id: int | None = None) -> Estimate:
-    """An estimate for a job that this person is about to submit."""
-    paces_by_env = paces(agent, spec.env_ids, spec.tools)
+def estimate(agent: Agent, spec: EvaluationSpec, known: JobQuerySet, owner_id: int | None = None) -> Estimate:
+    """An estimate for a job that this person is about to submit, from the jobs that they may know of.
+
+    The queue is counted as it is, without saying whose jobs wait in it.
+    """
+    paces_by_env = paces(agent, spec.env_ids, spec.tools, known)
     workers = _worker_count()
     parts = spec.parts
     wait = _work_left(Job.objects.active(), workers)
@@ -89,7 +93,8 @@ def seconds_left(job: Job) -> tuple[float, int] | None:
     """Estimated seconds until a job ends, and the number of episodes behind the estimate; None without an estimate."""
     left = job.shards.exclude(state=Shard.State.DONE).values("env_id").annotate(left=Sum(F("count") - F("done")))
     parts = [EvaluationPart(row["env_id"], 0, row["left"]) for row in left]
-    paces_by_env = paces(job.agent, [part.env_id for part in parts], job.spec.get("tools", ()))
+    known = Job.objects.filter(Q(batch__visibility=Visibility.PUBLIC) | Q(owner=job.owner_id))
+    paces_by_env = paces(job.agent, [part.env_id for part in parts], job.spec.get("tools", ()), known)
     evidence = sum(pace.episodes for pace in paces_by_env.values())
     if not evidence or len(paces_by_env) < len(parts):
         return None
@@ -111,14 +116,18 @@ def shard_sizes(agent: Agent, spec: EvaluationSpec) -> dict[str, int]:
     return sizes
 
 
-def paces(agent: Agent, env_ids: Iterable[str], tools: Sequence[str] | None = None) -> dict[str, Pace]:
+def paces(
+    agent: Agent, env_ids: Iterable[str], tools: Sequence[str] | None = None, known: JobQuerySet | None = None
+) -> dict[str, Pace]:
     """The pace of this agent by environment. Environments that it has not played are missing.
 
     Args:
         tools: count only jobs with exactly these tools; None counts all jobs.
+        known: count only these jobs; None counts all.
     """
+    shards = Shard.objects.all() if known is None else Shard.objects.filter(job__in=known)
     rows = (
-        Shard.objects.filter(_with_tools(tools), job__agent=agent, env_id__in=list(env_ids), done__gt=F("errors"))
+        shards.filter(_with_tools(tools), job__agent=agent, env_id__in=list(env_ids), done__gt=F("errors"))
         .values("env_id")
         .annotate(
             episodes=Sum(F("done") - F("errors")),

@@ -13,6 +13,7 @@ from apps.agents.models import Agent
 from apps.episodes.tools import choice as tool_choice
 from apps.names import validate_name
 from apps.spec_forms import SpecForm, number_field
+from apps.visibility import VisibilityField
 from gem.errors import UsageError
 from gem.evaluation.spec import EvaluationSpec
 
@@ -28,6 +29,7 @@ FIELDS = (
     "token_budget",
     "opponent",
     "name",
+    "visibility",
     *tool_choice.FIELDS,
 )
 MULTIVALUED = ("env_id", "tool")
@@ -82,6 +84,10 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[EvaluationSpec]):
         strip=True,
         error_messages={"max_length": "A name has at most 120 characters."},
         validators=[validate_name],
+    )
+    visibility = VisibilityField(
+        help_text="Only public jobs are on the leaderboard. The name of the agent is part of its episodes. You can "
+        "change it on the page of the job."
     )
     idempotency_key = forms.CharField(max_length=80, required=False, widget=forms.HiddenInput)
 

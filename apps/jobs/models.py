@@ -14,10 +14,17 @@ from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.episodes.models import ID_LENGTH, Batch, Episode, make_id
 from apps.leases import Leased, LeasedQuerySet
+from apps.visibility import Person, Visibility, VisibleQuerySet
 
 
-class JobQuerySet(models.QuerySet["Job"]):
+class JobQuerySet(VisibleQuerySet["Job"]):
     """Reads of jobs."""
+
+    governed_by = ("batch__visibility",)
+
+    def owned_by(self, user: Person, visitor: str) -> models.Q:
+        """See `VisibleQuerySet.owned_by`. Visitors have no jobs."""
+        return models.Q(owner=user.pk) if user.is_authenticated else models.Q(pk__in=[])
 
     def active(self) -> JobQuerySet:
         """Queued and running jobs."""
@@ -35,13 +42,9 @@ class JobQuerySet(models.QuerySet["Job"]):
         """Jobs that evaluate an agent."""
         return self.filter(kind=Job.Kind.EVALUATION)
 
-    def of(self, user: Viewer) -> JobQuerySet:
-        """Jobs that `user` submitted."""
-        return self.filter(owner=user) if user.is_authenticated else self.none()
-
     def for_page(self) -> JobQuerySet:
         """With all related rows that a list of jobs shows, in two queries for any number of jobs."""
-        return self.select_related("agent", "owner").prefetch_related("shards")
+        return self.select_related("agent", "owner", "batch").prefetch_related("shards")
 
 
 class Job(models.Model):
@@ -161,9 +164,19 @@ class Job(models.Model):
         """The state as pages name it."""
         return "stopped by its token budget" if self.is_stopped_by_budget else self.state
 
+    @property
+    def visibility(self) -> Visibility:
+        """Who may see it and its episodes. It is stored in its batch, so that both always agree."""
+        return Visibility(self.batch.visibility)
+
     def may_be_changed_by(self, user: Viewer) -> bool:
         """Whether `user` may cancel it: its owner, or staff."""
         return user.is_authenticated and (user.is_staff or user == self.owner)
+
+
+def owner_of_job(user: Person, visitor: str) -> models.Q:
+    """A filter for the episodes of this person's jobs, which they own."""
+    return models.Q(batch__in=Job.objects.owned(user, visitor).values("batch"))
 
 
 class Shard(Leased):

@@ -6,15 +6,17 @@ from collections.abc import Iterable
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.db.models.functions import Now
 
-from apps.accounts.models import User
+from apps.accounts.models import User, default_visibility
 from apps.agents.models import Agent
 from apps.episodes.models import Batch
 from apps.jobs import estimates
 from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
 from apps.jobs.errors import NoExpert, NotYours, OldBenchmark, TooManyEpisodes, TooManyJobs, UnknownAgent
 from apps.jobs.models import Checkpoint, Job, JobEvent, Shard
+from apps.visibility import Visibility, narrower
 from gem.agents import has_expert
 from gem.evaluation.spec import EvaluationSpec
 
@@ -26,11 +28,13 @@ def submit(
     name: str = "",
     idempotency_key: str | None = None,
     checkpoint: Checkpoint | None = None,
+    visibility: str = "",
 ) -> Job:
     """Queue an evaluation. A second call with the same owner and `idempotency_key` returns the same job.
 
     Args:
         checkpoint: the checkpoint that a training wants evaluated, so that the training's page shows the job.
+        visibility: who may see it; if empty, what the account of the owner says.
 
     Raises:
         UnknownAgent, NoExpert: if `owner` may not use such an agent, or the expert does not know an environment.
@@ -51,7 +55,7 @@ def submit(
     if idempotency_key and (existing_job := Job.objects.filter(owner=owner, idempotency_key=idempotency_key).first()):
         return existing_job
     try:
-        return _create(owner, agent, spec, name, idempotency_key or "", checkpoint)
+        return _create(owner, agent, spec, name, idempotency_key or "", checkpoint, visibility)
     except IntegrityError:
         existing_job = Job.objects.filter(owner=owner, idempotency_key=idempotency_key or "").first()
         if existing_job is None:
@@ -100,7 +104,13 @@ def check_can_play(agent: Agent, env_ids: Iterable[str]) -> None:
 
 @transaction.atomic
 def _create(
-    owner: User | None, agent: Agent, spec: EvaluationSpec, name: str, key: str, checkpoint: Checkpoint | None
+    owner: User | None,
+    agent: Agent,
+    spec: EvaluationSpec,
+    name: str,
+    key: str,
+    checkpoint: Checkpoint | None,
+    visibility: str,
 ) -> Job:
     if owner is not None:
         User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # so that concurrent submissions count each other
@@ -116,7 +126,7 @@ def _create(
         owner=owner,
         agent=agent,
         set_up=agent.set_up,
-        batch=Batch.objects.create(kind=Batch.Kind.JOB),
+        batch=Batch.objects.create(kind=Batch.Kind.JOB, visibility=visibility or default_visibility(owner)),
         idempotency_key=key,
         episodes_total=spec.episodes_total,
         parent=checkpoint.job if checkpoint else None,
@@ -192,11 +202,28 @@ def resume(job_id: str, by: User) -> Job:
 
 
 def resubmit(job_id: str, by: User, *, idempotency_key: str | None = None) -> Job:
-    """Queue a new job of `by` with the same request.
+    """Queue a new job of `by` with the same request. It is as closed as that one, or as the account of `by` says.
 
     Raises:
         Job.DoesNotExist: if there is no such job.
         JobRefusal: as `submit`.
     """
-    job = Job.objects.get(pk=job_id)
-    return submit(by, EvaluationSpec.model_validate(job.spec), name=job.name, idempotency_key=idempotency_key)
+    job = Job.objects.select_related("batch").get(pk=job_id)
+    return submit(
+        by,
+        EvaluationSpec.model_validate(job.spec),
+        name=job.name,
+        idempotency_key=idempotency_key,
+        visibility=narrower(job.visibility, default_visibility(by)),
+    )
+
+
+@transaction.atomic
+def set_visibility(job: Job, visibility: Visibility) -> None:
+    """Change who may see a job, its episodes and its scores; of a training, also its agent and its checkpoints."""
+    batch = Batch.objects.select_for_update(no_key=True).get(pk=job.batch_id)  # so that a new checkpoint waits for this
+    batch.visibility = visibility
+    batch.save(update_fields=["visibility"])
+    if job.kind == Job.Kind.TRAINING:
+        own = Q(pk=job.agent_id) | Q(checkpoint__job=job.pk)
+        Agent.objects.filter(pk__in=Agent.objects.filter(own).values("pk")).update(visibility=visibility)

@@ -18,15 +18,19 @@ UNSETTLING_KINDS = {JobEvent.Kind.REQUEUED, JobEvent.Kind.ENDED}
 
 
 class JobTopic:
-    """Jobs by id: anybody may watch any job."""
+    """Jobs by id: whoever may see a job may watch it."""
 
     def current(self, key: str) -> int | None:
         """See `Topic.current`."""
         return Job.objects.filter(pk=key).values_list("seq", flat=True).first()
 
+    def shows(self, key: str, viewer: Viewer, visitor: str) -> bool:
+        """See `Topic.shows`."""
+        return Job.objects.visible_to(viewer).filter(pk=key).exists()
+
     def allows(self, key: str, audience: str, viewer: Viewer, visitor: str) -> bool:
         """See `Topic.allows`."""
-        return audience in AUDIENCES and Job.objects.filter(pk=key).exists()
+        return audience in AUDIENCES
 
     def events(self, key: str, after: int, audience: str) -> list[Event]:
         """The changes since `after`, rendered by the kind of the job."""

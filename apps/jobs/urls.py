@@ -35,6 +35,7 @@ urlpatterns = [
     path(JOB, views.job, name="job"),
     path(f"{JOB}episodes/", views.episodes, name="episodes"),
     path(f"{JOB}spec.json", views.spec, name="spec"),
+    path(f"{JOB}visibility/", views.visibility, name="visibility"),
     path(f"{JOB}cancel/", views.cancel, name="cancel"),
     path(f"{JOB}resume/", views.resume, name="resume"),
     path(f"{JOB}resubmit/", views.resubmit, name="resubmit"),

@@ -14,7 +14,7 @@ from django.shortcuts import redirect, render, resolve_url
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from apps.accounts.models import User, account_of
+from apps.accounts.models import User, Viewer, account_of, default_visibility
 from apps.agents.models import Agent
 from apps.catalog.entries import all_entries
 from apps.jobs import estimates, operations, pages, results
@@ -23,6 +23,7 @@ from apps.jobs.finished import ENDINGS, FinishedEpisodes
 from apps.jobs.forms import FIELDS, EvaluationForm, prefilled
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job
+from apps.visibility import chosen_in
 from gem import benchmarks
 
 JOBS_ON_A_PAGE = 25
@@ -40,12 +41,12 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
     """Jobs, newest first: those of everybody or of the user, in any state or in one."""
     mine = request.GET.get("whose") == "mine"
     state = request.GET.get("state", "")
-    jobs = Job.objects.of(request.user) if mine else Job.objects.all()
+    jobs = Job.objects.owned(request.user) if mine else Job.objects.listed_for(request.user)
     if state in Job.State.values:
         jobs = jobs.filter(state=state)
     page = Paginator(jobs.for_page().order_by("-created", "-pk"), JOBS_ON_A_PAGE).get_page(request.GET.get("page"))
     shown = {"page": page, "items": pages.items(page), "mine": mine, "state": state, "states": Job.State.choices}
-    restored = Job.objects.filter(state=Job.State.PAUSED).exclude(reason="")
+    restored = Job.objects.listed_for(request.user).filter(state=Job.State.PAUSED).exclude(reason="")
     return render(request, "jobs/list.html", {**shown, "restored": restored.count()})
 
 
@@ -53,7 +54,7 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
 @require_GET
 def recent(request: HttpRequest) -> HttpResponse:
     """The latest jobs, as a fragment for other pages."""
-    jobs = Job.objects.for_page().order_by("-created")[:RECENT]
+    jobs = Job.objects.listed_for(request.user).for_page().order_by("-created")[:RECENT]
     return render(request, "jobs/recent.html", {"items": pages.items(jobs)})
 
 
@@ -65,7 +66,7 @@ def recent(request: HttpRequest) -> HttpResponse:
 def submit(request: HttpRequest) -> HttpResponse:
     """The form for an evaluation. A visitor without an account logs in on the way, and the entries are kept."""
     if request.method == "GET":
-        values = {"agent": "random", "idempotency_key": uuid.uuid4().hex, **prefilled(request.GET)}
+        values = {**_initial(request), **prefilled(request.GET)}
         if not values["env_id"] and "benchmark" not in values:
             values["benchmark"] = benchmarks.names()[0]
         return render(request, "jobs/submit.html", _form_page(request, EvaluationForm(initial=values), values))
@@ -84,6 +85,7 @@ def submit(request: HttpRequest) -> HttpResponse:
                 form.spec,
                 name=form.cleaned_data["name"],
                 idempotency_key=form.cleaned_data["idempotency_key"],
+                visibility=form.cleaned_data["visibility"],
             )
         except JobRefusal as refusal:
             form.add_error(_field_of(refusal), str(refusal))
@@ -114,6 +116,11 @@ def _form_page(request: HttpRequest, form: EvaluationForm, values: Any) -> dict[
     }
 
 
+def _initial(request: HttpRequest) -> dict[str, Any]:
+    visibility = default_visibility(request.user)
+    return {"agent": "random", "idempotency_key": uuid.uuid4().hex, "visibility": visibility.value}
+
+
 def _defaults() -> dict[str, Any]:
     return {name: field.initial for name, field in EvaluationForm.base_fields.items() if field.initial is not None}
 
@@ -127,7 +134,8 @@ def _estimate(request: HttpRequest, form: EvaluationForm) -> dict[str, Any]:
     except JobRefusal as refusal:
         form.add_error("agent", str(refusal))
         return {"checked": form, "estimate": None}
-    return {"checked": form, "estimate": estimates.estimate(agent, form.spec, request.user.pk)}
+    known = Job.objects.listed_for(request.user)
+    return {"checked": form, "estimate": estimates.estimate(agent, form.spec, known, request.user.pk)}
 
 
 def _field_of(refusal: JobRefusal) -> str | None:
@@ -143,7 +151,7 @@ def _field_of(refusal: JobRefusal) -> str | None:
 @require_GET
 def job(request: HttpRequest, job_id: str) -> HttpResponse:
     """The page of a job. Later changes come through the socket."""
-    job = _job(job_id)
+    job = _job(request, job_id)
     return kind_of(job).page(request, job)
 
 
@@ -156,8 +164,10 @@ def evaluation(request: HttpRequest, job: Job) -> HttpResponse:
         **pages.set_up(job),
         "audience": "other" if any(page != 1 for page in page_by_env.values()) else "first",
         "key": uuid.uuid4().hex,
+        "parent": parent_of(job, request.user),
+        "is_mine": job.owner is not None and job.owner == request.user,
         "may_change": job.may_be_changed_by(request.user),
-        "may_see_set_up": Agent.objects.endpoints_seen_by(request.user).filter(pk=job.agent_id).exists(),
+        "may_see_set_up": Agent.objects.endpoints().visible_to(request.user).filter(pk=job.agent_id).exists(),
     }
     return render(request, "jobs/evaluation.html", context)
 
@@ -166,7 +176,7 @@ def evaluation(request: HttpRequest, job: Job) -> HttpResponse:
 @require_GET
 def episodes(request: HttpRequest, job_id: str) -> HttpResponse:
     """All finished episodes of an evaluation in a paginated table, optionally of one environment or outcome."""
-    job = _evaluation(job_id)
+    job = _evaluation(request, job_id)
     env_id, outcome = request.GET.get("env_id", ""), request.GET.get("outcome", "")
     rows = FinishedEpisodes(job, env_id if env_id in job.spec["env_ids"] else "", outcome if outcome in ENDINGS else "")
     page = Paginator(rows, EPISODES_ON_A_PAGE).get_page(request.GET.get("page"))
@@ -178,7 +188,7 @@ def episodes(request: HttpRequest, job_id: str) -> HttpResponse:
 @require_GET
 def of_episode(request: HttpRequest, episode_id: str) -> HttpResponse:
     """Redirect to the job of an episode; for a sample of a training, to the page at its update."""
-    job = Job.objects.filter(batch__episodes=episode_id).first()
+    job = Job.objects.visible_to(request.user).filter(batch__episodes=episode_id).first()
     if job is None:
         raise Http404("This episode was not played in a job.")
     sample = job.samples.filter(episode=episode_id).first()
@@ -188,13 +198,26 @@ def of_episode(request: HttpRequest, episode_id: str) -> HttpResponse:
 @require_GET
 def spec(request: HttpRequest, job_id: str) -> HttpResponse:
     """The request of a job as JSON."""
-    return JsonResponse(_job(job_id).spec, json_dumps_params={"indent": 2})
+    return JsonResponse(_job(request, job_id).spec, json_dumps_params={"indent": 2})
+
+
+@require_POST
+def visibility(request: HttpRequest, job_id: str) -> HttpResponse:
+    """Change who may see a job. Only its owner can."""
+    job = _job(request, job_id)
+    if not isinstance(request.user, User):
+        return _log_in_first(job)
+    if job.owner != request.user:
+        raise PermissionDenied("Only the owner of a job can change who may see it.")
+    if (chosen := chosen_in(request)) is not None:
+        operations.set_visibility(job, chosen)
+    return redirect(job)
 
 
 @require_POST
 def cancel(request: HttpRequest, job_id: str) -> HttpResponse:
     """Cancel a job. Finished episodes are kept."""
-    job = _job(job_id)
+    job = _job(request, job_id)
     if not isinstance(request.user, User):
         return _log_in_first(job)
     try:
@@ -209,8 +232,9 @@ def cancel(request: HttpRequest, job_id: str) -> HttpResponse:
 @require_POST
 def resume(request: HttpRequest, job_id: str) -> HttpResponse:
     """Continue an evaluation that a restore has paused."""
+    job = _job(request, job_id)
     if not isinstance(request.user, User):
-        return _log_in_first(_job(job_id))
+        return _log_in_first(job)
     try:
         job = operations.resume(job_id, request.user)
     except NotYours as refusal:
@@ -223,7 +247,7 @@ def resume(request: HttpRequest, job_id: str) -> HttpResponse:
 @require_POST
 def resubmit(request: HttpRequest, job_id: str) -> HttpResponse:
     """Submit the request of an evaluation again, as a job of the user."""
-    job = _evaluation(job_id)
+    job = _evaluation(request, job_id)
     if not isinstance(request.user, User):
         return _log_in_first(job)
     try:
@@ -235,19 +259,24 @@ def resubmit(request: HttpRequest, job_id: str) -> HttpResponse:
     return redirect(again)
 
 
+def parent_of(job: Job, viewer: Viewer) -> Job | None:
+    """The training that this job was forked from or evaluates, if this person may see it."""
+    return Job.objects.visible_to(viewer).filter(pk=job.parent_id).first() if job.parent_id else None
+
+
 def _log_in_first(job: Job) -> HttpResponse:
     return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': job.get_absolute_url()})}")
 
 
-def _job(job_id: str) -> Job:
-    job = Job.objects.for_page().filter(pk=job_id).first()
+def _job(request: HttpRequest, job_id: str) -> Job:
+    job = Job.objects.visible_to(request.user).for_page().filter(pk=job_id).first()
     if job is None:
         raise Http404(f"There is no job {job_id}.")
     return job
 
 
-def _evaluation(job_id: str) -> Job:
-    job = _job(job_id)
+def _evaluation(request: HttpRequest, job_id: str) -> Job:
+    job = _job(request, job_id)
     if job.kind != Job.Kind.EVALUATION:
         raise Http404(f"The job {job_id} is a training, and only evaluations have this address.")
     return job

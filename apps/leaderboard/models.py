@@ -6,6 +6,7 @@ from django.db import models
 
 from apps.agents.models import Agent
 from apps.jobs.models import Job
+from apps.visibility import Visibility
 from gem.benchmarks import Benchmark
 
 
@@ -13,8 +14,9 @@ class ScoreQuerySet(models.QuerySet["Score"]):
     """Reads of scores."""
 
     def of(self, benchmark: Benchmark) -> ScoreQuerySet:
-        """Scores on the benchmark's present version."""
-        return self.filter(benchmark=benchmark.name, benchmark_version=benchmark.version)
+        """Scores on the benchmark's present version, of public jobs: a ranking is the same for everybody."""
+        scores = self.filter(benchmark=benchmark.name, benchmark_version=benchmark.version)
+        return scores.filter(job__batch__visibility=Visibility.PUBLIC)
 
     def with_tools(self, tools: bool) -> ScoreQuerySet:
         """Scores with tools, or scores without. They are never ranked together."""

@@ -73,8 +73,10 @@ def _page(request: HttpRequest, refusal: Refusal | None = None) -> HttpResponse:
         "rows": rows,
         "spent": tokens,
         "frontier": frontier(scores, tokens) if scores else None,
-        "opened": _detail(int(opened)) if opened.isascii() and opened.isdecimal() and len(opened) < 12 else None,
-        "running": _running(benchmark),
+        "opened": _detail(request, int(opened))
+        if opened.isascii() and opened.isdecimal() and len(opened) < 12
+        else None,
+        "running": _running(request, benchmark),
         "verdict": None if tools else _verdict(request, benchmark, env_id, scores),
         "agents_shown": AGENTS_SHOWN,
         "notice": refusal,
@@ -96,7 +98,7 @@ def play(request: HttpRequest) -> HttpResponse:
                 "environment, or play a seed that is not ranked."
             )
         name, seed = next_seed
-        episode = playing.begin(name, seed=seed, listed=True, user=request.user, visitor=visitors.key(request))
+        episode = playing.begin(name, seed=seed, user=request.user, visitor=visitors.key(request))
     except Refusal as refusal:
         return with_wait(_page(request, refusal), refusal)
     return redirect(episode)
@@ -117,7 +119,7 @@ def yours(request: HttpRequest) -> HttpResponse:
 @require_GET
 def seed(request: HttpRequest, episode_id: str) -> HttpResponse:
     """The ranked agents on the seed of an episode that is over; an empty page if the seed is not ranked."""
-    episode = find(episode_id)
+    episode = find(request, episode_id)
     benchmark = ranked_in(episode)
     context = {
         "episode": episode,
@@ -218,7 +220,7 @@ def _csv_text(text: str) -> str:
 @require_GET
 def row(request: HttpRequest, score_id: int) -> HttpResponse:
     """The details of one row: its results by environment, and how to reproduce it."""
-    detail = _detail(score_id)
+    detail = _detail(request, score_id)
     if detail is None:
         raise Http404("There is no such score.")
     return render(request, "leaderboard/benchmark.html#detail", {"opened": detail})
@@ -230,7 +232,12 @@ def top(request: HttpRequest) -> HttpResponse:
     """The first rows, as a fragment for other pages."""
     benchmark = benchmarks.load(DEFAULT_BENCHMARK)
     scores = list(Score.objects.of(benchmark).with_tools(False).newest())
-    context = {"benchmark": benchmark, "rows": ranked(scores)[:TOP], "running": _running(benchmark), **_scale(scores)}
+    context = {
+        "benchmark": benchmark,
+        "rows": ranked(scores)[:TOP],
+        "running": _running(request, benchmark),
+        **_scale(scores),
+    }
     return render(request, "leaderboard/top.html", context)
 
 
@@ -271,18 +278,20 @@ def _scale(scores: list[Score]) -> dict[str, float]:
     }
 
 
-def _running(benchmark: Benchmark) -> list[pages.Item]:
-    jobs = Job.objects.active().filter(spec__benchmark=benchmark.name).for_page().order_by("created")
-    return pages.items(jobs)
+def _running(request: HttpRequest, benchmark: Benchmark) -> list[pages.Item]:
+    jobs = Job.objects.active().listed_for(request.user).filter(spec__benchmark=benchmark.name)
+    return pages.items(jobs.for_page().order_by("created"))
 
 
-def _detail(score_id: int) -> dict[str, Any] | None:
-    """The details of a score; None if there is no such score."""
-    score = Score.objects.select_related("agent", "job__agent", "job__owner").filter(pk=score_id).first()
+def _detail(request: HttpRequest, score_id: int) -> dict[str, Any] | None:
+    """The details of a score; None if there is no such score, or its job is private."""
+    visible = Score.objects.filter(job__in=Job.objects.visible_to(request.user))
+    score = visible.select_related("agent", "job__agent", "job__owner").filter(pk=score_id).first()
     if score is None:
         return None
     parts = list(Score.objects.filter(job=score.job).exclude(env_id="").order_by("pk"))
     earlier = Score.objects.filter(agent=score.agent, benchmark=score.benchmark, env_id=score.env_id, tools=score.tools)
+    earlier = earlier.filter(job__in=Job.objects.listed_for(request.user))
     return {
         "score": score,
         "parts": parts,

@@ -106,7 +106,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
 def refusal(topic: Topic, key: str, audience: str, session_user: SessionUser) -> int | None:
     """The code that refuses this person the row or the audience; None if they may listen."""
-    if topic.current(key) is None:
+    if topic.current(key) is None or not topic.shows(key, session_user.viewer, session_user.visitor):
         return GONE
     return None if topic.allows(key, audience, session_user.viewer, session_user.visitor) else FORBIDDEN
 

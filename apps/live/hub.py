@@ -250,7 +250,7 @@ def _find_refused(subscriptions: list[tuple[str, str, str]]) -> list[tuple[str, 
         topic_key, audience, session_key = subscription
         topic, _, key = topic_key.partition(":")
         viewer, visitor = identify(session_key)
-        if not TOPICS[topic].allows(key, audience, viewer, visitor):
+        if not (TOPICS[topic].shows(key, viewer, visitor) and TOPICS[topic].allows(key, audience, viewer, visitor)):
             refused.append(subscription)
     return refused
 

@@ -24,12 +24,19 @@ class Event:
 class Topic(Protocol):
     """The reads for one kind of row. All of them run in a thread with a database connection."""
 
+    def shows(self, key: str, viewer: Viewer, visitor: str) -> bool:
+        """Whether there is such a row for this person. What they may not see is not there."""
+        ...
+
     def current(self, key: str) -> int | None:
         """The present `seq` of the row; None if there is no such row."""
         ...
 
     def allows(self, key: str, audience: str, viewer: Viewer, visitor: str) -> bool:
-        """Whether this person may listen; checked at the connection and regularly afterwards."""
+        """Whether this person may listen to a row that they may see, as this audience.
+
+        Checked, like `shows`, at the connection and regularly afterwards.
+        """
         ...
 
     def events(self, key: str, after: int, audience: str) -> list[Event]:

@@ -10,10 +10,11 @@ from django import forms
 from django.http import Http404, QueryDict
 from django.urls import reverse
 
-from apps.accounts.models import Viewer
+from apps.accounts.models import Viewer, default_visibility
 from apps.agents.models import Agent
 from apps.episodes.models import ORDINALS
 from apps.episodes.tools.choice import ToolChoice
+from apps.visibility import VisibilityField
 from gem import registry
 from gem.agents import has_expert
 from gem.core import MAX_SEED
@@ -180,12 +181,11 @@ class NewForm(SeatsForm):
         },
     )
     seed = SeedField()
-    unlisted = forms.BooleanField(
-        required=False, label="Unlisted", help_text="Not shown in any list. Anyone with the link can still open it."
-    )
+    visibility = VisibilityField(help_text="You can change it on the page of the episode.")
 
     def __init__(self, user: Viewer, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["visibility"].initial = default_visibility(user)
         self.user = user
         opponent, seat = self.fields["opponent"], self.fields["seat"]
         assert isinstance(opponent, forms.ChoiceField)
@@ -246,9 +246,11 @@ class WatchForm(SeatsForm):
     pace = forms.ChoiceField(
         choices=PACES, required=False, initial="1", help_text="You can change it while the agent plays."
     )
+    visibility = VisibilityField(help_text="You can change it on the page of the episode.")
 
     def __init__(self, user: Viewer, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["visibility"].initial = default_visibility(user)
         if self.seat_count > 1:
             self.fields["agent"].label = "First seat"  # set before the value is read, because reading fixes the label
         for name in ("agent", "opponent"):

@@ -13,6 +13,8 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from apps.accounts import visitors
+from apps.accounts.models import Viewer
 from apps.episodes.models import Batch, Episode
 from apps.episodes.snapshot import public_snapshot
 from apps.live import presence
@@ -27,10 +29,13 @@ MAX_AGE = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class LobbySection:
-    """A section of the lobby from another app. Its template lists `rows` and renders nothing if there are none."""
+    """A section of the lobby from another app. Its template lists `rows` and renders nothing if there are none.
+
+    `find_rows` gets the person who looks and their key as a visitor, and finds what a list may show them.
+    """
 
     template: str
-    find_rows: Callable[[], Sequence[object]]
+    find_rows: Callable[[Viewer, str], Sequence[object]]
 
 
 _SECTIONS: list[LobbySection] = []
@@ -45,7 +50,8 @@ def register(section: LobbySection) -> None:
 @require_safe
 def lobby(request: HttpRequest) -> HttpResponse:
     """The page of episodes that run now or have just ended."""
-    listed = Episode.objects.filter(listed=True).with_seats()
+    user, visitor = request.user, visitors.known(request)
+    listed = Episode.objects.listed_for(user).with_seats()
     recent = listed.running().filter(batch=None, created__gt=timezone.now() - MAX_AGE)
     running = list(recent.select_related("show").by_last_turn()[:MAX_RUNNING])
     spectators = presence.counts(f"episode:{episode.id}" for episode in running)
@@ -57,7 +63,7 @@ def lobby(request: HttpRequest) -> HttpResponse:
         "idle": [(shot, spectator_count) for shot, spectator_count in snapshots if shot.idle],
         "showcase": None if live else showcase.present(),
         "ended": list(listed.ended().filter(of_people_or_showcase, of_job=False).order_by("-created")[:MAX_ENDED]),
-        "form": WatchForm(request.user, initial={"agent": "expert"}),
-        "sections": [(section.template, section.find_rows()) for section in _SECTIONS],
+        "form": WatchForm(user, initial={"agent": "expert"}),
+        "sections": [(section.template, section.find_rows(user, visitor)) for section in _SECTIONS],
     }
     return render(request, "play/lobby.html", context)

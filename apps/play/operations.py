@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 
 import gem
-from apps.accounts.models import User, Viewer
+from apps.accounts.models import User, Viewer, default_visibility
 from apps.agents.models import Agent
 from apps.episodes import branches, operations
 from apps.episodes.errors import EpisodeEnded, NotYourTurn, OtherSeatActs, Refusal, SeatTaken, TurnTaken, Unreadable
@@ -19,6 +19,7 @@ from apps.episodes.restore import restore
 from apps.play import pending
 from apps.play.shows import operations as shows
 from apps.play.tooling import ask_tools
+from apps.visibility import narrower
 from gem.errors import EnvironmentFailure, InvalidArgument
 from gem.views.typed import as_action
 
@@ -27,20 +28,23 @@ def begin(
     env_id: str,
     *,
     seed: int | None,
-    listed: bool,
     user: Viewer,
     visitor: str,
+    visibility: str = "",
     wrappers: Sequence[Mapping[str, Any]] = (),
 ) -> Episode:
     """Begin an episode with this person in its only seat. Without a seed, one is drawn.
+
+    Without a `visibility`, it has the one that their account says.
 
     Raises:
         Refusal: a tool among the wrappers cannot be used now.
         gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: the message is for the person.
     """
     ask_tools(env_id, wrappers)
+    seats, visibility = [_person(user, visitor)], visibility or default_visibility(user)
     try:
-        return operations.begin(env_id, seed=seed, seats=[_person(user, visitor)], listed=listed, wrappers=wrappers)
+        return operations.begin(env_id, seed=seed, seats=seats, visibility=visibility, wrappers=wrappers)
     except EnvironmentFailure as failure:
         raise Refusal(str(failure)) from failure
 
@@ -51,9 +55,9 @@ def begin_against(
     *,
     seat: int | None = None,
     seed: int | None = None,
-    listed: bool = True,
     user: Viewer,
     visitor: str,
+    visibility: str = "",
 ) -> Episode:
     """Begin an episode with several seats: this person in `seat` (random if None), `opponent` in the others.
 
@@ -76,7 +80,7 @@ def begin_against(
     seats = [_person(user, visitor) if number == own else other for number in range(count)]
     episode = operations.draft(env_id, seed=seed)
     with transaction.atomic():
-        operations.store(episode, seats=seats, listed=listed)
+        operations.store(episode, seats=seats, visibility=visibility or default_visibility(user))
         shows.accompany(episode)
     return episode
 
@@ -200,6 +204,7 @@ def fork(episode: Episode, turn: int, *, user: Viewer, visitor: str) -> Episode:
         for seat in episode.seats.select_related("agent").order_by("number")
     ]
     branch = branches.draft_fork(episode, turn)
+    branch.visibility = narrower(branch.visibility, default_visibility(user))
     with transaction.atomic():
         branches.store_branch(branch, seats=seats)
         shows.accompany(branch)

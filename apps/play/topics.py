@@ -29,6 +29,10 @@ class EpisodeTopic:
         """The episode's `seq`; None if there is no such episode."""
         return Episode.objects.filter(pk=key).values_list("seq", flat=True).first()
 
+    def shows(self, key: str, viewer: Viewer, visitor: str) -> bool:
+        """See `Topic.shows`."""
+        return Episode.objects.visible_to(viewer, visitor).filter(pk=key).exists()
+
     def allows(self, key: str, audience: str, viewer: Viewer, visitor: str) -> bool:
         """Anyone with the address may watch; a seat is only for its player."""
         if audience in {WATCH, HOME}:

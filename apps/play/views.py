@@ -22,7 +22,7 @@ from apps.episodes.restore import restore
 from apps.episodes.snapshot import Snapshot, public_snapshot, snapshot
 from apps.episodes.text import MAX_ACTION_BYTES
 from apps.episodes.tools import choice as tool_choice
-from apps.episodes.views import find, play_page
+from apps.episodes.views import find, invited_to, play_page
 from apps.episodes.visibility import own_seat, public_viewpoint
 from apps.htmx import wants_part
 from apps.play import invitations, limits, operations, pending
@@ -69,24 +69,24 @@ def new(request: HttpRequest) -> HttpResponse:
     return go_to(request, episode)
 
 
-PREFILLED_FIELDS = ("env_id", "opponent", "seat", "seed", *tool_choice.FIELDS)
+PREFILLED_FIELDS = ("env_id", "opponent", "seat", "seed", "visibility", *tool_choice.FIELDS)
 
 
 def _begin(request: HttpRequest, form: NewForm) -> Episode:
     chosen = form.cleaned_data
     user, visitor = request.user, visitors.key(request)
-    listed, env_id, seed = not chosen["unlisted"], chosen["env_id"], chosen["seed"]
+    visibility, env_id, seed = chosen["visibility"], chosen["env_id"], chosen["seed"]
     if form.seat_count == 1:
         tools = form.tool_wrappers
-        return operations.begin(env_id, seed=seed, listed=listed, user=user, visitor=visitor, wrappers=tools)
+        return operations.begin(env_id, seed=seed, user=user, visitor=visitor, visibility=visibility, wrappers=tools)
     return operations.begin_against(
         env_id,
         chosen["against"],
         seat=chosen["seat"],
         seed=seed,
-        listed=listed,
         user=user,
         visitor=visitor,
+        visibility=visibility,
     )
 
 
@@ -107,7 +107,7 @@ def bounded(view: View) -> View:
             f"An action can have at most {MAX_ACTION_BYTES // 1024} KiB; this one has about {math.ceil(size / 1024):,} "
             "KiB. The turn was not played. Shorten the text and send it again."
         )
-        return refused(request, find(episode_id), refusal, after=None)
+        return refused(request, find(request, episode_id), refusal, after=None)
 
     return wrapped
 
@@ -131,7 +131,7 @@ def take_turn(request: HttpRequest, episode_id: str) -> HttpResponse:
     except NotFound as refusal:
         raise Http404(f"There is no episode {episode_id}. {refusal}") from refusal
     except Refusal as refusal:
-        return refused(request, find(episode_id), refusal, after=expected_seq, typed=action)
+        return refused(request, find(request, episode_id), refusal, after=expected_seq, typed=action)
     if not wants_part(request):
         return redirect(episode)
     # A page with an open socket gets the turn as an event. Rendering it here as well would delay everybody.
@@ -147,7 +147,7 @@ def take_turn(request: HttpRequest, episode_id: str) -> HttpResponse:
 @require_safe
 def place(request: HttpRequest, episode_id: str) -> HttpResponse:
     """The place in the queue of an episode whose next turn waits for a worker; otherwise without text."""
-    episode = find(episode_id)
+    episode = find(request, episode_id)
     number = pending.place(episode.pk) or show_leases.place(episode.pk)
     return render(request, "play/place.html", {"episode": episode, "place": number})
 
@@ -156,7 +156,7 @@ def place(request: HttpRequest, episode_id: str) -> HttpResponse:
 @require_safe
 def hint(request: HttpRequest, episode_id: str) -> HttpResponse:
     """The hint: what the expert would do now, and why."""
-    episode = find(episode_id)
+    episode = find(request, episode_id)
     seat = own_seat(episode, request.user, visitors.known(request))
     shot = snapshot(episode, public_viewpoint(episode) if seat is None else seat)
     if episode.over or not shot.helps:
@@ -179,9 +179,9 @@ def hint(request: HttpRequest, episode_id: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, episode_id: str, number: int, signature: str) -> HttpResponse:
     """The link to a free seat. Whoever opens it can take the seat with a button."""
-    episode = find(episode_id)
     if not invitations.holds(episode_id, number, signature):
         raise Http404("This is not a valid link to a seat. Perhaps only part of it was copied.")
+    episode = invited_to(episode_id)
     if own_seat(episode, request.user, visitors.known(request)) == number:
         return redirect(episode)
     refusal = None
@@ -201,7 +201,7 @@ def undo(request: HttpRequest, episode_id: str) -> HttpResponse:
     try:
         branch = operations.undo(episode_id, user=request.user, visitor=visitors.known(request))
     except Refusal as refusal:
-        return refused(request, find(episode_id), refusal, after=None)
+        return refused(request, find(request, episode_id), refusal, after=None)
     return go_to(request, branch)
 
 
@@ -211,14 +211,14 @@ def abandon(request: HttpRequest, episode_id: str) -> HttpResponse:
     try:
         episode = operations.abandon(episode_id, user=request.user, visitor=visitors.known(request))
     except Refusal as refusal:
-        return refused(request, find(episode_id), refusal, after=None)
+        return refused(request, find(request, episode_id), refusal, after=None)
     return go_to(request, episode)
 
 
 @require_POST
 def fork(request: HttpRequest, episode_id: str) -> HttpResponse:
     """Continue from a turn of any episode in a branch of one's own."""
-    episode = find(episode_id)
+    episode = find(request, episode_id)
     turn = _number(request, "turn")
     try:
         if turn is None:
@@ -233,7 +233,7 @@ def fork(request: HttpRequest, episode_id: str) -> HttpResponse:
 @require_POST
 def finish(request: HttpRequest, episode_id: str) -> HttpResponse:
     """Let `agent` (by default the expert) continue from `turn` (by default the last one)."""
-    episode = find(episode_id)
+    episode = find(request, episode_id)
     slug = request.POST.get("agent", "expert")
     agent = Agent.objects.selectable_by(request.user).filter(slug=slug).first()
     turn = _number(request, "turn") if "turn" in request.POST else episode.turn_count

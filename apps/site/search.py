@@ -54,8 +54,8 @@ class SearchResults:
         return results[0]
 
 
-def search(query: str, viewer: Viewer) -> SearchResults:
-    """Find what matches `query`, the best matches first."""
+def search(query: str, viewer: Viewer, visitor: str = "") -> SearchResults:
+    """Find what matches `query` and may be shown to this person, the best matches first."""
     query = query.replace("\0", "").strip()[:MAX_QUERY]
     if not query:
         return SearchResults([], [], [], [], [])
@@ -66,24 +66,25 @@ def search(query: str, viewer: Viewer) -> SearchResults:
     if any(entry.id == query for entry in environments):
         environments, pages = [entry for entry in environments if entry.id == query], []
     agents = Agent.objects.named_to(viewer).filter(Q(name__icontains=query) | Q(slug__icontains=query))
-    return SearchResults(
-        environments[:MAX_RESULTS], list(agents[:MAX_RESULTS]), _episodes(query, viewer), _jobs(query), pages
-    )
+    episodes, jobs = _episodes(query, viewer, visitor), _jobs(query, viewer)
+    return SearchResults(environments[:MAX_RESULTS], list(agents[:MAX_RESULTS]), episodes, jobs, pages)
 
 
-def _episodes(query: str, viewer: Viewer) -> list[Episode]:
+def _episodes(query: str, viewer: Viewer, visitor: str) -> list[Episode]:
     """Episodes by id or its prefix. An unlisted episode needs its whole id, which works as its secret address."""
     key = query.lower()
     if len(key) == ID_LENGTH:
-        return list(Episode.objects.filter(pk=key).with_seats())
+        return list(Episode.objects.visible_to(viewer, visitor).filter(pk=key).with_seats())
     if len(key) < MIN_ID_CHARACTERS or not key.isalnum():
         return []
-    return list(Episode.objects.visible_to(viewer).filter(pk__startswith=key).with_seats()[:MAX_RESULTS])
+    return list(Episode.objects.listed_for(viewer, visitor).filter(pk__startswith=key).with_seats()[:MAX_RESULTS])
 
 
-def _jobs(query: str) -> list[Job]:
-    """Jobs by id, by its prefix, or by a part of the name."""
+def _jobs(query: str, viewer: Viewer) -> list[Job]:
+    """Jobs by id, by its prefix, or by a part of the name. An unlisted one needs its whole id."""
     condition = Q(name__icontains=query)
     if len(query) >= MIN_ID_CHARACTERS:
         condition |= Q(pk__startswith=query.lower())
-    return list(Job.objects.filter(condition).select_related("agent", "owner")[:MAX_RESULTS])
+    if len(query) == ID_LENGTH and (exact := Job.objects.visible_to(viewer).filter(pk=query.lower())):
+        return list(exact.select_related("agent", "owner"))
+    return list(Job.objects.listed_for(viewer).filter(condition).select_related("agent", "owner")[:MAX_RESULTS])

@@ -75,7 +75,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     seed = _read_seed(request.POST.get("seed", ""))
     try:
         limits.check_start(request)
-        episode = play.begin(env_id, seed=seed, listed=True, user=request.user, visitor=visitor)
+        episode = play.begin(env_id, seed=seed, user=request.user, visitor=visitor)
     except (GemError, Refusal) as error:
         return bad_request(request, error)
     try:
@@ -100,7 +100,7 @@ def _read_seed(text: str) -> int | None:
 def search(request: HttpRequest) -> HttpResponse:
     """Search results for environments, agents, episodes, jobs and documents. A single result is opened at once."""
     query = request.GET.get("q", "").strip()[:MAX_QUERY]
-    results = find(query, request.user)
+    results = find(query, request.user, visitors.known(request))
     if (only := results.only) is not None:
         return redirect(only)
     return render(request, "site/search.html", {"search_query": query, "results": results})

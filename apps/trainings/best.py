@@ -66,6 +66,7 @@ def evaluate(job: Job) -> Job:
         name=f"Best of {job.title}: update {best.checkpoint.update}"[:120],
         idempotency_key=f"best:{agent.slug}",
         checkpoint=best.checkpoint,
+        visibility=job.visibility,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.urls import reverse
 
-from apps.jobs.models import Job
+from apps.jobs.models import Job, JobQuerySet
 from apps.trainings import pages
 from gem.credit import ALGORITHMS
 from gem.evaluation.scores import Interval, student_t_interval
@@ -60,10 +60,13 @@ def arms(jobs: Sequence[Job]) -> list[Arm]:
     return sorted(arms, key=lambda arm: -(arm.final.mean if arm.final else -1.0))
 
 
-def trainings_with_same_settings(job: Job) -> list[Job]:
-    """Trainings of the same owner that differ only in their seed, one for each seed. The first is `job` itself."""
+def trainings_with_same_settings(job: Job, known: JobQuerySet) -> list[Job]:
+    """Trainings among `known` of the same owner that differ only in their seed, one for each seed.
+
+    The first is `job` itself.
+    """
     settings = _settings(job)
-    candidates = Job.objects.trainings().filter(
+    candidates = known.trainings().filter(
         owner=job.owner_id, parent=job.parent_id, parent_update=job.parent_update, spec__contains=settings
     )
     by_seed = {job.spec["seed"]: job}

@@ -7,10 +7,11 @@ from typing import Any
 
 from django import forms
 
-from apps.accounts.models import Viewer
+from apps.accounts.models import Viewer, default_visibility
 from apps.names import validate_name
 from apps.spec_forms import JsonObjectField, SpecForm, plain_field, value_of
 from apps.trainings import permissions
+from apps.visibility import VisibilityField
 from gem.credit import ALGORITHMS
 from gem.errors import InvalidArgument
 from gem.training import recipes
@@ -56,7 +57,7 @@ CHOICES: dict[str, list[tuple[str, str]]] = {
     "input_mode": [("transcript", "the whole episode"), ("markov", "the board of the turn")],
     "schedule": [("constant", "constant"), ("linear", "linear"), ("cosine", "cosine")],
 }
-OWN = ("more", "name", "seeds", "all_algorithms", "evaluate_best", "parent", "parent_update", "agent")
+OWN = ("more", "name", "visibility", "seeds", "all_algorithms", "evaluate_best", "parent", "parent_update", "agent")
 """Form fields that are not fields of the specification."""
 SEEDS = [("1", "one"), ("3", "three, compared"), ("5", "five, compared")]
 
@@ -86,6 +87,9 @@ class TrainingForm(SpecForm[TrainingSpec]):
         help_text="On the benchmark that includes its environment, or on 100 episodes if there is none. "
         "The best checkpoint has the highest mean return over ten updates.",
     )
+    visibility = VisibilityField(
+        help_text="Of the training, its episodes and its checkpoints. Only public evaluations are on the leaderboard."
+    )
     seeds = forms.ChoiceField(
         choices=SEEDS,
         required=False,
@@ -98,6 +102,7 @@ class TrainingForm(SpecForm[TrainingSpec]):
     def __init__(self, user: Viewer, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         self.user = user
+        self.fields["visibility"].initial = default_visibility(user)
         for name in (*PLAIN, *FINE):
             attributes = {"list": "environments"} if name == "env_id" else {}
             self.fields[name] = plain_field(TrainingSpec, name, LABELS[name], CHOICES.get(name, ()), **attributes)

@@ -65,7 +65,7 @@ def tail_of(job_id: str) -> str:
 
 
 def _training(request: HttpRequest, job_id: str) -> Job:
-    job = Job.objects.trainings().filter(pk=job_id).first()
+    job = Job.objects.trainings().visible_to(request.user).filter(pk=job_id).first()
     if job is None:
         raise Http404(f"There is no training {job_id}.")
     if not job.may_be_changed_by(request.user):

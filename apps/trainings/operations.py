@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
-from apps.accounts.models import User
+from apps.accounts.models import User, default_visibility
 from apps.agents.models import Agent, Weights
 from apps.episodes.models import Batch, make_id
 from apps.jobs.changes import change, lock_shards, wake
@@ -59,12 +59,14 @@ def submit(
     idempotency_key: str = "",
     parent: Checkpoint | None = None,
     evaluate_best: bool = False,
+    visibility: str = "",
 ) -> Job:
     """Queue a training. A second call with the same owner and `idempotency_key` returns the same job.
 
     Args:
         parent: the checkpoint to fork, with its weights, optimizer and number of updates; None starts anew.
         evaluate_best: submit its best checkpoint for evaluation when the training is done.
+        visibility: who may see it and its checkpoints; if empty, what the account of the owner says.
 
     Raises:
         TooManyJobs: if the owner has as many trainings as one person may have.
@@ -83,28 +85,36 @@ def submit(
     if idempotency_key and (existing_job := Job.objects.filter(owner=owner, idempotency_key=idempotency_key).first()):
         return existing_job
     try:
-        return _create(owner, spec, name, idempotency_key, parent, evaluate_best=evaluate_best)
+        return _create(owner, spec, name, idempotency_key, parent, evaluate_best=evaluate_best, visibility=visibility)
     except IntegrityError:
         return Job.objects.get(owner=owner, idempotency_key=idempotency_key)
 
 
 @transaction.atomic
 def _create(
-    owner: User, spec: TrainingSpec, name: str, key: str, parent: Checkpoint | None, *, evaluate_best: bool
+    owner: User,
+    spec: TrainingSpec,
+    name: str,
+    key: str,
+    parent: Checkpoint | None,
+    *,
+    evaluate_best: bool,
+    visibility: str,
 ) -> Job:
     User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # so that concurrent submissions count each other
     check_room(owner, 1)
     spec = with_changes(spec, {"keep_checkpoints": MAX_CHECKPOINTS})
     job_id = make_id()
     parent_update = parent.update if parent else 0
+    visibility = visibility or default_visibility(owner)
     job = Job.objects.create(
         pk=job_id,
         kind=Job.Kind.TRAINING,
         name=name,
         spec=spec.model_dump(mode="json"),
         owner=owner,
-        agent=_create_agent(owner, spec, job_id, name),
-        batch=Batch.objects.create(kind=Batch.Kind.JOB),
+        agent=_create_agent(owner, spec, job_id, name, visibility),
+        batch=Batch.objects.create(kind=Batch.Kind.JOB, visibility=visibility),
         idempotency_key=key,
         episodes_total=spec.updates * spec.episodes,
         parent=parent.job if parent else None,
@@ -130,7 +140,7 @@ def name_of(spec: TrainingSpec) -> str:
     return spec.recipe or f"{spec.algorithm} on {spec.env_id.partition(':')[2]}"
 
 
-def _create_agent(owner: User, spec: TrainingSpec, job_id: str, name: str) -> Agent:
+def _create_agent(owner: User, spec: TrainingSpec, job_id: str, name: str, visibility: str) -> Agent:
     """Create the agent of the training, which plays with its newest weights."""
     return Agent.objects.create(
         slug=f"training-{job_id}",
@@ -138,7 +148,7 @@ def _create_agent(owner: User, spec: TrainingSpec, job_id: str, name: str) -> Ag
         kind=Agent.Kind.CHECKPOINT,
         about=f"Trained on {spec.env_id} with {spec.algorithm}.",
         owner=owner,
-        shared=True,  # it costs its owner nothing if others let it play
+        visibility=visibility,
         colour=Agent.objects.filter(owner=owner).count() % COLOURS + 1,
     )
 

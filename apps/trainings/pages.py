@@ -14,6 +14,7 @@ from apps.jobs.models import Checkpoint, Job, Point, Sample
 from apps.jobs.pages import LOG_LINES, TimeSplit, elapsed
 from apps.trainings.best import benchmark_of, best_of
 from apps.trainings.trees import EpisodeRow, SeedGroup, tree
+from apps.visibility import as_open_as
 from gem.benchmarks import baseline
 from gem.credit import ALGORITHMS
 from gem.training import recipes
@@ -56,8 +57,14 @@ def training(job: Job) -> dict[str, Any]:
         "checkpoints": list(job.checkpoints.select_related("agent")),
         "best": best_of(job),
         "benchmark": benchmark_of(job.spec["env_id"]),
-        "evaluations": list(Job.objects.evaluations().filter(parent=job).select_related("agent").order_by("created")),
+        "evaluations": _evaluations(job),
     }
+
+
+def _evaluations(job: Job) -> list[Job]:
+    """The evaluations of its checkpoints that everybody who may see it may see, since live events go to all of them."""
+    evaluations = Job.objects.evaluations().filter(parent=job, batch__visibility__in=as_open_as(job.visibility))
+    return list(evaluations.select_related("agent").order_by("created"))
 
 
 def set_up(job: Job) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from apps.agents.models import Agent, Weights
 from apps.episodes.bulk import copy_episodes
-from apps.episodes.models import Episode
+from apps.episodes.models import Batch, Episode
 from apps.episodes.text import storable
 from apps.jobs.changes import change, end
 from apps.jobs.leases import Claim, note_progress, owned
@@ -128,6 +128,7 @@ def record_checkpoint(claim: Claim, path: Path) -> None:
 def _store_checkpoint(claim: Claim, update: int, weights: dict[str, Any]) -> None:
     """Write what `record_checkpoint` has read, which takes seconds for a large policy and needs no lock."""
     _lock_owned_shard(claim)
+    batch = Batch.objects.select_for_update(no_key=True).get(pk=claim.batch_id)  # see `jobs.operations.set_visibility`
     job = Job.objects.select_related("agent").get(pk=claim.job_id)
     if Weights.objects.filter(agent__checkpoint__job=job, agent__checkpoint__update=update, **weights).exists():
         return  # stored before the training was stopped and continued
@@ -141,7 +142,7 @@ def _store_checkpoint(claim: Claim, update: int, weights: dict[str, Any]) -> Non
             "owner": job.owner,
             "colour": job.agent.colour,
             "listed": False,
-            "shared": True,
+            "visibility": batch.visibility,
         },
     )
     for player in (agent, job.agent):

@@ -25,6 +25,7 @@ from apps.catalog.entries import all_entries
 from apps.htmx import wants_part
 from apps.jobs.errors import JobRefusal, NotYours
 from apps.jobs.models import Checkpoint, Job
+from apps.jobs.views import parent_of
 from apps.trainings import compare as comparing
 from apps.trainings import logs, operations, pages, permissions
 from apps.trainings.forms import FINE, OWN, PLAIN, TrainingForm, initial
@@ -94,6 +95,7 @@ def _submit_all(owner: User, form: TrainingForm, spec: TrainingSpec, parent: Che
             idempotency_key=key if len(specs) == 1 else f"{key}-{index}",
             parent=parent,
             evaluate_best=form.cleaned_data["evaluate_best"],
+            visibility=form.cleaned_data["visibility"],
         )
         for index, each_spec in enumerate(specs)
     ]
@@ -154,7 +156,13 @@ def _parent(request: HttpRequest) -> Checkpoint | None:
     update = values.get("parent_update", "")
     if not values.get("parent") or not (update.isascii() and update.isdecimal()):
         return None
-    checkpoint = Checkpoint.objects.filter(job=values["parent"], update=int(update[:9])).select_related("job").first()
+    checkpoint = (
+        Checkpoint.objects.filter(
+            job__in=Job.objects.visible_to(request.user).filter(pk=values["parent"]), update=int(update[:9])
+        )
+        .select_related("job")
+        .first()
+    )
     if checkpoint is None:
         raise Http404("There is no such checkpoint to continue from.")
     return checkpoint
@@ -191,11 +199,13 @@ def training(request: HttpRequest, job: Job) -> HttpResponse:
     context = {
         **contents,
         **pages.set_up(job),
+        "parent": parent_of(job, request.user),
+        "is_mine": job.owner is not None and job.owner == request.user,
         "looked_at": looked_at,
         "chosen": update is not None,
         "kept": pages.samples(job, looked_at),
         "then": pages.then_and_now(job, looked_at, _number(request.GET.get("seed", "")) or 0),
-        "seeds": comparing.trainings_with_same_settings(job),
+        "seeds": comparing.trainings_with_same_settings(job, Job.objects.listed_for(request.user)),
         "axes": {"update": "Update", "turns": "Turns", "seconds": "Time"},
         "may_change": job.may_be_changed_by(request.user),
         "log_text": logs.tail_of(job.pk) if job.may_be_changed_by(request.user) else "",
@@ -218,14 +228,14 @@ def _waits_for_best(job: Job, contents: dict[str, Any]) -> bool:
 @require_GET
 def curves(request: HttpRequest, job_id: str) -> HttpResponse:
     """The points of the curves after an update, as columns."""
-    return JsonResponse(pages.curves(_training(job_id), _number(request.GET.get("after", "")) or 0))
+    return JsonResponse(pages.curves(_training(request, job_id), _number(request.GET.get("after", "")) or 0))
 
 
 @never_cache
 @require_GET
 def update(request: HttpRequest, job_id: str, number: int) -> HttpResponse:
     """A fragment about one update: its samples by seed, and one seed before and after training."""
-    job = _training(job_id)
+    job = _training(request, job_id)
     seed = _number(request.GET.get("seed", "")) or 0
     context = {
         "job": job,
@@ -239,7 +249,8 @@ def update(request: HttpRequest, job_id: str, number: int) -> HttpResponse:
 @require_GET
 def checkpoint(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase:
     """Download a checkpoint: weights, configuration, tokenizer and card in one archive."""
-    found = Checkpoint.objects.filter(job=job_id, update=number).select_related("agent__weights").first()
+    checkpoints = Checkpoint.objects.filter(job=_training(request, job_id), update=number)
+    found = checkpoints.select_related("agent__weights").first()
     if found is None:
         raise Http404("There is no such checkpoint.")
     return archive_of(found.agent)
@@ -248,7 +259,7 @@ def checkpoint(request: HttpRequest, job_id: str, number: int) -> HttpResponseBa
 @require_POST
 def change(request: HttpRequest, job_id: str) -> HttpResponse:
     """Pause, resume or extend a training, or evaluate its best checkpoint. The field `do` names the action."""
-    job = _training(job_id)
+    job = _training(request, job_id)
     if not isinstance(request.user, User):
         return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': job.get_absolute_url()})}")
     action = request.POST.get("do", "")
@@ -281,7 +292,9 @@ def compare(request: HttpRequest) -> HttpResponse:
     While one of them runs, the page polls the conclusion and the table, and then the new points.
     """
     job_ids = request.GET.getlist("job")[:MAX_COMPARED]
-    jobs = list(Job.objects.trainings().filter(pk__in=job_ids).select_related("agent", "owner"))
+    jobs = list(
+        Job.objects.trainings().visible_to(request.user).filter(pk__in=job_ids).select_related("agent", "owner")
+    )
     arms = comparing.arms(jobs) if jobs else []
     context = {
         "arms": arms,
@@ -293,12 +306,13 @@ def compare(request: HttpRequest) -> HttpResponse:
     if wants_part(request):
         return render(request, "trainings/compare.html#news", context)
     context["chart"] = comparing.curves(arms, "success")
-    context["others"] = Job.objects.trainings().exclude(pk__in=job_ids).select_related("agent")[:20]
+    others = Job.objects.trainings().listed_for(request.user).exclude(pk__in=job_ids)
+    context["others"] = others.select_related("agent")[:20]
     return render(request, "trainings/compare.html", context)
 
 
-def _training(job_id: str) -> Job:
-    job = Job.objects.trainings().for_page().filter(pk=job_id).first()
+def _training(request: HttpRequest, job_id: str) -> Job:
+    job = Job.objects.trainings().visible_to(request.user).for_page().filter(pk=job_id).first()
     if job is None:
         raise Http404(f"There is no training {job_id}.")
     return job

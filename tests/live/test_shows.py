@@ -221,7 +221,7 @@ def test_the_showcase_goes_through_every_family_and_keeps_the_last_episodes(
     rotation = showcase.rotation()
     assert seen == [rotation[number % len(rotation)] for number in range(5)]
     assert Episode.objects.count() == 3
-    assert not Episode.objects.filter(listed=True).exists()
+    assert not Episode.objects.published().exists()
     assert Showcase.objects.get().seq == 5
 
 

@@ -10,16 +10,17 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from apps.accounts import visitors
 from apps.episodes.models import Episode, Turn
 from apps.episodes.views import find, seen_from
-from apps.episodes.visibility import conceal, open_info
+from apps.episodes.visibility import conceal, open_info, parent_of
 
 
 @never_cache
 @require_safe
 def turn_json(request: HttpRequest, episode_id: str, number: int) -> JsonResponse:
     """One turn as JSON; turn 0 is the reset."""
-    episode = find(episode_id)
+    episode = find(request, episode_id)
     seat, sealed = seen_from(request, episode), episode.sealed
     if number == 0:
         info = open_info(episode.first_info, seat, sealed=sealed)
@@ -34,7 +35,7 @@ def turn_json(request: HttpRequest, episode_id: str, number: int) -> JsonRespons
 @require_safe
 def episode_json(request: HttpRequest, episode_id: str) -> HttpResponse:
     """The whole record as one JSON document."""
-    episode = find(episode_id)
+    episode = find(request, episode_id)
     data, turns = _record(request, episode)
     response = _json({**data, "turns": turns})
     response["Content-Disposition"] = f'attachment; filename="episode-{episode.id}.json"'
@@ -45,7 +46,7 @@ def episode_json(request: HttpRequest, episode_id: str) -> HttpResponse:
 @require_safe
 def episode_jsonl(request: HttpRequest, episode_id: str) -> HttpResponse:
     """The record as JSON Lines: first the episode, then every turn."""
-    episode = find(episode_id)
+    episode = find(request, episode_id)
     data, turns = _record(request, episode)
     lines = [data, *turns]
     text = "".join(json.dumps(line, cls=DjangoJSONEncoder, ensure_ascii=False) + "\n" for line in lines)
@@ -58,7 +59,9 @@ def _record(request: HttpRequest, episode: Episode) -> tuple[dict[str, Any], lis
     """The episode and its turns as data, without what the requesting person may not see."""
     seat, sealed = seen_from(request, episode), episode.sealed
     turns = [_turn_data(conceal(turn, seat, sealed=sealed)) for turn in episode.turns.order_by("number")]
-    return _episode_data(episode, seat, sealed=sealed), turns
+    data = _episode_data(episode, seat, sealed=sealed)
+    parent = parent_of(episode, request.user, visitors.known(request))
+    return {**data, "parent": parent.pk if parent else None}, turns
 
 
 def _episode_data(episode: Episode, seat: int, *, sealed: bool) -> dict[str, Any]:
@@ -88,7 +91,7 @@ def _episode_data(episode: Episode, seat: int, *, sealed: bool) -> dict[str, Any
         "max_turns": episode.max_turns,
         "first_observation": episode.first_observation,
         "first_info": open_info(episode.first_info, seat, sealed=sealed),
-        "parent": episode.parent_id,
+        "parent": None,
         "parent_turn": episode.parent_turn,
         "created": episode.created,
         "ended": episode.ended,

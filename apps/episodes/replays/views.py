@@ -19,6 +19,7 @@ from apps.episodes.verification import Verdict
 from apps.episodes.views import find, play_page, seen_from
 from apps.episodes.visibility import own_seat, viewpoints
 from apps.htmx import wants_part
+from apps.visibility import Visibility
 from gem.seats import rewards
 
 CHUNK = 50
@@ -33,7 +34,7 @@ MAX_STRIP_TURNS = 400
 @require_safe
 def episode(request: HttpRequest, episode_id: str) -> HttpResponse:
     """The permalink: the board to play on or watch while the episode runs, the replay afterwards."""
-    record = find(episode_id)
+    record = find(request, episode_id)
     if record.over:
         return _replay(request, record, record.turn_count)
     seat = own_seat(record, request.user, visitors.known(request))
@@ -46,7 +47,7 @@ def episode(request: HttpRequest, episode_id: str) -> HttpResponse:
 @require_safe
 def turn(request: HttpRequest, episode_id: str, number: int) -> HttpResponse:
     """The permalink of one turn: the replay, opened at that turn."""
-    episode = find(episode_id)
+    episode = find(request, episode_id)
     if number > episode.turn_count:
         raise Http404(f"Episode {episode.label} has turns 0 to {episode.turn_count}; there is no turn {number}.")
     return _replay(request, episode, number)
@@ -64,7 +65,7 @@ def _replay(request: HttpRequest, episode: Episode, number: int, **more: Any) ->
         "chunk_size": CHUNK,
         "chunks": range(chunks),
         "strip": [] if shot.sealed else _strip(episode, max(seat, 0)),
-        "others": [] if shot.sealed else _others(episode),
+        "others": [] if shot.sealed else _others(request, episode),
         "replay": True,
         **more,
     }
@@ -74,7 +75,7 @@ def _replay(request: HttpRequest, episode: Episode, number: int, **more: Any) ->
 @require_safe
 def frames(request: HttpRequest, episode_id: str, chunk: int) -> HttpResponse:
     """The turns of one chunk as HTML for the player. A chunk never changes after the episode has ended."""
-    episode = find(episode_id)
+    episode = find(request, episode_id)
     first = chunk * CHUNK
     if first > episode.turn_count:
         raise Http404(f"Episode {episode.label} has {episode.turn_count} turns; there is no chunk {chunk}.")
@@ -90,14 +91,19 @@ def frames(request: HttpRequest, episode_id: str, chunk: int) -> HttpResponse:
 
 
 def _cache_scope(request: HttpRequest, episode: Episode) -> str:
-    """`public` if everybody gets the same response. An address without a seat shows the reader's own seat."""
+    """`public` if everybody gets the same response. An address without a seat shows the reader's own seat.
+
+    Only the reader's browser keeps what is not public.
+    """
+    if episode.governing_visibility != Visibility.PUBLIC:
+        return "private"
     return "public" if episode.seat_count == 1 or request.GET.get("seat", "") in viewpoints(episode) else "private"
 
 
 @require_POST
 def verify(request: HttpRequest, episode_id: str) -> HttpResponse:
     """Replay the episode and report whether every turn is as recorded; a worker replays a slow one."""
-    episode = find(episode_id)
+    episode = find(request, episode_id)
     if episode.sealed:
         verdict = Verdict(None, "An episode can be verified only after it ends.")
     elif episode.slow and (wait := _wait_for_worker(request)):
@@ -113,7 +119,7 @@ def verify(request: HttpRequest, episode_id: str) -> HttpResponse:
 @require_safe
 def verdict(request: HttpRequest, episode_id: str) -> HttpResponse:
     """What a worker that was asked to verify the episode has found."""
-    episode = find(episode_id)
+    episode = find(request, episode_id)
     context = {"verdict": verification.latest(episode), "episode": episode}
     return render(request, "episodes/episode.html#verdict", context)
 
@@ -148,10 +154,10 @@ def _strip(episode: Episode, seat: int) -> list[dict[str, Any]]:
     return bars
 
 
-def _others(episode: Episode) -> list[Episode]:
+def _others(request: HttpRequest, episode: Episode) -> list[Episode]:
     """Other ended episodes with the same start, newest first."""
     others = Episode.objects.filter(
-        env_id=episode.env_id, seed=episode.seed, env_version=episode.env_version, listed=True
-    )
+        env_id=episode.env_id, seed=episode.seed, env_version=episode.env_version
+    ).listed_for(request.user, visitors.known(request))
     others = others.filter(env_kwargs=episode.env_kwargs, wrappers=episode.wrappers, status=Episode.Status.ENDED)
     return list(others.exclude(pk=episode.pk).with_seats().order_by("-created")[:6])

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
+from typing import Any
 
 from django import template
+from django.http import HttpRequest
 from django.templatetags.static import static
+from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 
+from apps.accounts import visitors
 from apps.episodes.models import ORDINALS, Episode, Turn
 from apps.episodes.ranked import ranked_in
 from apps.episodes.snapshot import Snapshot, is_contest
 from apps.episodes.tools.calls import ToolCall, tool_calls
+from apps.episodes.visibility import choices_of, parent_of
 from gem.grading.parsing import extract_last_boxed_answer
 from gem.views import Cell, CodeTest, View
 
@@ -103,6 +108,24 @@ def first_failed(tests: Sequence[CodeTest]) -> int:
 def board_template(view: View) -> str:
     """The template that draws a view of this kind."""
     return f"boards/{view['kind']}.html"
+
+
+@register.inclusion_tag("components/visibility.html", takes_context=True)
+def episode_visibility(context: Mapping[str, Any], episode: Episode) -> dict[str, Any]:
+    """Who may see an episode; the people who may change it get a menu."""
+    request: HttpRequest = context["request"]
+    return {
+        "current": episode.governing_visibility,
+        "choices": choices_of(episode, request.user, visitors.known(request)),
+        "action": reverse("episodes:visibility", args=[episode.pk]),
+    }
+
+
+@register.simple_tag(takes_context=True)
+def shown_parent(context: Mapping[str, Any], episode: Episode) -> Episode | None:
+    """The episode that this one was forked from, if the reader may see it."""
+    request: HttpRequest = context["request"]
+    return parent_of(episode, request.user, visitors.known(request))
 
 
 @register.inclusion_tag("episodes/state.html")

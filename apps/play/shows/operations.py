@@ -16,7 +16,7 @@ from django.db import models, transaction
 from django.db.models.functions import Least, Now
 
 import gem
-from apps.accounts.models import User, Viewer
+from apps.accounts.models import User, Viewer, default_visibility
 from apps.admission.models import name_of
 from apps.agents.models import Agent, Weights
 from apps.episodes import branches, operations
@@ -26,6 +26,7 @@ from apps.episodes.visibility import own_seat
 from apps.leases import LeasedQuerySet
 from apps.live import wake
 from apps.play.models import Show
+from apps.visibility import Person, Visibility, narrower
 from gem.agents import has_expert
 from gem.errors import EnvironmentFailure
 
@@ -72,7 +73,7 @@ def start(
     showcase: bool = False,
     env_kwargs: Mapping[str, Any] | None = None,
     wrappers: Sequence[Mapping[str, Any]] = (),
-    listed: bool = True,
+    visibility: str = "",
     batch: Batch | None = None,
     slot: int | None = None,
     lock_step: bool = False,
@@ -83,7 +84,7 @@ def start(
     If there are several seats, `opponent` has the others. Without an opponent, the agent plays against itself. A caller
     whose transaction includes this passes a `draft` that it has made before (`episodes.operations.draft`). It waits in
     the queue if the person has `SHOWS_PER_PERSON` live episodes already, or if the hashed `address` of a person without
-    an account has `SHOWS_PER_ADDRESS`.
+    an account has `SHOWS_PER_ADDRESS`. Without a `visibility`, it has the one that the account says.
 
     Raises:
         CannotPlay, PaceRefused, TooManyShows: the message is for the person.
@@ -99,8 +100,9 @@ def start(
         episode = draft or operations.draft(env_id, seed=seed, env_kwargs=env_kwargs, wrappers=wrappers)
     except EnvironmentFailure as failure:
         raise Refusal(str(failure)) from failure
+    visibility = Visibility.UNLISTED if showcase else visibility or default_visibility(user)
     with transaction.atomic():
-        operations.store(episode, seats=seats, listed=listed and not showcase, batch=batch, slot=slot)
+        operations.store(episode, seats=seats, visibility=visibility, batch=batch, slot=slot)
         _show(episode, pace, starter, showcase=showcase, lock_step=lock_step)
     return episode
 
@@ -134,6 +136,7 @@ def go_on(
         for old_agent, is_replaced in zip(agents, replaced, strict=True)
     ]
     branch = branches.draft_fork(episode, turn)
+    branch.visibility = narrower(branch.visibility, default_visibility(user))
     with transaction.atomic():
         branches.store_branch(branch, seats=seats)
         _show(branch, pace, starter)
@@ -188,6 +191,14 @@ def stand_in(env_id: str, agent: Agent) -> Agent:
         return agent
     kind = Agent.Kind.EXPERT if has_expert(env_id) else Agent.Kind.RANDOM
     return Agent.objects.get(kind=kind, owner=None)
+
+
+def started_by(user: Person, visitor: str) -> models.Q:
+    """A filter for the episodes whose show this person has started, who therefore owns them."""
+    mine = models.Q(visitor=visitor) if visitor else models.Q(pk__in=[])
+    if user.is_authenticated:
+        mine |= models.Q(started_by=user.pk)
+    return models.Q(pk__in=Show.objects.filter(mine).values("pk"))
 
 
 def may_control(episode: Episode, user: Viewer, visitor: str) -> bool:

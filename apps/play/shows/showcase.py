@@ -95,6 +95,10 @@ class ShowcaseTopic:
         """The number of episodes shown so far."""
         return Showcase.objects.filter(pk=key).values_list("seq", flat=True).first()
 
+    def shows(self, key: str, viewer: Viewer, visitor: str) -> bool:
+        """Everybody may see it."""
+        return True
+
     def allows(self, key: str, audience: str, viewer: Viewer, visitor: str) -> bool:
         """Anyone may watch."""
         return audience == "home"

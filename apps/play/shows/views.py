@@ -24,7 +24,7 @@ from apps.play.responses import form_again, go_to, refused
 from apps.play.shows import operations as shows
 from apps.play.tooling import ask_tools
 
-PREFILLED_FIELDS = ("env_id", "agent", "opponent", "seed", "pace", *tool_choice.FIELDS)
+PREFILLED_FIELDS = ("env_id", "agent", "opponent", "seed", "pace", "visibility", *tool_choice.FIELDS)
 
 
 @never_cache
@@ -54,6 +54,7 @@ def watch_new(request: HttpRequest) -> HttpResponse:
             user=account_of(request.user),
             visitor="" if request.user.is_authenticated else visitors.key(request),
             address=visitors.address(request),
+            visibility=chosen["visibility"],
         )
     except Refusal as refusal:
         return form_again(request, "play/watch_new.html", form, refusal)
@@ -67,7 +68,7 @@ def watch_new(request: HttpRequest) -> HttpResponse:
 @require_safe
 def controls(request: HttpRequest, episode_id: str) -> HttpResponse:
     """The controls of a show, for people who may use them; empty for others."""
-    episode = find(episode_id)
+    episode = find(request, episode_id)
     is_allowed = shows.may_control(episode, request.user, visitors.known(request))
     context = {"episode": episode, "shot": public_snapshot(episode), "may_control": is_allowed, "paces": PACES}
     context["steer"] = steering("play:control", episode.id)
@@ -80,7 +81,7 @@ def control(request: HttpRequest, episode_id: str, verb: str) -> HttpResponse:
     """Pause, resume, one turn, stop, or change the pace. Every open page gets the change by its socket."""
     if verb not in VERBS:
         raise Http404(f"An episode has no control named {verb}.")
-    episode = find(episode_id)
+    episode = find(request, episode_id)
     try:
         check_permission = shows.may_ask_again if verb == "resume" else shows.may_control
         if not check_permission(episode, request.user, visitors.known(request)):

@@ -12,6 +12,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from apps.site import mathematics
+from apps.visibility import Visibility
 from gem.evaluation.scores import Interval
 
 register = template.Library()
@@ -68,6 +69,12 @@ def agent_mark(agent: Stone, note: str = "") -> SafeString:
     """An agent's stone and name: `{% agent_mark agent %}`, with a quiet note after the name if given."""
     small = format_html(" <small>{}</small>", note) if note else ""
     return format_html('<span class="agent">{}<span>{}{}</span></span>', cut(agent), agent.name, small)
+
+
+@register.inclusion_tag("components/visibility.html")
+def visibility_menu(current: str, action: str, is_owner: bool) -> dict[str, Any]:
+    """Who may see an object; its owner can change it: `{% visibility_menu job.visibility address is_mine %}`."""
+    return {"current": Visibility(current), "action": action, "choices": list(Visibility) if is_owner else []}
 
 
 @register.inclusion_tag("components/interval.html")

@@ -141,7 +141,7 @@ def test_an_upload_plays_its_first_turn_and_becomes_an_agent(
     page = answer.content.decode()
     assert answer.redirect_chain == [(agent.get_absolute_url(), 302)]
     assert "Mine has played its first turn" in page
-    assert (agent.kind, agent.shared, agent.weights.uploaded) == ("checkpoint", False, True)
+    assert (agent.kind, agent.visibility, agent.weights.uploaded) == ("checkpoint", "private", True)
     card = agent.weights.card
     assert (card["env_id"], card["parameters"], card["tried"]["env_id"]) == (ENV_ID, 229_824, ENV_ID)
     assert card["tried"]["action"] in html.unescape(page)
@@ -306,7 +306,7 @@ def test_it_is_private_until_it_is_shared(client: Client, ada: User) -> None:
     assert agent.slug not in client.get(reverse("agents:list")).content.decode()
     with pytest.raises(trainings.Unfit, match="no checkpoint with that name"):
         trainings.submit(eve, read_spec({"env_id": ENV_ID, "model": f"agent:{agent.slug}"}))
-    Agent.objects.filter(pk=agent.pk).update(shared=True)
+    Agent.objects.filter(pk=agent.pk).update(visibility="public")
     assert [client.get(page).status_code for page in pages] == [200, 200]
     assert client.post(reverse("agents:delete", args=[agent.slug])).status_code == 404
     client.logout()
@@ -357,9 +357,9 @@ def test_deleting_it_deletes_its_weights_and_keeps_its_name_where_it_played(as_a
 def test_the_command_uploads_for_somebody(ada: User, tmp_path: Path) -> None:
     file = tmp_path / "policy.zip"
     file.write_bytes(archive().getvalue())
-    call_command("upload_checkpoint", str(file), owner="ada", name="by hand", shared=True)
+    call_command("upload_checkpoint", str(file), owner="ada", name="by hand", visibility="public")
     agent = Agent.objects.get(owner=ada)
-    assert (agent.name, agent.shared) == ("by hand", True)
+    assert (agent.name, agent.visibility) == ("by hand", "public")
     file.write_bytes(b"nothing")
     with pytest.raises(CommandError, match="neither a zip nor a tar"):
         call_command("upload_checkpoint", str(file), owner="ada")

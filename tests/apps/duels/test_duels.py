@@ -60,8 +60,9 @@ def test_two_agents_begin_on_one_seed() -> None:
 
 
 def test_each_at_its_own_pace_and_unlisted() -> None:
-    duel = begin(free="on", unlisted="on")
-    assert not any(episode.show.lock_step or episode.listed for episode in duel.episodes.all())
+    duel = begin(free="on", visibility="unlisted")
+    assert not any(episode.show.lock_step for episode in duel.episodes.all())
+    assert {episode.governing_visibility for episode in duel.episodes.all()} == {"unlisted"}
 
 
 def test_a_person_gets_a_board_that_acts_and_others_do_not() -> None:
@@ -154,7 +155,7 @@ def test_an_episode_names_its_duel_and_the_lobby_too() -> None:
     episode = duel.episodes.first()
     assert f"/play/duel/{duel.pk}/" in Client().get(episode.get_absolute_url()).content.decode()
     assert f"/play/duel/{duel.pk}/" in Client().get("/play/watch/").content.decode()
-    hidden = begin(unlisted="on")
+    hidden = begin(visibility="unlisted")
     assert f"/play/duel/{hidden.pk}/" not in Client().get("/play/watch/").content.decode()
 
 

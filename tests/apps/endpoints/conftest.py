@@ -55,6 +55,6 @@ def agent_of(ada: User, server: ModelServer) -> Callable[..., Agent]:
 
     def _agent(model: str = "bisect", key: str = "", *, shared: bool = False, **more: Any) -> Agent:
         spec = EndpointSpec(url=server.url, model=model, **{"timeout": 5, "patience": 5, **more})
-        return operations.create(ada, f"my {model}", spec, SecretStr(key), shared=shared)
+        return operations.create(ada, f"my {model}", spec, SecretStr(key), visibility="public" if shared else "private")
 
     return _agent

@@ -50,7 +50,7 @@ def test_an_agent_is_stored_with_everything_that_was_entered(client: Client, ada
     answer = client.post(reverse("agents:new"), filled(server, **more), follow=True)
     assert answer.status_code == 200
     endpoint = stored()
-    assert (endpoint.agent.name, endpoint.agent.owner, endpoint.agent.shared) == ("My Qwen", ada, False)
+    assert (endpoint.agent.name, endpoint.agent.owner, endpoint.agent.visibility) == ("My Qwen", ada, "private")
     assert endpoint.agent.slug.startswith("my-qwen-")
     spec = endpoint.spec
     assert (spec["temperature"], spec["max_tokens"], spec["history"]) == (0.6, 512, 3)
@@ -135,10 +135,13 @@ def test_only_its_owner_sees_a_private_agent_and_nobody_else_changes_a_shared_on
     client: Client, ada: User, bob: User, agent_of: MakeAgent
 ) -> None:
     private, shared = agent_of("bisect"), agent_of("lost", shared=True)
-    bob.is_staff = True
-    bob.save()
     client.force_login(bob)
     assert client.get(private.get_absolute_url()).status_code == 404
+    bob.is_staff = True
+    bob.save()
+    page = client.get(private.get_absolute_url())
+    assert page.status_code == 200
+    assert "127.0.0.1" not in page.content.decode(), "those who run the site see the agent, and no address either"
     page = client.get(shared.get_absolute_url())
     assert page.status_code == 200
     assert "127.0.0.1" not in page.content.decode(), "the address is its owner's business"

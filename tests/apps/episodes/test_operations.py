@@ -22,11 +22,9 @@ GUESS = "game:GuessTheNumber-v0-hard"
 pytestmark = pytest.mark.django_db
 
 
-def begin(
-    env_id: str = GUESS, seed: int | None = 7, batch: Batch | None = None, listed: bool = True, **more: Any
-) -> Episode:
+def begin(env_id: str = GUESS, seed: int | None = 7, batch: Batch | None = None, **more: Any) -> Episode:
     seats = [Occupant(built_in("random"))] * gem.spec(env_id).seats
-    return operations.store(operations.draft(env_id, seed=seed, **more), seats=seats, batch=batch, listed=listed)
+    return operations.store(operations.draft(env_id, seed=seed, **more), seats=seats, batch=batch)
 
 
 def play(episode: Episode, *actions: str, **more: Any) -> list[Turn]:

@@ -116,7 +116,8 @@ def test_other_episodes_of_the_same_seed_are_named(client: Client, ended: Episod
 def test_the_list_filters_by_every_field(client: Client, ended: Episode) -> None:
     mines = begin("game:Minesweeper-v0-easy", 8)
     human = operations.begin(GUESS, seed=9, seats=[Occupant(built_in("human"), visitor="b" * 32)])
-    hidden = begin(listed=False)
+    hidden = begin()
+    Episode.objects.filter(pk=hidden.pk).update(visibility="unlisted")
     of_job = begin(batch=Batch.objects.create(kind=Batch.Kind.JOB))
     Episode.objects.filter(pk=of_job.pk).update(of_job=True)
     everything = {ended, mines, human, of_job}

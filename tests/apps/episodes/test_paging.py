@@ -104,8 +104,8 @@ def test_rare_outcomes_are_found_by_their_index(episodes: list[str], outcome: st
 def test_unlisted_episodes_are_in_the_lists_of_their_players_only(episodes: list[str]) -> None:
     ada, bob = User.objects.create_user("ada"), User.objects.create_user("bob")
     agent = Agent.objects.get_or_create(slug="human", defaults={"name": "human", "kind": "human", "colour": 8})[0]
-    Episode.objects.filter(pk=episodes[0]).update(listed=False, batch=Batch.objects.create(kind="duel"))
+    Episode.objects.filter(pk=episodes[0]).update(visibility="unlisted", batch=Batch.objects.create(kind="duel"))
     for number in range(2):  # who has both seats sees the episode once
         Seat.objects.create(episode_id=episodes[0], number=number, agent=agent, user=ada)
-    assert list(Episode.objects.visible_to(ada).order_by("-created", "id").values_list("pk", flat=True)) == episodes
-    assert Episode.objects.visible_to(bob).count() == COUNT - 1
+    assert list(Episode.objects.listed_for(ada).order_by("-created", "id").values_list("pk", flat=True)) == episodes
+    assert Episode.objects.listed_for(bob).count() == COUNT - 1

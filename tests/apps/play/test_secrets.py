@@ -117,8 +117,8 @@ def looked_at(tables: list[tuple[list[Person], Episode]], who: str) -> list[dict
     """What `who` sees of either, one episode at a time so that lists show only that one."""
     found = []
     for people, episode in tables:
-        Episode.objects.update(listed=False)
-        Episode.objects.filter(pk=episode.pk).update(listed=True)
+        Episode.objects.update(visibility="unlisted")
+        Episode.objects.filter(pk=episode.pk).update(visibility="public")
         person = Person() if who == "watch" else people[int(who[-1])]
         audiences = [who] if who != "watch" else ["watch", "home"]
         found.append(seen(person, Episode.objects.get(pk=episode.pk), audiences))

@@ -72,8 +72,8 @@ def test_a_button_elsewhere_gets_the_sentence_as_a_notice() -> None:
 
 def test_an_unlisted_episode_is_in_no_list_and_open_by_its_address() -> None:
     person, other = Person(), Person()
-    episode = person.begin(GUESS, 1, unlisted="on")
-    assert not episode.listed
+    episode = person.begin(GUESS, 1, visibility="unlisted")
+    assert episode.visibility == "unlisted"
     assert episode.id not in other.client.get("/episodes/").content.decode()
     assert other.client.get(episode.get_absolute_url()).status_code == 200
     assert episode.id in person.client.get("/episodes/?mine=on").content.decode()

@@ -1,4 +1,8 @@
-"""The table of all addresses: what each needs, and its answers to nobody, somebody else, the owner and staff."""
+"""The table of all addresses: what each needs, and its answers to nobody, somebody else, the owner and staff.
+
+The answers are those about objects that are unlisted or public. What names a private object answers 404 to nobody and
+to somebody else (`Address.status`), so the table says each thing once.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +16,30 @@ from apps.accounts.models import User
 from apps.agents import operations as agents
 from apps.agents.models import Agent, Upload
 from apps.duels import operations as duels
+from apps.episodes import operations as episodes
+from apps.episodes.operations import Occupant
 from apps.jobs import operations as jobs
+from apps.leaderboard.models import Score
 from apps.play import operations as play
 from apps.play.shows import operations as shows
 from apps.trainings import operations as trainings
+from gem import benchmarks
 from gem.agents.endpoint import EndpointSpec
 from gem.evaluation.spec import EvaluationSpec
 from gem.training.spec import read_spec
 
+OWNED = {"agent", "training", "episode", "show", "duel", "job", "job_episode", "score"}
+"""The objects with a visibility, by their names in the table."""
 ROLES = ("nobody", "somebody else", "the owner", "staff")
 ENV_ID = "game:GuessTheNumber-v0-easy"
+
+
+SCORE: dict[str, Any] = {
+    "benchmark": "games",
+    "benchmark_version": benchmarks.load("games").version,
+    **dict.fromkeys(("mean", "low", "high", "mean_return", "success_rate"), 0.5),
+    "n": 2,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +53,15 @@ class Address:
     post: bool = False
     sent: dict[str, str] = field(default_factory=dict)
 
-    def status(self, role: str) -> int:
-        """What this role is answered."""
+    @property
+    def names_owned(self) -> bool:
+        """Whether it is about an object that can be private."""
+        return not OWNED.isdisjoint(self.names)
+
+    def status(self, role: str, visibility: str = "unlisted") -> int:
+        """What this role is answered about objects with this visibility."""
+        if visibility == "private" and self.names_owned and role in ("nobody", "somebody else"):
+            return 404
         statuses = [int(status) for status in self.answers.split()]
         return statuses[0] if len(statuses) == 1 else statuses[ROLES.index(role)]
 
@@ -54,13 +79,17 @@ TABLE: dict[str, Address] = {
     "site:ready": Address("200"),
     "site:metrics": Address("404 404 404 200"),
     "accounts:account": Address("302 200 200 200"),
+    "accounts:visibility": Address(
+        "302", post=True, sent={"default_visibility": "private", "agent_visibility": "private"}
+    ),
     "accounts:login": Address("200 302 302 302"),
     "accounts:logout": Address("302", post=True),
     "accounts:signup": Address("200 302 302 302"),
     "accounts:login_link": Address("403", names=("token",)),
     "agents:list": Address("200"),
     "agents:new": Address("302 200 200 200"),
-    "agents:agent": Address("404 404 200 404", names=("agent",)),
+    "agents:agent": Address("200", names=("agent",)),
+    "agents:visibility": Address("403 403 302 403", names=("agent",), post=True, sent={"visibility": "public"}),
     "agents:edit": Address("404 404 200 404", names=("agent",)),
     "agents:delete": Address("404 404 302 404", names=("agent",), post=True),
     "agents:upload": Address("302 422 422 422", post=True),
@@ -82,6 +111,7 @@ TABLE: dict[str, Address] = {
     "episodes:jsonl": Address("200", names=("episode",)),
     "episodes:verify": Address("200", names=("episode",), post=True),
     "episodes:verdict": Address("200", names=("episode",)),
+    "episodes:visibility": Address("403 403 302 403", names=("episode",), post=True, sent={"visibility": "private"}),
     "play:index": Address("302"),
     "play:new": Address("302", post=True, sent={"env_id": ENV_ID}),
     "play:lobby": Address("200"),
@@ -102,6 +132,7 @@ TABLE: dict[str, Address] = {
     "duels:duel": Address("200", names=("duel",)),
     "duels:add": Address("403 403 302 302", names=("duel",), post=True, sent={"agent": "random"}),
     "duels:control": Address("403 403 302 302", names=("duel", "pause"), post=True),
+    "duels:visibility": Address("403 403 302 403", names=("duel",), post=True, sent={"visibility": "private"}),
     "duels:side_by_side": Address("200", names=("episode", "show")),
     "jobs:list": Address("200"),
     "jobs:recent": Address("200"),
@@ -110,12 +141,13 @@ TABLE: dict[str, Address] = {
     "jobs:job": Address("200", names=("job",)),
     "jobs:episodes": Address("200", names=("job",)),
     "jobs:spec": Address("200", names=("job",)),
+    "jobs:visibility": Address("302 403 302 403", names=("job",), post=True, sent={"visibility": "private"}),
     "jobs:cancel": Address("302 403 302 302", names=("job",), post=True),
     "jobs:resume": Address("302 403 302 302", names=("job",), post=True),
     "jobs:resubmit": Address("302", names=("job",), post=True),
     "trainings:train": Address("302 422 422 422", post=True),
     "trainings:compare": Address("200"),
-    "jobs:of_episode": Address("404", names=("episode",)),
+    "jobs:of_episode": Address("302", names=("job_episode",)),
     "trainings:curves": Address("200", names=("training",)),
     "trainings:update": Address("200", names=("training", "one")),
     "trainings:checkpoint": Address("404", names=("training", "one")),
@@ -129,7 +161,7 @@ TABLE: dict[str, Address] = {
     "leaderboard:play": Address("302", post=True),
     "leaderboard:yours": Address("200"),
     "leaderboard:seed": Address("200", names=("episode",)),
-    "leaderboard:row": Address("404", names=("one",)),
+    "leaderboard:row": Address("200", names=("score",)),
 }
 
 
@@ -143,19 +175,25 @@ def some_people() -> dict[str, User | None]:
     }
 
 
-def objects_of(people: dict[str, User | None]) -> dict[str, Any]:
-    """What addresses name; agent, episode, show and job belong to the owner."""
+def objects_of(people: dict[str, User | None], visibility: str = "unlisted") -> dict[str, Any]:
+    """What addresses name; everything with a visibility has this one and belongs to the owner."""
     owner = people["the owner"]
     assert owner is not None
-    episode = play.begin(ENV_ID, seed=1, listed=False, user=owner, visitor="")
+    episode = play.begin(ENV_ID, seed=1, user=owner, visitor="", visibility=visibility)
     play.take_turn(episode.id, "\\boxed{1}", expected_seq=0, user=owner, visitor="")
-    show = shows.start(ENV_ID, Agent.objects.get(slug="random"), seed=1, user=owner)
+    show = shows.start(ENV_ID, Agent.objects.get(slug="random"), seed=1, user=owner, visibility=visibility)
     agents_of_duel = [Agent.objects.get(slug=slug) for slug in ("expert", "random")]
-    duel = duels.start(duels.DuelStart(ENV_ID, 1), agents_of_duel, user=owner, visitor="")
-    job = jobs.submit(owner, EvaluationSpec(agent="random", env_ids=(ENV_ID,), episodes_per_env=2))
-    agent = agents.create(owner, "mine", EndpointSpec(url="http://127.0.0.1:1/v1", model="m"))
+    duel = duels.start(duels.DuelStart(ENV_ID, 1), agents_of_duel, user=owner, visitor="", visibility=visibility)
+    spec = EvaluationSpec(agent="random", env_ids=(ENV_ID,), episodes_per_env=2)
+    job = jobs.submit(owner, spec, name="mine", visibility=visibility)
+    draft = episodes.draft(ENV_ID, seed=1)
+    draft.of_job = True
+    job_episode = episodes.store(draft, seats=[Occupant(job.agent)], batch=job.batch, slot=0)
+    score = Score.objects.create(job=job, agent=job.agent, **SCORE)
+    set_up = EndpointSpec(url="http://127.0.0.1:1/v1", model="m")
+    agent = agents.create(owner, "mine", set_up, visibility=visibility)
     upload = Upload.objects.create(slug="sent", owner=owner)
-    training = trainings.submit(owner, read_spec({"env_id": ENV_ID}))
+    training = trainings.submit(owner, read_spec({"env_id": ENV_ID}), name="mine too", visibility=visibility)
     return {
         "agent": agent.slug,
         "upload": upload.pk,
@@ -164,6 +202,8 @@ def objects_of(people: dict[str, User | None]) -> dict[str, Any]:
         "show": show.id,
         "duel": duel.id,
         "job": job.id,
+        "job_episode": job_episode.id,
+        "score": score.pk,
         "document": "glossary",
         "picture": "training.png",
         "token": "forged",

@@ -30,7 +30,7 @@ def prune(*arguments: str) -> str:
 def begun(days: int, user: User | None = None, visitor: str = "") -> Episode:
     """An episode that somebody began so many days ago, with a turn."""
     who: Viewer = user or AnonymousUser()
-    episode = begin(ENV_ID, seed=1, listed=True, user=who, visitor=visitor)
+    episode = begin(ENV_ID, seed=1, user=who, visitor=visitor)
     take_turn(episode.pk, r"\boxed{5}", expected_seq=0, user=who, visitor=visitor)
     Episode.objects.filter(pk=episode.pk).update(created=timezone.now() - timedelta(days=days))
     return Episode.objects.get(pk=episode.pk)

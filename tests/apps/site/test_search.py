@@ -15,13 +15,13 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def episode() -> Episode:
     user = User.objects.create_user("player")
-    return operations.begin("game:GuessTheNumber-v0-easy", seed=1, listed=True, user=user, visitor="")
+    return operations.begin("game:GuessTheNumber-v0-easy", seed=1, user=user, visitor="")
 
 
 @pytest.fixture
 def unlisted() -> Episode:
     user = User.objects.create_user("hidden")
-    return operations.begin("game:GuessTheNumber-v0-easy", seed=1, listed=False, user=user, visitor="")
+    return operations.begin("game:GuessTheNumber-v0-easy", seed=1, user=user, visitor="", visibility="unlisted")
 
 
 def test_a_whole_environment_id_opens_its_page(client: Client) -> None:

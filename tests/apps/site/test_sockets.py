@@ -18,7 +18,7 @@ from apps.live.topics import TOPICS
 from apps.play import operations as play
 from apps.play.shows.showcase import TOPIC as SHOWCASE
 from apps.play.shows.showcase import present
-from tests.apps.site.addresses import ENV_ID, ROLES
+from tests.apps.site.addresses import ENV_ID, ROLES, objects_of
 
 pytestmark = pytest.mark.django_db
 
@@ -35,12 +35,18 @@ NO_AUDIENCES = ("", "seat", "seat-0 ", "seat--1", "seat-\u0660", "watch\0", "SEA
 
 @pytest.fixture
 def keys(objects: dict[str, Any], people: dict[str, User | None]) -> dict[str, list[str]]:
-    """The rows of each topic, which belong to the owner."""
+    """The rows of each topic, which are unlisted and belong to the owner."""
+    return keys_of(people, objects, "unlisted")
+
+
+def keys_of(people: dict[str, User | None], objects: dict[str, Any], visibility: str) -> dict[str, list[str]]:
+    """The rows of each topic with this visibility."""
     owner = people["the owner"]
     assert owner is not None
     expert = Agent.objects.get(slug="expert")
-    duel = duels.start(duels.DuelStart(ENV_ID, 1), [expert], plays=True, user=owner, visitor="")
-    with_seats = play.begin_against("duel:TicTacToe-v0", expert, seat=0, seed=1, listed=False, user=owner, visitor="")
+    duel = duels.start(duels.DuelStart(ENV_ID, 1), [expert], plays=True, user=owner, visitor="", visibility=visibility)
+    who = {"user": owner, "visitor": "", "visibility": visibility}
+    with_seats = play.begin_against("duel:TicTacToe-v0", expert, seat=0, seed=1, **who)
     return {
         "episode": [objects["episode"], with_seats.id],
         "duel": [duel.id],
@@ -77,3 +83,18 @@ def test_what_is_not_there_is_not_heard(topic: str, people: dict[str, User | Non
         assert refusal(TOPICS[topic], "nothing", next(iter(TABLE[topic])), session_of(people[role])) == GONE
         for audience in NO_AUDIENCES:
             assert refusal(TOPICS[topic], keys[topic][0], audience, session_of(people[role])) == FORBIDDEN, audience
+
+
+@pytest.mark.parametrize("topic", TABLE)
+def test_private_rows_are_not_there_for_others(topic: str, people: dict[str, User | None]) -> None:
+    insiders = {"the owner", "staff"}
+    for key in keys_of(people, objects_of(people, "private"), "private")[topic]:
+        for audience, allowed in TABLE[topic].items():
+            for role in ROLES:
+                is_there = topic == SHOWCASE or role in insiders
+                expected = GONE if not is_there else None if role in allowed else FORBIDDEN
+                assert refusal(TOPICS[topic], key, audience, session_of(people[role])) == expected, (
+                    key,
+                    audience,
+                    role,
+                )

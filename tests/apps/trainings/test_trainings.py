@@ -382,7 +382,7 @@ def test_trainings_that_differ_in_their_seed_only_are_drawn_together(client: Cli
     operations.submit(ada, small(seed=4, learning_rate=0.1))
     operations.submit(ada, small(seed=5, env_kwargs={"max_turns": 3}))
     operations.submit(User.objects.create_user("eve"), small(seed=6))
-    assert [job.spec["seed"] for job in compare.trainings_with_same_settings(first)] == [1, 3, 2]
+    assert [job.spec["seed"] for job in compare.trainings_with_same_settings(first, Job.objects.all())] == [1, 3, 2]
     page = client.get(first.get_absolute_url()).content.decode()
     assert "mean of 3 seeds" in page
     for other in others:
@@ -395,4 +395,4 @@ def test_of_one_seed_trained_twice_the_newer_is_drawn(ada: User) -> None:
     first = operations.submit(ada, small(seed=1))
     operations.submit(ada, small(seed=2))
     newer = operations.submit(ada, small(seed=2))
-    assert compare.trainings_with_same_settings(first) == [first, newer]
+    assert compare.trainings_with_same_settings(first, Job.objects.all()) == [first, newer]

@@ -131,7 +131,7 @@ def test_others_neither_see_nor_change_it_until_it_is_shared(
     other.goto(address)
     expect(other.get_by_role("heading", level=1)).not_to_contain_text("private one")
     logged_in.get_by_role("link", name="Edit or test").click()
-    logged_in.get_by_label("Shared").check()
+    logged_in.get_by_label("Visibility").select_option("public")
     logged_in.get_by_role("button", name="Save changes").click()
     other.goto(address)
     expect(other.get_by_role("heading", level=1)).to_contain_text("private one")

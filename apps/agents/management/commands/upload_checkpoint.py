@@ -10,6 +10,7 @@ from apps.accounts.models import User
 from apps.agents import uploads
 from apps.agents.models import Agent, Upload
 from apps.agents.operations import TooManyAgents
+from apps.visibility import Visibility
 
 WAIT_SECONDS = 0.5
 
@@ -24,7 +25,9 @@ class Command(BaseCommand):
         parser.add_argument("archive", type=Path, help="zip or tar, such as a checkpoint's download")
         parser.add_argument("--owner", required=True, metavar="NAME", help="whose agent it becomes")
         parser.add_argument("--name", default="", help="what pages call it; otherwise as its card says")
-        parser.add_argument("--shared", action="store_true", help="let everybody with an account use it")
+        parser.add_argument(
+            "--visibility", choices=Visibility.values, default="", help="by default as the account says"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Upload the file and print the address of the agent's page."""
@@ -34,7 +37,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is nobody called {options['owner']}.") from error
         try:
             with Path(options["archive"]).open("rb") as file:
-                accepted = uploads.accept(owner, options["name"], file, shared=options["shared"])
+                accepted = uploads.accept(owner, options["name"], file, visibility=options["visibility"])
         except OSError as error:
             raise CommandError(f"The archive cannot be read: {error}.") from error
         except TooManyAgents as refused:

@@ -1,0 +1,193 @@
+"""Private, unlisted and public objects at every address, and in what other people can find.
+
+The addresses are those of the table, so a new one is in these tests by itself. What other people can find is crawled:
+every page that can be reached by links and lists is searched for the names and ids of somebody else's objects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+from django.urls import reverse
+
+from apps.accounts.models import User
+from apps.agents.models import Agent
+from apps.duels import operations as duels
+from apps.episodes.models import Episode
+from apps.jobs import operations as jobs
+from apps.jobs.models import Job
+from apps.leaderboard.models import Score
+from apps.play import operations as play
+from apps.play.shows import operations as shows
+from apps.trainings import operations as trainings
+from gem.evaluation.spec import EvaluationSpec
+from gem.training.spec import read_spec
+from tests.apps.site.addresses import ENV_ID, ROLES, SCORE, TABLE, Address, objects_of
+
+pytestmark = pytest.mark.django_db
+
+OTHERS = ("nobody", "somebody else")
+SAME_KIND = {"episode": ("job_episode", "duel_episode"), "show": ("job_episode",)}
+"""Other objects that an address can name; whatever belongs to a private job or duel is as private."""
+
+
+def client_of(person: User | None) -> Client:
+    client = Client()
+    if person is not None:
+        client.force_login(person)
+    return client
+
+
+def answered(client: Client, name: str, address: Address, objects: dict[str, Any]) -> int:
+    """What an address answers; nothing stays of the request."""
+    path = reverse(name, args=[objects[part] for part in address.names])
+    with transaction.atomic():
+        answer = client.post(path, address.sent) if address.post else client.get(path, address.sent)
+        transaction.set_rollback(True)
+    return answer.status_code
+
+
+@pytest.mark.parametrize("visibility", ["private", "public"])
+def test_every_address_answers_each_role_by_the_visibility(visibility: str, people: dict[str, User | None]) -> None:
+    objects = objects_of(people, visibility)
+    about = {name: address for name, address in TABLE.items() if address.names_owned}
+    assert len(about) > 40
+    for role in ROLES if visibility == "private" else ("somebody else",):  # what is unlisted is in test_addresses.py
+        client = client_of(people[role])
+        answers = {name: answered(client, name, address, objects) for name, address in about.items()}
+        assert answers == {name: address.status(role, visibility) for name, address in about.items()}, role
+
+
+def test_what_belongs_to_a_private_job_or_duel_is_as_private(people: dict[str, User | None]) -> None:
+    objects = objects_of(people, "private")
+    objects["duel_episode"] = Episode.objects.filter(batch=objects["duel"]).first().id  # type: ignore[union-attr]
+    for role in OTHERS:
+        client = client_of(people[role])
+        for name, address in TABLE.items():
+            for part in set(address.names) & set(SAME_KIND):
+                for other in SAME_KIND[part]:
+                    assert answered(client, name, address, {**objects, part: objects[other]}) == 404, (name, other)
+    for role in ("the owner", "staff"):
+        client = client_of(people[role])
+        for other in ("duel_episode", "job_episode"):
+            assert client.get(reverse("episodes:episode", args=[objects[other]])).status_code == 200
+
+
+# ------------------------------------------------------------------ what other people can find
+
+MARK = "Zebrafish"
+"""A part of every name below, which nothing else has."""
+FIRST_PAGES = (
+    *(name for name, address in TABLE.items() if not address.names and not address.post),
+    "catalog:environment",
+)
+QUERIES = (
+    f"/search/?q={MARK[:6]}",
+    "/episodes/?source=all",
+    "/episodes/?source=jobs",
+    "/episodes/?source=all&mine=on",
+    f"/episodes/?source=all&env_id={ENV_ID}&seed=77",
+    *(f"/jobs/?state={state}" for state in ("queued", "running", "done")),
+    "/jobs/?whose=mine",
+    f"/leaderboard/?env_id={ENV_ID}",
+    "/leaderboard/?row={score}",
+    f"/play/duel/new/?env_id={ENV_ID}",
+)
+LINK = re.compile(r"""(?:href|src|hx-get|data-url)="(/[^"#]*)""")
+NOT_FOLLOWED = re.compile(r"^/(docs|static|account/log|environments|live|health|ready)|\.(png|svg|css|js)$")
+MAX_PAGES = 70
+
+
+def hide_everything(owner: User, visibility: str) -> dict[str, str]:
+    """One object of each kind with this visibility, and what its pages are recognized by."""
+    agent = Agent.objects.create(
+        slug="zebrafish-agent", name=f"{MARK} agent", kind="random", owner=owner, colour=1, visibility=visibility
+    )
+    own = {"user": owner, "visitor": "", "visibility": visibility}
+    episode = play.begin(ENV_ID, seed=77, **own)
+    show = shows.start(ENV_ID, agent, seed=77, user=owner, visibility=visibility)
+    duel = duels.start(duels.DuelStart(ENV_ID, 77), [agent, agent], **own)
+    training = trainings.submit(owner, read_spec({"env_id": ENV_ID}), name=f"{MARK} training", visibility=visibility)
+    waiting, done = (
+        jobs.submit(owner, EvaluationSpec(agent=agent.slug, benchmark="games"), name=f"{MARK} {name}",
+                    visibility=visibility)
+        for name in ("waiting", "done")
+    )  # fmt: skip
+    Job.objects.filter(pk=done.pk).update(state=Job.State.DONE, parent=training)
+    Score.objects.create(job=done, agent=agent, **SCORE)
+    Score.objects.create(job=done, agent=agent, **SCORE, env_id=ENV_ID)
+    own_in_job = Episode.objects.filter(batch=duel).first()
+    assert own_in_job is not None
+    of_job = play.begin(ENV_ID, seed=77, **own)
+    Episode.objects.filter(pk__in=[of_job.pk, episode.pk]).update(status="ended", success=True)
+    Episode.objects.filter(pk=of_job.pk).update(batch=done.batch, slot=0, of_job=True, visibility="public")
+    kept = {"episode": episode, "show": show, "duel": duel, "training": training, "waiting": waiting, "done": done}
+    return {name: row.pk for name, row in kept.items()} | {"in duel": own_in_job.pk, "of job": of_job.pk}
+
+
+def show_beside(owner: User, hidden: dict[str, str]) -> None:
+    """Public objects of the same owner that come from hidden ones."""
+    random = Agent.objects.get(slug="random")
+    fork = play.begin(ENV_ID, seed=77, user=owner, visitor="", visibility="public")
+    Episode.objects.filter(pk=fork.pk).update(parent=hidden["episode"], parent_turn=0, status="ended", success=False)
+    training = trainings.submit(owner, read_spec({"env_id": ENV_ID, "seed": 9}), name="open training")
+    job = jobs.submit(owner, EvaluationSpec(agent="random", benchmark="games"), name="open job")
+    Job.objects.filter(pk__in=[training.pk, job.pk]).update(parent=hidden["training"])
+    Job.objects.filter(pk=hidden["waiting"]).update(parent=training)
+    Score.objects.create(job=job, agent=random, **SCORE)
+    shows.start(ENV_ID, random, seed=77, user=owner, visibility="public")
+
+
+def crawl(client: Client, first: Iterator[str]) -> dict[str, str]:
+    """The pages that somebody reaches from these addresses by links, as text by address."""
+    waiting, pages = list(first), dict[str, str]()
+    while waiting and len(pages) < MAX_PAGES:
+        path = waiting.pop(0)
+        if path in pages:
+            continue
+        with transaction.atomic():
+            answer = client.get(path, follow=True)
+            transaction.set_rollback(True)
+        if answer.streaming or answer.status_code != 200:
+            continue
+        pages[path] = unescape(answer.content.decode(errors="replace"))
+        links = [unescape(link) for link in LINK.findall(answer.content.decode(errors="replace"))]
+        waiting.extend(link for link in links if not NOT_FOLLOWED.search(link))
+    return pages
+
+
+def first_pages(score: int) -> Iterator[str]:
+    for name in FIRST_PAGES:
+        yield reverse(name, args=[ENV_ID] if TABLE[name].names else [])
+    for query in QUERIES:
+        yield query.format(score=score)
+
+
+@pytest.mark.parametrize(
+    ("visibility", "role"), [("private", "somebody else"), pytest.param("unlisted", "nobody", marks=pytest.mark.long)]
+)
+def test_nobody_else_finds_it_by_any_link_list_search_or_export(
+    visibility: str, role: str, people: dict[str, User | None]
+) -> None:
+    owner = people["the owner"]
+    assert owner is not None
+    hidden = hide_everything(owner, visibility)
+    show_beside(owner, hidden)
+    score = Score.objects.exclude(agent__slug="random").first()
+    assert score is not None
+    for path, text in crawl(client_of(people[role]), first_pages(score.pk)).items():
+        if visibility == "unlisted" and "row=" in path:
+            continue  # whoever has the address of an unlisted row may read it
+        assert MARK not in text, path
+        assert not [name for name, key in hidden.items() if key in text], path
+    if visibility == "private":
+        pages = "".join(crawl(client_of(owner), first_pages(score.pk)).values())
+        found = {name for name, key in hidden.items() if key in pages}
+        assert found == set(hidden), "the crawl itself finds everything that there is to find"
+        assert f"{MARK} agent" in pages
