@@ -69,13 +69,8 @@ def try_folder(
     """
     weight_bytes = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
     limits = PolicyLimits(memory_bytes + WEIGHT_COPIES * weight_bytes, cpu_seconds=int(timeout_seconds) + 1)
-    start = policy_confinement.command(
-        "gem.training.checkpoints.first_turn",
-        [str(folder.resolve()), env_id],
-        [folder],
-        limits,
-        {"OMP_NUM_THREADS": "1"},
-    )
+    arguments = [str(folder.resolve()), env_id]
+    start = policy_confinement.command(FIRST_TURN, arguments, [folder], limits, {"OMP_NUM_THREADS": "1"})
     with subprocess.Popen(  # noqa: S603 (our own program)
         start.argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=start.env, cwd="/"
     ) as process:
