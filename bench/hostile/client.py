@@ -99,13 +99,14 @@ class Visitor:
     async def _request(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         origin = f"http://127.0.0.1:{self.site.port}"
+        sent = {"Host": f"127.0.0.1:{self.site.port}", "Cookie": cookies, "Origin": origin, **headers}
         began = time.perf_counter()
         try:
             answer = await self._pool.request(
                 method,
                 origin + path,
                 content=body,
-                headers={"Host": f"127.0.0.1:{self.site.port}", "Cookie": cookies, "Origin": origin, **headers},
+                headers=[*sent.items()],
                 extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), TIMEOUT_SECONDS)},
             )
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException):

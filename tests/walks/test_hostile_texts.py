@@ -27,9 +27,20 @@ FOUND = f"""() => [
   ...document.querySelectorAll('[src*="//evil.example"], [href^="https://evil" i], [href^="//evil" i], base[href]'),
   ...(window.{MARK} ? [document.documentElement] : []),
 ].map((element) => element.outerHTML.slice(0, 200))"""
-WIDE = """() => [...document.querySelectorAll('main *')]
-  .filter((element) => !element.children.length && element.getBoundingClientRect().right > innerWidth)
-  .slice(0, 5).map((element) => element.closest('[class]').className + ': ' + element.outerHTML.slice(0, 120))"""
+WIDE = """() => {
+  const root = document.documentElement;
+  const isCulprit = (element) => {
+    const before = element.style.display;
+    element.style.display = "none";
+    const fits = root.scrollWidth <= root.clientWidth;
+    element.style.display = before;
+    return fits;
+  };
+  let found = document.body;
+  for (let next = found; next; next = [...found.children].find(isCulprit)) found = next;
+  return found.cloneNode().outerHTML.slice(0, 200) + found.textContent.trim().slice(0, 80);
+}"""
+"""The innermost element that makes a page wider than the window."""
 
 
 @pytest.fixture

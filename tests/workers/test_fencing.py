@@ -136,7 +136,9 @@ class Machine:
 
 
 @given(steps=st.lists(step, max_size=40))
-@settings(max_examples=25, deadline=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_every_episode_once_whatever_happens(submit: Submit, steps: list[tuple[Any, ...]]) -> None:
     Job.objects.all().delete()
     job = submit(FAST, 30)
