@@ -41,6 +41,12 @@ def ending_in_words(code: int) -> str:
     return f"stopped unexpectedly, with exit code {code}"
 
 
+def _has_used_its_time(code: int | None) -> bool:
+    """Whether the timer of a process ended it, by its exit code; a confined one passes on 256 less the signal."""
+    timers = {getattr(signal, name, 0) for name in ("SIGVTALRM", "SIGPROF")}
+    return code is not None and -code % 256 in timers - {0}
+
+
 _CRASHES = {signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE, signal.SIGBUS}
 
 
@@ -58,10 +64,19 @@ class HelperProcess:
             is up to the process itself.
         folder: the prefix of the name of a temporary folder; each process starts in an empty one of its own, which is
             deleted when the process ends.
+        make_command: returns the command that starts the process and its environment variables, instead of ours.
     """
 
-    def __init__(self, module: str, name: str, timeout_seconds: float | None = None, folder: str | None = None) -> None:
+    def __init__(
+        self,
+        module: str,
+        name: str,
+        timeout_seconds: float | None = None,
+        folder: str | None = None,
+        make_command: Callable[[], tuple[list[str], dict[str, str]]] | None = None,
+    ) -> None:
         self.module, self.name, self.timeout_seconds, self.folder = module, name, timeout_seconds, folder
+        self._make_command = make_command or self._own_command
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
         self._folder: str | None = None
@@ -81,7 +96,7 @@ class HelperProcess:
                 if response:
                     decoded: dict[str, Any] = json.loads(response)
                     return decoded
-                if is_late or self._stop() in (-getattr(signal, "SIGVTALRM", 0), -getattr(signal, "SIGPROF", 0)):
+                if is_late or _has_used_its_time(self._stop()):
                     self._stop()
                     raise ProcessTimeout(f"{self.name} took too much time.")
         raise EnvironmentFailure(f"{self.name} ends before it answers.")
@@ -125,12 +140,10 @@ class HelperProcess:
                 timer.cancel()
 
     def _start(self) -> subprocess.Popen[str]:
-        environment = {**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "PYTHONUTF8": "1"}
-        path = [os.getcwd() if entry == "" else entry for entry in sys.path]
         self._folder = tempfile.mkdtemp(prefix=self.folder) if self.folder else None
-        folder_arguments = [self._folder] if self._folder else []
+        command, environment = self._make_command()
         self._process = subprocess.Popen(  # noqa: S603 (our own program)
-            [sys.executable, "-W", "ignore", "-c", _START, json.dumps(path), self.module, *folder_arguments],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -139,6 +152,14 @@ class HelperProcess:
             cwd=self._folder,
         )
         return self._process
+
+    def _own_command(self) -> tuple[list[str], dict[str, str]]:
+        """The command and the environment of a process with all our rights."""
+        environment = {**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "PYTHONUTF8": "1"}
+        path = [os.getcwd() if entry == "" else entry for entry in sys.path]
+        folder_arguments = [self._folder] if self._folder else []
+        command = [sys.executable, "-W", "ignore", "-c", _START, json.dumps(path), self.module, *folder_arguments]
+        return command, environment
 
     def _stop(self) -> int | None:
         """End the process, if there is one, and return its exit code."""

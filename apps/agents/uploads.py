@@ -39,7 +39,7 @@ from apps.holders import new_token
 from apps.leases import Heartbeat
 from apps.names import validate_free_name
 from apps.queue import enqueue
-from gem.errors import InvalidArgument
+from gem.errors import InvalidArgument, SandboxUnavailable
 from gem.training.checkpoints.archive import sha256, unpack
 from gem.training.checkpoints.folder_check import WEIGHTS, check_folder, check_self_contained
 from gem.training.checkpoints.trial import Interrupted, try_folder
@@ -227,7 +227,7 @@ def _check(claim: UploadClaim, stopping: Callable[[], bool]) -> None:
     try:
         weights = _inspect(draft, _sent(upload.slug), stopping)
         is_settled = _store(claim, draft, weights)
-    except InvalidArgument as error:
+    except (InvalidArgument, SandboxUnavailable) as error:
         is_settled = _refuse(claim.owned(), str(error))
     except Interrupted:
         _forget_attempt(claim)
@@ -252,6 +252,7 @@ def _inspect(draft: Path, archive: Path, stopping: Callable[[], bool]) -> dict[s
 
     Raises:
         InvalidArgument: if it is refused.
+        SandboxUnavailable: if this machine cannot confine the process that plays the turn.
         Interrupted: if this process should end.
     """
     try:
@@ -262,7 +263,7 @@ def _inspect(draft: Path, archive: Path, stopping: Callable[[], bool]) -> dict[s
     card = check_folder(draft)
     check_self_contained(draft)
     trial = try_folder(draft, card.env_id, should_stop=stopping)
-    first_turn = {"env_id": trial.env_id, "action": trial.action.replace("\0", ""), "seconds": round(trial.seconds, 3)}
+    first_turn = {"env_id": trial.env_id, "action": _storable(trial.action), "seconds": round(trial.seconds, 3)}
     return {
         "card": {**card.model_dump(mode="json"), "parameters": trial.parameters, "tried": first_turn},
         "size": (draft / WEIGHTS).stat().st_size,
@@ -303,8 +304,12 @@ def _name_on(card: Mapping[str, Any]) -> str:
 
 
 def _refuse(uploads: UploadQuerySet, sentence: str) -> bool:
-    problem = sentence.replace("\0", "")[:PROBLEM_CHARS]
-    return uploads.release(problem=problem) > 0
+    return uploads.release(problem=_storable(sentence)[:PROBLEM_CHARS]) > 0
+
+
+def _storable(text: str) -> str:
+    """Text from an archive without NUL characters and lone surrogates, which a database cannot store."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
 # ------------------------------------------------------------------ the reaper

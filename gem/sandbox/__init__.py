@@ -10,7 +10,8 @@ There is no way to run code unconfined: on a machine where no level of confineme
 
 Host side: `pool` hands jobs to sandboxes (`backends`: `slot`, or `gvisor` over `one_shot`), `levels` finds the level
 that works here, `job` is a job and collects its output, `shell` (or `containers`) runs commands of a terminal, and
-`mcp_confinement` confines MCP servers. The package `inside` runs in the sandboxes. Begin with `pool`.
+`process_confinement` confines MCP servers, and with `policy_confinement` the processes that play uploaded policies. The
+package `inside` runs in the sandboxes. Begin with `pool`.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class MCPTool(BaseTool):
         execution_timeout: seconds for one call.
         allow: commands that may be started, besides those in `GEM_MCP_COMMANDS`. They are confined, without network;
             `{command: {"network": ["api.example.org:443"], "read": ["/srv/data"]}}` allows more (see
-            `gem.sandbox.mcp_confinement.Confinement`), `{command: False}` starts one unconfined.
+            `gem.sandbox.process_confinement.Confinement`), `{command: False}` starts one unconfined.
         fresh: whether to restart the servers for every episode, if they keep state.
         num_workers: accepted for compatibility with GEM's scripts; without effect.
 

@@ -6,9 +6,12 @@ import base64
 import binascii
 
 from gem.errors import InvalidData
+from gem.views.image_size import pixels
 
 MAX_BYTES = 4 * 2**20
 """The maximum size of a picture."""
+MAX_PIXELS = 50_000_000
+"""The most pixels of all frames of a picture together; a browser needs four bytes for each."""
 SIGNATURES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -22,12 +25,16 @@ def data_url(picture: object) -> str:
     """Return a picture as `data:image/png;base64,...`; it may be given as bytes or as such a URL, which is checked.
 
     Raises:
-        InvalidData: if it is not a PNG, JPEG, GIF or WebP, or larger than 4 MiB.
+        InvalidData: if it is not a PNG, JPEG, GIF or WebP, or larger than 4 MiB or 50 million pixels.
     """
     content = _content(picture)
     if len(content) > MAX_BYTES:
         raise InvalidData(f"A picture has {len(content):,} bytes; at most {MAX_BYTES:,} can be shown.")
-    return f"data:{media_type(content)};base64,{base64.b64encode(content).decode()}"
+    kind = media_type(content)
+    number = pixels(content, kind)
+    if number > MAX_PIXELS:
+        raise InvalidData(f"A picture has {number:,} pixels in all its frames; at most {MAX_PIXELS:,} can be shown.")
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
 def media_type(content: bytes) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from django.db import transaction
 from django.db.models.functions import Now
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from apps.jobs import leases, recovery
+from apps.jobs import leases, operations, recovery
 from apps.jobs.leases import Claim
 from apps.jobs.models import Job, Shard
 from apps.leases import LeaseLost
@@ -32,6 +32,10 @@ step = st.one_of(
     st.tuples(st.just("release"), st.integers(0, WORKERS - 1)),
     st.tuples(st.just("fail"), st.integers(0, WORKERS - 1)),
     st.tuples(st.just("expire")),
+    st.tuples(st.just("reap")),
+    st.tuples(st.just("cancel")),
+    st.tuples(st.just("restore_site")),
+    st.tuples(st.just("resume")),
 )
 
 
@@ -39,7 +43,8 @@ class Machine:
     """Workers that do as they are told, beside a model of who owns what."""
 
     def __init__(self, job: Job) -> None:
-        self.job = job
+        assert job.owner is not None
+        self.job, self.owner = job, job.owner
         self.claims: dict[int, Claim] = {}
         self.left: dict[int, list[Any]] = {}
         self.owners: dict[int, int] = {}
@@ -99,13 +104,41 @@ class Machine:
         recovery.reap()
         self.owners.clear()
 
+    def reap(self) -> None:
+        """The reaper takes nothing from who owns it; what lost its owner stays leased until it expires."""
+        before = set(self.job.shards.filter(state=Shard.State.RUNNING).values_list("pk", "lease_token"))
+        recovery.reap()
+        assert before == set(self.job.shards.filter(state=Shard.State.RUNNING).values_list("pk", "lease_token"))
+
+    def cancel(self) -> None:
+        done = fresh(self.job).episodes_done
+        assert operations.cancel(self.job.pk, self.owner).over
+        assert fresh(self.job).episodes_done == done, "a cancelled job lost episodes"
+        self._forget_if_over()
+
+    def restore_site(self) -> None:
+        """What a restored backup looks like: everything that was under way is paused, and no worker knows of it."""
+        if not fresh(self.job).over:
+            Job.objects.filter(pk=self.job.pk).update(state=Job.State.PAUSED)
+            open_shards = self.job.shards.filter(state__in=[Shard.State.QUEUED, Shard.State.RUNNING])
+            open_shards.update(state=Shard.State.PAUSED, lease_token=None, lease_until=None)
+            self.owners.clear()
+            assert leases.claim() is None, "a paused job was given away"
+
+    def resume(self) -> None:
+        before = fresh(self.job).state
+        after = operations.resume(self.job.pk, self.owner).state
+        assert after == (Job.State.QUEUED if before == Job.State.PAUSED else before)
+
     def _forget_if_over(self) -> None:
         if fresh(self.job).over:
             self.owners.clear()
 
 
 @given(steps=st.lists(step, max_size=40))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_every_episode_once_whatever_happens(submit: Submit, steps: list[tuple[Any, ...]]) -> None:
     Job.objects.all().delete()
     job = submit(FAST, 30)
@@ -115,6 +148,7 @@ def test_every_episode_once_whatever_happens(submit: Submit, steps: list[tuple[A
         getattr(machine, name)(*arguments)
         slots = list(job.batch.episodes.values_list("slot", flat=True))
         assert len(slots) == len(set(slots)) == fresh(job).episodes_done
+    machine.resume()
     machine.expire()
     worker = count(WORKERS)
     while not fresh(job).over:
@@ -123,6 +157,8 @@ def test_every_episode_once_whatever_happens(submit: Submit, steps: list[tuple[A
         machine.record(last, 30)
     if fresh(job).state == Job.State.DONE:
         assert_exactly_once(job)
+    elif fresh(job).state == Job.State.CANCELLED:
+        assert not job.shards.filter(state__in=[Shard.State.QUEUED, Shard.State.RUNNING]).exists()
     else:
         assert job.shards.filter(state=Shard.State.FAILED, attempt=3).exists()
 

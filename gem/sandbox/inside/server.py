@@ -1,9 +1,9 @@
-"""A server that communicates through its standard streams, in namespaces of its own.
+"""A process that communicates through its standard streams, in namespaces of its own: an MCP server, for example.
 
-The host starts this program instead of the server (`gem.sandbox.mcp_confinement`), with the settings in an environment
-variable, which other users cannot read. The first process stays on the host and forwards the permitted connections
-(`inside.proxy`); the second leaves the host and is process 1 of the namespaces; the third becomes the server, with the
-standard streams of the first. When one of them ends, all end.
+The host starts this program instead of the server (`gem.sandbox.process_confinement`), with the settings in a variable
+of its environment, which other users cannot read. The first process stays on the host and forwards the permitted
+connections (`inside.proxy`); the second leaves the host and is process 1 of the namespaces; the third becomes the
+server, with the standard streams of the first. When one of them ends, all end.
 """
 
 from __future__ import annotations

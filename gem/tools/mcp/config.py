@@ -4,7 +4,7 @@ The environment variable `GEM_MCP_SERVERS` names a file with servers, in the for
 
 {"mcpServers": {"time": {"command": "mcp-server-time"}, "docs": {"url": "https://example.org/mcp"}}}
 
-Commands are confined (`gem.sandbox.mcp_confinement`). What a command may use besides its interpreter and its packages
+Commands are confined (`gem.sandbox.process_confinement`). What a command may use besides its interpreter and packages
 is decided by whoever permits the command: in that file under `confined`, or in `MCPTool(..., allow={command: {...}})`.
 A configuration from elsewhere cannot decide it.
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from gem.errors import InvalidArgument
-from gem.sandbox.mcp_confinement import Confinement
+from gem.sandbox.process_confinement import Confinement
 from gem.validation.arguments import check_arguments
 
 SERVERS_FILE_VARIABLE = "GEM_MCP_SERVERS"

@@ -14,8 +14,8 @@ from concurrent.futures import Future
 from typing import Any, TextIO
 
 from gem.errors import InvalidArgument, MissingDependency, SandboxUnavailable, ToolError
-from gem.sandbox.mcp_confinement import StartCommand
-from gem.sandbox.mcp_confinement import command as confined
+from gem.sandbox.process_confinement import StartCommand
+from gem.sandbox.process_confinement import command as confined
 from gem.tools.mcp.config import SERVERS_FILE_VARIABLE, ServerConfig
 from gem.tools.mcp.listings import cached_listing, refresh_listing
 from gem.tools.mcp.loop import CLOSE_TIMEOUT_SECONDS, on_shutdown, running_loop, submit, wait

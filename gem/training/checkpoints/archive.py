@@ -6,15 +6,17 @@ policy are written, under their own names. `folder_check` decides whether they m
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import hashlib
 import lzma
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path, PurePosixPath
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, cast
 
 from gem.errors import InvalidArgument
 from gem.training.checkpoints.folder_check import CARD, WEIGHTS
@@ -50,8 +52,16 @@ PICKLE_MAGIC = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"PK\x03\x04
 MAX_ENTRIES = 100
 MAX_TEXT_BYTES = 64_000_000
 """Size limit of every file but the weights."""
+MAX_DIRECTORY_BYTES = 1 << 20
+"""Limit of all bytes of an archive that belong to no file: names, sizes, the directory at the end of a zip."""
 CHUNK_BYTES = 1 << 20
 """How many bytes are read at once."""
+COMPRESSIONS: tuple[tuple[bytes, Callable[[IO[bytes]], object]], ...] = (
+    (b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),
+    (b"BZh", bz2.BZ2File),
+    (b"\xfd7zXZ", lzma.LZMAFile),
+)
+"""How the compressed tar archives begin that are taken, and what reads each."""
 MAX_PADDING_BYTES = 16 * CHUNK_BYTES
 """Limit of the bytes after the last file of a tar archive, where programs write zeros."""
 READ_ERRORS = (
@@ -137,10 +147,12 @@ def unpack(file: IO[bytes], folder: Path, *, max_bytes: int) -> list[str]:
 def _entries(file: IO[bytes]) -> Iterator[ArchiveEntry]:
     """The files of a zip or tar archive, one after the other."""
     file.seek(0)
-    magic = file.read(4)
+    magic = file.read(6)
     file.seek(0)
-    if magic == b"PK\x03\x04":
-        with zipfile.ZipFile(file) as bundle:
+    if magic.startswith(b"PK\x03\x04"):
+        reader = _FrugalReader(file)
+        with zipfile.ZipFile(cast("IO[bytes]", reader)) as bundle:
+            reader.is_in_files = True
             for info in bundle.infolist()[: MAX_ENTRIES + 1]:
                 if info.is_dir():
                     continue
@@ -149,8 +161,15 @@ def _entries(file: IO[bytes]) -> Iterator[ArchiveEntry]:
                 with _open_entry(bundle, info, is_plain=is_plain) as content:
                     yield ArchiveEntry(path, info.file_size, is_plain, content)
         return
+    opener = next((opener for start, opener in COMPRESSIONS if magic.startswith(start)), None)
+    with closing(cast("IO[bytes]", opener(file))) if opener else nullcontext(file) as stream:
+        yield from _tar_entries(_FrugalReader(stream))
+
+
+def _tar_entries(reader: _FrugalReader) -> Iterator[ArchiveEntry]:
+    """The files of a tar archive that is not compressed, or not any more."""
     try:
-        tar = tarfile.open(fileobj=file, mode="r:*")  # noqa: SIM115 (closed below)
+        tar = tarfile.open(fileobj=cast("IO[bytes]", reader), mode="r:")  # noqa: SIM115 (closed below)
     except tarfile.TarError as error:
         raise InvalidArgument(
             "This is neither a zip nor a tar archive, or it is damaged. A checkpoint's download is a zip."
@@ -159,15 +178,47 @@ def _entries(file: IO[bytes]) -> Iterator[ArchiveEntry]:
         for member in tar:
             if not member.isdir():
                 content = tar.extractfile(member) if member.isreg() else None
+                reader.is_in_files = True
                 yield ArchiveEntry(PurePosixPath(member.name), member.size, member.isreg(), content)
-        _read_to_end(tar)
+                reader.is_in_files = False
+        reader.is_in_files = True
+        _read_to_end(reader)
 
 
-def _read_to_end(tar: tarfile.TarFile) -> None:
+class _FrugalReader:
+    """Reads an archive for Python's readers, which take whatever an archive says about itself into memory.
+
+    Args:
+        file: the archive, not compressed.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._remaining = MAX_DIRECTORY_BYTES
+        self.is_in_files = False
+        """Whether what is read now are the contents of files, which `unpack` counts, and not about them."""
+        self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
+
+    def read(self, size: int = -1) -> bytes:
+        """Read as `file` does.
+
+        Raises:
+            InvalidArgument: if there is more about files than `MAX_DIRECTORY_BYTES`.
+        """
+        if self.is_in_files:
+            return self._file.read(size)
+        limit = self._remaining + 1
+        data = self._file.read(min(size, limit) if size >= 0 else limit)
+        self._remaining -= len(data)
+        if self._remaining < 0:
+            raise InvalidArgument("The archive says too much about its files: pack the folder of one policy.")
+        return data
+
+
+def _read_to_end(reader: _FrugalReader) -> None:
     """Read to the end of the compressed file, where its checksum is verified."""
-    assert tar.fileobj is not None
     remaining = MAX_PADDING_BYTES
-    while chunk := tar.fileobj.read(CHUNK_BYTES):
+    while chunk := reader.read(CHUNK_BYTES):
         remaining -= len(chunk)
         if remaining < 0:
             raise InvalidArgument("The archive goes on after its end: pack the folder of one policy again.")

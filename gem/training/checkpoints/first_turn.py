@@ -1,15 +1,16 @@
 """The first turn of a policy that has not been tried yet.
 
-    python -m gem.training.checkpoints.first_turn FOLDER [ENV_ID [BYTES]]
+    python -m gem.training.checkpoints.first_turn FOLDER [ENV_ID]
 
-loads the folder, requests one action, and prints the result as one line of JSON. BYTES limits the address space.
+loads the folder, requests one action, and prints the result as one line of JSON. Who starts it limits its memory and
+its time.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import resource
 import sys
 import time
 from collections.abc import Sequence
@@ -17,22 +18,20 @@ from pathlib import Path
 from typing import Any
 
 from gem.agents.agent import Request
+from gem.core import Env, Info
 from gem.errors import GemError, InvalidArgument
 from gem.factory import make
 from gem.registry import ENV_REGISTRY
-from gem.training.checkpoints.trial import TIMEOUT_SECONDS
 
 DEFAULT_ENV_ID = "game:GuessTheNumber-v0-easy"
 """The environment that is played if no other is named, or the named one cannot be played here."""
+TEMPLATE_CPU_SECONDS = 1.0
+"""CPU time that a chat template may take for one prompt, after which the process is ended."""
 
 
 def main(argv: Sequence[str]) -> int:
     """Try the folder and print the result."""
-    folder, env_id, memory_bytes = Path(argv[0]), (argv[1:2] or [""])[0], int((argv[2:3] or ["0"])[0])
-    cpu_seconds = int(TIMEOUT_SECONDS) + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))  # ends this process even without its parent
-    if memory_bytes:
-        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    folder, env_id = Path(argv[0]), (argv[1:2] or [""])[0]
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what libraries print must not mix with the result
     try:
@@ -62,15 +61,15 @@ def _play_turn(folder: Path, env_id: str) -> dict[str, Any]:
     """Load the policy and let it decide once; the fields of a `TrialResult`."""
     import torch  # noqa: PLC0415 (it may be missing, and it counts against the limits)
 
+    from gem.training.policy import prompts  # noqa: PLC0415
     from gem.training.policy.policy_agent import PolicyAgent  # noqa: PLC0415
 
     torch.set_num_threads(1)
+    prompts.limit_templates(TEMPLATE_CPU_SECONDS)
     agent = PolicyAgent(folder)
     policy = agent.policy
     policy.load_weights(folder)  # refuses what `from_pretrained` ignores: missing weights, and those of another model
-    env_id = _playable_env_id(env_id)
-    env = make(env_id)
-    observation, info = env.reset(seed=0)
+    env_id, env, observation, info = _begin(env_id)
     began = time.perf_counter()
     (decision,) = agent.act([Request(env, observation, info, 1)])
     seconds = time.perf_counter() - began
@@ -82,12 +81,16 @@ def _play_turn(folder: Path, env_id: str) -> dict[str, Any]:
     return {"env_id": env_id, "action": decision.action[:2000], "parameters": parameters, "seconds": seconds}
 
 
-def _playable_env_id(env_id: str) -> str:
-    """The named environment if it is registered, has one seat and starts quickly; else the default one."""
+def _begin(env_id: str) -> tuple[str, Env, str, Info]:
+    """Begin an episode of the named environment if it is registered, has one seat and starts quickly, and if this
+    process can make it; else of the default one."""
     spec = ENV_REGISTRY.get(env_id)
     if spec is not None and spec.seats == 1 and spec.cost == "fast" and not spec.missing_packages():
-        return env_id
-    return DEFAULT_ENV_ID
+        with contextlib.suppress(GemError, OSError):  # its data may be where this process may not read
+            env = make(env_id)
+            return env_id, env, *env.reset(seed=0)
+    env = make(DEFAULT_ENV_ID)
+    return DEFAULT_ENV_ID, env, *env.reset(seed=0)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from gem.errors import InvalidArgument
+from gem.training.checkpoints.size_check import Shapes, check_sizes
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -23,8 +24,8 @@ WEIGHTS, ADAPTER = "model.safetensors", "adapter_model.safetensors"
 CARD = "card.json"
 ALLOWED = (".json", ".safetensors", ".jinja", ".txt", ".md", ".model")
 """Endings that files may have."""
-MAX_HEADER_BYTES = 100_000_000
-"""Size limit of a safetensors header, the same as in the safetensors library."""
+MAX_HEADER_BYTES = 16_000_000
+"""Size limit of a safetensors header, enough for a hundred thousand tensors."""
 MAX_JSON_BYTES = 64_000_000
 ARCHITECTURES = (
     "cohere", "falcon", "gemma", "gemma2", "gemma3_text", "glm4", "gpt2", "gpt_neox", "granite", "helium", "llama",
@@ -77,7 +78,7 @@ class _TensorEntry(BaseModel):
     model_config = ConfigDict(strict=True)
 
     dtype: str
-    shape: list[Annotated[int, Field(ge=0)]]
+    shape: Annotated[list[Annotated[int, Field(ge=0, le=2**48)]], Field(max_length=8)]
     data_offsets: tuple[int, int] = Field(strict=False)
 
 
@@ -113,10 +114,11 @@ def check_folder(folder: Path) -> Card:
 
 
 def check_self_contained(folder: Path) -> None:
-    """Check that a folder that passed `check_folder` refers to nothing outside of it: no program, no other model.
+    """Check that a folder that passed `check_folder` is of a plain model that needs nothing else: no program, no other
+    model, and no more memory than its weights are large.
 
     Raises:
-        InvalidArgument: if it does, with the entry in a sentence.
+        InvalidArgument: if it is not, with the entry in a sentence.
     """
     config = _read_object(folder / "config.json")
     if config["model_type"] not in ARCHITECTURES:
@@ -133,10 +135,13 @@ def check_self_contained(folder: Path) -> None:
                 f"{name} has the entry {external[0]}, which asks for programs from elsewhere. Remove it, and save the "
                 "weights in an ordinary type of number."
             )
+    for path in sorted(folder.glob("*.json")):
+        _read_object(path)
+    check_sizes(config, check_weights(folder / WEIGHTS))
 
 
-def check_weights(path: Path) -> None:
-    """Check that a file is in the safetensors format, from its header to its size.
+def check_weights(path: Path) -> Shapes:
+    """Check that a file is in the safetensors format, from its header to its size, and return the shapes in it.
 
     Raises:
         InvalidArgument: if it is not.
@@ -149,7 +154,7 @@ def check_weights(path: Path) -> None:
             raise InvalidArgument(f"{path.name} is not in the safetensors format.")
         try:
             header = json.loads(file.read(header_bytes))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InvalidArgument(f"{path.name} is not in the safetensors format: its header is no JSON.") from error
     if not isinstance(header, dict):
         raise InvalidArgument(f"{path.name} is not in the safetensors format: its header names no tensors.")
@@ -165,6 +170,7 @@ def check_weights(path: Path) -> None:
     expected_size = 8 + header_bytes + end
     if size != expected_size:
         raise InvalidArgument(f"{path.name} is damaged: it has {size} bytes and should have {expected_size}.")
+    return {name: tensor.shape for name, tensor in tensors.items()}
 
 
 def _has(folder: Path, name: str) -> bool:

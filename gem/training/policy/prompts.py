@@ -7,7 +7,9 @@ whose tokens are in the sequence already. Tokens that a policy wrote are never e
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,6 +27,31 @@ END = "<eos>"
 """The token that ends a response of a nano policy."""
 PLACEHOLDER = "\u2063mark\u2063"
 """Stands for the content of a message while a chat template is analyzed."""
+_template_cpu_seconds: float | None = None
+
+
+def limit_templates(cpu_seconds: float) -> None:
+    """End this process with SIGPROF, from now on, when a chat template takes more CPU time than this.
+
+    A template is a program in a small language, with loops and powers of numbers. Only a signal ends all of these, so
+    this is for processes that play the policies of other people.
+    """
+    global _template_cpu_seconds  # noqa: PLW0603 (one limit for the whole process, like the timer)
+    _template_cpu_seconds = cpu_seconds
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+
+
+@contextmanager
+def _limited_template() -> Iterator[None]:
+    """Apply the limit of `limit_templates`, if there is one, to the block."""
+    if _template_cpu_seconds is None:
+        yield
+        return
+    signal.setitimer(signal.ITIMER_PROF, _template_cpu_seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def observation_text(observation: str, info: Info) -> str:
@@ -171,9 +198,10 @@ class ChatPromptFormat:
 
     def _apply_template(self, messages: Sequence[tuple[str, str]]) -> str:
         chat = [{"role": role, "content": content} for role, content in messages]
-        text: str = self.tokenizer.apply_chat_template(
-            chat, tokenize=False, add_generation_prompt=True, enable_thinking=False
-        )
+        with _limited_template():
+            text: str = self.tokenizer.apply_chat_template(
+                chat, tokenize=False, add_generation_prompt=True, enable_thinking=False
+            )
         return text
 
     def _encode(self, text: str) -> list[int]:

@@ -6,12 +6,16 @@ import html
 import io
 import json
 import os
+import shutil
+import tarfile
 import time
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
+from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.core.management.base import CommandError
@@ -28,7 +32,10 @@ from apps.jobs.models import Job
 from apps.play.shows import operations as shows
 from apps.trainings import operations as trainings
 from gem.agents.isolated_agent import IsolatedAgent
+from gem.errors import EnvironmentFailure
 from gem.rollout import EpisodeRequest, rollout
+from gem.sandbox import process_confinement
+from gem.sandbox.inside.confinement import landlock
 from gem.training.checkpoints.archive import pack, sha256
 from gem.training.checkpoints.folder_check import WEIGHTS
 from gem.training.checkpoints.trial import TrialResult, try_folder
@@ -365,3 +372,42 @@ def test_the_command_uploads_for_somebody(ada: User, tmp_path: Path) -> None:
         call_command("upload_checkpoint", str(file), owner="ada")
     with pytest.raises(CommandError, match="nobody called eve"):
         call_command("upload_checkpoint", str(file), owner="eve")
+
+
+def test_nothing_uploaded_runs_on_a_machine_that_cannot_confine_it(
+    ada: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tries_itself: None
+) -> None:
+    monkeypatch.setattr(process_confinement, "_obstacle", "There are no namespaces.")
+    monkeypatch.setattr(landlock, "abi", lambda: 0)
+    uploads.accept(ada, "later", archive())
+    assert uploads.try_next()
+    assert "cannot confine the policies that people upload" in Upload.objects.get().problem
+    stranger = IsolatedAgent(str(shutil.copytree(BASE, tmp_path / "b")), "b", guarded=True)
+    with pytest.raises(EnvironmentFailure, match="b cannot play: This machine cannot confine"):
+        stranger.load()
+
+
+def test_a_name_that_no_database_stores_is_refused_in_a_sentence(ada: User) -> None:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as bundle:
+        bundle.addfile(tarfile.TarInfo("policy/\udcff\udcfe.json"))
+    uploads.accept(ada, "x", file)
+    assert uploads.try_next()
+    assert "is no file of a policy" in Upload.objects.get().problem
+
+
+@pytest.mark.skipif(bool(process_confinement.obstacle()), reason=process_confinement.obstacle() or "confined")
+def test_an_uploaded_policy_plays_in_a_process_without_network_or_files(ada: User) -> None:
+    somebody = player(uploaded(ada, "mine", archive()))
+    assert isinstance(somebody, IsolatedAgent)
+    somebody.load()
+    (process,) = [
+        process
+        for process in psutil.Process().children(recursive=True)
+        if process.cmdline()[-2:] == ["gem.agents.isolated_agent", "guarded"] and not process.children()
+    ]
+    for kind in ("net", "mnt", "pid"):
+        assert os.readlink(f"/proc/{process.pid}/ns/{kind}") != os.readlink(f"/proc/self/ns/{kind}")
+    root = Path(f"/proc/{process.pid}/root")
+    assert [path.name for path in (root / str(settings.RUNS_DIR).lstrip("/")).iterdir()] == ["uploads"]
+    assert not (root / "etc" / "shadow").exists()

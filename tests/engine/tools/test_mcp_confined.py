@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from gem.errors import InvalidArgument, ToolError
-from gem.sandbox import mcp_confinement
+from gem.sandbox import process_confinement
 from gem.sandbox.inside.proxy import is_allowed
-from gem.sandbox.mcp_confinement import Confinement
+from gem.sandbox.process_confinement import Confinement
 from gem.tools.mcp.config import registered_servers
 from gem.tools.mcp_tool import MCPTool
 from tests.engine.tools.servers import BAD_SERVER, installed
@@ -31,8 +31,8 @@ PYTHON = sys.executable
 
 @pytest.fixture(autouse=True)
 def _confinement() -> None:
-    if mcp_confinement.obstacle():
-        pytest.skip(mcp_confinement.obstacle())
+    if process_confinement.obstacle():
+        pytest.skip(process_confinement.obstacle())
 
 
 Made = Callable[..., MCPTool]
@@ -275,7 +275,7 @@ def test_no_process_of_it_outlives_a_host_that_is_killed(tmp_path: Path) -> None
 
 
 def test_a_machine_that_cannot_confine_it_does_not_start_it(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp_confinement, "_obstacle", "There are no namespaces.")
+    monkeypatch.setattr(process_confinement, "_obstacle", "There are no namespaces.")
     with pytest.raises(ToolError, match=re.escape("cannot be confined. There are no namespaces.")):
         made().functions()
     assert made(False).call("echo", {"text": "as its operator said"}).text == "as its operator said"

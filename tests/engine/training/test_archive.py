@@ -5,7 +5,10 @@ import io
 import json
 import pickle
 import shutil
+import struct
 import tarfile
+import time
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -196,3 +199,88 @@ def test_an_archive_that_goes_on_after_its_end_is_refused(tmp_path: Path) -> Non
 def test_a_disk_that_cannot_be_written_is_not_blamed_on_the_archive(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         unpack(zipped(), tmp_path / "away", max_bytes=MAX_BYTES)
+
+
+def headers(count: int, kind: bytes = tarfile.DIRTYPE) -> io.BytesIO:
+    """A compressed tar archive of `count` members without content, after those of the base policy."""
+    file = io.BytesIO()
+    with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=1) as packed:
+        policy = tarred(mode="w").getvalue().rstrip(b"\0")
+        packed.write(policy.ljust(-(-len(policy) // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE, b"\0"))
+        member = tarfile.TarInfo("policy/folder")
+        member.type = kind
+        chunk = member.tobuf() * 1000
+        for _ in range(count // 1000):
+            packed.write(chunk)
+    return file
+
+
+def oversized(kind: bytes, size: int) -> io.BytesIO:
+    """A compressed tar archive with a member of a kind that describes the next one, of `size` bytes."""
+    file = io.BytesIO()
+    with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=1) as packed:
+        member = tarfile.TarInfo("x")
+        member.type, member.size = kind, size
+        packed.write(member.tobuf(tarfile.GNU_FORMAT))
+        for _ in range(size >> 20):
+            packed.write(bytes(1 << 20))
+    return file
+
+
+def sparse(entries: int) -> io.BytesIO:
+    """A compressed tar archive with a sparse file of so many blocks that list its holes."""
+    file = io.BytesIO()
+    with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=1) as packed:
+        member = tarfile.TarInfo("model.safetensors")
+        header = bytearray(member.tobuf(tarfile.GNU_FORMAT))
+        header[156:157], header[482] = tarfile.GNUTYPE_SPARSE, 1
+        header[148:156] = b"%06o\0 " % tarfile.calc_chksums(bytes(header))[0]
+        packed.write(bytes(header))
+        block = (b"00000000001\0" * 42).ljust(504, b"\0") + b"\1" + bytes(7)
+        for _ in range(entries // 1000):
+            packed.write(block * 1000)
+    return file
+
+
+def crowded(count: int) -> io.BytesIO:
+    """A zip archive whose directory lists one member `count` times, all at the same place."""
+    file = zipped()
+    with zipfile.ZipFile(file, "a") as bundle:
+        place = bundle.start_dir
+        info = bundle.getinfo("README.md") if "README.md" in bundle.namelist() else bundle.infolist()[0]
+    content = file.getvalue()[:place]
+    name = b"README.md"
+    entry = struct.pack(
+        "<4s4B4HL2L5H2L", b"PK\x01\x02", 20, 3, 20, 0, 0, 0, 0, 33, info.CRC, info.compress_size, info.file_size,
+        len(name), 0, 0, 0, 0, 0, info.header_offset,
+    )  # fmt: skip
+    directory = (entry + name) * count
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, count % 65536, count % 65536, len(directory), place, 0)
+    return io.BytesIO(content + directory + end)
+
+
+BOMBS = {
+    "a million folders": lambda: headers(1_000_000),
+    "a million links": lambda: headers(1_000_000, tarfile.SYMTYPE),
+    "a name of 256 MB": lambda: oversized(tarfile.GNUTYPE_LONGNAME, 256 << 20),
+    "a header of 256 MB": lambda: oversized(tarfile.XHDTYPE, 256 << 20),
+    "a global header of 256 MB": lambda: oversized(tarfile.XGLTYPE, 256 << 20),
+    "a list of holes": lambda: sparse(200_000),
+    "a million members in a zip": lambda: crowded(1_000_000),
+    "one place 200 times in a zip": lambda: crowded(200),
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_bomb_is_refused_before_it_takes_memory_or_time(place: Path, bomb: str) -> None:
+    file = BOMBS[bomb]()
+    tracemalloc.start()
+    began = time.process_time()
+    try:
+        with pytest.raises(InvalidArgument):
+            unpack(file, place, max_bytes=MAX_BYTES)
+        seconds, peak = time.process_time() - began, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    print(f"{bomb}: {len(file.getvalue()):,} bytes, refused after {seconds:.2f} s of CPU and {peak >> 20} MiB")
+    assert (seconds < 2, peak < 32 << 20) == (True, True)

@@ -10,7 +10,8 @@ import pytest
 
 from gem.agents import make_agent
 from gem.errors import InvalidArgument
-from gem.training.checkpoints.folder_check import check_folder, check_weights
+from gem.training.checkpoints.folder_check import ARCHITECTURES, check_folder, check_self_contained, check_weights
+from gem.training.checkpoints.size_check import check_sizes
 from gem.training.policy.prompts import policy_location
 
 
@@ -99,6 +100,87 @@ def test_damaged_weights_are_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "w.safetensors").write_bytes(content)
     with pytest.raises(InvalidArgument):
         check_weights(tmp_path / "w.safetensors")
+
+
+DEEP = "[" * 50_000 + "]" * 50_000
+
+
+def test_a_header_of_50_000_levels_is_refused(tmp_path: Path) -> None:
+    header = f'{{"a": {DEEP}}}'.encode()
+    (tmp_path / "w.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
+    with pytest.raises(InvalidArgument, match=r"w.safetensors is not in the safetensors format: its header is no JSON"):
+        check_weights(tmp_path / "w.safetensors")
+
+
+def test_a_shape_with_numbers_of_a_thousand_digits_is_refused(tmp_path: Path) -> None:
+    entry = {"dtype": "F32", "shape": [10**1000] * 1000, "data_offsets": [0, 4]}
+    (tmp_path / "w.safetensors").write_bytes(_file({"a": entry}, b"\0" * 4))
+    with pytest.raises(InvalidArgument, match=r"w.safetensors, a: shape"):
+        check_weights(tmp_path / "w.safetensors")
+
+
+@pytest.mark.parametrize(
+    "name", ["config.json", "tokenizer.json", "special_tokens_map.json", "vocab.json", "card.json"]
+)
+def test_json_of_50_000_levels_is_refused(folder: Path, name: str) -> None:
+    (folder / name).write_text(f'{{"model_type": "qwen3", "more": {DEEP}}}')
+    with pytest.raises(InvalidArgument, match=rf"^{name} is not JSON"):
+        check_self_contained_folder(folder)
+
+
+def check_self_contained_folder(folder: Path) -> None:
+    """All that is checked before a process loads an uploaded policy."""
+    check_folder(folder)
+    check_self_contained(folder)
+
+
+BELONG = "config.json and the weights do not belong together: "
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ({"vocab_size": 999_999}, BELONG + "vocab_size is 999,999, and no tensor has this size"),
+        ({"hidden_size": 65_536}, BELONG + "hidden_size is 65,536"),
+        ({"num_hidden_layers": 512}, BELONG + "num_hidden_layers is 512, and the weights have 1 layers"),
+        ({"intermediate_size": 10**12}, BELONG + r"\w+ is 1,000,000,000,000, more than any size"),
+        ({"head_dim": 10**9}, BELONG + "head_dim is 1,000,000,000, more than"),
+        ({"num_attention_heads": 10**6}, BELONG + "num_attention_heads is 1,000,000, more than"),
+        ({"num_local_experts": 10**6}, BELONG + "experts is 1,000,000, more than"),
+        ({"num_experts": 250, "intermediate_size": 250}, BELONG + "it describes a model of at least"),
+        ({"num_labels": 10**9}, "config.json: num_labels"),
+        ({"vocab_size": None}, "config.json: vocab_size"),
+        ({"hidden_size": -1}, "config.json: hidden_size"),
+    ],
+)
+def test_a_configuration_of_another_size_than_the_weights_is_refused(
+    folder: Path, entries: dict[str, object], said: str
+) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, **entries}))
+    with pytest.raises(InvalidArgument, match=f"^{said}"):
+        check_self_contained_folder(folder)
+
+
+def test_a_configuration_without_sizes_is_refused(folder: Path) -> None:
+    (folder / "config.json").write_text('{"model_type": "cohere"}')
+    with pytest.raises(InvalidArgument, match=r"config.json: vocab_size: field required"):
+        check_self_contained_folder(folder)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_models_of_every_architecture_have_the_size_of_their_configuration(architecture: str) -> None:
+    """With the sizes that the library gives them."""
+    transformers = pytest.importorskip("transformers")
+    torch = pytest.importorskip("torch")
+    small = {"num_hidden_layers": 1, "n_layer": 1}
+    config = transformers.AutoConfig.for_model(architecture, **small)
+    if architecture == "ministral":
+        config.head_dim = config.hidden_size // config.num_attention_heads  # it has no default
+    with torch.device("meta"):
+        model = transformers.AutoModelForCausalLM.from_config(config)
+    shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    check_sizes(json.loads(config.to_json_string()), shapes)
 
 
 def test_whole_weights_pass(tmp_path: Path) -> None:

@@ -1,16 +1,21 @@
 """A policy is tried in a process of its own, and whatever breaks there is said in a sentence."""
 
+import contextlib
 import json
+import os
+import resource
 import shutil
 import struct
 import sys
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from gem.errors import InvalidArgument
-from gem.training.checkpoints.trial import try_folder
+from gem.sandbox import process_confinement
+from gem.training.checkpoints.trial import FIRST_TURN, TIMEOUT_SECONDS, try_folder
 from gem.training.policy.prompts import policy_location
 from tests import warm
 
@@ -26,11 +31,53 @@ def changed(folder: Path, name: str, **entries: object) -> None:
     (folder / name).write_text(json.dumps({**json.loads((folder / name).read_text()), **entries}))
 
 
-def test_it_plays_what_its_card_names(folder: Path) -> None:
-    result = try_folder(folder, "game:TowerofHanoi-v0-easy")
+def processes_of_trials() -> list[psutil.Process]:
+    """The processes below this one that play first turns, without those that only start them."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if FIRST_TURN in process.cmdline() and not process.children():
+                found.append(process)
+    return found
+
+
+def is_confined(process: psutil.Process) -> bool:
+    """Whether the kernel filters a process's calls, and it has neither our network nor our files."""
+    with contextlib.suppress(OSError):
+        ours, its = Path("/proc/self"), Path(f"/proc/{process.pid}")
+        status = dict(line.split(":", 1) for line in (its / "status").read_text().splitlines())
+        apart = all(os.readlink(its / "ns" / kind) != os.readlink(ours / "ns" / kind) for kind in ("net", "mnt", "pid"))
+        return apart and status["Seccomp"].strip() == "2" and not (its / "root" / "etc" / "shadow").exists()
+    return False
+
+
+@pytest.mark.skipif(bool(process_confinement.obstacle()), reason=process_confinement.obstacle() or "confined")
+def test_it_plays_what_its_card_names_in_a_process_without_network_or_files(folder: Path) -> None:
+    confined: list[bool] = []
+
+    def look() -> bool:
+        confined.extend(is_confined(process) for process in processes_of_trials())
+        return False
+
+    result = try_folder(folder, "game:TowerofHanoi-v0-easy", should_stop=look)
+    assert confined[-1:] == [True]
     assert result.env_id == "game:TowerofHanoi-v0-easy"
     assert result.action
     assert result.parameters == 229_824
+
+
+LOOP = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
+
+
+@pytest.mark.parametrize("template", [LOOP, pytest.param("{{ 9 ** (9 ** 9) }}", marks=pytest.mark.long)])
+def test_a_chat_template_that_loops_is_ended_after_a_second(folder: Path, template: str) -> None:
+    tokenizer = (folder / "tokenizer.json").read_text()
+    (folder / "tokenizer.json").write_text(tokenizer.replace("<act>", "<say>"))  # so it is no nano policy
+    changed(folder, "tokenizer_config.json", chat_template=template)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    with pytest.raises(InvalidArgument, match=r"The chat template was ended after a second"):
+        try_folder(folder)
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < TIMEOUT_SECONDS / 4
 
 
 def first_turn(folder: Path, env_id: str = "") -> dict[str, Any]:

@@ -67,11 +67,12 @@ _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
 """Offsets in `struct seccomp_data`."""
 
 
-def build(*, is_isolated: bool, machine: str | None = None) -> bytes:
+def build(*, is_isolated: bool, also: Iterable[str] = (), machine: str | None = None) -> bytes:
     """The filter in the kernel's format.
 
     Args:
         is_isolated: whether the process has mounts and processes of its own (the level `full`).
+        also: further calls to allow.
         machine: the architecture; the default is this machine's.
 
     Raises:
@@ -86,7 +87,7 @@ def build(*, is_isolated: bool, machine: str | None = None) -> bytes:
     ]
     if "arch_prctl" in call_numbers:
         code += [_jump(_JUMP_AT_LEAST, X32_BIT, 0, 1), _statement(_RETURN, KILL_PROCESS)]
-    allowed = [*ALLOWED, *(FILE_CALLS + SIGNAL_CALLS if is_isolated else [])]
+    allowed = [*ALLOWED, *(FILE_CALLS + SIGNAL_CALLS if is_isolated else []), *also]
     for names, verdict in ((allowed, ALLOW), (FORBIDDEN, KILL_PROCESS), (["clone3"], ERRNO | errno.ENOSYS)):
         for name in names:
             if name in call_numbers:

@@ -1,12 +1,12 @@
-"""Confines servers that communicate through their standard streams, such as those of MCP.
+"""Confines processes that communicate through their standard streams: MCP servers, and what plays uploaded policies.
 
     start = command("mcp-server-time", [], {}, Confinement())
     subprocess.Popen(start.argv, env=start.env, stdin=PIPE, stdout=PIPE)
 
-A server is a third party's program that runs for long, starts other programs and may need a network, so it cannot run
-in `gem.sandbox.run`. It gets namespaces of its own with a root that holds its interpreter, its packages and the
-system's libraries, a directory in memory to write to, limits, and a filter that refuses some system calls. Its only way
-to a network is a proxy that connects to the permitted hosts.
+Such a server runs for long, may start other programs and may need a network, so it cannot run in `gem.sandbox.run`. It
+gets namespaces of its own with a root that holds its interpreter, its packages and the system's libraries, a directory
+in memory to write to, limits, and a filter that refuses some system calls. Its only way to a network is a proxy that
+connects to the permitted hosts.
 """
 
 from __future__ import annotations

@@ -1,0 +1,178 @@
+"""The attacks: what each hostile visitor does until the attack is over."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import itertools
+import json
+import re
+import zipfile
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.hostile.client import Site, Visitor, next_address
+from gem.training.policy.prompts import policy_location
+
+PAUSE_SECONDS = 1.0
+"""How long a hostile visitor waits whose request was refused; a real one would not wait at all, but the machine that
+attacks here is the machine that is attacked."""
+BOMBS = (
+    r"\boxed{9^{9^{9^{9}}}}",
+    r"\boxed{((10^6)!)!}",
+    r"\boxed{\sum_{k=1}^{10^9} k^{k^k}}",
+    r"\boxed{" + r"\sqrt{" * 500 + "2" + "}" * 500 + "}",
+    r"\boxed{" + "9" * 100_000 + "^{" + "9" * 1000 + "}}",
+    r"\boxed{(x+1)^{100000}(y-1)^{99999}}",
+)
+ENDLESS = "```python\nwhile True:\n    pass\n```"
+LOOP = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
+BODY_BYTES = 1_000_000
+DRIP_SECONDS = 5.0
+"""Interval at which an unfinished body gets another byte."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """One kind of attack."""
+
+    visitors: int
+    what: str
+    act: Callable[[Visitor, int], Awaitable[None]]
+    """What a visitor does again and again; the number counts from 0."""
+    needs_accounts: bool = False
+    keeps_cookies: bool = True
+
+
+async def _answer(visitor: Visitor, env_id: str, answer: str, seed: int) -> None:
+    """Begin an episode and send one turn."""
+    begun = await visitor.post("/play/new/", {"env_id": env_id, "seed": seed}, page="/play/new/")
+    found = re.match(r"/play/(\w+)/|/episodes/(\w+)/", begun.location)
+    if not found:
+        await asyncio.sleep(PAUSE_SECONDS)
+        return
+    episode = found[1] or found[2]
+    turn = await visitor.post(f"/play/{episode}/turn/", {"action": answer, "expected_seq": 0, "as_written": "1"})
+    if turn.status not in (200, 202, 302):
+        await asyncio.sleep(PAUSE_SECONDS)
+
+
+async def bomb(visitor: Visitor, number: int) -> None:
+    """Answer a problem of mathematics with a formula that would take hours."""
+    await _answer(visitor, "eval:MATH500", BOMBS[number % len(BOMBS)], number % 5)
+
+
+async def endless_program(visitor: Visitor, number: int) -> None:
+    """Answer a programming problem with a program that does not end."""
+    await _answer(visitor, "code:CodeContest", ENDLESS, number % 5)
+
+
+async def looping_upload(visitor: Visitor, number: int) -> None:
+    """Upload a checkpoint whose chat template does not end."""
+    answer = await visitor.upload("/agents/upload/", {"name": f"loop {number}"}, looping_checkpoint())
+    if answer.status != 302:
+        await asyncio.sleep(PAUSE_SECONDS)
+
+
+async def login(visitor: Visitor, number: int) -> None:
+    """Guess a password."""
+    answer = await visitor.post("/account/login/", {"username": f"person-{number % 3}", "password": f"guess {number}"})
+    if answer.status == 429:
+        await asyncio.sleep(PAUSE_SECONDS)
+
+
+async def show(visitor: Visitor, number: int) -> None:
+    """Start an agent, as somebody whom the site has never seen."""
+    fields = {"env_id": "game:Minesweeper-v0-hard", "agent": "random", "seed": number, "pace": "0.1"}
+    answer = await visitor.post("/play/watch/new/", fields, page="/play/watch/new/")
+    if answer.status != 302:
+        await asyncio.sleep(PAUSE_SECONDS)
+
+
+async def unfinished_body(visitor: Visitor, _number: int) -> None:
+    """Announce a form and send a byte of it now and then."""
+    head = (
+        f"POST /account/login/ HTTP/1.1\r\nHost: 127.0.0.1:{visitor.site.port}\r\n"
+        f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {BODY_BYTES}\r\n\r\n"
+    )
+    try:
+        reader, writer = await asyncio.open_connection("127.0.0.1", visitor.site.port, local_addr=(visitor.address, 0))
+    except OSError:
+        await asyncio.sleep(PAUSE_SECONDS)
+        return
+    try:
+        writer.write(head.encode())
+        for _ in range(BODY_BYTES):
+            writer.write(b"a")
+            await writer.drain()
+            with contextlib.suppress(TimeoutError):
+                line = await asyncio.wait_for(reader.readline(), DRIP_SECONDS)
+                found = re.match(rb"HTTP/1.1 (\d+)", line)
+                visitor.site.statuses[int(found[1]) if found else 0] += 1
+                break
+    except OSError:
+        visitor.site.statuses[0] += 1
+    finally:
+        writer.close()
+
+
+ATTACKS: Mapping[str, Attack] = {
+    "nobody": Attack(0, "nobody attacks", login),
+    "bombs": Attack(36, "guests answer mathematics with towers of powers", bomb),
+    "programs": Attack(16, "guests send programs that do not end", endless_program),
+    "uploads": Attack(20, "people upload checkpoints whose template loops", looping_upload, needs_accounts=True),
+    "logins": Attack(30, "guess passwords at the same time", login),
+    "shows": Attack(14, "guests without cookies start agents", show, keeps_cookies=False),
+    "bodies": Attack(800, "send bodies that never end", unfinished_body),
+}
+
+
+def looping_checkpoint() -> bytes:
+    """The base policy as a model for chats, with a template that loops, in a zip archive."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for path in Path(policy_location("nano-base")).iterdir():
+            content = path.read_bytes()
+            if path.name == "tokenizer.json":
+                content = content.replace(b"<act>", b"<say>")
+            if path.name == "tokenizer_config.json":
+                content = json.dumps({**json.loads(content), "chat_template": LOOP}).encode()
+            bundle.writestr(path.name, content)
+    return file.getvalue()
+
+
+async def attack(site: Site, kind: Attack, sessions: list[str], seconds: float) -> int:
+    """Attack for some seconds; the number of finished acts.
+
+    Args:
+        sessions: keys of the sessions of people with accounts, for attacks that need them.
+    """
+    acts = itertools.count()
+    visitors = [
+        Visitor(site, {"sessionid": sessions[index]} if kind.needs_accounts else None, keeps_cookies=kind.keeps_cookies)
+        for index in range(kind.visitors)
+    ]
+    one_house = next_address()
+    for visitor in visitors:
+        if kind.what.startswith("send bodies"):
+            visitor.address = one_house  # connections are cheap to make from one place
+
+    async def go_on(visitor: Visitor, index: int) -> None:
+        for number in itertools.count(index, max(1, kind.visitors)):
+            await kind.act(visitor, number)
+            next(acts)
+
+    tasks = [asyncio.create_task(go_on(visitor, index)) for index, visitor in enumerate(visitors)]
+    await asyncio.sleep(seconds)
+    for task in tasks:
+        task.cancel()
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    for visitor in visitors:
+        with contextlib.suppress(Exception):
+            await visitor.close()
+    failures = [result for result in results if isinstance(result, Exception)]
+    if failures:
+        raise failures[0]
+    return next(acts)
