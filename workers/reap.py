@@ -8,6 +8,7 @@ from collections.abc import Callable
 from celery import current_app
 
 from apps.accounts.operations import delete_expired_sessions
+from apps.accounts.quotas import delete_old_cpu_use
 from apps.agents import uploads
 from apps.jobs import recovery
 from apps.leaderboard.operations import record_missing_scores
@@ -50,5 +51,6 @@ def _failure_of(duty: Callable[[], object]) -> Exception | None:
 
 @current_app.task(name="reap.tidy")
 def tidy() -> None:
-    """Delete expired sessions. Runs once an hour."""
+    """Delete expired sessions and old CPU seconds. Runs once an hour."""
     delete_expired_sessions()
+    delete_old_cpu_use()

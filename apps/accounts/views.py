@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from apps.accounts import limits, operations, visitors
+from apps.accounts import limits, operations, quotas, visitors
 from apps.accounts.forms import LogInForm, PasswordForm, SignUpForm, password_rules
 from apps.accounts.models import User
 from apps.live import end_session
@@ -92,9 +92,13 @@ def account(request: HttpRequest) -> HttpResponse:
                 return redirect("accounts:account")
         except limits.TooOften as refusal:
             form = PasswordForm(request.user)
-            context = {"form": form, "rules": password_rules(), "refused": str(refusal)}
+            context = _account_page(request.user, form) | {"refused": str(refusal)}
             return _with_wait(render(request, "accounts/account.html", context), refusal.wait)
-    return render(request, "accounts/account.html", {"form": form, "rules": password_rules()})
+    return render(request, "accounts/account.html", _account_page(request.user, form))
+
+
+def _account_page(user: User, form: PasswordForm) -> dict[str, object]:
+    return {"form": form, "rules": password_rules(), "uses": quotas.uses(user)}
 
 
 @never_cache

@@ -5,12 +5,12 @@ from __future__ import annotations
 import secrets
 import shutil
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import ProtectedError
 from django.utils.text import slugify
 from pydantic import SecretStr
 
+from apps.accounts import quotas
 from apps.accounts.models import User
 from apps.agents.models import Agent, Endpoint, Weights
 from apps.agents.seal import seal
@@ -31,12 +31,11 @@ def create(owner: User, name: str, spec: EndpointSpec, key: SecretStr | None = N
     """Create an endpoint agent of `owner`.
 
     Raises:
-        TooManyAgents: if they have `ENDPOINTS_PER_USER` already.
+        TooManyAgents: if they have as many as one person may have.
     """
     User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # so that concurrent calls count each other
-    number = Agent.objects.endpoints().filter(owner=owner).count()
-    if number >= settings.ENDPOINTS_PER_USER:
-        raise TooManyAgents(f"You have {number} endpoint agents, the most that one person may have. Delete one first.")
+    if problem := quotas.refusal(owner, quotas.ENDPOINTS):
+        raise TooManyAgents(problem)
     colour = COLOURS[Agent.objects.count() % len(COLOURS)]
     kind = Agent.Kind.ENDPOINT
     agent = Agent.objects.create(slug=new_slug(name), name=name, kind=kind, owner=owner, colour=colour, shared=shared)

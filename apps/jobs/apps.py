@@ -1,4 +1,4 @@
-"""Registers the live topic of jobs and the page of evaluations."""
+"""Registers the live topic of jobs, the page of evaluations, and the quotas of jobs."""
 
 from django.apps import AppConfig
 
@@ -9,10 +9,13 @@ class JobsConfig(AppConfig):
     name = "apps.jobs"
 
     def ready(self) -> None:
-        """Register the topic `job` and the kind of job that evaluates an agent."""
-        from apps.jobs import kinds, topics, views  # noqa: PLC0415 (models are not ready before)
+        """Register the topic `job`, the kind of job that evaluates an agent, and the quotas."""
+        from apps.accounts import quotas  # noqa: PLC0415 (models are not ready before)
+        from apps.jobs import kinds, limits, topics, views  # noqa: PLC0415
         from apps.jobs.models import Job  # noqa: PLC0415
         from apps.live.topics import register  # noqa: PLC0415
 
         register("job", topics.JobTopic())
         kinds.register(Job.Kind.EVALUATION, kinds.KindOfJob(views.evaluation, topics.evaluation_events))
+        for quota in limits.QUOTAS:
+            quotas.register(quota)

@@ -21,6 +21,7 @@ from django.db.models import F, Sum
 from django.db.models.functions import Greatest, Now
 from django.utils import timezone
 
+from apps.accounts import quotas
 from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.episodes.bulk import copy_episodes
@@ -50,6 +51,8 @@ class Claim:
     shard_id: int
     token: uuid.UUID
     job_id: str
+    owner_id: int | None
+    """Whose CPU seconds it uses."""
     batch_id: str
     agent: Agent
     set_up: dict[str, Any] | None
@@ -108,20 +111,27 @@ WITH owner AS (
 )
 SELECT job.id, job.state, job.owner_id
 FROM jobs_job job JOIN owner ON owner.id = coalesce(job.owner_id, 0)
+LEFT JOIN accounts_quotaoverride override ON override.user_id = owner.id AND override.quota = %(running_quota)s
 WHERE job.state IN ('queued', 'running') AND job.kind = %(kind)s
   AND EXISTS (SELECT FROM jobs_shard shard WHERE shard.job_id = job.id AND shard.state = 'queued'
               AND (shard.rests_until IS NULL OR shard.rests_until <= now()))
-  AND (job.state = 'running' OR job.owner_id IS NULL OR owner.jobs < %(running)s)
+  AND (job.state = 'running' OR job.owner_id IS NULL
+       OR owner.jobs < CASE WHEN override.id IS NULL THEN %(running)s ELSE coalesce(override.most, 1000000) END)
+  AND (job.owner_id IS NULL OR job.owner_id <> ALL(%(over_cpu)s))
 ORDER BY owner.shards, owner.served NULLS FIRST, job.state DESC, job.created, job.id
 LIMIT 20
 """
-"""Jobs with queued shards that need not rest: owners with the fewest running shards first, then who waited longest."""
+"""Jobs with queued shards that need not rest: owners with the fewest running shards first, then who waited longest.
+
+Those of owners who have used up their CPU seconds wait until midnight, UTC.
+"""
 
 
 def claim(kind: Job.Kind = Job.Kind.EVALUATION) -> Claim | None:
     """Claim the next shard of a job of this kind, fairly between owners; None if there is none."""
     with connection.cursor() as cursor:
-        cursor.execute(_NEXT_JOBS, {"kind": kind.value, "running": settings.JOBS_RUNNING_PER_USER})
+        limits = {"running_quota": quotas.JOBS_RUNNING, "running": settings.JOBS_RUNNING_PER_USER}
+        cursor.execute(_NEXT_JOBS, {"kind": kind.value, "over_cpu": quotas.people_over_cpu(), **limits})
         jobs = cursor.fetchall()
     claims = (
         _claim_from(job_id, None if state == Job.State.RUNNING else owner_id, kind) for job_id, state, owner_id in jobs
@@ -146,9 +156,10 @@ def _claim_from(job_id: str, starts_for: int | None, kind: Job.Kind) -> Claim | 
 
 def _may_start(owner_id: int, kind: Job.Kind) -> bool:
     """Whether the owner may have another running job of this kind. A lock makes concurrent workers wait."""
-    User.objects.select_for_update(no_key=True).get(pk=owner_id)
-    running = Job.objects.filter(owner=owner_id, state=Job.State.RUNNING, kind=kind).count()
-    return running < int(settings.JOBS_RUNNING_PER_USER)
+    owner = User.objects.select_for_update(no_key=True).get(pk=owner_id)
+    limit = quotas.limit_of(owner, quotas.JOBS_RUNNING)
+    running = Job.objects.filter(owner=owner, state=Job.State.RUNNING, kind=kind).count()
+    return limit is None or running < limit
 
 
 def _start_shard(shard: Shard, token: uuid.UUID) -> Claim:
@@ -167,6 +178,7 @@ def _start_shard(shard: Shard, token: uuid.UUID) -> Claim:
         shard_id=shard.pk,
         token=token,
         job_id=job.pk,
+        owner_id=job.owner_id,
         batch_id=job.batch_id,
         agent=job.agent,
         set_up=job.set_up,

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
+from apps.accounts import quotas
 from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.episodes.models import Batch
@@ -104,12 +105,8 @@ def _create(
 ) -> Job:
     if owner is not None:
         User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # so that concurrent submissions count each other
-        waiting = Job.objects.filter(owner=owner, state=Job.State.QUEUED).count()
-        if waiting >= settings.JOBS_QUEUED_PER_USER:
-            raise TooManyJobs(
-                f"You have {waiting} queued jobs, the most that one person may have. "
-                "Wait until one starts, or cancel one."
-            )
+        if problem := quotas.refusal(owner, quotas.JOBS_QUEUED):
+            raise TooManyJobs(problem)
     job = Job.objects.create(
         name=name,
         spec=spec.model_dump(mode="json"),

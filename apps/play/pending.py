@@ -17,6 +17,7 @@ from django.db import transaction
 from django.db.models import Q
 
 import gem
+from apps.accounts import quotas
 from apps.episodes import operations
 from apps.episodes.errors import Refusal, TurnTaken
 from apps.episodes.models import Episode, PendingTurn, Seat, Turn
@@ -48,6 +49,8 @@ class ClaimedTurn:
     number: int
     action: str
     replaced: str
+    owner_id: int | None
+    """Whose CPU seconds it uses; None for a visitor."""
 
 
 # ---------------------------------------------------------------- people
@@ -97,11 +100,15 @@ def refuse_while_underway(episode: Episode) -> None:
 
 def _check_limit(seat: Seat) -> None:
     is_own = Q(episode__seats__user=seat.user_id) if seat.user_id else Q(episode__seats__visitor=seat.visitor)
-    if PendingTurn.objects.filter(is_own, problem="").count() >= settings.SHOWS_PER_PERSON:
+    name = quotas.LIVE_EPISODES
+    limit = quotas.limit_of(seat.user, name) if seat.user else quotas.default_limit(name)
+    if limit is not None and PendingTurn.objects.filter(is_own, problem="").count() >= limit:
         raise TooManyTurns(
-            f"{settings.SHOWS_PER_PERSON} of your turns are still being played, which is the limit for one person. "
+            f"{limit} of your turns are still being played, which is the limit for one person. "
             "This turn was not accepted. Send it again when another one is done."
         )
+    if seat.user and (problem := quotas.refusal(seat.user, quotas.CPU_SECONDS, 0)):
+        raise TooManyTurns(problem)
 
 
 # ---------------------------------------------------------------- workers
@@ -136,7 +143,8 @@ def begin(episode_id: str, token: UUID) -> ClaimedTurn:
     turn = _owned(token).select_related("episode").filter(pk=episode_id).first()
     if turn is None:
         raise LeaseLost(f"This worker no longer owns the turn of {episode_id}.")
-    return ClaimedTurn(turn.episode, restore(turn.episode), turn.number, turn.action, turn.replaced)
+    owner_id = turn.episode.seats.values_list("user_id", flat=True).get(number=turn.seat)
+    return ClaimedTurn(turn.episode, restore(turn.episode), turn.number, turn.action, turn.replaced, owner_id)
 
 
 @transaction.atomic

@@ -15,6 +15,7 @@ from django.db import models, transaction
 from django.db.models.functions import Least, Now
 
 import gem
+from apps.accounts import quotas
 from apps.accounts.models import User, Viewer
 from apps.agents.models import Agent, Weights
 from apps.episodes import branches, operations
@@ -34,6 +35,10 @@ PACE_BOUNDS = (0.1, 60.0)
 ANSWER_SECONDS = 0.5
 """The pause between a person's turn and the agent's, long enough to see the result of one's own turn."""
 MAX_TURNS_DUE = 20
+TOO_MANY = (
+    "You already have {used} live episodes, which is the limit for one person. Nothing was started. "
+    "Stop one of them, or wait until one ends."
+)
 
 
 class CannotPlay(Refusal):
@@ -265,15 +270,20 @@ def _check_pace(seconds: float) -> float:
 
 
 def _check_limit(user: User | None, visitor: str) -> None:
-    if user is not None and user.is_staff:
-        return
-    shows = Show.objects.filter(episode__status=Episode.Status.RUNNING, showcase=False)
     if user is not None:
-        number = shows.filter(started_by=user).count()
-    else:
-        number = shows.filter(visitor=visitor).count() if visitor else 0
+        problem = quotas.refusal(user, quotas.LIVE_EPISODES) or quotas.refusal(user, quotas.CPU_SECONDS, 0)
+        if problem:
+            raise TooManyShows(problem)
+        return
+    number = _live().filter(visitor=visitor).count() if visitor else 0
     if number >= settings.SHOWS_PER_PERSON:
-        raise TooManyShows(
-            f"You already have {number} live episodes, which is the limit for one person. Nothing was started. "
-            "Stop one of them, or wait until one ends."
-        )
+        raise TooManyShows(TOO_MANY.format(used=number))
+
+
+def _live() -> LeasedQuerySet[Show]:
+    return Show.objects.filter(episode__status=Episode.Status.RUNNING, showcase=False)
+
+
+def live_episodes_of(user: User) -> int:
+    """How many live episodes this person has started that still run."""
+    return _live().filter(started_by=user).count()

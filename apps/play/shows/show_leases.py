@@ -86,6 +86,8 @@ class ResumedShow:
     """The earlier turns as each seat read and played them."""
     observation: str
     info: dict[str, object]
+    owner_id: int | None
+    """Whose CPU seconds it uses: the person who started it, or who plays in it; None for visitors."""
 
 
 def claim(token: UUID, limit: int, *, showcase: bool) -> list[str]:
@@ -131,7 +133,8 @@ def begin_again(episode_id: str) -> ResumedShow:
     Raises:
         Any error that the environment raises when it is created.
     """
-    episode = Episode.objects.get(pk=episode_id)
+    episode = Episode.objects.select_related("show").get(pk=episode_id)
+    player_id = episode.seats.exclude(user=None).values_list("user_id", flat=True).first()
     seats = episode.seats.select_related("agent").exclude(agent__kind=Agent.Kind.HUMAN)
     last = episode.turns.order_by("number").last()
     return ResumedShow(
@@ -141,6 +144,7 @@ def begin_again(episode_id: str) -> ResumedShow:
         past=_past(episode) if any(seat.agent.kind in KINDS_WITH_HISTORY for seat in seats) else {},
         observation=last.observation if last else episode.first_observation,
         info=last.info if last else episode.first_info,
+        owner_id=episode.show.started_by_id or player_id,
     )
 
 
