@@ -55,6 +55,7 @@ INSTALLED_APPS = [
     "django_prometheus",
     "apps.live",
     "apps.accounts",
+    "apps.moderation",
     "apps.catalog",
     "apps.agents",
     "apps.episodes",
@@ -80,6 +81,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "apps.accounts.request_limits.RequestLimitMiddleware",
+    "apps.moderation.middleware.HiddenContentMiddleware",
     "django_prometheus.middleware.PrometheusAfterMiddleware",
 ]
 

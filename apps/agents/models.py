@@ -12,17 +12,30 @@ from django.urls import reverse
 
 from apps.accounts.models import Viewer
 from apps.leases import Leased, LeasedQuerySet
+from apps.moderation.moderated import Moderated, ModeratedQuerySet
 
 
-class AgentQuerySet(models.QuerySet["Agent"]):
-    """Reads of agents."""
+class AgentQuerySet(ModeratedQuerySet["Agent"]):
+    """Reads of agents. The agents of a hidden training are hidden with it."""
+
+    def is_shown(self) -> models.Q:
+        """See `ModeratedQuerySet`."""
+        of_hidden_trainings = models.Q(jobs__kind="training", jobs__hidden_reason__gt="") | models.Q(
+            checkpoint__job__hidden_reason__gt=""
+        )
+        hidden = self.model.objects.filter(of_hidden_trainings).values("pk")
+        return models.Q(hidden_reason="") & ~models.Q(pk__in=hidden)
+
+    def is_shared(self) -> models.Q:
+        """The condition that an owner lets everybody with an account use it, and administrators have not hidden it."""
+        return models.Q(shared=True) & self.is_shown()
 
     def selectable_by(self, user: Viewer) -> AgentQuerySet:
         """Agents that `user` may put into a seat: the built-in ones, their own, and those that others share.
 
         Shared agents may cost their owners money, so they need an account.
         """
-        owned_or_shared = models.Q(owner=user) | models.Q(shared=True) if user.is_authenticated else models.Q(pk__in=[])
+        owned_or_shared = models.Q(owner=user) | self.is_shared() if user.is_authenticated else models.Q(pk__in=[])
         present = self.exclude(kind=Agent.Kind.HUMAN).filter(retired=False)
         return present.filter(models.Q(owner=None) | owned_or_shared)
 
@@ -38,13 +51,13 @@ class AgentQuerySet(models.QuerySet["Agent"]):
 
     def withheld_from(self, user: Viewer, *chosen: str) -> AgentQuerySet:
         """The `chosen` agents that would play for `user` if they logged in."""
-        shared = self.filter(slug__in=chosen, shared=True, retired=False).exclude(owner=None)
+        shared = self.filter(self.is_shared(), slug__in=chosen, retired=False).exclude(owner=None)
         return shared.none() if user.is_authenticated else shared
 
     def named_to(self, user: Viewer) -> AgentQuerySet:
         """Agents whose names `user` may see in lists and searches: all but the private ones of others."""
         mine = models.Q(owner=user) if user.is_authenticated else models.Q(pk__in=[])
-        return self.filter(models.Q(owner=None) | models.Q(shared=True) | mine, retired=False)
+        return self.filter(models.Q(owner=None) | self.is_shared() | mine, retired=False)
 
     def endpoints(self) -> AgentQuerySet:
         """Endpoint agents that are not deleted, with their set-up."""
@@ -53,13 +66,13 @@ class AgentQuerySet(models.QuerySet["Agent"]):
     def endpoints_seen_by(self, user: Viewer) -> AgentQuerySet:
         """Endpoint agents whose pages `user` may open: their own and shared ones."""
         mine = models.Q(owner=user) if user.is_authenticated else models.Q(pk__in=[])
-        return self.endpoints().filter(models.Q(shared=True) | mine)
+        return self.endpoints().filter(self.is_shared() | mine)
 
     def checkpoints_seen_by(self, user: Viewer) -> AgentQuerySet:
         """Trained policies whose pages `user` may open: shared ones, which include all trained here, and their own."""
         mine = models.Q(owner=user) if user.is_authenticated else models.Q(pk__in=[])
         present = self.filter(kind=Agent.Kind.CHECKPOINT, retired=False, weights__isnull=False)
-        return present.filter(models.Q(shared=True) | mine).select_related("weights", "owner")
+        return present.filter(self.is_shared() | mine).select_related("weights", "owner")
 
     def trained_by(self, user: Viewer) -> AgentQuerySet:
         """The agents of the trainings of `user`, each with the newest weights of its training."""
@@ -72,7 +85,7 @@ class AgentQuerySet(models.QuerySet["Agent"]):
         return uploaded.select_related("weights", "owner")
 
 
-class Agent(models.Model):
+class Agent(Moderated):
     """An agent. Built-in agents have no owner."""
 
     class Kind(models.TextChoices):
@@ -108,6 +121,12 @@ class Agent(models.Model):
     def get_absolute_url(self) -> str:
         """The agent's page."""
         return reverse("agents:agent", args=[self.slug])
+
+    def reason_to_hide(self) -> str:
+        """See `Moderated`; with its training, if it comes from one."""
+        of_training = type(self).objects.filter(pk=self.pk).values_list("checkpoint__job__hidden_reason", flat=True)
+        own_training = self.jobs.filter(kind="training").values_list("hidden_reason", flat=True)
+        return next(filter(None, (self.hidden_reason, *of_training, *own_training)), "")
 
     @property
     def set_up(self) -> dict[str, Any] | None:

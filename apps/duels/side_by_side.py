@@ -173,8 +173,10 @@ def sides(shots: Sequence[Snapshot]) -> Sides:
 
 def under_way() -> list[Sides]:
     """The newest listed duels in which an episode is still running."""
-    running = Episode.objects.running().filter(
-        batch=OuterRef("pk"), listed=True, created__gt=timezone.now() - LOBBY_AGE
+    running = (
+        Episode.objects.running()
+        .shown()
+        .filter(batch=OuterRef("pk"), listed=True, created__gt=timezone.now() - LOBBY_AGE)
     )
     duels = Batch.objects.filter(Exists(running), kind=Batch.Kind.DUEL)
     return [sides_of(duel) for duel in duels.order_by("-created")[:MAX_LOBBY_DUELS]]

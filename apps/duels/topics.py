@@ -11,6 +11,7 @@ from apps.episodes.models import Batch, Episode
 from apps.episodes.snapshot import Snapshot, snapshot
 from apps.episodes.visibility import own_seat
 from apps.live.topics import Event
+from apps.moderation.moderated import may_open
 from apps.play.topics import ANNOUNCED_PACE, ANNOUNCED_TURNS, MAX_CACHED_SHOTS, WATCH
 
 SLOT = "slot-"
@@ -29,6 +30,8 @@ class DuelTopic:
 
     def allows(self, key: str, audience: str, viewer: Viewer, visitor: str) -> bool:
         """Anyone with the address may watch; a slot is only for the person who plays there."""
+        if not all(may_open(episode, viewer) for episode in Episode.objects.filter(batch=key).hidden()):
+            return False
         if audience == WATCH:
             return True
         number = audience.removeprefix(SLOT)

@@ -24,5 +24,5 @@ def example(request: HttpRequest) -> HttpResponse:
 def recent(request: HttpRequest) -> HttpResponse:
     """The latest public episodes of an environment (`env_id`)."""
     env_id = request.GET.get("env_id", "")
-    episodes = Episode.objects.filter(env_id=env_id, listed=True).with_seats().order_by("-created")[:MAX_RECENT]
+    episodes = Episode.objects.shown().filter(env_id=env_id, listed=True).with_seats().order_by("-created")[:MAX_RECENT]
     return render(request, "episodes/recent.html", {"episodes": episodes, "env_id": env_id})

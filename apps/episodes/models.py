@@ -14,9 +14,10 @@ from django.db.models.functions import Coalesce
 from django.urls import reverse
 
 import gem
-from apps.accounts.models import Viewer
+from apps.accounts.models import User, Viewer
 from apps.agents.models import Agent
 from apps.leases import Leased, LeasedQuerySet
+from apps.moderation.moderated import Moderated, ModeratedQuerySet
 from gem.errors import UnknownEnvironment
 from gem.tools.tool_catalog import as_fields, names_of
 from gem.wrappers.wrapper_factory import TOOL_WRAPPERS
@@ -62,8 +63,18 @@ class Batch(models.Model):
         return self.kind == self.Kind.DUEL
 
 
-class EpisodeQuerySet(models.QuerySet["Episode"]):
-    """Queries for episodes."""
+class EpisodeQuerySet(ModeratedQuerySet["Episode"]):
+    """Queries for episodes. An episode of a hidden job is hidden with it."""
+
+    def is_shown(self) -> models.Q:
+        """See `ModeratedQuerySet`."""
+        is_of_hidden_job = models.Q(batch__in=Batch.objects.filter(job__hidden_reason__gt=""))
+        return models.Q(hidden_reason="") & ~is_of_hidden_job
+
+    def belongs_to(self, user: User) -> models.Q:
+        """The condition that the person plays in an episode, started it, or had it played by a job."""
+        seated = models.Q(pk__in=Seat.objects.filter(user=user).values("episode"))
+        return seated | models.Q(show__started_by=user) | models.Q(batch__job__owner=user)
 
     def running(self) -> EpisodeQuerySet:
         """Episodes that have not ended."""
@@ -88,12 +99,12 @@ class EpisodeQuerySet(models.QuerySet["Episode"]):
         An unlisted episode is open to anyone who has its address; lists just do not show it.
         """
         if not user.is_authenticated:
-            return self.filter(listed=True)
+            return self.filter(listed=True).shown()
         mine = Seat.objects.filter(user=user).values("episode")
-        return self.filter(models.Q(listed=True) | models.Q(pk__in=mine))
+        return self.filter(models.Q(listed=True) & self.is_shown() | models.Q(pk__in=mine))
 
 
-class Episode(models.Model):
+class Episode(Moderated):
     """One run of an environment from reset to its end.
 
     It can be replayed from `env_id`, `env_version`, `env_kwargs`, `data_hash`, `wrappers`, `seed` and the actions of
@@ -199,6 +210,11 @@ class Episode(models.Model):
     def get_absolute_url(self) -> str:
         """The permalink: live while the episode runs, a replay afterwards."""
         return reverse("episodes:episode", args=[self.id])
+
+    def reason_to_hide(self) -> str:
+        """See `Moderated`; with its job, if it belongs to one."""
+        job = getattr(self.batch, "job", None)
+        return self.hidden_reason or (job.hidden_reason if job is not None else "")
 
     @property
     def label(self) -> str:

@@ -1,4 +1,4 @@
-"""Registers the live topic of jobs, the page of evaluations, and the quotas of jobs."""
+"""Registers the live topic of jobs, the page of evaluations, the quotas of jobs, and jobs as content."""
 
 from django.apps import AppConfig
 
@@ -9,13 +9,17 @@ class JobsConfig(AppConfig):
     name = "apps.jobs"
 
     def ready(self) -> None:
-        """Register the topic `job`, the kind of job that evaluates an agent, and the quotas."""
+        """Register the topic `job`, the kind of job that evaluates an agent, the quotas and the kind of content."""
         from apps.accounts import quotas  # noqa: PLC0415 (models are not ready before)
         from apps.jobs import kinds, limits, topics, views  # noqa: PLC0415
         from apps.jobs.models import Job  # noqa: PLC0415
         from apps.live.topics import register  # noqa: PLC0415
+        from apps.moderation import kinds as content  # noqa: PLC0415
 
         register("job", topics.JobTopic())
         kinds.register(Job.Kind.EVALUATION, kinds.KindOfJob(views.evaluation, topics.evaluation_events))
         for quota in limits.QUOTAS:
             quotas.register(quota)
+        content.register(
+            content.ModeratedKind("job", lambda viewer: Job.objects.all(), key="pk", parameters={"job_id": "pk"})
+        )

@@ -14,9 +14,10 @@ from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.episodes.models import ID_LENGTH, Batch, Episode, make_id
 from apps.leases import Leased, LeasedQuerySet
+from apps.moderation.moderated import Moderated, ModeratedQuerySet
 
 
-class JobQuerySet(models.QuerySet["Job"]):
+class JobQuerySet(ModeratedQuerySet["Job"]):
     """Reads of jobs."""
 
     def active(self) -> JobQuerySet:
@@ -44,7 +45,7 @@ class JobQuerySet(models.QuerySet["Job"]):
         return self.select_related("agent", "owner").prefetch_related("shards")
 
 
-class Job(models.Model):
+class Job(Moderated):
     """A request to evaluate an agent or to train a policy, with its state and its progress."""
 
     class Kind(models.TextChoices):
@@ -103,7 +104,11 @@ class Job(models.Model):
 
     class Meta:
         ordering = ["-created"]
-        indexes = [models.Index(fields=["state", "created"]), models.Index(fields=["owner", "-created"])]
+        indexes = [
+            models.Index(fields=["state", "created"]),
+            models.Index(fields=["owner", "-created"]),
+            models.Index(fields=["batch"], condition=models.Q(hidden_reason__gt=""), name="hidden_jobs"),
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["owner", "idempotency_key"], condition=~models.Q(idempotency_key=""), name="one_job_per_key"

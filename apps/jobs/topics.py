@@ -18,7 +18,7 @@ UNSETTLING_KINDS = {JobEvent.Kind.REQUEUED, JobEvent.Kind.ENDED}
 
 
 class JobTopic:
-    """Jobs by id: anybody may watch any job."""
+    """Jobs by id: anybody may watch any job that is not hidden."""
 
     def current(self, key: str) -> int | None:
         """See `Topic.current`."""
@@ -26,7 +26,7 @@ class JobTopic:
 
     def allows(self, key: str, audience: str, viewer: Viewer, visitor: str) -> bool:
         """See `Topic.allows`."""
-        return audience in AUDIENCES and Job.objects.filter(pk=key).exists()
+        return audience in AUDIENCES and Job.objects.filter(pk=key).shown_to(viewer).exists()
 
     def events(self, key: str, after: int, audience: str) -> list[Event]:
         """The changes since `after`, rendered by the kind of the job."""

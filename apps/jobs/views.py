@@ -40,7 +40,7 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
     """Jobs, newest first: those of everybody or of the user, in any state or in one."""
     mine = request.GET.get("whose") == "mine"
     state = request.GET.get("state", "")
-    jobs = Job.objects.of(request.user) if mine else Job.objects.all()
+    jobs = Job.objects.of(request.user) if mine else Job.objects.shown_to(request.user)
     if state in Job.State.values:
         jobs = jobs.filter(state=state)
     page = Paginator(jobs.for_page().order_by("-created", "-pk"), JOBS_ON_A_PAGE).get_page(request.GET.get("page"))
@@ -53,7 +53,7 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
 @require_GET
 def recent(request: HttpRequest) -> HttpResponse:
     """The latest jobs, as a fragment for other pages."""
-    jobs = Job.objects.for_page().order_by("-created")[:RECENT]
+    jobs = Job.objects.shown().for_page().order_by("-created")[:RECENT]
     return render(request, "jobs/recent.html", {"items": pages.items(jobs)})
 
 

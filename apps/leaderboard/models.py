@@ -12,6 +12,10 @@ from gem.benchmarks import Benchmark
 class ScoreQuerySet(models.QuerySet["Score"]):
     """Reads of scores."""
 
+    def shown(self) -> ScoreQuerySet:
+        """Scores whose job and agent administrators have not hidden."""
+        return self.filter(job__hidden_reason="", agent__hidden_reason="")
+
     def of(self, benchmark: Benchmark) -> ScoreQuerySet:
         """Scores on the benchmark's present version."""
         return self.filter(benchmark=benchmark.name, benchmark_version=benchmark.version)
@@ -23,7 +27,7 @@ class ScoreQuerySet(models.QuerySet["Score"]):
     def newest(self, env_id: str = "") -> ScoreQuerySet:
         """The latest score of each agent and choice of tools, on one environment or (without `env_id`) overall."""
         group = "agent_id", "tools"
-        latest = self.filter(env_id=env_id).order_by(*group, "-created").distinct(*group)
+        latest = self.shown().filter(env_id=env_id).order_by(*group, "-created").distinct(*group)
         return Score.objects.filter(pk__in=latest.values("pk")).select_related("agent", "job__owner")
 
 

@@ -272,17 +272,19 @@ def _scale(scores: list[Score]) -> dict[str, float]:
 
 
 def _running(benchmark: Benchmark) -> list[pages.Item]:
-    jobs = Job.objects.active().filter(spec__benchmark=benchmark.name).for_page().order_by("created")
+    jobs = Job.objects.active().shown().filter(spec__benchmark=benchmark.name).for_page().order_by("created")
     return pages.items(jobs)
 
 
 def _detail(score_id: int) -> dict[str, Any] | None:
     """The details of a score; None if there is no such score."""
-    score = Score.objects.select_related("agent", "job__agent", "job__owner").filter(pk=score_id).first()
+    score = Score.objects.shown().select_related("agent", "job__agent", "job__owner").filter(pk=score_id).first()
     if score is None:
         return None
     parts = list(Score.objects.filter(job=score.job).exclude(env_id="").order_by("pk"))
-    earlier = Score.objects.filter(agent=score.agent, benchmark=score.benchmark, env_id=score.env_id, tools=score.tools)
+    earlier = Score.objects.shown().filter(
+        agent=score.agent, benchmark=score.benchmark, env_id=score.env_id, tools=score.tools
+    )
     return {
         "score": score,
         "parts": parts,

@@ -45,7 +45,7 @@ def register(section: LobbySection) -> None:
 @require_safe
 def lobby(request: HttpRequest) -> HttpResponse:
     """The page of episodes that run now or have just ended."""
-    listed = Episode.objects.filter(listed=True).with_seats()
+    listed = Episode.objects.filter(listed=True).shown().with_seats()
     recent = listed.running().filter(batch=None, created__gt=timezone.now() - MAX_AGE)
     running = list(recent.select_related("show").by_last_turn()[:MAX_RUNNING])
     spectators = presence.counts(f"episode:{episode.id}" for episode in running)

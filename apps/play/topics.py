@@ -9,6 +9,7 @@ from apps.episodes.models import Episode
 from apps.episodes.snapshot import Snapshot, snapshot
 from apps.episodes.visibility import own_seat, public_viewpoint
 from apps.live.topics import Event
+from apps.moderation.moderated import may_open
 
 WATCH, SEAT, HOME = "watch", "seat-", "home"
 ANNOUNCED_PACE = 2.0
@@ -31,11 +32,11 @@ class EpisodeTopic:
 
     def allows(self, key: str, audience: str, viewer: Viewer, visitor: str) -> bool:
         """Anyone with the address may watch; a seat is only for its player."""
+        episode = Episode.objects.select_related("batch__job").filter(pk=key).first()
+        if episode is None or not may_open(episode, viewer):
+            return False
         if audience in {WATCH, HOME}:
             return True
-        episode = Episode.objects.filter(pk=key).first()
-        if episode is None:
-            return False
         seat = own_seat(episode, viewer, visitor)
         return seat is not None and audience == f"{SEAT}{seat}"
 

@@ -67,7 +67,7 @@ def search(query: str, viewer: Viewer) -> SearchResults:
         environments, pages = [entry for entry in environments if entry.id == query], []
     agents = Agent.objects.named_to(viewer).filter(Q(name__icontains=query) | Q(slug__icontains=query))
     return SearchResults(
-        environments[:MAX_RESULTS], list(agents[:MAX_RESULTS]), _episodes(query, viewer), _jobs(query), pages
+        environments[:MAX_RESULTS], list(agents[:MAX_RESULTS]), _episodes(query, viewer), _jobs(query, viewer), pages
     )
 
 
@@ -75,15 +75,15 @@ def _episodes(query: str, viewer: Viewer) -> list[Episode]:
     """Episodes by id or its prefix. An unlisted episode needs its whole id, which works as its secret address."""
     key = query.lower()
     if len(key) == ID_LENGTH:
-        return list(Episode.objects.filter(pk=key).with_seats())
+        return list(Episode.objects.filter(pk=key).shown_to(viewer).with_seats())
     if len(key) < MIN_ID_CHARACTERS or not key.isalnum():
         return []
     return list(Episode.objects.visible_to(viewer).filter(pk__startswith=key).with_seats()[:MAX_RESULTS])
 
 
-def _jobs(query: str) -> list[Job]:
+def _jobs(query: str, viewer: Viewer) -> list[Job]:
     """Jobs by id, by its prefix, or by a part of the name."""
     condition = Q(name__icontains=query)
     if len(query) >= MIN_ID_CHARACTERS:
         condition |= Q(pk__startswith=query.lower())
-    return list(Job.objects.filter(condition).select_related("agent", "owner")[:MAX_RESULTS])
+    return list(Job.objects.filter(condition).shown_to(viewer).select_related("agent", "owner")[:MAX_RESULTS])

@@ -63,8 +63,10 @@ def arms(jobs: Sequence[Job]) -> list[Arm]:
 def trainings_with_same_settings(job: Job) -> list[Job]:
     """Trainings of the same owner that differ only in their seed, one for each seed. The first is `job` itself."""
     settings = _settings(job)
-    candidates = Job.objects.trainings().filter(
-        owner=job.owner_id, parent=job.parent_id, parent_update=job.parent_update, spec__contains=settings
+    candidates = (
+        Job.objects.trainings()
+        .shown()
+        .filter(owner=job.owner_id, parent=job.parent_id, parent_update=job.parent_update, spec__contains=settings)
     )
     by_seed = {job.spec["seed"]: job}
     for other in candidates.exclude(pk=job.pk).order_by("-created")[:MAX_CANDIDATES]:

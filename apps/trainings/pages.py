@@ -54,7 +54,9 @@ def training(job: Job) -> dict[str, Any]:
         "checkpoints": list(job.checkpoints.select_related("agent")),
         "best": best_of(job),
         "benchmark": benchmark_of(job.spec["env_id"]),
-        "evaluations": list(Job.objects.evaluations().filter(parent=job).select_related("agent").order_by("created")),
+        "evaluations": list(
+            Job.objects.evaluations().shown().filter(parent=job).select_related("agent").order_by("created")
+        ),
     }
 
 

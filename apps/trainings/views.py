@@ -154,7 +154,8 @@ def _parent(request: HttpRequest) -> Checkpoint | None:
     update = values.get("parent_update", "")
     if not values.get("parent") or not (update.isascii() and update.isdecimal()):
         return None
-    checkpoint = Checkpoint.objects.filter(job=values["parent"], update=int(update[:9])).select_related("job").first()
+    jobs = Job.objects.filter(pk=values["parent"]).shown_to(request.user)
+    checkpoint = Checkpoint.objects.filter(job__in=jobs, update=int(update[:9])).select_related("job").first()
     if checkpoint is None:
         raise Http404("There is no such checkpoint to continue from.")
     return checkpoint
@@ -281,7 +282,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     While one of them runs, the page polls the conclusion and the table, and then the new points.
     """
     job_ids = request.GET.getlist("job")[:MAX_COMPARED]
-    jobs = list(Job.objects.trainings().filter(pk__in=job_ids).select_related("agent", "owner"))
+    jobs = list(Job.objects.trainings().filter(pk__in=job_ids).shown_to(request.user).select_related("agent", "owner"))
     arms = comparing.arms(jobs) if jobs else []
     context = {
         "arms": arms,
@@ -293,7 +294,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     if wants_part(request):
         return render(request, "trainings/compare.html#news", context)
     context["chart"] = comparing.curves(arms, "success")
-    context["others"] = Job.objects.trainings().exclude(pk__in=job_ids).select_related("agent")[:20]
+    context["others"] = Job.objects.trainings().shown().exclude(pk__in=job_ids).select_related("agent")[:20]
     return render(request, "trainings/compare.html", context)
 
 

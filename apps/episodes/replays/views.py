@@ -141,7 +141,7 @@ def _strip(episode: Episode, seat: int) -> list[dict[str, Any]]:
 
 def _others(episode: Episode) -> list[Episode]:
     """Other ended episodes with the same start, newest first."""
-    others = Episode.objects.filter(
+    others = Episode.objects.shown().filter(
         env_id=episode.env_id, seed=episode.seed, env_version=episode.env_version, listed=True
     )
     others = others.filter(env_kwargs=episode.env_kwargs, wrappers=episode.wrappers, status=Episode.Status.ENDED)

@@ -58,6 +58,11 @@ TABLE: dict[str, Address] = {
     "accounts:logout": Address("302", post=True),
     "accounts:signup": Address("200 302 302 302"),
     "accounts:login_link": Address("403", names=("token",)),
+    "moderation:reports": Address("404 404 404 200"),
+    "moderation:report": Address("200", names=("content", "episode")),
+    "moderation:decide": Address(
+        "404 404 404 302", names=("content", "episode"), post=True, sent={"do": "hide", "reason": "It shows a secret."}
+    ),
     "agents:list": Address("200"),
     "agents:new": Address("302 200 200 200"),
     "agents:agent": Address("404 404 200 404", names=("agent",)),
@@ -162,6 +167,7 @@ def objects_of(people: dict[str, User | None]) -> dict[str, Any]:
         "show": show.id,
         "duel": duel.id,
         "job": job.id,
+        "content": "episode",
         "document": "glossary",
         "picture": "training.png",
         "token": "forged",
