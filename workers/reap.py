@@ -8,6 +8,7 @@ from collections.abc import Callable
 from celery import current_app
 
 from apps.accounts.operations import delete_expired_sessions
+from apps.accounts.personal_data import erase_closed
 from apps.accounts.quotas import delete_old_cpu_use
 from apps.agents import uploads
 from apps.jobs import recovery
@@ -20,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 @current_app.task(name="reap.everything")
 def everything() -> None:
-    """End stuck transactions, recover lost work and messages, write missing scores and clean up uploads.
+    """End stuck transactions, recover lost work, write missing scores, and clean up uploads and closed accounts.
 
     A duty that fails does not keep the others from being done; its error is raised at the end.
     """
@@ -37,6 +38,7 @@ DUTIES: tuple[Callable[[], object], ...] = (
     recovery.reap,
     record_missing_scores,
     uploads.reap,
+    erase_closed,
 )
 
 

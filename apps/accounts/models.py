@@ -24,6 +24,9 @@ class PeopleManager(UserManager["User"]):
 class User(AbstractUser):
     """A person with an account. Django recommends a custom user class from the first migration on."""
 
+    closed = models.DateTimeField(null=True, blank=True)
+    """When its owner deleted it. The scheduler deletes the row soon, with everything that belongs to it."""
+
     objects: ClassVar[PeopleManager] = PeopleManager()
 
     class Meta(AbstractUser.Meta):

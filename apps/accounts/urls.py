@@ -7,6 +7,8 @@ from apps.accounts import views
 app_name = "accounts"
 urlpatterns = [
     path("", views.account, name="account"),
+    path("export/", views.export, name="export"),
+    path("delete/", views.delete, name="delete"),
     path("login/", views.login, name="login"),
     path("logout/", views.logout, name="logout"),
     path("signup/", views.signup, name="signup"),

@@ -86,6 +86,18 @@ def delete(agent: Agent) -> None:
         shutil.rmtree(weights.path, ignore_errors=True)
 
 
+@transaction.atomic
+def make_nameless(agent: Agent, owner: User, slug: str) -> None:
+    """Leave of a deleted agent only what its episodes need: a row of `owner` that says nothing about it."""
+    Endpoint.objects.filter(agent=agent).delete()
+    Weights.objects.filter(agent=agent).delete()
+    nameless = {"name": "deleted agent", "slug": slug, "about": "", "owner": owner, "shared": False, "retired": True}
+    for job in agent.jobs.all():
+        job.spec["agent"] = slug  # the earlier one was made from its name
+        job.save(update_fields=["spec"])
+    Agent.objects.filter(pk=agent.pk).update(**nameless)
+
+
 def new_slug(name: str) -> str:
     """A slug with a random suffix, so that it is free and does not reveal whether others have this name."""
     base = slugify(name)[:SLUG_LENGTH].strip("-") or "endpoint"

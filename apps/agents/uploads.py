@@ -139,6 +139,13 @@ def accept(owner: User, name: str, file: IO[bytes] | UploadedFile[bytes], *, sha
     return upload
 
 
+def withdraw(upload: Upload) -> None:
+    """Delete an upload that is not an agent yet, with its file. A worker that is checking it stores nothing."""
+    archive = _sent(upload.slug)
+    upload.delete()
+    archive.unlink(missing_ok=True)
+
+
 def _save_archive(file: IO[bytes] | UploadedFile[bytes], place: Path) -> None:
     if isinstance(file, TemporaryUploadedFile):
         file_move_safe(file.temporary_file_path(), str(place))

@@ -19,7 +19,7 @@ class EpisodesConfig(AppConfig):
         kinds.register(
             kinds.ModeratedKind(
                 "episode",
-                lambda viewer: Episode.objects.all(),
+                lambda _viewer: Episode.objects.all(),
                 key="pk",
                 parameters={"episode_id": "pk", "first_id": "pk", "second_id": "pk", "duel_id": "batch"},
             )

@@ -10,16 +10,18 @@ class JobsConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the topic `job`, the kind of job that evaluates an agent, the quotas and the kind of content."""
-        from apps.accounts import quotas  # noqa: PLC0415 (models are not ready before)
+        from apps.accounts import personal_data, quotas  # noqa: PLC0415 (models are not ready before)
         from apps.jobs import kinds, limits, topics, views  # noqa: PLC0415
         from apps.jobs.models import Job  # noqa: PLC0415
+        from apps.jobs.personal_data import PART  # noqa: PLC0415
         from apps.live.topics import register  # noqa: PLC0415
         from apps.moderation import kinds as content  # noqa: PLC0415
 
+        personal_data.register(PART)
         register("job", topics.JobTopic())
         kinds.register(Job.Kind.EVALUATION, kinds.KindOfJob(views.evaluation, topics.evaluation_events))
         for quota in limits.QUOTAS:
             quotas.register(quota)
         content.register(
-            content.ModeratedKind("job", lambda viewer: Job.objects.all(), key="pk", parameters={"job_id": "pk"})
+            content.ModeratedKind("job", lambda _viewer: Job.objects.all(), key="pk", parameters={"job_id": "pk"})
         )

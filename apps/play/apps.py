@@ -4,18 +4,20 @@ from django.apps import AppConfig
 
 
 class PlayConfig(AppConfig):
-    """Registers the topics of episodes and of the showcase, and the quota of live episodes."""
+    """Registers the topics of episodes and of the showcase, the quota of live episodes, and people's episodes."""
 
     name = "apps.play"
 
     def ready(self) -> None:
-        """Register the topics that pages can subscribe to, and the quota."""
-        from apps.accounts import quotas  # noqa: PLC0415 (models are not ready before)
+        """Register the topics that pages can subscribe to, the quota, and what belongs to accounts."""
+        from apps.accounts import personal_data, quotas  # noqa: PLC0415 (models are not ready before)
         from apps.live.topics import register  # noqa: PLC0415
+        from apps.play.personal_data import PART  # noqa: PLC0415
         from apps.play.shows import operations as shows  # noqa: PLC0415
         from apps.play.shows.showcase import TOPIC, ShowcaseTopic  # noqa: PLC0415
         from apps.play.topics import EpisodeTopic  # noqa: PLC0415
 
+        personal_data.register(PART)
         register("episode", EpisodeTopic())
         register(TOPIC, ShowcaseTopic())
         quotas.register(

@@ -35,7 +35,7 @@ def turn_json(request: HttpRequest, episode_id: str, number: int) -> JsonRespons
 def episode_json(request: HttpRequest, episode_id: str) -> HttpResponse:
     """The whole record as one JSON document."""
     episode = find(episode_id)
-    data, turns = _record(request, episode)
+    data, turns = record_of(episode, seen_from(request, episode))
     response = _json({**data, "turns": turns})
     response["Content-Disposition"] = f'attachment; filename="episode-{episode.id}.json"'
     return response
@@ -46,7 +46,7 @@ def episode_json(request: HttpRequest, episode_id: str) -> HttpResponse:
 def episode_jsonl(request: HttpRequest, episode_id: str) -> HttpResponse:
     """The record as JSON Lines: first the episode, then every turn."""
     episode = find(episode_id)
-    data, turns = _record(request, episode)
+    data, turns = record_of(episode, seen_from(request, episode))
     lines = [data, *turns]
     text = "".join(json.dumps(line, cls=DjangoJSONEncoder, ensure_ascii=False) + "\n" for line in lines)
     response = HttpResponse(text, content_type="application/jsonl; charset=utf-8")
@@ -54,9 +54,9 @@ def episode_jsonl(request: HttpRequest, episode_id: str) -> HttpResponse:
     return response
 
 
-def _record(request: HttpRequest, episode: Episode) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The episode and its turns as data, without what the requesting person may not see."""
-    seat, sealed = seen_from(request, episode), episode.sealed
+def record_of(episode: Episode, seat: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The episode and its turns as data, without what this viewpoint may not see."""
+    sealed = episode.sealed
     turns = [_turn_data(conceal(turn, seat, sealed=sealed)) for turn in episode.turns.order_by("number")]
     return _episode_data(episode, seat, sealed=sealed), turns
 

@@ -54,6 +54,8 @@ TABLE: dict[str, Address] = {
     "site:ready": Address("200"),
     "site:metrics": Address("404 404 404 200"),
     "accounts:account": Address("302 200 200 200"),
+    "accounts:export": Address("302 200 200 200"),
+    "accounts:delete": Address("302 200 200 200"),
     "accounts:login": Address("200 302 302 302"),
     "accounts:logout": Address("302", post=True),
     "accounts:signup": Address("200 302 302 302"),
