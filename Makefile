@@ -21,7 +21,7 @@ PRODUCTION = SECRET_KEY=$$($(BIN)/python -c "import secrets; print(secrets.token
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help up test test-all check format lock bench backup restore clean reset dev programs training
+.PHONY: help up test test-all check format lock audit bench backup restore clean reset dev programs training
 
 help:  ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -75,6 +75,10 @@ lock: dev  ## Compile the lock files again from pyproject.toml
 	$(COMPILE) --upgrade pyproject.toml --group web -o requirements.lock
 	$(COMPILE) --upgrade pyproject.toml --group web --group dev -c requirements.lock -o requirements-dev.lock
 	echo uv | $(COMPILE) --upgrade - -o requirements-uv.lock
+	printf "pip-audit\ncyclonedx-bom\n" | $(COMPILE) --upgrade - -o requirements-audit.lock
+
+audit: dev  ## Look for known vulnerabilities and unsuitable licences, and write SBOMs to dist/; needs a network
+	@$(BIN)/python -m gemweb.audit
 
 bench: dev  ## Measure starting and stopping, as in docs/benchmarks.md
 	$(BIN)/python -m bench.startup
