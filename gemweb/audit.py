@@ -36,7 +36,7 @@ REVIEWED = {
     "tqdm": "MPL-2.0 and MIT: a library, used unchanged",
     "zss": "BSD by its LICENSE file; its metadata do not say so",
 }
-"""Packages with a copyleft licence or without one in their metadata, which somebody has looked at, and what they are."""
+"""Packages with a copyleft licence, or without one in their metadata, that somebody has looked at."""
 
 
 class AuditFailure(Exception):
@@ -93,7 +93,7 @@ def names_in(lock: Path) -> Iterator[str]:
 
 
 def licence_of(name: str) -> str | None:
-    """The licence of an installed package in the words of its metadata, empty if they have none; None if it is absent."""
+    """The licence of an installed package by its metadata, empty if they state none; None if it is not installed."""
     try:
         metadata = importlib.metadata.metadata(name)
     except importlib.metadata.PackageNotFoundError:
@@ -124,7 +124,7 @@ def check_licences() -> str:
     licences = {name: licence for name, licence in found.items() if licence is not None}
     complaints = [complaint for name, licence in licences.items() if (complaint := complaint_about(name, licence))]
     if complaints:
-        raise AuditFailure(f"{'. '.join(complaints)}. Replace them, or review them and add them to {__name__}.REVIEWED.")
+        raise AuditFailure(f"{'. '.join(complaints)}. Replace them, or review them and add them to REVIEWED.")
     absent = len(found) - len(licences)
     return f"Licences: {len(licences)} packages are permissive or reviewed; {absent} are not installed on this machine."
 

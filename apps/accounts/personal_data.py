@@ -108,7 +108,7 @@ class _Sink:
         self.size = 0
         self._pieces: list[bytes] = []
 
-    def write(self, data: bytes) -> int:
+    def write(self, data: bytes, /) -> int:
         """Append."""
         self._pieces.append(bytes(data))
         self.size += len(data)

@@ -130,8 +130,15 @@ Those of owners who have used up their CPU seconds wait until midnight, UTC.
 def claim(kind: Job.Kind = Job.Kind.EVALUATION) -> Claim | None:
     """Claim the next shard of a job of this kind, fairly between owners; None if there is none."""
     with connection.cursor() as cursor:
-        limits = {"running_quota": quotas.JOBS_RUNNING, "running": settings.JOBS_RUNNING_PER_USER}
-        cursor.execute(_NEXT_JOBS, {"kind": kind.value, "over_cpu": quotas.people_over_cpu(), **limits})
+        cursor.execute(
+            _NEXT_JOBS,
+            {
+                "kind": kind.value,
+                "over_cpu": quotas.people_over_cpu(),
+                "running": settings.JOBS_RUNNING_PER_USER,
+                "running_quota": quotas.JOBS_RUNNING,
+            },
+        )
         jobs = cursor.fetchall()
     claims = (
         _claim_from(job_id, None if state == Job.State.RUNNING else owner_id, kind) for job_id, state, owner_id in jobs

@@ -27,7 +27,7 @@ def _open_trainings(user: User) -> int:
 def megabytes_of(user: User) -> float:
     """The size of the folders of this person's trainings and of their uploads, in megabytes."""
     try:
-        size: int = cache.get_or_set(f"storage:user:{user.pk}", lambda: _bytes_of(user), REMEMBERED_SECONDS)
+        size = int(cache.get_or_set(f"storage:user:{user.pk}", lambda: _bytes_of(user), REMEMBERED_SECONDS) or 0)
     except redis.RedisError as error:
         logger.warning("The size of the files of user %s is not remembered: %s", user.pk, error)
         size = _bytes_of(user)

@@ -42,7 +42,7 @@ def test_every_reviewed_package_is_still_needed() -> None:
 
 
 def test_without_a_network_the_audit_fails_in_a_sentence(tmp_path: Path) -> None:
-    cut_off = {name: "http://127.0.0.1:1" for name in ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "UV_DEFAULT_INDEX")}
+    cut_off = dict.fromkeys(("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "UV_DEFAULT_INDEX"), "http://127.0.0.1:1")
     program = (
         "import sys; from pathlib import Path; from gemweb import audit\n"
         f"audit.TOOLS = Path({str(tmp_path / 'audit')!r}); audit.SBOM_FOLDER = Path({str(tmp_path)!r})\n"
