@@ -99,9 +99,9 @@ def licence_of(name: str) -> str | None:
     except importlib.metadata.PackageNotFoundError:
         return None
     classifiers = [each for each in metadata.get_all("Classifier") or [] if each.startswith("License ::")]
-    expression = metadata.get("License-Expression") or ""
-    text = (metadata.get("License") or "").strip().splitlines()
-    stated = [expression, *(each.rpartition(" :: ")[2] for each in classifiers), text[0][:100] if text else ""]
+    expressions = metadata.get_all("License-Expression") or []
+    text = "".join(metadata.get_all("License") or []).strip().splitlines()
+    stated = [*expressions, *(each.rpartition(" :: ")[2] for each in classifiers), text[0][:100] if text else ""]
     return "; ".join(part for part in stated if part)
 
 

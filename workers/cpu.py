@@ -31,12 +31,8 @@ def cpu_seconds() -> float:
     for child in this.children(recursive=True):
         with suppress(psutil.NoSuchProcess):
             times.append(child.cpu_times())
-    return sum(_total(each) for each in times)
-
-
-def _total(times: psutil._common.pcputimes) -> float:
-    ended_children = getattr(times, "children_user", 0.0) + getattr(times, "children_system", 0.0)  # on Linux only
-    return float(times.user + times.system + ended_children)
+    parts = ("user", "system", "children_user", "children_system")  # those of ended children are known on Linux only
+    return sum(float(getattr(each, part, 0.0)) for each in times for part in parts)
 
 
 class CpuMeter:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from time import monotonic
-from typing import Any
+from typing import IO, Any, cast
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import transaction
@@ -88,7 +88,7 @@ def parts() -> list[PersonalData]:
 def archive_of(user: User) -> Iterator[bytes]:
     """A zip archive of everything that a person has here, in pieces, of which none is kept in memory."""
     sink = _Sink()
-    with zipfile.ZipFile(sink, "w") as archive:  # it writes to the sink in order and never goes back
+    with zipfile.ZipFile(cast("IO[bytes]", sink), "w") as archive:  # it writes to the sink in order and never goes back
         for part in _PARTS:
             for file in part.export(user):
                 info = zipfile.ZipInfo(file.path, timezone.now().timetuple()[:6])
