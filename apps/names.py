@@ -10,7 +10,7 @@ import unicodedata
 
 from django.core.exceptions import ValidationError
 
-RESERVED = {"admin", "anonymous", "expert", "gemweb", "human", "random", "root", "staff", "system", "you"}
+RESERVED = {"admin", "anonymous", "deleted", "expert", "gemweb", "human", "random", "root", "staff", "system", "you"}
 """Names that would be mistaken for a built-in agent, or for the people who run the site."""
 
 _HIDDEN_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}

@@ -2,7 +2,8 @@
 
 `public` is listed, and everybody may read it. `unlisted` is open to whoever has the address, and in no list, search or
 count of other people. `private` is for its owner, the people seated in it, and staff; for everybody else there is no
-such thing, so they get a 404. Every view and every socket reads its rows through one of the two methods of
+such thing, so they get a 404. What administrators have hidden (`hidden_reason`) is for its owner and staff, whatever
+its visibility. Every view and every socket reads its rows through one of the two methods of
 `VisibleQuerySet`: `visible_to` for a page whose address is known, `listed_for` for lists, searches, counts and exports.
 """
 
@@ -80,15 +81,27 @@ class VisibleQuerySet(models.QuerySet[Row]):
         """A filter for the rows of this person, who has an account or the key of a visitor, or neither."""
         raise NotImplementedError
 
+    def is_shown(self) -> Q:
+        """A filter for the rows that administrators have not hidden, by themselves or with what they belong to."""
+        return Q(hidden_reason="")
+
+    def hidden(self) -> Self:
+        """Rows that administrators have hidden."""
+        return self.exclude(self.is_shown())
+
+    def hidden_from(self, user: Person, visitor: str = "") -> Self:
+        """Hidden rows that this person may not open."""
+        return self.none() if user.is_staff else self.hidden().exclude(self.owned_by(user, visitor))
+
     def visible_to(self, user: Person, visitor: str = "") -> Self:
         """Rows whose pages this person may open if they know the address."""
         if user.is_staff:
             return self.all()
-        return self.filter(self._within(Visibility.UNLISTED) | self.owned_by(user, visitor))
+        return self.filter(self._open(Visibility.UNLISTED) | self.owned_by(user, visitor))
 
     def listed_for(self, user: Person, visitor: str = "") -> Self:
         """Rows that lists, searches, counts and exports may show to this person. Staff get what others get."""
-        return self.filter(self._within(Visibility.PUBLIC) | self.owned_by(user, visitor))
+        return self.filter(self._open(Visibility.PUBLIC) | self.owned_by(user, visitor))
 
     def owned(self, user: Person, visitor: str = "") -> Self:
         """Rows of this person."""
@@ -96,7 +109,11 @@ class VisibleQuerySet(models.QuerySet[Row]):
 
     def published(self) -> Self:
         """Rows that everybody finds, for what is the same for everybody, such as a ranking."""
-        return self.filter(self._within(Visibility.PUBLIC))
+        return self.filter(self._open(Visibility.PUBLIC))
+
+    def _open(self, most_closed: Visibility) -> Q:
+        """A filter for the rows that are at least as open as this and not hidden."""
+        return self._within(most_closed) & self.is_shown()
 
     def _within(self, most_closed: Visibility) -> Q:
         """A filter for the rows that are at least as open as this."""

@@ -56,6 +56,7 @@ INSTALLED_APPS = [
     "apps.admission",
     "apps.live",
     "apps.accounts",
+    "apps.moderation",
     "apps.catalog",
     "apps.agents",
     "apps.episodes",
@@ -80,6 +81,8 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "apps.accounts.request_limits.RequestLimitMiddleware",
+    "apps.moderation.middleware.HiddenContentMiddleware",
     "django_prometheus.middleware.PrometheusAfterMiddleware",
 ]
 
@@ -231,6 +234,16 @@ SIGNUPS_PER_HOUR = env.whole("SIGNUPS_PER_HOUR", default=30)
 """Accounts that can be created from one IP address in an hour; a classroom may share an address."""
 LOGINS_PER_MINUTE = env.whole("LOGINS_PER_MINUTE", default=8)
 """Attempts to log in with one name in a minute, from anywhere; ten times as many from one IP address."""
+CPU_SECONDS_PER_DAY = env.whole("CPU_SECONDS_PER_DAY", default=0 if LOCAL_MODE else 12 * 60 * 60) or None
+"""CPU seconds that workers spend for one person in a day, UTC; None if there is no limit."""
+STORAGE_MEGABYTES_PER_USER = (
+    env.whole("STORAGE_MEGABYTES_PER_USER", default=0 if LOCAL_MODE else 10 * UPLOAD_MEGABYTES) or None
+)
+"""The size of one person's trainings and uploads; None if there is no limit."""
+REQUESTS_PER_MINUTE = env.whole("REQUESTS_PER_MINUTE", default=0 if LOCAL_MODE else 1200)
+"""Requests of one account in a minute, and four times as many of all visitors at one IP address; 0 means no limit."""
+REPORTS_PER_HOUR = env.whole("REPORTS_PER_HOUR", default=10)
+"""Reports about content that one person, or all visitors at one IP address, may send in an hour."""
 PASSWORD_CHANGES_PER_HOUR = env.whole("PASSWORD_CHANGES_PER_HOUR", default=10)
 """Attempts of one person to change the password in an hour, with a right or a wrong current one."""
 AUTH_USER_MODEL = "accounts.User"

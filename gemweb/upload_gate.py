@@ -43,7 +43,7 @@ class UploadGate:
             return
         if length is None:
             raise BodyRefused(411, "An upload has to announce its size (Content-Length). Nothing was stored.")
-        owner_id = await in_thread(_check, _session_key(scope), length + sum(self.bytes_under_way.values()))
+        owner_id = await in_thread(_check, _session_key(scope), length, sum(self.bytes_under_way.values()))
         if owner_id in self.bytes_under_way:
             raise BodyRefused(429, "You are uploading a checkpoint already. Wait until it is done.", _soon())
         if len(self.bytes_under_way) >= settings.UPLOADS_AT_A_TIME:
@@ -61,14 +61,14 @@ def _session_key(scope: dict[str, Any]) -> str:
     return "" if UNSTORABLE.search(key) else key
 
 
-def _check(session_key: str, needed_bytes: int) -> int:
+def _check(session_key: str, own_bytes: int, bytes_under_way: int) -> int:
     """The id of the person, if they may upload now."""
     owner = identify(session_key).viewer
     if not isinstance(owner, User):
         login = f"{reverse('accounts:login')}?{urlencode({'next': reverse('agents:upload')})}"
         raise BodyRefused(302, "Log in to upload a checkpoint.", {"location": login})
     try:
-        uploads.check_admission(owner, needed_bytes)
+        uploads.check_admission(owner, own_bytes, bytes_under_way)
     except UploadRefused as refusal:
         raise BodyRefused(refusal.status, str(refusal), _soon() if refusal.status != 422 else None) from refusal
     return owner.pk

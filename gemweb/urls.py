@@ -5,6 +5,7 @@ from django.urls import include, path
 urlpatterns = [
     path("", include("apps.site.urls")),
     path("account/", include("apps.accounts.urls")),
+    path("reports/", include("apps.moderation.urls")),
     path("agents/", include("apps.agents.urls")),
     path("environments/", include("apps.catalog.urls")),
     path("episodes/", include("apps.episodes.urls")),

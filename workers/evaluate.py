@@ -13,6 +13,7 @@ from celery import current_app
 from celery.signals import worker_process_init, worker_shutting_down
 from django.conf import settings
 
+from apps.accounts.models import CpuUse
 from apps.agents.players import player
 from apps.failpoints import failpoint
 from apps.jobs import leases
@@ -21,6 +22,7 @@ from apps.leaderboard.operations import record_scores
 from apps.queue import beat, enqueue
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest, rollout
+from workers.cpu import CpuMeter
 from workers.lease import GivesWay, Lease, WatchedAsync, watched
 
 CHUNK_SECONDS = 0.5
@@ -42,8 +44,9 @@ def shards(job_id: str) -> None:
     while not stopping() and (claim := leases.claim()) is not None:
         failpoint("claimed")
         job_ended = False
-        with Lease(claim, stopping, slice_seconds=SLICE_SECONDS) as lease:
-            job_ended = play(claim, lease)
+        lease = Lease(claim, stopping, slice_seconds=SLICE_SECONDS)
+        with lease, CpuMeter(claim.owner_id, CpuUse.Use.JOBS) as meter:
+            job_ended = play(claim, lease, meter)
         if job_ended and claim.spec.benchmark:
             failpoint("ended")
             record_scores(claim.job_id)
@@ -52,7 +55,7 @@ def shards(job_id: str) -> None:
             return
 
 
-def play(claim: Claim, lease: Lease) -> bool:
+def play(claim: Claim, lease: Lease, meter: CpuMeter) -> bool:
     """Play the remaining episodes of a shard and record them as they finish. Returns whether the job has ended.
 
     Raises:
@@ -72,6 +75,7 @@ def play(claim: Claim, lease: Lease) -> bool:
         agent_seconds = agent.take_seconds()
         job_ended = leases.record_episodes(claim, records, WorkerSeconds(monotonic() - started, agent_seconds))
         failpoint("recorded")
+        meter.tick()
         if not job_ended and leases.stop_over_budget(claim):
             return False
         started = monotonic()

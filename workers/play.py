@@ -47,6 +47,7 @@ from gem.errors import AgentFailure, AgentStopped, EnvironmentFailure, Failure, 
 from gem.net.http import GuardedClient
 from gem.seats import observation_for_seat
 from workers.agent_threads import AgentThreads
+from workers.cpu import CpuLedger
 
 logger = logging.getLogger(__name__)
 
@@ -116,36 +117,38 @@ class ShowRunner:
     async def _play_from(self, start: show_leases.ResumedShow) -> None:
         agents = await self._host.in_thread(self._host.askable, start.agents)
         for agent in agents.values():
-            await self._load(agent)
+            await self._load(agent, start.owner_id)
         number, observation, info = start.episode.turn_count + 1, start.observation, start.info
         while (seat := start.env.to_act[0]) in agents:
             reading, own = observation_for_seat(seat, observation, info)
             past = start.past.setdefault(seat, [])
-            decision = await self._decide(agents[seat], Request(start.env, reading, own, number, seat, past=past))
+            request = Request(start.env, reading, own, number, seat, past=past)
+            decision = await self._decide(agents[seat], request, start.owner_id)
             taken = await self._take(start, number, decision)
             if taken is None or taken.over:
                 return
             past.append(Exchange(reading, own, decision.action))
             number, observation, info = taken.turn.number + 1, taken.turn.observation, taken.turn.info
 
-    async def _load(self, agent: AnyAgent) -> None:
+    async def _load(self, agent: AnyAgent, owner_id: int | None) -> None:
         """A policy is loaded before its first turn: that is no thinking."""
         if not isinstance(agent, IsolatedAgent):
             return
         try:
-            await self._host.agent_threads.run(agent.load, LOADING_SECONDS)
+            await self._host.agent_threads.run(self._host.ledger.metered(owner_id, agent.load), LOADING_SECONDS)
         except TimeoutError as error:
             sentence = f"The agent {agent.name} was not loaded within {LOADING_SECONDS:g} s."
             raise ShowFailed(Failure("agent", sentence)) from error
         except GemError as error:
             raise ShowFailed(failure_of(error, "agent")) from error
 
-    async def _decide(self, agent: AnyAgent, request: Request) -> Decision:
+    async def _decide(self, agent: AnyAgent, request: Request, owner_id: int | None) -> Decision:
         limit = settings.TURN_SECONDS
         try:
             if isinstance(agent, AsyncAgent):  # it waits for a server, has limits of its own, and blocks nobody
                 return await agent.decide(request)
-            return await self._host.agent_threads.run(lambda: agent.act([request])[0], limit)
+            act = self._host.ledger.metered(owner_id, lambda: agent.act([request])[0])
+            return await self._host.agent_threads.run(act, limit)
         except TimeoutError as error:
             sentence = f"The agent {agent.name} took more than {limit:g} s for turn {request.turn}. {TURNS_STAY}"
             raise ShowFailed(Failure("agent", sentence)) from error
@@ -184,7 +187,8 @@ class ShowRunner:
         """The answer of a slow environment, which is stepped outside any transaction."""
         limit = settings.TURN_SECONDS
         try:
-            return await self._host.agent_threads.run(lambda: step(start.episode, start.env, decision.action), limit)
+            take = self._host.ledger.metered(start.owner_id, lambda: step(start.episode, start.env, decision.action))
+            return await self._host.agent_threads.run(take, limit)
         except TimeoutError as error:
             sentence = f"{start.episode.env_id} took more than {limit:g} s for turn {number}. {TURNS_STAY}"
             raise ShowFailed(Failure("environment", sentence)) from error
@@ -248,9 +252,10 @@ class PendingTurnRunner:
         try:
             claimed = await self._host.in_thread(pending.begin, self._episode_id, token)
             async with self._host.agent_threads.closing(claimed.env):
-                stepped = self._host.agent_threads.run(
-                    lambda: step(claimed.episode, claimed.env, claimed.action), limit
+                take = self._host.ledger.metered(
+                    claimed.owner_id, lambda: step(claimed.episode, claimed.env, claimed.action)
                 )
+                stepped = self._host.agent_threads.run(take, limit)
                 await self._host.in_thread(pending.finish, claimed, token, await stepped)
         except (LeaseLost, EpisodeEnded, DatabaseError):
             raise
@@ -273,6 +278,7 @@ class Host:
     def __init__(self) -> None:
         self.token = new_token()
         self.agent_threads = AgentThreads()
+        self.ledger = CpuLedger()
         self.in_thread = DatabaseThreads(6, "play").run
         self._hosts = EndpointConnections(GuardedClient(players.guard()))
         self._shows: dict[str, ShowRunner] = {}
@@ -339,6 +345,7 @@ class Host:
         beat(HOSTS)
         show_leases.renew(self.token)
         pending.renew(self.token)
+        self.ledger.record()
         return True
 
     async def _sweep(self) -> None:
@@ -384,6 +391,7 @@ class Host:
         try:
             await asyncio.wait_for(self.in_thread(show_leases.release, self.token), STOP_SECONDS)
             await asyncio.wait_for(self.in_thread(pending.release, self.token), STOP_SECONDS)
+            await asyncio.wait_for(self.in_thread(self.ledger.record), STOP_SECONDS)
         except (TimeoutError, DatabaseError) as error:
             logger.warning("The leases could not be returned; they run out by themselves: %s", error)
 

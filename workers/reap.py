@@ -8,6 +8,8 @@ from collections.abc import Callable
 from celery import current_app
 
 from apps.accounts.operations import delete_expired_sessions
+from apps.accounts.personal_data import erase_closed
+from apps.accounts.quotas import delete_old_cpu_use
 from apps.admission.line import forget_parties
 from apps.agents import uploads
 from apps.jobs import recovery
@@ -20,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 @current_app.task(name="reap.everything")
 def everything() -> None:
-    """End stuck transactions, recover lost work and messages, write missing scores and clean up uploads.
+    """End stuck transactions, recover lost work, write missing scores, and clean up uploads and closed accounts.
 
     A duty that fails does not keep the others from being done; its error is raised at the end.
     """
@@ -38,6 +40,7 @@ DUTIES: tuple[Callable[[], object], ...] = (
     record_missing_scores,
     uploads.reap,
     forget_parties,
+    erase_closed,
 )
 
 
@@ -52,5 +55,6 @@ def _failure_of(duty: Callable[[], object]) -> Exception | None:
 
 @current_app.task(name="reap.tidy")
 def tidy() -> None:
-    """Delete expired sessions. Runs once an hour."""
+    """Delete expired sessions and old CPU seconds. Runs once an hour."""
     delete_expired_sessions()
+    delete_old_cpu_use()

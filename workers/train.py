@@ -23,6 +23,7 @@ from typing import Any
 from celery import current_app
 from django.conf import settings
 
+from apps.accounts.models import CpuUse
 from apps.failpoints import failpoint
 from apps.jobs import leases
 from apps.jobs.leases import Claim
@@ -33,6 +34,7 @@ from gem.errors import UsageError
 from gem.processes import ending_in_words
 from gem.records import episode_files
 from gem.training.run_folder import FAILED_BATCH, RunFolder, update_name, write_atomically
+from workers.cpu import CpuMeter
 from workers.evaluate import stopping
 from workers.lease import AttemptFailed, GivesWay, Lease, Stopping
 
@@ -50,11 +52,12 @@ def run(job_id: str) -> None:  # noqa: ARG001 (the claim decides, not the messag
     """Run trainings until none is left to claim. `job_id` is only the job that woke this worker."""
     while not stopping() and (claim := leases.claim(Job.Kind.TRAINING)) is not None:
         failpoint("claimed")
-        with Lease(claim, stopping, slice_seconds=settings.TRAINING_SLICE_SECONDS) as lease:
-            train(claim, lease)
+        lease = Lease(claim, stopping, slice_seconds=settings.TRAINING_SLICE_SECONDS)
+        with lease, CpuMeter(claim.owner_id, CpuUse.Use.TRAININGS) as meter:
+            train(claim, lease, meter)
 
 
-def train(claim: Claim, lease: Lease) -> None:
+def train(claim: Claim, lease: Lease, meter: CpuMeter) -> None:
     """Run one training until it ends or must stop.
 
     Raises:
@@ -75,6 +78,7 @@ def train(claim: Claim, lease: Lease) -> None:
         while process.poll() is None:
             lease.check()
             reader.read()
+            meter.tick()
             if lease.gives_way.is_set():
                 raise GivesWay
             threading.Event().wait(TICK_SECONDS)

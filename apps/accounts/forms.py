@@ -11,6 +11,7 @@ from django.http import HttpRequest
 
 from apps.accounts import limits
 from apps.accounts.models import User
+from apps.accounts.personal_data import has_fresh_login
 from apps.names import validate_free_name
 from apps.visibility import CHOICES
 
@@ -112,6 +113,38 @@ class PasswordForm(forms.Form):
         cleaned = super().clean() or {}
         check_password(self, "new", self.user)
         return cleaned
+
+
+class DeleteForm(forms.Form):
+    """The form to delete an account: the password or, if there is none, a login that is some minutes old at most."""
+
+    def __init__(self, user: User, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.user = user
+        self.refusal = ""
+        if user.has_usable_password():
+            self.fields["password"] = password_field("Password", "current-password")
+        else:
+            self.fields["sure"] = forms.BooleanField(
+                label="Delete my account", error_messages={"required": "Tick this to delete the account."}
+            )
+
+    def refuse(self, sentence: str) -> None:
+        """Show a sentence instead of errors."""
+        self.refusal = sentence
+
+    def clean_password(self) -> str:
+        """Check the password."""
+        password: str = self.cleaned_data["password"]
+        if not self.user.check_password(password):
+            raise ValidationError("This is not your password. Nothing was deleted.")
+        return password
+
+    def clean_sure(self) -> bool:
+        """Check the login of somebody without a password."""
+        if not has_fresh_login(self.user):
+            raise ValidationError("Log in with a new login link, and delete the account within 15 minutes.")
+        return True
 
 
 def password_field(label: str, autocomplete: str) -> forms.CharField:

@@ -17,6 +17,7 @@ from apps.accounts.rate_limit import take
 
 MINUTE = 60
 HOUR = 3600
+EXPORTS_PER_HOUR = 6
 NAMES_PER_ADDRESS = 10
 """How many people of one IP address, such as a classroom, can log in as often as one name allows."""
 
@@ -83,6 +84,19 @@ def check_password_change(user: User) -> None:
             f"You can try to change your password {size} times an hour. It was not changed. "
             f"Try again in {in_words(wait)}.",
             wait,
+        )
+
+
+def check_export(user: User) -> None:
+    """Count one export of this person's data, which may read everything that they ever did.
+
+    Raises:
+        TooOften: above `EXPORTS_PER_HOUR`.
+    """
+    wait = take(f"export:of:{user.pk}", EXPORTS_PER_HOUR, EXPORTS_PER_HOUR / HOUR)
+    if wait > 0:
+        raise TooOften(
+            f"You can download your data {EXPORTS_PER_HOUR} times an hour. Try again in {in_words(wait)}.", wait
         )
 
 

@@ -30,6 +30,8 @@ class User(AbstractUser):
     """The visibility of episodes, duels, evaluations and trainings that they begin without choosing one."""
     agent_visibility = column(Visibility.PRIVATE)
     """The visibility of endpoint agents and uploaded checkpoints that they add without choosing one."""
+    closed = models.DateTimeField(null=True, blank=True)
+    """When its owner deleted it. The scheduler deletes the row soon, with everything that belongs to it."""
 
     objects: ClassVar[PeopleManager] = PeopleManager()
 
@@ -41,6 +43,43 @@ class User(AbstractUser):
                 violation_error_message="Somebody has this name already. Choose another one.",
             )
         ]
+
+
+class QuotaOverride(models.Model):
+    """The limit that administrators have given one person, instead of everybody's (`apps.accounts.quotas`)."""
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="quota_overrides")
+    quota = models.CharField(max_length=40)
+    """The quota's name."""
+    most = models.PositiveBigIntegerField(null=True)
+    """None for no limit."""
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "quota"], name="one_override_per_quota")]
+
+    def __str__(self) -> str:
+        return f"{self.quota} of {self.user}: {self.most}"
+
+
+class CpuUse(models.Model):
+    """The CPU seconds that workers have spent for a person on one day, UTC."""
+
+    class Use(models.TextChoices):
+        JOBS = "jobs", "evaluations"
+        TRAININGS = "trainings"
+        LIVE = "live", "live episodes and slow turns"
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="cpu_uses")
+    day = models.DateField()
+    use = models.CharField(max_length=12, choices=Use.choices)
+    seconds = models.FloatField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "day", "use"], name="one_row_per_day_and_use")]
+        indexes = [models.Index(fields=["day"], name="cpu_use_by_day")]
+
+    def __str__(self) -> str:
+        return f"{self.user} on {self.day}: {self.seconds:.0f} s of {self.use}"
 
 
 Viewer: TypeAlias = User | AnonymousUser

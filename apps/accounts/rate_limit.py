@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
+from time import monotonic
 
 import redis
 
 from apps.live.publisher import client
 
 logger = logging.getLogger(__name__)
+
+SILENCE_SECONDS = 5.0
+"""After Valkey has not answered, nothing is limited for so long, and no request waits for it."""
 
 _TAKE = """
 local now = redis.call('TIME')
@@ -47,8 +52,21 @@ def look(bucket: str, size: float, per_second: float) -> float:
 
 
 def _wait(bucket: str, size: float, per_second: float, *, cost: int) -> float:
+    if monotonic() < _silence.until:
+        return 0.0
     try:
         return float(client().eval(_TAKE, 1, f"limit:{bucket}", str(size), str(per_second), str(cost)))
     except redis.RedisError as error:
         logger.warning("%s is not limited, because Valkey does not answer: %s", bucket, error)
+        _silence.until = monotonic() + SILENCE_SECONDS
         return 0.0
+
+
+@dataclass(slots=True)
+class _Silence:
+    """Until when Valkey is not asked: every request would wait for it."""
+
+    until: float = 0.0
+
+
+_silence = _Silence()

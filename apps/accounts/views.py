@@ -1,22 +1,33 @@
 """Signing up, logging in and out."""
 
 import math
+from collections.abc import AsyncIterator
 
 from django.conf import settings
 from django.contrib import auth, messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseRedirect,
+    StreamingHttpResponse,
+)
 from django.shortcuts import redirect, render, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from apps.accounts import limits, operations, visitors
-from apps.accounts.forms import LogInForm, PasswordForm, SignUpForm, VisibilityForm, password_rules
+from apps.accounts import limits, operations, personal_data, quotas, visitors
+from apps.accounts.forms import DeleteForm, LogInForm, PasswordForm, SignUpForm, VisibilityForm, password_rules
 from apps.accounts.models import User
 from apps.live import end_session
+from apps.live.threads import DatabaseThreads
 
+in_thread = DatabaseThreads(2, "export").run
+"""Runs the steps of exports, a few at a time."""
 LOOPBACK = {"127.0.0.1", "::1"}
 
 
@@ -92,14 +103,19 @@ def account(request: HttpRequest) -> HttpResponse:
                 return redirect("accounts:account")
         except limits.TooOften as refusal:
             form = PasswordForm(request.user)
-            context = {**_account_page(request.user, form), "refused": str(refusal)}
+            context = _account_page(request.user, form) | {"refused": str(refusal)}
             return _with_wait(render(request, "accounts/account.html", context), refusal.wait)
     return render(request, "accounts/account.html", _account_page(request.user, form))
 
 
-def _account_page(user: User, form: PasswordForm) -> dict[str, object]:
+def _account_page(user: User, form: PasswordForm | None = None) -> dict[str, object]:
     defaults = {"default_visibility": user.default_visibility, "agent_visibility": user.agent_visibility}
-    return {"form": form, "rules": password_rules(), "visibility": VisibilityForm(initial=defaults)}
+    return {
+        "form": form or PasswordForm(user),
+        "rules": password_rules(),
+        "visibility": VisibilityForm(initial=defaults),
+        "uses": quotas.uses(user),
+    }
 
 
 @login_required
@@ -114,6 +130,57 @@ def visibility(request: HttpRequest) -> HttpResponse:
     else:
         messages.error(request, "Choose public, unlisted or private. Nothing was changed.")
     return redirect("accounts:account")
+
+
+@never_cache
+@login_required
+@require_safe
+def export(request: HttpRequest) -> HttpResponseBase:
+    """Download everything that belongs to the account as one zip archive."""
+    assert isinstance(request.user, User)
+    try:
+        limits.check_export(request.user)
+    except limits.TooOften as refusal:
+        messages.error(request, str(refusal))
+        return _with_wait(render(request, "accounts/account.html", _account_page(request.user)), refusal.wait)
+    response = StreamingHttpResponse(_stream(request.user), content_type="application/zip")
+    response["Content-Disposition"] = f'attachment; filename="gemweb-{request.user.pk}.zip"'
+    return response
+
+
+async def _stream(user: User) -> AsyncIterator[bytes]:
+    pieces = personal_data.archive_of(user)
+    while (piece := await in_thread(next, pieces, None)) is not None:
+        yield piece
+
+
+@sensitive_post_parameters()
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete(request: HttpRequest) -> HttpResponse:
+    """Delete the account, after the page has said what goes and what stays, and the password was typed."""
+    assert isinstance(request.user, User)
+    user = request.user
+    form = DeleteForm(user, data=request.POST or None)
+    wait = 0.0
+    if request.method == "POST":
+        try:
+            limits.check_password_change(user)
+            if form.is_valid():
+                session_key = request.session.session_key
+                personal_data.close(user)
+                auth.logout(request)
+                end_session(session_key)
+                messages.info(request, "Your account is deleted. What belonged to it goes within minutes.")
+                return redirect("site:home")
+        except limits.TooOften as refusal:
+            form = DeleteForm(user)
+            form.refuse(str(refusal))
+            wait = refusal.wait
+    context = {"form": form, "parts": personal_data.parts()}
+    page = render(request, "accounts/delete.html", context, status=422 if form.is_bound and form.errors else 200)
+    return _with_wait(page, wait)
 
 
 @never_cache

@@ -7,8 +7,8 @@ the same moment may exceed a limit by what the other one takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import chain
 from typing import Any, TypeVar
@@ -40,9 +40,10 @@ of_people AS (
            dense_rank() OVER (PARTITION BY person ORDER BY began, unit) AS round,
            person = '' OR unit IN (SELECT unit FROM busy) AS free,
            row_number() OVER (PARTITION BY person ORDER BY began, unit, key)
-           + coalesce(own.number, 0) <= %(per_person)s AS fits
+           + coalesce(own.number, 0) <= coalesce(other.most, %(per_person)s) AS fits
     FROM named
     LEFT JOIN (SELECT person, count(*) AS number FROM busy GROUP BY 1) own USING (person)
+    LEFT JOIN unnest(%(people)s::varchar[], %(limits)s::int[]) AS other(person, most) USING (person)
     LEFT JOIN admission_party party ON party.line = %(line)s AND party.name = named.person
 ),
 of_shares AS (
@@ -82,6 +83,8 @@ class Line:
     """Rows of one person that workers may have claimed at the same time."""
     per_address: int = UNLIMITED
     """The same for all people without an account at one IP address."""
+    others: Mapping[str, int | None] = field(default_factory=dict)
+    """The limits of people who have others than `per_person`, by their names; None for no limit."""
 
     def claim(
         self, waiting: LeasedQuerySet[Any], busy: models.QuerySet[Any], token: UUID, most: int, **changes: Any
@@ -113,6 +116,8 @@ class Line:
             "busy": busy.order_by().values_list("unit", "person", "address"),
         }
         values |= {"line": self.name, "per_person": self.per_person, "per_address": self.per_address}
+        values["people"] = list(self.others)
+        values["limits"] = [UNLIMITED if most is None else most for most in self.others.values()]
         texts = {}
         for name, query in queries.items():
             text, arguments = query.query.sql_with_params()

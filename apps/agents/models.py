@@ -12,11 +12,20 @@ from django.urls import reverse
 
 from apps.accounts.models import Viewer
 from apps.leases import Leased, LeasedQuerySet
+from apps.moderation.moderated import Moderated
 from apps.visibility import Person, Visibility, VisibleQuerySet, column
 
 
 class AgentQuerySet(VisibleQuerySet["Agent"]):
-    """Reads of agents."""
+    """Reads of agents. The agents of a hidden training are hidden with it."""
+
+    def is_shown(self) -> models.Q:
+        """See `VisibleQuerySet.is_shown`."""
+        of_hidden_trainings = models.Q(jobs__kind="training", jobs__hidden_reason__gt="") | models.Q(
+            checkpoint__job__hidden_reason__gt=""
+        )
+        hidden = self.model.objects.filter(of_hidden_trainings).values("pk")
+        return models.Q(hidden_reason="") & ~models.Q(pk__in=hidden)
 
     def owned_by(self, user: Person, visitor: str) -> models.Q:
         """See `VisibleQuerySet.owned_by`. Visitors have no agents."""
@@ -30,7 +39,8 @@ class AgentQuerySet(VisibleQuerySet["Agent"]):
         present = self.exclude(kind=Agent.Kind.HUMAN).filter(retired=False)
         if not user.is_authenticated:
             return present.filter(owner=None)
-        return present.filter(models.Q(owner=None) | models.Q(owner=user) | ~models.Q(visibility=Visibility.PRIVATE))
+        open_to_others = ~models.Q(visibility=Visibility.PRIVATE) & self.is_shown()
+        return present.filter(models.Q(owner=None) | models.Q(owner=user) | open_to_others)
 
     def offered_to(self, user: Viewer, *chosen: str) -> AgentQuerySet:
         """Agents that a form offers to `user`. Of trained policies, only the newest of each of their own trainings.
@@ -73,7 +83,7 @@ class AgentQuerySet(VisibleQuerySet["Agent"]):
         return uploaded.select_related("weights", "owner")
 
 
-class Agent(models.Model):
+class Agent(Moderated):
     """An agent. Built-in agents have no owner."""
 
     class Kind(models.TextChoices):
@@ -109,6 +119,12 @@ class Agent(models.Model):
     def get_absolute_url(self) -> str:
         """The agent's page."""
         return reverse("agents:agent", args=[self.slug])
+
+    def reason_to_hide(self) -> str:
+        """See `Moderated`; with its training, if it comes from one."""
+        of_training = type(self).objects.filter(pk=self.pk).values_list("checkpoint__job__hidden_reason", flat=True)
+        own_training = self.jobs.filter(kind="training").values_list("hidden_reason", flat=True)
+        return next(filter(None, (self.hidden_reason, *of_training, *own_training)), "")
 
     @property
     def set_up(self) -> dict[str, Any] | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import secrets
 import shutil
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import ProtectedError
 from django.utils.text import slugify
 from pydantic import SecretStr
 
+from apps.accounts import quotas
 from apps.accounts.models import User
 from apps.agents.models import Agent, Endpoint, Weights
 from apps.agents.seal import seal
@@ -32,12 +32,11 @@ def create(owner: User, name: str, spec: EndpointSpec, key: SecretStr | None = N
     """Create an endpoint agent of `owner`, by default with the visibility that their account says.
 
     Raises:
-        TooManyAgents: if they have `ENDPOINTS_PER_USER` already.
+        TooManyAgents: if they have as many as one person may have.
     """
     User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # so that concurrent calls count each other
-    number = Agent.objects.endpoints().filter(owner=owner).count()
-    if number >= settings.ENDPOINTS_PER_USER:
-        raise TooManyAgents(f"You have {number} endpoint agents, the most that one person may have. Delete one first.")
+    if problem := quotas.refusal(owner, quotas.ENDPOINTS):
+        raise TooManyAgents(problem)
     colour = COLOURS[Agent.objects.count() % len(COLOURS)]
     kind = Agent.Kind.ENDPOINT
     visibility = visibility or owner.agent_visibility
@@ -94,6 +93,18 @@ def delete(agent: Agent) -> None:
             Agent.objects.filter(pk=agent.pk).update(retired=True, visibility=Visibility.PRIVATE)
     if weights is not None:
         shutil.rmtree(weights.path, ignore_errors=True)
+
+
+@transaction.atomic
+def make_nameless(agent: Agent, owner: User, slug: str) -> None:
+    """Leave of a deleted agent only what its episodes need: a row of `owner` that says nothing about it."""
+    Endpoint.objects.filter(agent=agent).delete()
+    Weights.objects.filter(agent=agent).delete()
+    nameless = {"name": "deleted agent", "slug": slug, "about": "", "owner": owner, "shared": False, "retired": True}
+    for job in agent.jobs.all():
+        job.spec["agent"] = slug  # the earlier one was made from its name
+        job.save(update_fields=["spec"])
+    Agent.objects.filter(pk=agent.pk).update(**nameless)
 
 
 def new_slug(name: str) -> str:

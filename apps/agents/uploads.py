@@ -28,6 +28,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
+from apps.accounts import quotas
 from apps.accounts.models import User
 from apps.accounts.rate_limit import look
 from apps.admission.line import Line, rows
@@ -69,22 +70,24 @@ class UploadRefused(Exception):
         self.status = status
 
 
-def check_admission(owner: User, needed_bytes: int) -> None:
+def check_admission(owner: User, own_bytes: int, bytes_under_way: int = 0) -> None:
     """Check that a person may upload now, by what is known before the file is sent. Nothing is counted here.
 
     Args:
-        needed_bytes: the size of this upload and of those that are being received.
+        own_bytes: the size of this upload.
+        bytes_under_way: the size of those that are being received from others.
 
     Raises:
         UploadRefused: if they have uploaded too much or too often, or if there is no room.
     """
     try:
-        _check_room(owner)
+        _check_room(owner, own_bytes)
     except TooManyAgents as error:
         raise UploadRefused(422, str(error)) from error
     wait = look(*rate_limit_of(owner))
     if wait > 0:
         raise UploadRefused(429, too_often(wait))
+    needed_bytes = own_bytes + bytes_under_way
     _uploads().mkdir(parents=True, exist_ok=True)
     is_full = bytes_in(_uploads()) + needed_bytes > settings.UPLOAD_FOLDER_MEGABYTES * MEGABYTE
     places = (Path(tempfile.gettempdir()), _uploads())
@@ -121,7 +124,7 @@ def accept(owner: User, name: str, file: IO[bytes] | UploadedFile[bytes], *, vis
         visibility: that of the later agent; if empty, the one that the account says.
 
     Raises:
-        TooManyAgents: if they have `UPLOADS_PER_USER` already. Nothing is stored then.
+        TooManyAgents: if they have as many as one person may have, or no room. Nothing is stored then.
     """
     _check_room(owner)
     slug = new_slug(name or "checkpoint")
@@ -140,6 +143,13 @@ def accept(owner: User, name: str, file: IO[bytes] | UploadedFile[bytes], *, vis
     return upload
 
 
+def withdraw(upload: Upload) -> None:
+    """Delete an upload that is not an agent yet, with its file. A worker that is checking it stores nothing."""
+    archive = _sent(upload.slug)
+    upload.delete()
+    archive.unlink(missing_ok=True)
+
+
 def _save_archive(file: IO[bytes] | UploadedFile[bytes], place: Path) -> None:
     if isinstance(file, TemporaryUploadedFile):
         file_move_safe(file.temporary_file_path(), str(place))
@@ -149,12 +159,29 @@ def _save_archive(file: IO[bytes] | UploadedFile[bytes], place: Path) -> None:
         shutil.copyfileobj(file, out)
 
 
-def _check_room(owner: User) -> None:
-    number = Agent.objects.uploads().filter(owner=owner).count() + Upload.objects.waiting().filter(owner=owner).count()
-    if number >= settings.UPLOADS_PER_USER:
-        raise TooManyAgents(
-            f"You have uploaded {number} checkpoints, the most that one person may have. Delete one first."
-        )
+def _check_room(owner: User, needed_bytes: int = 0) -> None:
+    problem = quotas.refusal(owner, quotas.UPLOADS) or quotas.refusal(owner, quotas.STORAGE, needed_bytes / MEGABYTE)
+    if problem:
+        raise TooManyAgents(problem)
+
+
+def uploads_of(owner: User) -> int:
+    """How many checkpoints this person has uploaded, those included that wait for their check."""
+    return Agent.objects.uploads().filter(owner=owner).count() + Upload.objects.waiting().filter(owner=owner).count()
+
+
+def bytes_of_uploads(owner: User) -> int:
+    """The size of the files that this person has uploaded."""
+    folders = Weights.objects.filter(agent__owner=owner, uploaded=True)
+    archives = [_sent(slug) for slug in Upload.objects.filter(owner=owner).values_list("slug", flat=True)]
+    return sum(bytes_in(weights.path) for weights in folders) + sum(map(_file_bytes, archives))
+
+
+def _file_bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 # ------------------------------------------------------------------ workers

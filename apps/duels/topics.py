@@ -28,7 +28,9 @@ class DuelTopic:
         return Batch.objects.filter(pk=key, kind=Batch.Kind.DUEL).values_list("seq", flat=True).first()
 
     def shows(self, key: str, viewer: Viewer, visitor: str) -> bool:
-        """See `Topic.shows`."""
+        """See `Topic.shows`. A duel with a hidden episode is only for whoever may open all of it."""
+        if Episode.objects.filter(batch=key).hidden_from(viewer, visitor).exists():
+            return False
         return Batch.objects.visible_to(viewer, visitor).filter(pk=key).exists()
 
     def allows(self, key: str, audience: str, viewer: Viewer, visitor: str) -> bool:

@@ -18,6 +18,7 @@ from apps.accounts.models import Viewer
 from apps.admission.models import Admitted
 from apps.agents.models import Agent
 from apps.leases import LeasedQuerySet
+from apps.moderation.moderated import Moderated
 from apps.visibility import Claim, Person, Visibility, VisibleQuerySet, column, narrower
 from gem.errors import UnknownEnvironment
 from gem.tools.tool_catalog import as_fields, names_of
@@ -41,7 +42,13 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
 class BatchQuerySet(VisibleQuerySet["Batch"]):
-    """Queries for batches."""
+    """Queries for batches. A job's batch is hidden with its job, and a duel with an episode of it."""
+
+    def is_shown(self) -> models.Q:
+        """See `VisibleQuerySet.is_shown`."""
+        of_jobs = Batch.objects.filter(job__hidden_reason__gt="")
+        of_duels = Episode.objects.filter(hidden_reason__gt="", batch__kind=Batch.Kind.DUEL)
+        return ~models.Q(pk__in=of_jobs.values("pk")) & ~models.Q(pk__in=of_duels.values("batch"))
 
     def owned_by(self, user: Person, visitor: str) -> models.Q:
         """See `VisibleQuerySet.owned_by`: the duels with an episode of this person."""
@@ -78,11 +85,16 @@ class Batch(models.Model):
 
 
 class EpisodeQuerySet(VisibleQuerySet["Episode"]):
-    """Queries for episodes."""
+    """Queries for episodes. An episode of a hidden job is hidden with it."""
 
     governed_by = ("visibility", "batch__visibility")
     claims: ClassVar[list[Claim]] = []
     """Who owns episodes besides the people in their seats. Upper apps add theirs in `AppConfig.ready`."""
+
+    def is_shown(self) -> models.Q:
+        """See `VisibleQuerySet.is_shown`."""
+        is_of_hidden_job = models.Q(batch__in=Batch.objects.filter(job__hidden_reason__gt="").values("pk"))
+        return models.Q(hidden_reason="") & ~is_of_hidden_job
 
     def owned_by(self, user: Person, visitor: str) -> models.Q:
         """See `VisibleQuerySet.owned_by`: episodes in which this person has a seat, and those that others claim."""
@@ -112,7 +124,7 @@ class EpisodeQuerySet(VisibleQuerySet["Episode"]):
         return self.prefetch_related(models.Prefetch("seats", Seat.objects.select_related("agent", "user")))
 
 
-class Episode(models.Model):
+class Episode(Moderated):
     """One run of an environment from reset to its end.
 
     It can be replayed from `env_id`, `env_version`, `env_kwargs`, `data_hash`, `wrappers`, `seed` and the actions of
@@ -219,6 +231,11 @@ class Episode(models.Model):
     def get_absolute_url(self) -> str:
         """The permalink: live while the episode runs, a replay afterwards."""
         return reverse("episodes:episode", args=[self.id])
+
+    def reason_to_hide(self) -> str:
+        """See `Moderated`; with its job, if it belongs to one."""
+        job = getattr(self.batch, "job", None)
+        return self.hidden_reason or (job.hidden_reason if job is not None else "")
 
     @property
     def label(self) -> str:

@@ -14,7 +14,8 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
-from apps.admission.line import note_served
+from apps.accounts import quotas
+from apps.admission.line import UNLIMITED, note_served
 from apps.admission.models import name_of
 from apps.jobs.models import Job
 
@@ -36,6 +37,7 @@ SELECT job.id, job.state, job.owner_id, coalesce(running.shards, 0)
 FROM owner
 LEFT JOIN admission_party party ON party.line = %(kind)s AND party.name = 'user:' || owner.id
 LEFT JOIN running ON running.owner_id = owner.id
+LEFT JOIN accounts_quotaoverride override ON override.user_id = owner.id AND override.quota = %(quota)s
 CROSS JOIN LATERAL (
     (SELECT id, state, owner_id, served, created FROM jobs_job job
      WHERE kind = %(kind)s AND coalesce(owner_id, 0) = owner.id AND state = 'running' AND {has_work}
@@ -44,10 +46,11 @@ CROSS JOIN LATERAL (
     (SELECT id, state, owner_id, served, created FROM jobs_job job
      WHERE kind = %(kind)s AND coalesce(owner_id, 0) = owner.id AND state = 'queued' AND {has_work}
        AND (owner.id = 0 OR (SELECT count(*) FROM jobs_job other WHERE other.kind = %(kind)s
-            AND coalesce(other.owner_id, 0) = owner.id AND other.state = 'running') < %(most)s)
+            AND coalesce(other.owner_id, 0) = owner.id AND other.state = 'running')
+           < CASE WHEN override.id IS NULL THEN %(most)s ELSE coalesce(override.most, %(unlimited)s) END)
      ORDER BY created LIMIT %(few)s)
 ) job
-WHERE owner.id IS NOT NULL
+WHERE owner.id IS NOT NULL AND owner.id <> ALL(%(over_cpu)s::bigint[])
 ORDER BY party.served NULLS FIRST, owner.id, job.served NULLS FIRST, job.created, job.id
 LIMIT 100
 """
@@ -74,9 +77,17 @@ class Candidate:
 def next_jobs(kind: Job.Kind) -> list[Candidate]:
     """Jobs with shards that can be claimed now, in the order in which they are served.
 
-    It reads few rows of each person, however many jobs there are.
+    It reads few rows of each person, however many jobs there are. Those of people who have used up their CPU seconds
+    wait until midnight, UTC.
     """
-    values: dict[str, Any] = {"kind": kind.value, "most": settings.JOBS_RUNNING_PER_USER, "few": _FEW}
+    values: dict[str, Any] = {
+        "kind": kind.value,
+        "quota": quotas.JOBS_RUNNING,
+        "most": settings.JOBS_RUNNING_PER_USER,
+        "unlimited": UNLIMITED,
+        "over_cpu": quotas.people_over_cpu(),
+        "few": _FEW,
+    }
     with connection.cursor() as cursor:
         cursor.execute(_NEXT_JOBS.format(has_work=_HAS_WORK), values)
         return [Candidate(row[0], row[1] == Job.State.QUEUED, row[2], row[3]) for row in cursor.fetchall()]

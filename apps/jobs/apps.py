@@ -1,4 +1,4 @@
-"""Registers the live topic of jobs and the page of evaluations."""
+"""Registers the live topic of jobs, the page of evaluations, the quotas of jobs, and jobs as content."""
 
 from django.apps import AppConfig
 
@@ -9,12 +9,19 @@ class JobsConfig(AppConfig):
     name = "apps.jobs"
 
     def ready(self) -> None:
-        """Register the topic `job`, the kind of job that evaluates an agent, and who owns the episodes of jobs."""
-        from apps.episodes.models import EpisodeQuerySet  # noqa: PLC0415 (models are not ready before)
-        from apps.jobs import kinds, topics, views  # noqa: PLC0415
+        """Register the topic `job`, the kind of job that evaluates an agent, who owns the episodes, and the quotas."""
+        from apps.accounts import personal_data, quotas  # noqa: PLC0415 (models are not ready before)
+        from apps.episodes.models import EpisodeQuerySet  # noqa: PLC0415
+        from apps.jobs import kinds, limits, topics, views  # noqa: PLC0415
         from apps.jobs.models import Job, owner_of_job  # noqa: PLC0415
+        from apps.jobs.personal_data import PART  # noqa: PLC0415
         from apps.live.topics import register  # noqa: PLC0415
+        from apps.moderation import kinds as content  # noqa: PLC0415
 
         EpisodeQuerySet.claims.append(owner_of_job)
+        personal_data.register(PART)
         register("job", topics.JobTopic())
         kinds.register(Job.Kind.EVALUATION, kinds.KindOfJob(views.evaluation, topics.evaluation_events))
+        for quota in limits.QUOTAS:
+            quotas.register(quota)
+        content.register(content.ModeratedKind("job", Job.objects.all, key="pk", parameters={"job_id": "pk"}))

@@ -21,6 +21,7 @@ from django.db.models import F, Q, Sum
 from django.db.models.functions import Greatest, Now
 from django.utils import timezone
 
+from apps.accounts import quotas
 from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.episodes.bulk import copy_episodes
@@ -51,6 +52,8 @@ class Claim:
     shard_id: int
     token: uuid.UUID
     job_id: str
+    owner_id: int | None
+    """Whose CPU seconds it uses."""
     batch_id: str
     agent: Agent
     set_up: dict[str, Any] | None
@@ -124,9 +127,10 @@ def _claim_from(candidate: admission.Candidate, kind: Job.Kind) -> Claim | None:
 
 def _may_start(owner_id: int, kind: Job.Kind) -> bool:
     """Whether the owner may have another running job of this kind. A lock makes concurrent workers wait."""
-    User.objects.select_for_update(no_key=True).get(pk=owner_id)
-    running = Job.objects.filter(owner=owner_id, state=Job.State.RUNNING, kind=kind).count()
-    return running < int(settings.JOBS_RUNNING_PER_USER)
+    owner = User.objects.select_for_update(no_key=True).get(pk=owner_id)
+    limit = quotas.limit_of(owner, quotas.JOBS_RUNNING)
+    running = Job.objects.filter(owner=owner, state=Job.State.RUNNING, kind=kind).count()
+    return limit is None or running < limit
 
 
 def _start_shard(shard: Shard, token: uuid.UUID) -> Claim:
@@ -145,6 +149,7 @@ def _start_shard(shard: Shard, token: uuid.UUID) -> Claim:
         shard_id=shard.pk,
         token=token,
         job_id=job.pk,
+        owner_id=job.owner_id,
         batch_id=job.batch_id,
         agent=job.agent,
         set_up=job.set_up,

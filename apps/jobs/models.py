@@ -14,6 +14,7 @@ from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.episodes.models import ID_LENGTH, Batch, Episode, make_id
 from apps.leases import Leased, LeasedQuerySet
+from apps.moderation.moderated import Moderated
 from apps.visibility import Person, Visibility, VisibleQuerySet
 
 
@@ -47,7 +48,7 @@ class JobQuerySet(VisibleQuerySet["Job"]):
         return self.select_related("agent", "owner", "batch").prefetch_related("shards")
 
 
-class Job(models.Model):
+class Job(Moderated):
     """A request to evaluate an agent or to train a policy, with its state and its progress."""
 
     class Kind(models.TextChoices):
@@ -117,6 +118,7 @@ class Job(models.Model):
                 condition=models.Q(state__in=["queued", "running"]),
                 name="jobs_in_line",
             ),
+            models.Index(fields=["batch"], condition=models.Q(hidden_reason__gt=""), name="hidden_jobs"),
         ]
         constraints = [
             models.UniqueConstraint(

@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from apps.accounts import quotas
 from apps.accounts.models import User, default_visibility
 from apps.agents.models import Agent
 from apps.episodes.models import Batch
@@ -114,12 +115,8 @@ def _create(
 ) -> Job:
     if owner is not None:
         User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # so that concurrent submissions count each other
-        waiting = Job.objects.filter(owner=owner, state=Job.State.QUEUED).count()
-        if waiting >= settings.JOBS_QUEUED_PER_USER:
-            raise TooManyJobs(
-                f"You have {waiting} queued jobs, the most that one person may have. "
-                "Wait until one starts, or cancel one."
-            )
+        if problem := quotas.refusal(owner, quotas.JOBS_QUEUED):
+            raise TooManyJobs(problem)
     job = Job.objects.create(
         name=name,
         spec=spec.model_dump(mode="json"),

@@ -5,13 +5,21 @@ from __future__ import annotations
 from django.db import models
 
 from apps.agents.models import Agent
-from apps.jobs.models import Job
+from apps.jobs.models import Job, JobQuerySet
 from apps.visibility import Visibility
 from gem.benchmarks import Benchmark
 
 
 class ScoreQuerySet(models.QuerySet["Score"]):
     """Reads of scores."""
+
+    def shown(self) -> ScoreQuerySet:
+        """Scores whose job and agent administrators have not hidden."""
+        return self.filter(job__hidden_reason="", agent__hidden_reason="")
+
+    def of_jobs(self, jobs: JobQuerySet) -> ScoreQuerySet:
+        """Scores of these jobs whose agent administrators have not hidden."""
+        return self.filter(job__in=jobs, agent__hidden_reason="")
 
     def of(self, benchmark: Benchmark) -> ScoreQuerySet:
         """Scores on the benchmark's present version, of public jobs: a ranking is the same for everybody."""
@@ -25,7 +33,7 @@ class ScoreQuerySet(models.QuerySet["Score"]):
     def newest(self, env_id: str = "") -> ScoreQuerySet:
         """The latest score of each agent and choice of tools, on one environment or (without `env_id`) overall."""
         group = "agent_id", "tools"
-        latest = self.filter(env_id=env_id).order_by(*group, "-created").distinct(*group)
+        latest = self.shown().filter(env_id=env_id).order_by(*group, "-created").distinct(*group)
         return Score.objects.filter(pk__in=latest.values("pk")).select_related("agent", "job__owner")
 
 

@@ -284,14 +284,15 @@ def _running(request: HttpRequest, benchmark: Benchmark) -> list[pages.Item]:
 
 
 def _detail(request: HttpRequest, score_id: int) -> dict[str, Any] | None:
-    """The details of a score; None if there is no such score, or its job is private."""
-    visible = Score.objects.filter(job__in=Job.objects.visible_to(request.user))
+    """The details of a score; None if there is no such score, its job is private, or its job or agent is hidden."""
+    visible = Score.objects.of_jobs(Job.objects.visible_to(request.user))
     score = visible.select_related("agent", "job__agent", "job__owner").filter(pk=score_id).first()
     if score is None:
         return None
     parts = list(Score.objects.filter(job=score.job).exclude(env_id="").order_by("pk"))
-    earlier = Score.objects.filter(agent=score.agent, benchmark=score.benchmark, env_id=score.env_id, tools=score.tools)
-    earlier = earlier.filter(job__in=Job.objects.listed_for(request.user))
+    earlier = Score.objects.of_jobs(Job.objects.listed_for(request.user)).filter(
+        agent=score.agent, benchmark=score.benchmark, env_id=score.env_id, tools=score.tools
+    )
     return {
         "score": score,
         "parts": parts,

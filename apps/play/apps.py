@@ -1,21 +1,37 @@
-"""The app's live topics."""
+"""The app's live topics and its quota."""
 
 from django.apps import AppConfig
 
 
 class PlayConfig(AppConfig):
-    """Registers the topics of episodes and of the showcase."""
+    """Registers the topics of episodes and of the showcase, the quota of live episodes, and people's episodes."""
 
     name = "apps.play"
 
     def ready(self) -> None:
-        """Register the topics that pages can subscribe to, and that whoever starts a show owns its episode."""
-        from apps.episodes.models import EpisodeQuerySet  # noqa: PLC0415 (models are not ready before)
+        """Register topics, the quota, what belongs to accounts, and that whoever starts a show owns its episode."""
+        from apps.accounts import personal_data, quotas  # noqa: PLC0415 (models are not ready before)
+        from apps.episodes.models import EpisodeQuerySet  # noqa: PLC0415
         from apps.live.topics import register  # noqa: PLC0415
-        from apps.play.shows.operations import started_by  # noqa: PLC0415
+        from apps.play.personal_data import PART  # noqa: PLC0415
+        from apps.play.shows import operations as shows  # noqa: PLC0415
         from apps.play.shows.showcase import TOPIC, ShowcaseTopic  # noqa: PLC0415
         from apps.play.topics import EpisodeTopic  # noqa: PLC0415
 
+        personal_data.register(PART)
         register("episode", EpisodeTopic())
         register(TOPIC, ShowcaseTopic())
-        EpisodeQuerySet.claims.append(started_by)
+        EpisodeQuerySet.claims.append(shows.started_by)
+        quotas.register(
+            quotas.Quota(
+                quotas.LIVE_EPISODES,
+                "Live episodes of agents",
+                "SHOWS_PER_PERSON",
+                shows.live_episodes_of,
+                at_limit="Others that you start, as many again, wait until one of them ends or you stop it.",
+                refusal=shows.TOO_MANY,
+                unit="at a time",
+                binds_staff=False,
+                room=shows.ROOM,
+            )
+        )

@@ -17,6 +17,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 import gem
+from apps.accounts import quotas
 from apps.admission.line import Line, rows
 from apps.admission.models import name_of
 from apps.episodes import operations
@@ -52,6 +53,8 @@ class ClaimedTurn:
     number: int
     action: str
     replaced: str
+    owner_id: int | None
+    """Whose CPU seconds it uses; None for a visitor."""
 
 
 # ---------------------------------------------------------------- people
@@ -117,6 +120,8 @@ def _check_limit(seat: Seat, address: str) -> None:
             f"{most} turns of visitors at your IP address are still being played, which is the limit for one address. "
             "This turn was not accepted. Send it again in a moment, or log in."
         )
+    if seat.user and (problem := quotas.refusal(seat.user, quotas.CPU_SECONDS, 0)):
+        raise TooManyTurns(problem)
 
 
 # ---------------------------------------------------------------- workers
@@ -173,7 +178,8 @@ def begin(episode_id: str, token: UUID) -> ClaimedTurn:
     turn = _owned(token).select_related("episode").filter(pk=episode_id).first()
     if turn is None:
         raise LeaseLost(f"This worker no longer owns the turn of {episode_id}.")
-    return ClaimedTurn(turn.episode, restore(turn.episode), turn.number, turn.action, turn.replaced)
+    owner_id = turn.episode.seats.values_list("user_id", flat=True).get(number=turn.seat)
+    return ClaimedTurn(turn.episode, restore(turn.episode), turn.number, turn.action, turn.replaced, owner_id)
 
 
 @transaction.atomic

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
+from apps.accounts import quotas
 from apps.accounts.models import User, default_visibility
 from apps.agents.models import Agent, Weights
 from apps.episodes.models import Batch, make_id
@@ -40,15 +40,11 @@ def check_room(owner: User, trainings: int) -> None:
     """Check that `owner` may have this many more trainings waiting or running.
 
     Raises:
-        TooManyJobs: if not.
+        TooManyJobs: if not, or if their trainings and uploads fill their storage.
     """
-    open_count = Job.objects.trainings().active().filter(owner=owner).count()
-    if open_count + trainings > settings.TRAININGS_PER_USER:
-        open_words = "1 training" if open_count == 1 else f"{open_count} trainings"
-        raise TooManyJobs(
-            f"You have {open_words} waiting or running; one person may have at most "
-            f"{settings.TRAININGS_PER_USER}. Wait until one ends, pause one, or cancel one."
-        )
+    problem = quotas.refusal(owner, quotas.TRAININGS, trainings) or quotas.refusal(owner, quotas.STORAGE, 0)
+    if problem:
+        raise TooManyJobs(problem)
 
 
 def submit(

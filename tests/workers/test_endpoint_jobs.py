@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.db import connection
 
+from apps.accounts.models import CpuUse
 from apps.episodes.models import Episode, Turn
 from apps.jobs import leases, operations
 from apps.jobs.models import Job, Shard
@@ -18,6 +19,7 @@ from gem.agents.endpoint import EndpointSpec
 from gem.evaluation.spec import EvaluationSpec
 from tests.model_server import ModelServer, model_server
 from tests.workers.processes import wait_until, worker
+from workers.cpu import CpuMeter
 from workers.evaluate import play
 from workers.lease import Lease
 
@@ -52,7 +54,7 @@ def played(job: Job) -> Job:
     """Play all shards of a job in this process."""
     while (claim := leases.claim()) is not None:
         with Lease(claim, lambda: False) as lease:
-            play(claim, lease)
+            play(claim, lease, CpuMeter(None, CpuUse.Use.JOBS))
     job.refresh_from_db()
     return job
 

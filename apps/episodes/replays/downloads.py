@@ -11,6 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from apps.accounts import visitors
+from apps.accounts.models import Viewer
 from apps.episodes.models import Episode, Turn
 from apps.episodes.views import find, seen_from
 from apps.episodes.visibility import conceal, open_info, parent_of
@@ -36,7 +37,7 @@ def turn_json(request: HttpRequest, episode_id: str, number: int) -> JsonRespons
 def episode_json(request: HttpRequest, episode_id: str) -> HttpResponse:
     """The whole record as one JSON document."""
     episode = find(request, episode_id)
-    data, turns = _record(request, episode)
+    data, turns = record_of(episode, seen_from(request, episode), request.user, visitors.known(request))
     response = _json({**data, "turns": turns})
     response["Content-Disposition"] = f'attachment; filename="episode-{episode.id}.json"'
     return response
@@ -47,7 +48,7 @@ def episode_json(request: HttpRequest, episode_id: str) -> HttpResponse:
 def episode_jsonl(request: HttpRequest, episode_id: str) -> HttpResponse:
     """The record as JSON Lines: first the episode, then every turn."""
     episode = find(request, episode_id)
-    data, turns = _record(request, episode)
+    data, turns = record_of(episode, seen_from(request, episode), request.user, visitors.known(request))
     lines = [data, *turns]
     text = "".join(json.dumps(line, cls=DjangoJSONEncoder, ensure_ascii=False) + "\n" for line in lines)
     response = HttpResponse(text, content_type="application/jsonl; charset=utf-8")
@@ -55,12 +56,14 @@ def episode_jsonl(request: HttpRequest, episode_id: str) -> HttpResponse:
     return response
 
 
-def _record(request: HttpRequest, episode: Episode) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The episode and its turns as data, without what the requesting person may not see."""
-    seat, sealed = seen_from(request, episode), episode.sealed
+def record_of(
+    episode: Episode, seat: int, user: Viewer, visitor: str = ""
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The episode and its turns as data, without what this viewpoint and this person may not see."""
+    sealed = episode.sealed
     turns = [_turn_data(conceal(turn, seat, sealed=sealed)) for turn in episode.turns.order_by("number")]
     data = _episode_data(episode, seat, sealed=sealed)
-    parent = parent_of(episode, request.user, visitors.known(request))
+    parent = parent_of(episode, user, visitor)
     return {**data, "parent": parent.pk if parent else None}, turns
 
 

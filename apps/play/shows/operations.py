@@ -16,6 +16,7 @@ from django.db import models, transaction
 from django.db.models.functions import Least, Now
 
 import gem
+from apps.accounts import quotas
 from apps.accounts.models import User, Viewer, default_visibility
 from apps.admission.models import name_of
 from apps.agents.models import Agent, Weights
@@ -39,6 +40,10 @@ ANSWER_SECONDS = 0.5
 MAX_TURNS_DUE = 20
 ROOM = 2
 """How many times as many shows a person or an address may have as play at the same time. The others wait."""
+TOO_MANY = (
+    "You already have {used} live episodes, and one person may have {most}, {limit} of which play at the same time. "
+    "Nothing was started. Stop one of them, or wait until one ends."
+)
 
 
 class CannotPlay(Refusal):
@@ -308,20 +313,29 @@ def _check_pace(seconds: float) -> float:
 
 
 def _check_limit(starter: Starter) -> None:
-    """Refuse a show for which there is no room in the queue: as many may wait as may play."""
-    if starter.user is not None and starter.user.is_staff:
-        return
-    shows = Show.objects.filter(episode__status=Episode.Status.RUNNING, showcase=False)
-    most = ROOM * settings.SHOWS_PER_PERSON
-    number = shows.filter(person=starter.name).count() if starter.name else 0
-    if number >= most:
-        raise TooManyShows(
-            f"You already have {number} live episodes, and one person may have {most}, {settings.SHOWS_PER_PERSON} of "
-            "which play at the same time. Nothing was started. Stop one of them, or wait until one ends."
+    """Refuse a show for which there is no room in the queue, where as many may wait as may play, or no CPU time."""
+    if starter.user is not None:
+        problem = quotas.refusal(starter.user, quotas.LIVE_EPISODES) or quotas.refusal(
+            starter.user, quotas.CPU_SECONDS, 0
         )
+        if problem:
+            raise TooManyShows(problem)
+    elif starter.name:
+        limit, number = settings.SHOWS_PER_PERSON, _live().filter(person=starter.name).count()
+        if number >= ROOM * limit:
+            raise TooManyShows(TOO_MANY.format(used=number, most=ROOM * limit, limit=limit))
     most = ROOM * settings.SHOWS_PER_ADDRESS
-    if starter.address and shows.filter(address=starter.address).count() >= most:
+    if starter.address and _live().filter(address=starter.address).count() >= most:
         raise TooManyShows(
             f"Visitors at your IP address already have {most} live episodes, which is the limit for one address. "
             "Nothing was started. Wait until one ends, or log in."
         )
+
+
+def _live() -> LeasedQuerySet[Show]:
+    return Show.objects.filter(episode__status=Episode.Status.RUNNING, showcase=False)
+
+
+def live_episodes_of(user: User) -> int:
+    """How many live episodes this person has started that play or wait."""
+    return _live().filter(person=name_of(user.pk)).count()

@@ -20,7 +20,9 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Coalesce, Greatest, Now
 
 import gem
+from apps.accounts import quotas
 from apps.admission.line import Line, rows
+from apps.admission.models import name_of
 from apps.agents.models import Agent
 from apps.episodes import operations
 from apps.episodes.models import Episode, Seat, Turn
@@ -87,6 +89,8 @@ class ResumedShow:
     """The earlier turns as each seat read and played them."""
     observation: str
     info: dict[str, object]
+    owner_id: int | None
+    """Whose CPU seconds it uses: the person who started it, or who plays in it; None for visitors."""
 
 
 def claim(token: UUID, limit: int, *, showcase: bool) -> list[str]:
@@ -113,7 +117,8 @@ def place(episode_id: str) -> int | None:
 
 
 def _line() -> Line:
-    return Line("show", settings.SHOWS_PER_PERSON, settings.SHOWS_PER_ADDRESS)
+    others = {name_of(user_id): most for user_id, most in quotas.overrides(quotas.LIVE_EPISODES).items()}
+    return Line("show", settings.SHOWS_PER_PERSON, settings.SHOWS_PER_ADDRESS, others)
 
 
 def _rows(shows: LeasedQuerySet[Show]) -> LeasedQuerySet[Show]:
@@ -156,7 +161,8 @@ def begin_again(episode_id: str) -> ResumedShow:
     Raises:
         Any error that the environment raises when it is created.
     """
-    episode = Episode.objects.get(pk=episode_id)
+    episode = Episode.objects.select_related("show").get(pk=episode_id)
+    player_id = episode.seats.exclude(user=None).values_list("user_id", flat=True).first()
     seats = episode.seats.select_related("agent").exclude(agent__kind=Agent.Kind.HUMAN)
     last = episode.turns.order_by("number").last()
     return ResumedShow(
@@ -166,6 +172,7 @@ def begin_again(episode_id: str) -> ResumedShow:
         past=_past(episode) if any(seat.agent.kind in KINDS_WITH_HISTORY for seat in seats) else {},
         observation=last.observation if last else episode.first_observation,
         info=last.info if last else episode.first_info,
+        owner_id=episode.show.started_by_id or player_id,
     )
 
 

@@ -82,10 +82,17 @@ TABLE: dict[str, Address] = {
     "accounts:visibility": Address(
         "302", post=True, sent={"default_visibility": "private", "agent_visibility": "private"}
     ),
+    "accounts:export": Address("302 200 200 200"),
+    "accounts:delete": Address("302 200 200 200"),
     "accounts:login": Address("200 302 302 302"),
     "accounts:logout": Address("302", post=True),
     "accounts:signup": Address("200 302 302 302"),
     "accounts:login_link": Address("403", names=("token",)),
+    "moderation:reports": Address("404 404 404 200"),
+    "moderation:report": Address("200", names=("content", "episode")),
+    "moderation:decide": Address(
+        "404 404 404 302", names=("content", "episode"), post=True, sent={"do": "hide", "reason": "It shows a secret."}
+    ),
     "agents:list": Address("200"),
     "agents:new": Address("302 200 200 200"),
     "agents:agent": Address("200", names=("agent",)),
@@ -204,6 +211,7 @@ def objects_of(people: dict[str, User | None], visibility: str = "unlisted") -> 
         "job": job.id,
         "job_episode": job_episode.id,
         "score": score.pk,
+        "content": "episode",
         "document": "glossary",
         "picture": "training.png",
         "token": "forged",

@@ -1,0 +1,68 @@
+"""The jobs of a person: in the export of the account, and when it is deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.db import transaction
+from django.db.models import F, Value
+from django.db.models.functions import Left, Length
+
+from apps.accounts.models import User
+from apps.accounts.personal_data import ExportedFile, PersonalData, as_line, tombstone
+from apps.episodes.models import Batch, Episode
+from apps.jobs.changes import drop_open_shards, end, lock_shards
+from apps.jobs.models import Job, JobEvent
+from apps.play.personal_data import delete_in_chunks, lines_of
+
+
+def _export(user: User) -> Iterator[ExportedFile]:
+    jobs = Job.objects.filter(owner=user).select_related("agent").order_by("created")
+    yield ExportedFile("jobs.jsonl", (as_line(_described(job)) for job in jobs))
+    for job in jobs:
+        yield ExportedFile(f"jobs/{job.pk}/episodes.jsonl", lines_of(Episode.objects.filter(batch=job.batch_id), user))
+
+
+def _described(job: Job) -> dict[str, object]:
+    names = ("id", "kind", "name", "spec", "set_up", "state", "reason", "created", "started", "ended", "hidden_reason")
+    return {
+        **{name: getattr(job, name) for name in names},
+        "agent": job.agent.slug,
+        "shards": list(
+            job.shards.values("number", "env_id", "first_seed", "count", "done", "won", "errors", "return_sum", "state")
+        ),
+        "events": list(job.events.values("seq", "kind", "text", "at")),
+    }
+
+
+def _stop(user: User) -> None:
+    """Cancel all jobs of a person, and leave their name out of what jobs say about themselves."""
+    for job_id in Job.objects.unfinished().filter(owner=user).order_by("pk").values_list("pk", flat=True):
+        lock_shards(job_id)
+        if end(job_id, Job.State.CANCELLED, "", "cancelled, because the account was deleted"):
+            drop_open_shards(job_id)
+    by_name = f" by {user.get_username()}"
+    kept = Left("text", Length(F("text")) - Value(len(by_name)))
+    JobEvent.objects.filter(text__endswith=by_name).update(text=kept)
+
+
+def _erase(user: User) -> Iterator[None]:
+    """Delete all jobs, except for ranked ones, which rows of the leaderboard rest on: these have no name any more."""
+    ranked = Job.objects.filter(owner=user, scores__isnull=False).values("pk")
+    if Job.objects.filter(pk__in=ranked).update(owner=tombstone(), name="", idempotency_key=""):
+        yield
+    for job in Job.objects.filter(owner=user):
+        yield from delete_in_chunks(Episode.objects.filter(batch=job.batch_id))
+        with transaction.atomic():
+            job.delete()
+            Batch.objects.filter(pk=job.batch_id).delete()
+        yield
+
+
+PART = PersonalData(
+    export=_export,
+    stop=_stop,
+    erase=_erase,
+    goes=("your evaluations and trainings, which are cancelled first, with their episodes and results",),
+    stays=("evaluations that rows of the leaderboard rest on, with their episodes: their owner is a deleted account",),
+)

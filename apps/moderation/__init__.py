@@ -1,0 +1,1 @@
+"""Content that everybody can report and administrators can hide. Begin reading in `moderated.py`."""

@@ -1,0 +1,56 @@
+"""The kinds of content that can be reported and hidden. Apps register theirs in `AppConfig.ready`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from apps.accounts.models import Viewer
+from apps.visibility import VisibleQuerySet
+
+
+@dataclass(frozen=True, slots=True)
+class ModeratedKind:
+    """A kind of content, and where it is in addresses."""
+
+    name: str
+    """As in addresses and reports: `episode`."""
+    rows: Callable[[], VisibleQuerySet[Any]]
+    """All rows of this kind."""
+    key: str
+    """The field that names a row in addresses: `pk` or `slug`."""
+    parameters: Mapping[str, str]
+    """The parameters of addresses that name a row of this kind, with the field that each is compared with."""
+    spaces: frozenset[str] = frozenset()
+    """The apps whose addresses these are; empty for all."""
+
+    def seen_by(self, viewer: Viewer, visitor: str = "") -> VisibleQuerySet[Any]:
+        """The rows that this person may open, who has an account or the key of a visitor, or neither."""
+        return self.rows().visible_to(viewer, visitor)
+
+    def find(self, key: str, viewer: Viewer, visitor: str = "") -> Any | None:
+        """The row with this key, if this person may open it; None otherwise."""
+        return self.seen_by(viewer, visitor).filter(**{self.key: key}).first()
+
+
+_KINDS: dict[str, ModeratedKind] = {}
+
+
+def register(kind: ModeratedKind) -> None:
+    """Add a kind. Called in `AppConfig.ready`."""
+    _KINDS[kind.name] = kind
+
+
+def kind_named(name: str) -> ModeratedKind | None:
+    """The kind with this name; None if there is none."""
+    return _KINDS.get(name)
+
+
+def named_in(space: str, parameters: Mapping[str, Any]) -> Iterator[tuple[ModeratedKind, str, Any]]:
+    """What the parameters of an address of an app name: each kind, the field to compare, and the value."""
+    for kind in _KINDS.values():
+        if not kind.spaces or space in kind.spaces:
+            for name, field in kind.parameters.items():
+                if name in parameters:
+                    yield kind, field, parameters[name]

@@ -1,0 +1,113 @@
+"""Pages of reports: the form for everybody, and the list for administrators."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from apps.accounts import visitors
+from apps.accounts.limits import HOUR, in_words
+from apps.accounts.models import User
+from apps.accounts.rate_limit import take
+from apps.moderation import operations
+from apps.moderation.forms import ReasonForm
+from apps.moderation.kinds import ModeratedKind, kind_named
+from apps.moderation.models import Decision, Report
+
+MAX_REPORTS = 200
+MAX_DECISIONS = 50
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def report(request: HttpRequest, kind: str, key: str) -> HttpResponse:
+    """The form that reports an episode, an agent or a job to the administrators."""
+    reported_kind = _kind(kind)
+    row = reported_kind.find(key, request.user, visitors.known(request))
+    if row is None:
+        raise Http404("There is nothing with this address that could be reported.")
+    form = ReasonForm(request.POST or None)
+    context = {"form": form, "row": row, "kind": reported_kind}
+    if request.method != "POST":
+        return render(request, "moderation/report.html", context)
+    if not form.is_valid():
+        return render(request, "moderation/report.html", context, status=422)
+    wait = _wait(request)
+    if wait > 0:
+        form.add_error(None, f"There were too many reports. Yours was not sent. Try again in {in_words(wait)}.")
+        refused = render(request, "moderation/report.html", context, status=429)
+        refused["Retry-After"] = str(math.ceil(wait))
+        return refused
+    operations.report(reported_kind, key, form.cleaned_data["reason"], request.user)
+    messages.success(request, "Your report was sent. The administrators of this site will look at it.")
+    return redirect(row)
+
+
+def _wait(request: HttpRequest) -> float:
+    """Seconds until this person may send a report; one is counted."""
+    size = settings.REPORTS_PER_HOUR
+    user_id = request.user.pk
+    whose = f"user:{user_id}" if user_id else f"from:{request.META.get('REMOTE_ADDR', '')}"
+    return take(f"report:{whose}", size, size / HOUR)
+
+
+@never_cache
+@require_GET
+def reports(request: HttpRequest) -> HttpResponse:
+    """The open reports and the last decisions, for administrators."""
+    user = _administrator(request)
+    found = list(Report.objects.filter(closed=None).select_related("reporter")[:MAX_REPORTS])
+    context = {
+        "reports": [{"report": each, "row": _row(each.kind, each.key, user)} for each in found],
+        "decisions": Decision.objects.all()[:MAX_DECISIONS],
+    }
+    return render(request, "moderation/reports.html", context)
+
+
+@require_POST
+def decide(request: HttpRequest, kind: str, key: str) -> HttpResponse:
+    """Hide content with a reason, show it again, or dismiss the reports about it. The field `do` names the action."""
+    user, decided_kind = _administrator(request), _kind(kind)
+    action = request.POST.get("do", "")
+    if action == Decision.Verb.DISMISS:
+        operations.dismiss(decided_kind, key, user)
+        return redirect("moderation:reports")
+    row = _row(kind, key, user)
+    if row is None:
+        raise Http404("There is nothing with this address that could be hidden.")
+    form = ReasonForm(request.POST)
+    if action == Decision.Verb.SHOW:
+        operations.show(decided_kind, row, user)
+        messages.success(request, "It is shown again.")
+    elif action == Decision.Verb.HIDE and form.is_valid():
+        operations.hide(decided_kind, row, form.cleaned_data["reason"], user)
+        messages.success(request, "It is hidden. Its owner can still open it, and reads your reason.")
+    else:
+        messages.error(request, "Nothing was changed: give a reason, which the owner will read.")
+    return redirect("moderation:reports")
+
+
+def _administrator(request: HttpRequest) -> User:
+    if isinstance(request.user, User) and request.user.is_staff:
+        return request.user
+    raise Http404("The address may be mistyped, or the page was removed.")
+
+
+def _kind(name: str) -> ModeratedKind:
+    kind = kind_named(name)
+    if kind is None:
+        raise Http404(f"There is nothing of the kind {name}.")
+    return kind
+
+
+def _row(kind_name: str, key: str, viewer: User) -> Any | None:
+    """The row that a report names; None if it is gone."""
+    kind = kind_named(kind_name)
+    return kind.find(key, viewer) if kind is not None else None

@@ -1,0 +1,63 @@
+"""How many trainings one person may have, and how much their files may take."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import redis
+from django.conf import settings
+from django.core.cache import cache
+
+from apps.accounts.models import User
+from apps.accounts.quotas import STORAGE, TRAININGS, Quota
+from apps.agents.uploads import MEGABYTE, bytes_in, bytes_of_uploads
+from apps.jobs.models import Job
+
+logger = logging.getLogger(__name__)
+
+REMEMBERED_SECONDS = 30
+"""How long the size of a person's files is remembered, because a training may have thousands of them."""
+
+
+def _open_trainings(user: User) -> int:
+    return Job.objects.trainings().active().filter(owner=user).count()
+
+
+def megabytes_of(user: User) -> float:
+    """The size of the folders of this person's trainings and of their uploads, in megabytes."""
+    try:
+        size = int(cache.get_or_set(f"storage:user:{user.pk}", lambda: _bytes_of(user), REMEMBERED_SECONDS) or 0)
+    except redis.RedisError as error:
+        logger.warning("The size of the files of user %s is not remembered: %s", user.pk, error)
+        size = _bytes_of(user)
+    return size / MEGABYTE
+
+
+def _bytes_of(user: User) -> int:
+    job_ids = Job.objects.trainings().filter(owner=user).values_list("pk", flat=True)
+    return bytes_of_uploads(user) + sum(bytes_in(Path(settings.RUNS_DIR) / job_id) for job_id in job_ids)
+
+
+QUOTAS = (
+    Quota(
+        TRAININGS,
+        "Trainings that wait or run",
+        "TRAININGS_PER_USER",
+        _open_trainings,
+        at_limit="You cannot submit another one until one ends, or you pause or cancel one.",
+        refusal="You have {used} waiting or running; one person may have at most {limit} trainings. "
+        "Wait until one ends, pause one, or cancel one.",
+        unit="at a time",
+    ),
+    Quota(
+        STORAGE,
+        "Files of trainings and uploads",
+        "STORAGE_MEGABYTES_PER_USER",
+        megabytes_of,
+        at_limit="You cannot upload a checkpoint or submit a training. What runs goes on, and nothing is deleted.",
+        refusal="Your trainings and uploads take {used} MB, and one person may use {limit} MB. Nothing was stored or "
+        "started. Delete uploads that you do not need, or ask an administrator.",
+        unit="MB",
+    ),
+)

@@ -1,0 +1,58 @@
+"""The trainings of a person: in the export of the account, and when it is deleted."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+from django.db import transaction
+
+from apps.accounts.models import User
+from apps.accounts.personal_data import ExportedFile, NotYet, PersonalData, as_json, as_line
+from apps.jobs.changes import drop_open_shards, end, lock_shards
+from apps.jobs.models import Job, JobEvent, Point
+from apps.trainings.records import folder_of
+from gem.errors import UsageError
+from gem.training.run_folder import RunFolder
+
+
+def _export(user: User) -> Iterator[ExportedFile]:
+    for job in Job.objects.trainings().filter(owner=user).order_by("created"):
+        yield ExportedFile(f"trainings/{job.pk}/spec.json", [as_json(job.spec)])
+        points = Point.objects.filter(job=job).order_by("update").values_list("data", flat=True)
+        yield ExportedFile(f"trainings/{job.pk}/metrics.jsonl", map(as_line, points))
+
+
+def _erase(user: User) -> Iterator[None]:
+    """Delete the folders of all trainings. The app of jobs deletes their rows.
+
+    Raises:
+        NotYet: if the process of one still writes its last checkpoint.
+    """
+    for job in Job.objects.trainings().filter(owner=user):
+        for fork in Job.objects.unfinished().filter(parent=job, checkpoints=None).exclude(owner=user):
+            _end_fork(fork)
+        folder = folder_of(job.pk)
+        if folder.is_dir():
+            try:
+                with RunFolder(folder).lock():
+                    shutil.rmtree(folder)
+            except UsageError as error:
+                raise NotYet(str(error)) from error
+            yield
+
+
+@transaction.atomic
+def _end_fork(fork: Job) -> None:
+    """End somebody else's training that was to continue from a checkpoint that is deleted now."""
+    reason = "The checkpoint from which this training was to continue was deleted with its owner's account."
+    lock_shards(fork.pk)
+    if fork.kind == Job.Kind.TRAINING and end(fork.pk, Job.State.FAILED, reason, reason, JobEvent.Tone.LOSS):
+        drop_open_shards(fork.pk)
+
+
+PART = PersonalData(
+    export=_export,
+    erase=_erase,
+    goes=("the files of your trainings: checkpoints, metrics and logs",),
+)

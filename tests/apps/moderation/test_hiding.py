@@ -1,0 +1,193 @@
+"""Content that was reported: who may report, who may hide, and what hidden content is for everybody else."""
+
+from __future__ import annotations
+
+import re
+import uuid
+
+import pytest
+from django.db import Error as DatabaseError
+from django.db import transaction
+from django.test import Client
+from pytest_django import Settings
+
+from apps.accounts.models import User
+from apps.agents import operations as agents
+from apps.agents.models import Agent
+from apps.episodes.models import Episode
+from apps.jobs import leases
+from apps.jobs import operations as jobs
+from apps.leaderboard.models import Score
+from apps.live.session_user import identify
+from apps.live.topics import TOPICS
+from apps.moderation.models import Decision, Report
+from apps.play.operations import begin, take_turn
+from apps.trainings import operations as trainings
+from gem.agents import make_agent
+from gem.agents.endpoint import EndpointSpec
+from gem.evaluation.spec import EvaluationSpec
+from gem.rollout import rollout
+from gem.training.spec import read_spec
+
+pytestmark = pytest.mark.django_db
+
+ENV_ID = "game:GuessTheNumber-v0-easy"
+
+
+@pytest.fixture
+def anna() -> User:
+    return User.objects.create_user("anna")
+
+
+@pytest.fixture
+def administrator() -> Client:
+    return logged_in(User.objects.create_user("root-of-site", is_staff=True))
+
+
+def logged_in(user: User | None = None) -> Client:
+    """A browser at an address of its own."""
+    client = Client(REMOTE_ADDR=f"2001:db8::{uuid.uuid4().hex[:4]}:{uuid.uuid4().hex[:4]}")
+    if user is not None:
+        client.force_login(user)
+    return client
+
+
+def ended_episode(anna: User) -> Episode:
+    episode = begin(ENV_ID, seed=1, listed=True, user=anna, visitor="")
+    for number in range(episode.max_turns):
+        episode = take_turn(episode.pk, r"\boxed{0}", expected_seq=number, user=anna, visitor="")
+        if episode.over:
+            break
+    return episode
+
+
+def played_job(anna: User) -> str:
+    """A finished evaluation."""
+    job = jobs.submit(anna, EvaluationSpec(agent="random", env_ids=(ENV_ID,), episodes_per_env=2), name="a foul name")
+    claim = leases.claim()
+    assert claim is not None
+    leases.record_episodes(claim, list(rollout(make_agent("random"), claim.slots(), num_envs=2)))
+    return job.pk
+
+
+def hide(administrator: Client, kind: str, key: str, reason: str = "It shows a secret.") -> None:
+    sent = administrator.post(f"/reports/decide/{kind}/{key}/", {"do": "hide", "reason": reason})
+    assert sent.status_code == 302
+    assert Decision.objects.first() is not None
+
+
+def show(administrator: Client, kind: str, key: str) -> None:
+    administrator.post(f"/reports/decide/{kind}/{key}/", {"do": "show"})
+
+
+def test_anybody_reports_and_administrators_read_it(anna: User, administrator: Client) -> None:
+    episode = ended_episode(anna)
+    visitor = logged_in()
+    page = visitor.get(f"/episodes/{episode.pk}/").content.decode()
+    address = f"/reports/report/episode/{episode.pk}/"
+    assert address in page
+    assert visitor.post(address, {"reason": " "}).status_code == 422
+    assert visitor.post(address, {"reason": "It shows a <secret>."}).status_code == 302
+    assert "It shows a &lt;secret&gt;." in administrator.get("/reports/").content.decode()
+    assert logged_in(anna).get("/reports/").status_code == 404
+    administrator.post(f"/reports/decide/episode/{episode.pk}/", {"do": "dismiss"})
+    assert "There are no open reports." in administrator.get("/reports/").content.decode()
+    assert visitor.get(f"/episodes/{episode.pk}/").status_code == 200
+
+
+def test_reports_are_limited_by_person_and_by_address(anna: User, settings: Settings) -> None:
+    settings.REPORTS_PER_HOUR = 2
+    address = f"/reports/report/episode/{ended_episode(anna).pk}/"
+    visitor = logged_in()
+    sent = [visitor.post(address, {"reason": "no"}) for _ in range(3)]
+    assert [each.status_code for each in sent] == [302, 302, 429]
+    assert int(sent[-1]["Retry-After"]) > 0
+    assert Report.objects.count() == 2
+
+
+def test_a_hidden_episode_is_gone_for_others_in_pages_lists_downloads_and_sockets(
+    anna: User, administrator: Client
+) -> None:
+    episode = ended_episode(anna)
+    visitor, owner = logged_in(), logged_in(anna)
+    addresses = [
+        f"/episodes/{episode.pk}/",
+        f"/episodes/{episode.pk}/turns/1/",
+        f"/episodes/{episode.pk}/episode.json",
+        f"/episodes/{episode.pk}/episode.jsonl",
+        f"/episodes/{episode.pk}/frames/0/",
+        f"/reports/report/episode/{episode.pk}/",
+    ]
+    lists = ["/episodes/", f"/episodes/?env_id={ENV_ID}", f"/episodes/recent/?env_id={ENV_ID}", "/play/watch/"]
+    topic = TOPICS["episode"]
+    assert topic.allows(episode.pk, "watch", identify("").viewer, "")
+    hide(administrator, "episode", episode.pk)
+    assert [visitor.get(address).status_code for address in addresses] == [404] * 6
+    assert visitor.post(f"/play/{episode.pk}/fork/", {"turn": "0"}).status_code == 404
+    assert not any(episode.pk in visitor.get(address).content.decode() for address in lists)
+    assert visitor.get(f"/search/?q={episode.pk}").status_code == 200  # it leads nowhere
+    assert not topic.allows(episode.pk, "watch", identify("").viewer, "")
+    page = owner.get(addresses[0]).content.decode()
+    assert "Hidden by the administrators: It shows a secret." in page
+    assert episode.pk in owner.get("/episodes/").content.decode()
+    show(administrator, "episode", episode.pk)
+    assert visitor.get(addresses[0]).status_code == 200
+    assert episode.pk in visitor.get("/episodes/").content.decode()
+
+
+def test_a_hidden_job_takes_its_episodes_and_its_ranked_rows_with_it(anna: User, administrator: Client) -> None:
+    job_id = played_job(anna)
+    episode = Episode.objects.filter(batch__job=job_id).first()
+    assert episode is not None
+    values = {"mean": 0.5, "low": 0.4, "high": 0.6, "mean_return": 1.0, "success_rate": 0.5, "n": 2}
+    random = Agent.objects.get(slug="random")
+    Score.objects.create(job_id=job_id, agent=random, benchmark="games", benchmark_version=1, **values)
+    visitor = logged_in()
+    assert "a foul name" in visitor.get("/jobs/").content.decode()
+    hide(administrator, "job", job_id)
+    for address in (f"/jobs/{job_id}/", f"/jobs/{job_id}/spec.json", f"/episodes/{episode.pk}/"):
+        assert visitor.get(address).status_code == 404, address
+        assert logged_in(anna).get(address).status_code == 200, address
+    for address in ("/jobs/", "/jobs/recent/", "/search/?q=foul", "/episodes/?source=jobs"):
+        found = visitor.get(address).content.decode()
+        assert "a foul name" not in found, address
+        assert episode.pk not in found, address
+    assert not TOPICS["job"].allows(job_id, "first", identify("").viewer, "")
+    assert not Score.objects.all().newest().exists()
+
+
+def test_a_hidden_training_and_a_hidden_agent_are_gone_too(anna: User, administrator: Client) -> None:
+    training = trainings.submit(anna, read_spec({"env_id": ENV_ID}), name="foul training")
+    agent = agents.create(anna, "foul agent", EndpointSpec(url="http://127.0.0.1:1/v1", model="m"), shared=True)
+    bert = logged_in(User.objects.create_user("bert"))
+    assert bert.get(agent.get_absolute_url()).status_code == 200
+    hide(administrator, "job", training.pk)
+    hide(administrator, "agent", agent.slug)
+    assert bert.get(training.get_absolute_url()).status_code == 404
+    assert bert.get(agent.get_absolute_url()).status_code == 404
+    pages = ["/agents/", "/jobs/", "/search/?q=foul", "/jobs/new/", f"/jobs/compare/?job={training.pk}"]
+    seen = {address: re.findall("foul (?:agent|training)", bert.get(address).content.decode()) for address in pages}
+    assert seen == {address: [] for address in pages}
+    assert "Hidden by the administrators" in logged_in(anna).get(agent.get_absolute_url()).content.decode()
+
+
+def test_only_administrators_hide_and_never_without_a_reason(anna: User, administrator: Client) -> None:
+    episode = ended_episode(anna)
+    address = f"/reports/decide/episode/{episode.pk}/"
+    for client in (logged_in(), logged_in(anna)):
+        assert client.post(address, {"do": "hide", "reason": "no"}).status_code == 404
+    administrator.post(address, {"do": "hide", "reason": ""})
+    administrator.post(address, {"do": "something"})
+    assert not Episode.objects.hidden().exists()
+    assert administrator.post("/reports/decide/nothing/x/", {"do": "hide", "reason": "no"}).status_code == 404
+
+
+def test_the_log_of_decisions_can_only_grow(anna: User, administrator: Client) -> None:
+    episode = ended_episode(anna)
+    hide(administrator, "episode", episode.pk)
+    show(administrator, "episode", episode.pk)
+    logged = [(decision.verb, decision.reason, decision.by) for decision in Decision.objects.order_by("pk")]
+    assert logged == [("hide", "It shows a secret.", "root-of-site"), ("show", "", "root-of-site")]
+    for change in (lambda: Decision.objects.update(reason=""), lambda: Decision.objects.all().delete()):
+        with pytest.raises(DatabaseError, match="append-only"), transaction.atomic():
+            change()
