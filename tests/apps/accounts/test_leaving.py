@@ -65,7 +65,7 @@ def her_browser(anna: User) -> Client:
 
 
 def played(user: User) -> Episode:
-    episode = play.begin(ENV_ID, seed=1, listed=True, user=user, visitor="")
+    episode = play.begin(ENV_ID, seed=1, visibility="public", user=user, visitor="")
     return play.take_turn(episode.pk, r"\boxed{5}", expected_seq=0, user=user, visitor="")
 
 

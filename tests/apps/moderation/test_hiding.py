@@ -53,7 +53,7 @@ def logged_in(user: User | None = None) -> Client:
 
 
 def ended_episode(anna: User) -> Episode:
-    episode = begin(ENV_ID, seed=1, listed=True, user=anna, visitor="")
+    episode = begin(ENV_ID, seed=1, visibility="public", user=anna, visitor="")
     for number in range(episode.max_turns):
         episode = take_turn(episode.pk, r"\boxed{0}", expected_seq=number, user=anna, visitor="")
         if episode.over:
@@ -120,13 +120,13 @@ def test_a_hidden_episode_is_gone_for_others_in_pages_lists_downloads_and_socket
     ]
     lists = ["/episodes/", f"/episodes/?env_id={ENV_ID}", f"/episodes/recent/?env_id={ENV_ID}", "/play/watch/"]
     topic = TOPICS["episode"]
-    assert topic.allows(episode.pk, "watch", identify("").viewer, "")
+    assert topic.shows(episode.pk, identify("").viewer, "")
     hide(administrator, "episode", episode.pk)
     assert [visitor.get(address).status_code for address in addresses] == [404] * 6
     assert visitor.post(f"/play/{episode.pk}/fork/", {"turn": "0"}).status_code == 404
     assert not any(episode.pk in visitor.get(address).content.decode() for address in lists)
     assert visitor.get(f"/search/?q={episode.pk}").status_code == 200  # it leads nowhere
-    assert not topic.allows(episode.pk, "watch", identify("").viewer, "")
+    assert not topic.shows(episode.pk, identify("").viewer, "")
     page = owner.get(addresses[0]).content.decode()
     assert "Hidden by the administrators: It shows a secret." in page
     assert episode.pk in owner.get("/episodes/").content.decode()
@@ -152,13 +152,13 @@ def test_a_hidden_job_takes_its_episodes_and_its_ranked_rows_with_it(anna: User,
         found = visitor.get(address).content.decode()
         assert "a foul name" not in found, address
         assert episode.pk not in found, address
-    assert not TOPICS["job"].allows(job_id, "first", identify("").viewer, "")
+    assert not TOPICS["job"].shows(job_id, identify("").viewer, "")
     assert not Score.objects.all().newest().exists()
 
 
 def test_a_hidden_training_and_a_hidden_agent_are_gone_too(anna: User, administrator: Client) -> None:
     training = trainings.submit(anna, read_spec({"env_id": ENV_ID}), name="foul training")
-    agent = agents.create(anna, "foul agent", EndpointSpec(url="http://127.0.0.1:1/v1", model="m"), shared=True)
+    agent = agents.create(anna, "foul agent", EndpointSpec(url="http://127.0.0.1:1/v1", model="m"), visibility="public")
     bert = logged_in(User.objects.create_user("bert"))
     assert bert.get(agent.get_absolute_url()).status_code == 200
     hide(administrator, "job", training.pk)
