@@ -121,7 +121,7 @@ def _account_page(user: User, form: PasswordForm | None = None) -> dict[str, obj
 @login_required
 @require_POST
 def visibility(request: HttpRequest) -> HttpResponse:
-    """Set the visibility of what the person begins or adds from now on. What exists keeps its own."""
+    """Set the visibility that new objects of this person have. Existing objects keep theirs."""
     assert isinstance(request.user, User)
     form = VisibilityForm(request.POST)
     if form.is_valid():

@@ -182,7 +182,7 @@ def test_what_is_no_duel_is_not_found(agents: Agents) -> None:
     job = Batch.objects.create(kind=Batch.Kind.JOB)
     for key in (job.pk, "nothing"):
         with pytest.raises(NotFound):
-            duels.find(key)
+            duels.find(key, AnonymousUser(), "")
         assert TOPIC.current(key) is None
         assert TOPIC.events(key, 0, "watch") == []
 

@@ -45,6 +45,7 @@ def test_the_same_task_in_two_threads_plays_every_episode_once(submit: Submit) -
             connection.close()
 
     app.finalize()  # as a worker does before its first task
+    assert evaluate.shards.name  # which also binds the task, before two threads do so at the same time
     with ThreadPoolExecutor(2) as threads:
         for played in [threads.submit(play_on) for _ in range(2)]:
             played.result()

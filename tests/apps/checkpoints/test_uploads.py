@@ -401,13 +401,15 @@ def test_an_uploaded_policy_plays_in_a_process_without_network_or_files(ada: Use
     somebody = player(uploaded(ada, "mine", archive()))
     assert isinstance(somebody, IsolatedAgent)
     somebody.load()
+    runs = str(settings.RUNS_DIR).lstrip("/")
     (process,) = [
         process
         for process in psutil.Process().children(recursive=True)
         if process.cmdline()[-2:] == ["gem.agents.isolated_agent", "guarded"] and not process.children()
+        if Path(f"/proc/{process.pid}/root", runs).is_dir()  # other tests have other folders
     ]
     for kind in ("net", "mnt", "pid"):
         assert os.readlink(f"/proc/{process.pid}/ns/{kind}") != os.readlink(f"/proc/self/ns/{kind}")
     root = Path(f"/proc/{process.pid}/root")
-    assert [path.name for path in (root / str(settings.RUNS_DIR).lstrip("/")).iterdir()] == ["uploads"]
+    assert [path.name for path in (root / runs).iterdir()] == ["uploads"]
     assert not (root / "etc" / "shadow").exists()
