@@ -100,11 +100,12 @@ def make_nameless(agent: Agent, owner: User, slug: str) -> None:
     """Leave of a deleted agent only what its episodes need: a row of `owner` that says nothing about it."""
     Endpoint.objects.filter(agent=agent).delete()
     Weights.objects.filter(agent=agent).delete()
-    nameless = {"name": "deleted agent", "slug": slug, "about": "", "owner": owner, "shared": False, "retired": True}
     for job in agent.jobs.all():
         job.spec["agent"] = slug  # the earlier one was made from its name
         job.save(update_fields=["spec"])
-    Agent.objects.filter(pk=agent.pk).update(**nameless)
+    Agent.objects.filter(pk=agent.pk).update(
+        name="deleted agent", slug=slug, about="", owner=owner, visibility=Visibility.PRIVATE, retired=True
+    )
 
 
 def new_slug(name: str) -> str:

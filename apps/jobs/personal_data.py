@@ -14,17 +14,31 @@ from apps.episodes.models import Batch, Episode
 from apps.jobs.changes import drop_open_shards, end, lock_shards
 from apps.jobs.models import Job, JobEvent
 from apps.play.personal_data import delete_in_chunks, lines_of
+from apps.visibility import Visibility
 
 
 def _export(user: User) -> Iterator[ExportedFile]:
-    jobs = Job.objects.filter(owner=user).select_related("agent").order_by("created")
+    jobs = Job.objects.filter(owner=user).select_related("agent", "batch").order_by("created")
     yield ExportedFile("jobs.jsonl", (as_line(_described(job)) for job in jobs))
     for job in jobs:
         yield ExportedFile(f"jobs/{job.pk}/episodes.jsonl", lines_of(Episode.objects.filter(batch=job.batch_id), user))
 
 
 def _described(job: Job) -> dict[str, object]:
-    names = ("id", "kind", "name", "spec", "set_up", "state", "reason", "created", "started", "ended", "hidden_reason")
+    names = (
+        "id",
+        "kind",
+        "name",
+        "spec",
+        "set_up",
+        "state",
+        "reason",
+        "created",
+        "started",
+        "ended",
+        "hidden_reason",
+        "visibility",
+    )
     return {
         **{name: getattr(job, name) for name in names},
         "agent": job.agent.slug,
@@ -47,8 +61,9 @@ def _stop(user: User) -> None:
 
 
 def _erase(user: User) -> Iterator[None]:
-    """Delete all jobs, except for ranked ones, which rows of the leaderboard rest on: these have no name any more."""
-    ranked = Job.objects.filter(owner=user, scores__isnull=False).values("pk")
+    """Delete all jobs, except for public ones that rows of the leaderboard rest on: these have no name any more."""
+    public = Job.objects.filter(owner=user, batch__visibility=Visibility.PUBLIC)
+    ranked = public.filter(scores__isnull=False).values("pk")
     if Job.objects.filter(pk__in=ranked).update(owner=tombstone(), name="", idempotency_key=""):
         yield
     for job in Job.objects.filter(owner=user):
@@ -64,5 +79,8 @@ PART = PersonalData(
     stop=_stop,
     erase=_erase,
     goes=("your evaluations and trainings, which are cancelled first, with their episodes and results",),
-    stays=("evaluations that rows of the leaderboard rest on, with their episodes: their owner is a deleted account",),
+    stays=(
+        "public evaluations that rows of the leaderboard rest on, with their episodes: "
+        "their owner is a deleted account",
+    ),
 )
