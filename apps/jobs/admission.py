@@ -80,7 +80,14 @@ def next_jobs(kind: Job.Kind) -> list[Candidate]:
     It reads few rows of each person, however many jobs there are. Those of people who have used up their CPU seconds
     wait until midnight, UTC.
     """
-    values: dict[str, Any] = {
+    with connection.cursor() as cursor:
+        cursor.execute(*_query(kind))
+        return [Candidate(row[0], row[1] == Job.State.QUEUED, row[2], row[3]) for row in cursor.fetchall()]
+
+
+def _query(kind: Job.Kind) -> tuple[str, dict[str, Any]]:
+    """The query of `next_jobs` and its values."""
+    return _NEXT_JOBS.format(has_work=_HAS_WORK), {
         "kind": kind.value,
         "quota": quotas.JOBS_RUNNING,
         "most": settings.JOBS_RUNNING_PER_USER,
@@ -88,9 +95,6 @@ def next_jobs(kind: Job.Kind) -> list[Candidate]:
         "over_cpu": quotas.people_over_cpu(),
         "few": _FEW,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_NEXT_JOBS.format(has_work=_HAS_WORK), values)
-        return [Candidate(row[0], row[1] == Job.State.QUEUED, row[2], row[3]) for row in cursor.fetchall()]
 
 
 def note(kind: str, owner_id: int | None) -> None:

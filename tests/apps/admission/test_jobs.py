@@ -12,7 +12,8 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from apps.accounts.models import User
+from apps.accounts import quotas
+from apps.accounts.models import CpuUse, User
 from apps.agents.models import Agent
 from apps.episodes.models import Batch
 from apps.jobs import admission, leases, operations
@@ -23,6 +24,7 @@ from gem.evaluation.spec import EvaluationSpec
 from gem.training.spec import read_spec
 from tests.html import tight
 from workers import evaluate
+from workers.cpu import CpuMeter
 from workers.lease import Lease
 
 EASY = "game:GuessTheNumber-v0-easy"
@@ -158,7 +160,7 @@ def test_a_worker_that_gives_way_records_what_it_has_begun_and_takes_the_other_s
     monkeypatch.setattr("apps.leases.LOOK_SECONDS", 3600.0)
     with Lease(claim, lambda: False) as lease:
         lease.gives_way.set()
-        evaluate.play(claim, lease)
+        evaluate.play(claim, lease, CpuMeter(None, CpuUse.Use.JOBS))
     shard = Shard.objects.get(pk=claim.shard_id)
     assert (shard.state, shard.lease_token) == ("queued", None)
     assert 0 < shard.done < 10
@@ -171,8 +173,22 @@ def test_a_worker_that_gives_way_records_what_it_has_begun_and_takes_the_other_s
     again = leases.claim()
     assert again is not None
     with Lease(again, lambda: False) as lease:
-        assert evaluate.play(again, lease), "and it is finished"
+        assert evaluate.play(again, lease, CpuMeter(None, CpuUse.Use.JOBS)), "and it is finished"
     assert long.batch.episodes.count() == 10
+
+
+def test_a_person_may_be_given_another_number_of_running_jobs(ada: User, settings: Settings) -> None:
+    settings.JOBS_RUNNING_PER_USER = 1
+    jobs = [job_of(ada) for _ in range(3)]
+    assert len({claimed_job() for _ in range(3)}) == 1
+    quotas.set_limit(ada, quotas.JOBS_RUNNING, 2)
+    assert claimed_job() in {job.pk for job in jobs}
+    assert Job.objects.filter(owner=ada, state="running").count() == 2
+
+
+def claimed_job() -> str | None:
+    claim = leases.claim()
+    return claim.job_id if claim else None
 
 
 def test_a_training_gives_way_to_one_of_somebody_else(ada: User) -> None:
@@ -228,8 +244,7 @@ def test_a_claim_reads_little_beside_ten_thousand_queued_jobs_of_twenty_people()
     )
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE jobs_job, jobs_shard")
-        values = {"kind": "evaluation", "most": 2, "few": 3}
-        query = admission._NEXT_JOBS.format(has_work=admission._HAS_WORK)
+        query, values = admission._query(Job.Kind.EVALUATION)
         cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {query}", values)
         plan = cursor.fetchone()[0][0]
     pages = plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"]

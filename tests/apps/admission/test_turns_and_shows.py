@@ -16,6 +16,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 import gem
+from apps.accounts import quotas
 from apps.episodes.models import Episode, PendingTurn
 from apps.play import pending
 from apps.play.models import Show
@@ -199,6 +200,22 @@ def test_the_shows_of_a_person_beyond_the_limit_wait_instead_of_being_refused(se
     assert place_of(person, started[3]) == "2nd in the queue"
     shows.stop(started[0])
     assert claim_shows()[1] == {started[2]}
+
+
+def test_a_person_with_another_quota_has_as_many_shows_playing_and_as_many_waiting(
+    settings: Settings, django_user_model: Any
+) -> None:
+    settings.SHOWS_PER_PERSON = 1
+    ada = django_user_model.objects.create_user("ada")
+    person = guest(QUIET)
+    person.client.force_login(ada)
+    quotas.set_limit(ada, quotas.LIVE_EPISODES, 3)
+    for _ in range(6):
+        start_show(person)
+    assert "one person may have 6" in start_show(person, 429)
+    assert len(claim_shows()[1]) == 3
+    quotas.set_limit(ada, quotas.LIVE_EPISODES, None)
+    assert len(claim_shows()[1]) == 3, "the others follow when there is no limit"
 
 
 def test_the_agents_of_a_duel_are_claimed_together_so_that_none_waits_for_another_for_ever(settings: Settings) -> None:

@@ -14,7 +14,8 @@ from pytest_django import Settings
 from apps.accounts.models import User
 from apps.agents import operations as agents
 from apps.agents.models import Agent
-from apps.episodes.models import Episode
+from apps.duels import operations as duels
+from apps.episodes.models import Batch, Episode
 from apps.jobs import leases
 from apps.jobs import operations as jobs
 from apps.leaderboard.models import Score
@@ -169,6 +170,38 @@ def test_a_hidden_training_and_a_hidden_agent_are_gone_too(anna: User, administr
     seen = {address: re.findall("foul (?:agent|training)", bert.get(address).content.decode()) for address in pages}
     assert seen == {address: [] for address in pages}
     assert "Hidden by the administrators" in logged_in(anna).get(agent.get_absolute_url()).content.decode()
+
+
+def test_what_is_private_can_neither_be_reported_nor_seen_by_others_whether_hidden_or_not(
+    anna: User, administrator: Client
+) -> None:
+    episode = begin(ENV_ID, seed=1, visibility="private", user=anna, visitor="")
+    address = f"/reports/report/episode/{episode.pk}/"
+    assert logged_in().get(address).status_code == 404
+    assert logged_in(anna).get(address).status_code == 200
+    hide(administrator, "episode", episode.pk)
+    assert logged_in().get(f"/episodes/{episode.pk}/").status_code == 404
+    assert administrator.get(f"/episodes/{episode.pk}/").status_code == 200
+    assert "It shows a secret." in logged_in(anna).get(f"/episodes/{episode.pk}/").content.decode()
+
+
+def test_a_duel_with_a_hidden_episode_and_a_hidden_agent_are_only_for_their_owner(
+    anna: User, administrator: Client
+) -> None:
+    players = [Agent.objects.get(slug=slug) for slug in ("expert", "random")]
+    duel = duels.start(duels.DuelStart(ENV_ID, 1), players, user=anna, visitor="", visibility="public")
+    bert = User.objects.create_user("bert")
+    agent = agents.create(anna, "foul agent", EndpointSpec(url="http://127.0.0.1:1/v1", model="m"), visibility="public")
+    assert TOPICS["duel"].shows(duel.pk, bert, "")
+    assert agent in Agent.objects.selectable_by(bert)
+    assert duel in Batch.objects.listed_for(bert)
+    hide(administrator, "episode", duel.episodes.first().pk)
+    hide(administrator, "agent", agent.slug)
+    for person, may_see in ((bert, False), (anna, True)):
+        assert TOPICS["duel"].shows(duel.pk, person, "") == may_see
+        assert (duel in Batch.objects.listed_for(person)) == may_see
+        assert (agent in Agent.objects.selectable_by(person)) == may_see
+        assert logged_in(person).get(f"/duels/{duel.pk}/").status_code == (200 if may_see else 404)
 
 
 def test_only_administrators_hide_and_never_without_a_reason(anna: User, administrator: Client) -> None:
