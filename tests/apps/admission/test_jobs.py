@@ -180,7 +180,7 @@ def test_a_worker_that_gives_way_records_what_it_has_begun_and_takes_the_other_s
 def test_a_person_may_be_given_another_number_of_running_jobs(ada: User, settings: Settings) -> None:
     settings.JOBS_RUNNING_PER_USER = 1
     jobs = [job_of(ada) for _ in range(3)]
-    assert len({claimed_job() for _ in range(3)}) == 1
+    assert len({claimed_job() for _ in range(3)} - {None}) == 1
     quotas.set_limit(ada, quotas.JOBS_RUNNING, 2)
     assert claimed_job() in {job.pk for job in jobs}
     assert Job.objects.filter(owner=ada, state="running").count() == 2

@@ -201,7 +201,7 @@ def test_a_duel_with_a_hidden_episode_and_a_hidden_agent_are_only_for_their_owne
         assert TOPICS["duel"].shows(duel.pk, person, "") == may_see
         assert (duel in Batch.objects.listed_for(person)) == may_see
         assert (agent in Agent.objects.selectable_by(person)) == may_see
-        assert logged_in(person).get(f"/duels/{duel.pk}/").status_code == (200 if may_see else 404)
+        assert logged_in(person).get(f"/play/duel/{duel.pk}/").status_code == (200 if may_see else 404)
 
 
 def test_only_administrators_hide_and_never_without_a_reason(anna: User, administrator: Client) -> None:
