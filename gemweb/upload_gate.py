@@ -47,7 +47,7 @@ class UploadGate:
         if owner_id in self.bytes_under_way:
             raise BodyRefused(429, "You are uploading a checkpoint already. Wait until it is done.", _soon())
         if len(self.bytes_under_way) >= settings.UPLOADS_AT_A_TIME:
-            raise BodyRefused(503, "Others are uploading now. Nothing was stored. Try again in a minute.", _soon())
+            raise BodyRefused(429, "Others are uploading now. Nothing was stored. Try again in a minute.", _soon())
         self.bytes_under_way[owner_id] = length
         try:
             yield

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 from urllib.parse import urlencode
 
@@ -201,58 +203,57 @@ def spec(request: HttpRequest, job_id: str) -> HttpResponse:
     return JsonResponse(_job(request, job_id).spec, json_dumps_params={"indent": 2})
 
 
-@require_POST
-def visibility(request: HttpRequest, job_id: str) -> HttpResponse:
+Button = Callable[[HttpRequest, Job, User], HttpResponse]
+
+
+def button(view: Button) -> Callable[[HttpRequest, str], HttpResponse]:
+    """The address of a button on a job: people log in first, and others than its owner are refused."""
+
+    @require_POST
+    @wraps(view)
+    def press(request: HttpRequest, job_id: str) -> HttpResponse:
+        job = _job(request, job_id)
+        if not isinstance(request.user, User):
+            return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': job.get_absolute_url()})}")
+        try:
+            return view(request, job, request.user)
+        except NotYours as refusal:
+            raise PermissionDenied(str(refusal)) from refusal
+
+    return press
+
+
+@button
+def visibility(request: HttpRequest, job: Job, by: User) -> HttpResponse:
     """Change who may see a job. Only its owner can."""
-    job = _job(request, job_id)
-    if not isinstance(request.user, User):
-        return _log_in_first(job)
-    if job.owner != request.user:
-        raise PermissionDenied("Only the owner of a job can change who may see it.")
+    if job.owner != by:
+        raise NotYours("Only the owner of a job can change who may see it.")
     if (chosen := chosen_in(request)) is not None:
         operations.set_visibility(job, chosen)
     return redirect(job)
 
 
-@require_POST
-def cancel(request: HttpRequest, job_id: str) -> HttpResponse:
+@button
+def cancel(request: HttpRequest, job: Job, by: User) -> HttpResponse:
     """Cancel a job. Finished episodes are kept."""
-    job = _job(request, job_id)
-    if not isinstance(request.user, User):
-        return _log_in_first(job)
-    try:
-        cancelled = operations.cancel(job_id, request.user)
-    except NotYours as refusal:
-        raise PermissionDenied(str(refusal)) from refusal
+    cancelled = operations.cancel(job.pk, by)
     if cancelled.state != Job.State.CANCELLED:
         messages.info(request, f"The job had already ended ({cancelled.state}), so there was nothing to cancel.")
     return redirect(cancelled)
 
 
-@require_POST
-def resume(request: HttpRequest, job_id: str) -> HttpResponse:
+@button
+def resume(request: HttpRequest, job: Job, by: User) -> HttpResponse:
     """Continue an evaluation that a restore has paused."""
-    job = _job(request, job_id)
-    if not isinstance(request.user, User):
-        return _log_in_first(job)
-    try:
-        job = operations.resume(job_id, request.user)
-    except NotYours as refusal:
-        raise PermissionDenied(str(refusal)) from refusal
-    except Job.DoesNotExist as error:
-        raise Http404(f"There is no evaluation {job_id}.") from error
-    return redirect(job)
+    return redirect(operations.resume(_only_evaluation(job).pk, by))
 
 
-@require_POST
-def resubmit(request: HttpRequest, job_id: str) -> HttpResponse:
+@button
+def resubmit(request: HttpRequest, job: Job, by: User) -> HttpResponse:
     """Submit the request of an evaluation again, as a job of the user."""
-    job = _evaluation(request, job_id)
-    if not isinstance(request.user, User):
-        return _log_in_first(job)
     try:
         key = request.POST.get("idempotency_key", "")[:KEY_LENGTH]
-        again = operations.resubmit(job.pk, request.user, idempotency_key=key)
+        again = operations.resubmit(_only_evaluation(job).pk, by, idempotency_key=key)
     except JobRefusal as refusal:
         messages.error(request, str(refusal))
         return redirect(job)
@@ -264,10 +265,6 @@ def parent_of(job: Job, viewer: Viewer) -> Job | None:
     return Job.objects.visible_to(viewer).filter(pk=job.parent_id).first() if job.parent_id else None
 
 
-def _log_in_first(job: Job) -> HttpResponse:
-    return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': job.get_absolute_url()})}")
-
-
 def _job(request: HttpRequest, job_id: str) -> Job:
     job = Job.objects.visible_to(request.user).for_page().filter(pk=job_id).first()
     if job is None:
@@ -276,9 +273,12 @@ def _job(request: HttpRequest, job_id: str) -> Job:
 
 
 def _evaluation(request: HttpRequest, job_id: str) -> Job:
-    job = _job(request, job_id)
+    return _only_evaluation(_job(request, job_id))
+
+
+def _only_evaluation(job: Job) -> Job:
     if job.kind != Job.Kind.EVALUATION:
-        raise Http404(f"The job {job_id} is a training, and only evaluations have this address.")
+        raise Http404(f"The job {job.pk} is a training, and only evaluations have this address.")
     return job
 
 

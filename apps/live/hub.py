@@ -214,7 +214,7 @@ async def _run_forever(loop: Callable[[], Coroutine[None, None, None]]) -> None:
     while True:
         try:
             await loop()
-        except Exception:
+        except Exception:  # whatever it is: without its loops, the hub leaves every socket waiting for ever
             logger.exception("A loop of the hub failed and is restarted: %s", loop.__name__)
             await asyncio.sleep(RESTART_SECONDS)
 

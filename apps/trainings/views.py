@@ -11,12 +11,11 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from apps.accounts.models import User
 from apps.agents.checkpoint_views import archive_of
@@ -25,7 +24,7 @@ from apps.catalog.entries import all_entries
 from apps.htmx import wants_part
 from apps.jobs.errors import JobRefusal, NotYours
 from apps.jobs.models import Checkpoint, Job
-from apps.jobs.views import parent_of
+from apps.jobs.views import button, parent_of
 from apps.trainings import compare as comparing
 from apps.trainings import logs, operations, pages, permissions
 from apps.trainings.forms import FINE, OWN, PLAIN, TrainingForm, initial
@@ -256,26 +255,25 @@ def checkpoint(request: HttpRequest, job_id: str, number: int) -> HttpResponseBa
     return archive_of(found.agent)
 
 
-@require_POST
-def change(request: HttpRequest, job_id: str) -> HttpResponse:
+@button
+def change(request: HttpRequest, job: Job, by: User) -> HttpResponse:
     """Pause, resume or extend a training, or evaluate its best checkpoint. The field `do` names the action."""
-    job = _training(request, job_id)
-    if not isinstance(request.user, User):
-        return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': job.get_absolute_url()})}")
+    if job.kind != Job.Kind.TRAINING:
+        raise Http404(f"There is no training {job.pk}.")
     action = request.POST.get("do", "")
     try:
         if action == "pause":
-            operations.pause(job_id, request.user)
+            operations.pause(job.pk, by)
         elif action == "resume":
-            operations.resume(job_id, request.user)
+            operations.resume(job.pk, by)
         elif action == "extend":
-            operations.extend(job_id, request.user, _number(request.POST.get("updates", "")) or 0)
+            operations.extend(job.pk, by, _number(request.POST.get("updates", "")) or 0)
         elif action == "evaluate":
-            operations.evaluate_best(job_id, request.user)
+            operations.evaluate_best(job.pk, by)
         else:
             raise operations.Unfit("Choose pause, resume, extend or evaluate.")
-    except NotYours as refusal:
-        raise PermissionDenied(str(refusal)) from refusal
+    except NotYours:
+        raise
     except JobRefusal as refusal:
         messages.error(request, str(refusal))
     return redirect(job)

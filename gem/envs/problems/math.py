@@ -29,7 +29,6 @@ from __future__ import annotations
 import re
 
 from gem.core import Info
-from gem.datasets.loading import Source
 from gem.envs.problems.problem import CORRECT_ANSWER, Judgement, ProblemEnv, answer_text
 from gem.grading.math import grade
 from gem.grading.parsing import extract_last_boxed_answer
@@ -44,24 +43,15 @@ class MathEnv(ProblemEnv):
     pattern = re.compile(r"\A(?>.*?\\boxed\{).+\}", re.DOTALL)
     prompt = "Think it through, and write your final answer in \\boxed{}."
 
-    def __init__(
-        self,
-        dataset: Source,
-        split: str = "",
-        question_key: str = "",
-        answer_key: str = "",
-        seed: int | None = None,
-    ) -> None:
-        super().__init__(dataset, split, question_key, answer_key, seed)
-        self._recorded_info: Info = {}
-        """The info of the next turn from a record, if the episode is being replayed."""
+    _recorded_info: Info | None = None
+    """The info of the next turn from a record, if the episode is being replayed."""
 
     def feed_tape(self, recorded: Info, *, repeat: bool = False) -> None:
         """See `Env.feed_tape`. The grade is taken from the record, because grading may take long."""
-        self._recorded_info = {} if repeat else recorded
+        self._recorded_info = None if repeat else recorded
 
     def _judge(self, action: str) -> Judgement:
-        recorded_info, self._recorded_info = self._recorded_info, {}
+        recorded_info, self._recorded_info = self._recorded_info or {}, None
         answer = extract_last_boxed_answer(action)
         reference = self.problem[self.answer_key]
         if answer is None:
