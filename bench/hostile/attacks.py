@@ -201,8 +201,8 @@ class Attackers:
             RuntimeError: if the attackers failed.
         """
         command = (sys.executable, "-m", "bench.hostile.attacks")
-        pipes = {"stdin": asyncio.subprocess.PIPE, "stdout": asyncio.subprocess.PIPE}
-        process = await asyncio.create_subprocess_exec(*command, **pipes)
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
         output, _ = await process.communicate(self._order)
         if process.returncode:
             raise RuntimeError("The attackers failed: their error is above.")
