@@ -22,7 +22,7 @@ from django.utils.decorators import sync_and_async_middleware
 from apps.accounts.hashing import SLOTS
 
 READING, WRITING, HASHING = "reading", "writing", "hashing"
-SIZES = {READING: 6, WRITING: 4, HASHING: SLOTS}
+SIZES = {READING: 6, WRITING: 3, HASHING: SLOTS}
 """Requests that are answered at a time. Threads of one process share one interpreter, so more would only slow each."""
 
 ViewT = TypeVar("ViewT", bound=Callable[..., Any])
