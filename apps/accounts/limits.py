@@ -81,7 +81,8 @@ def check_password_change(user: User) -> None:
     wait = take(f"password:of:{user.pk}", size, size / HOUR)
     if wait > 0:
         raise TooOften(
-            f"You can enter your password here {size} times an hour. Nothing was changed. Try again in {in_words(wait)}.",
+            f"You can enter your password here {size} times an hour. Nothing was changed. "
+            f"Try again in {in_words(wait)}.",
             wait,
         )
 

@@ -31,8 +31,7 @@ class User(AbstractUser):
     agent_visibility = column(Visibility.PRIVATE)
     """The visibility of endpoint agents and uploaded checkpoints that they add without choosing one."""
     closed = models.DateTimeField(null=True, blank=True)
-    """When its owner deleted it, or when the scheduler last tried in vain to delete the row with all that belongs to it.
-    """
+    """When its owner deleted it, or when the scheduler last failed to delete the row with all that belongs to it."""
 
     objects: ClassVar[PeopleManager] = PeopleManager()
 

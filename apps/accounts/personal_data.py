@@ -15,8 +15,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from time import monotonic
 from pathlib import Path
+from time import monotonic
 from typing import IO, Any, TypeVar, cast
 
 from django.core.serializers.json import DjangoJSONEncoder

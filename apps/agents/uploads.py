@@ -116,7 +116,7 @@ def bytes_in(folder: Path) -> int:
 
 
 def accept(owner: User, name: str, file: IO[bytes] | UploadedFile[bytes], *, visibility: str = "") -> Upload:
-    """Store an archive until a worker has checked it. Nothing is checked here.
+    """Store an archive until a worker has checked it. Only its name is checked here.
 
     Args:
         name: the name of the later agent; if empty, the recipe on its card.
@@ -124,8 +124,11 @@ def accept(owner: User, name: str, file: IO[bytes] | UploadedFile[bytes], *, vis
         visibility: that of the later agent; if empty, the one that the account says.
 
     Raises:
+        ValidationError: if an agent cannot have this name. Nothing is stored then.
         TooManyAgents: if they have as many as one person may have, or no room. Nothing is stored then.
     """
+    if name:
+        validate_free_name(name)
     _check_room(owner)
     slug = new_slug(name or "checkpoint")
     _uploads().mkdir(parents=True, exist_ok=True)

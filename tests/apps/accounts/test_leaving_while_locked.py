@@ -44,7 +44,7 @@ def locked(model: type[models.Model]) -> Iterator[None]:
     with closing(other):
         other.set_autocommit(False)
         with other.cursor() as cursor:
-            cursor.execute(f"SELECT 1 FROM {table} FOR UPDATE")  # noqa: S608 (a table of ours)
+            cursor.execute(f"SELECT 1 FROM {table} FOR UPDATE")
             yield
 
 
