@@ -95,7 +95,7 @@ def parts() -> list[PersonalData]:
 
 
 def stop_each(keys: Iterable[Key], stop: Callable[[Key], object]) -> None:
-    """Call `stop` with each of these keys, in a transaction of its own that waits for no lock.
+    """Call `stop` with each of these keys, in a transaction of its own that waits for a lock for a moment only.
 
     Raises:
         RowsLocked: after the last one, if something was locked.
