@@ -20,7 +20,6 @@ from time import monotonic
 from typing import IO, Any, TypeVar, cast
 
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -198,14 +197,13 @@ def close(user: User) -> None:
 
     The scheduler stops what is locked now, and deletes the rest soon (`erase_closed`).
     """
-    with transaction.atomic():
-        user.first_name = user.get_username()  # `former_name`
-        user.username = f"deleted {secrets.token_hex(6)}"
-        user.last_name = user.email = ""
-        user.is_active = user.is_staff = user.is_superuser = False
-        user.set_unusable_password()
-        user.closed = timezone.now()
-        user.save()
+    user.first_name = user.get_username()  # `former_name`
+    user.username = f"deleted {secrets.token_hex(6)}"
+    user.last_name = user.email = ""
+    user.is_active = user.is_staff = user.is_superuser = False
+    user.set_unusable_password()
+    user.closed = timezone.now()
+    user.save()
     try:
         _stop(user)
     except RowsLocked as reason:
