@@ -72,7 +72,7 @@ def name_key(name: str) -> str:
 
 
 def check_password_change(user: User) -> None:
-    """Count one attempt to change this person's password.
+    """Count one attempt to change this person's password, or to delete the account with it.
 
     Raises:
         TooOften: above `PASSWORD_CHANGES_PER_HOUR`.
@@ -81,7 +81,7 @@ def check_password_change(user: User) -> None:
     wait = take(f"password:of:{user.pk}", size, size / HOUR)
     if wait > 0:
         raise TooOften(
-            f"You can try to change your password {size} times an hour. It was not changed. "
+            f"You can enter your password here {size} times an hour. Nothing was changed. "
             f"Try again in {in_words(wait)}.",
             wait,
         )

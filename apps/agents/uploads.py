@@ -116,7 +116,7 @@ def bytes_in(folder: Path) -> int:
 
 
 def accept(owner: User, name: str, file: IO[bytes] | UploadedFile[bytes], *, visibility: str = "") -> Upload:
-    """Store an archive until a worker has checked it. Nothing is checked here.
+    """Store an archive until a worker has checked it. Only its name is checked here.
 
     Args:
         name: the name of the later agent; if empty, the recipe on its card.
@@ -124,8 +124,11 @@ def accept(owner: User, name: str, file: IO[bytes] | UploadedFile[bytes], *, vis
         visibility: that of the later agent; if empty, the one that the account says.
 
     Raises:
+        ValidationError: if an agent cannot have this name. Nothing is stored then.
         TooManyAgents: if they have as many as one person may have, or no room. Nothing is stored then.
     """
+    if name:
+        validate_free_name(name)
     _check_room(owner)
     slug = new_slug(name or "checkpoint")
     _uploads().mkdir(parents=True, exist_ok=True)
@@ -143,11 +146,10 @@ def accept(owner: User, name: str, file: IO[bytes] | UploadedFile[bytes], *, vis
     return upload
 
 
-def withdraw(upload: Upload) -> None:
+def withdraw(slug: str) -> None:
     """Delete an upload that is not an agent yet, with its file. A worker that is checking it stores nothing."""
-    archive = _sent(upload.slug)
-    upload.delete()
-    archive.unlink(missing_ok=True)
+    Upload.objects.filter(pk=slug).delete()
+    _sent(slug).unlink(missing_ok=True)
 
 
 def _save_archive(file: IO[bytes] | UploadedFile[bytes], place: Path) -> None:
@@ -347,7 +349,10 @@ def reap() -> None:
     waiting = Upload.objects.waiting().free().first()
     if waiting is not None:
         enqueue(TASK, waiting.slug)
-    Upload.objects.exclude(problem="").filter(created__lt=Now() - timedelta(days=REFUSED_DAYS)).delete()
+    with transaction.atomic():
+        refused = Upload.objects.exclude(problem="").filter(created__lt=Now() - timedelta(days=REFUSED_DAYS))
+        old = refused.select_for_update(skip_locked=True).values_list("pk", flat=True)
+        Upload.objects.filter(pk__in=list(old)).delete()
     waiting_slugs = set(Upload.objects.waiting().values_list("slug", flat=True))
     for leftover in (*_uploads().glob(".*.new"), *_uploads().glob(".*.sent")):
         if leftover.name[1:].removesuffix(".sent") in waiting_slugs or _age(leftover) < DRAFT_SECONDS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -18,7 +19,7 @@ from apps.episodes.paging import page_of
 from apps.episodes.snapshot import Snapshot
 from apps.episodes.visibility import choices_of, viewpoint
 from apps.htmx import wants_part
-from apps.visibility import chosen_in
+from apps.visibility import save_choice
 
 
 def seen_from(request: HttpRequest, episode: Episode) -> int:
@@ -78,6 +79,5 @@ def visibility(request: HttpRequest, episode_id: str) -> HttpResponse:
             "Only the person who played or started this episode can change who may see it. Episodes of jobs and duels "
             "follow their job or duel."
         )
-    if (chosen := chosen_in(request, choices)) is not None:
-        operations.set_visibility(episode, chosen)
+    save_choice(request, partial(operations.set_visibility, episode), choices)
     return redirect(episode)

@@ -131,6 +131,7 @@ class EpisodeCell:
     seed: int
     state: str
     episode_id: str = ""
+    """Empty if there is no episode yet, or if administrators have hidden it."""
     seat: int | None = None
     """The agent's seat, if there are several."""
 
@@ -264,11 +265,11 @@ def _ended(job: Job, slots: list[int]) -> dict[int, EpisodeCell]:
     rows = (
         Episode.objects.filter(batch=job.batch_id, slot__in=slots)
         .annotate(ending=OUTCOME)
-        .values_list("slot", "seed", "ending", "id", "scored_seat", "seat_count")
+        .values_list("slot", "seed", "ending", "id", "scored_seat", "seat_count", "hidden_reason")
     )
     return {
-        slot: EpisodeCell(slot, seed, str(ending), key, seat if seats > 1 else None)
-        for slot, seed, ending, key, seat, seats in rows
+        slot: EpisodeCell(slot, seed, str(ending), "" if hidden_reason else key, seat if seats > 1 else None)
+        for slot, seed, ending, key, seat, seats, hidden_reason in rows
         if slot is not None
     }
 

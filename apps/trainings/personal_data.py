@@ -5,14 +5,15 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 
-from django.db import transaction
-
 from apps.accounts.models import User
-from apps.accounts.personal_data import ExportedFile, NotYet, PersonalData, as_json, as_line
+from apps.accounts.personal_data import ExportedFile, NotYet, PersonalData, as_json, as_line, file_from
 from apps.jobs.changes import drop_open_shards, end, lock_shards
 from apps.jobs.models import Job, JobEvent, Point
+from apps.leases import patient_transaction
+from apps.trainings.logs import LOG_NAME, log_of
 from apps.trainings.records import folder_of
 from gem.errors import UsageError
+from gem.training.checkpoints.archive import POLICY_FILES
 from gem.training.run_folder import RunFolder
 
 
@@ -21,6 +22,11 @@ def _export(user: User) -> Iterator[ExportedFile]:
         yield ExportedFile(f"trainings/{job.pk}/spec.json", [as_json(job.spec)])
         points = Point.objects.filter(job=job).order_by("update").values_list("data", flat=True)
         yield ExportedFile(f"trainings/{job.pk}/metrics.jsonl", map(as_line, points))
+        yield file_from(log_of(job.pk), f"trainings/{job.pk}/{LOG_NAME}")
+        for checkpoint in job.checkpoints.select_related("agent__weights"):
+            for name in POLICY_FILES:
+                if (path := checkpoint.agent.weights.path / name).is_file():
+                    yield file_from(path, f"trainings/{job.pk}/checkpoints/{checkpoint.update}/{name}")
 
 
 def _erase(user: User) -> Iterator[None]:
@@ -31,7 +37,8 @@ def _erase(user: User) -> Iterator[None]:
     """
     for job in Job.objects.trainings().filter(owner=user):
         for fork in Job.objects.unfinished().filter(parent=job, checkpoints=None).exclude(owner=user):
-            _end_fork(fork)
+            with patient_transaction():
+                _end_fork(fork)
         folder = folder_of(job.pk)
         if folder.is_dir():
             try:
@@ -42,7 +49,6 @@ def _erase(user: User) -> Iterator[None]:
             yield
 
 
-@transaction.atomic
 def _end_fork(fork: Job) -> None:
     """End somebody else's training that was to continue from a checkpoint that is deleted now."""
     reason = "The checkpoint from which this training was to continue was deleted with its owner's account."

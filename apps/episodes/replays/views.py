@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.utils.cache import get_conditional_response, set_response_etag
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -19,7 +20,6 @@ from apps.episodes.verification import Verdict
 from apps.episodes.views import find, play_page, seen_from
 from apps.episodes.visibility import own_seat, viewpoints
 from apps.htmx import wants_part
-from apps.visibility import Visibility
 from gem.seats import rewards
 
 CHUNK = 50
@@ -73,8 +73,12 @@ def _replay(request: HttpRequest, episode: Episode, number: int, **more: Any) ->
 
 
 @require_safe
-def frames(request: HttpRequest, episode_id: str, chunk: int) -> HttpResponse:
-    """The turns of one chunk as HTML for the player. A chunk never changes after the episode has ended."""
+def frames(request: HttpRequest, episode_id: str, chunk: int) -> HttpResponseBase:
+    """The turns of one chunk as HTML for the player.
+
+    A browser keeps those of an ended episode, which do not change any more, and asks each time whether it may still
+    show them, because the episode may have become private or hidden since.
+    """
     episode = find(request, episode_id)
     first = chunk * CHUNK
     if first > episode.turn_count:
@@ -83,21 +87,12 @@ def frames(request: HttpRequest, episode_id: str, chunk: int) -> HttpResponse:
     context = {"moments": replay_frames(episode, first, last, seen_from(request, episode)), "episode": episode}
     context["several"] = episode.seat_count > 1
     response = render(request, "episodes/frames.html", context)
-    is_final = episode.over and not episode.sealed
-    response["Cache-Control"] = (
-        f"{_cache_scope(request, episode)}, max-age=31536000, immutable" if is_final else "no-store"
-    )
-    return response
-
-
-def _cache_scope(request: HttpRequest, episode: Episode) -> str:
-    """`public` if everybody gets the same response. An address without a seat shows the reader's own seat.
-
-    Only the reader's browser keeps what is not public.
-    """
-    if episode.governing_visibility != Visibility.PUBLIC:
-        return "private"
-    return "public" if episode.seat_count == 1 or request.GET.get("seat", "") in viewpoints(episode) else "private"
+    if not episode.over or episode.sealed:
+        response["Cache-Control"] = "no-store"
+        return response
+    response["Cache-Control"] = "private, no-cache"
+    set_response_etag(response)
+    return get_conditional_response(request, etag=response["ETag"], response=response) or response
 
 
 @require_POST

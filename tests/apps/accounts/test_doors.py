@@ -182,6 +182,6 @@ def test_the_old_password_cannot_be_tried_for_ever(client: Client, settings: Set
     answer = client.post("/account/", {"old": PASSWORD, "new": "another long password"})
     assert answer.status_code == 429
     assert int(answer["Retry-After"]) > 0
-    assert "It was not changed" in answer.content.decode()
+    assert "Nothing was changed" in answer.content.decode()
     user.refresh_from_db()
     assert user.check_password(PASSWORD)

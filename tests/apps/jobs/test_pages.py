@@ -11,12 +11,14 @@ from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
 from apps.accounts.models import User
+from apps.agents import operations as agents
 from apps.agents.models import Agent
 from apps.jobs import leases, operations
-from apps.jobs.models import Job
+from apps.jobs.models import Job, Shard
 from apps.jobs.pages import set_up
 from apps.jobs.topics import JobTopic
 from gem.agents import make_agent
+from gem.agents.endpoint import EndpointSpec
 from gem.evaluation.spec import EvaluationSpec
 from gem.rollout import rollout
 from tests.html import tight
@@ -225,6 +227,23 @@ def test_anybody_may_watch_and_only_known_audiences(ada: User) -> None:
     assert topic.shows(job.pk, AnonymousUser(), "")
     assert not topic.shows("nosuchjob000", AnonymousUser(), "")
     assert topic.current("nosuchjob000") is None
+
+
+def test_the_set_up_of_a_private_agent_and_its_prices_are_for_those_who_may_open_it(client: Client, ada: User) -> None:
+    prices = {"tokens_in": 100_000, "tokens_out": 0}
+    spec = EndpointSpec.model_validate({"url": "http://127.0.0.1:1/v1", "model": "a-secret-model", "prices": prices})
+    agent = agents.create(ada, "mine", spec, visibility="private")
+    job = submit(ada, agent=agent.slug)
+    Shard.objects.update(tokens_in=1230)
+    topic, secrets = JobTopic(), ("a-secret-model", "set-up version", "123.00")
+    for viewer, may_see in ((ada, True), (User.objects.create_user("bert"), False)):
+        client.force_login(viewer)
+        page = client.get(job.get_absolute_url()).content.decode()
+        (audience,) = re.findall(r"audience=([\w-]+)", page)
+        assert [secret in page for secret in secrets] == [may_see] * 3
+        assert ("123.00" in topic.events(job.pk, 0, audience)[0].html) == may_see
+        assert topic.allows(job.pk, audience, viewer, "")
+        assert topic.allows(job.pk, "first-priced", viewer, "") == may_see
 
 
 def test_the_list_shows_mine_and_all_newest_first(as_ada: Client, ada: User) -> None:
