@@ -11,6 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from apps.episodes.models import Episode
+from tests.counts import Counted
 from tests.live.processes import Fleet, Web, wait_for
 from tests.live.test_sockets import events_until, turns_in
 
@@ -116,10 +117,16 @@ def check_attack(fleet: Fleet, episode: Episode, take_turns: Callable[..., None]
     assert "Error" not in lines, lines
 
 
-def test_5000_hostile_frames_harm_nobody(fleet: Fleet, episode: Episode, take_turns: Callable[..., None]) -> None:
+def test_5000_hostile_frames_harm_nobody(
+    fleet: Fleet, episode: Episode, take_turns: Callable[..., None], counted: Counted
+) -> None:
     check_attack(fleet, episode, take_turns, 5_000)
+    counted("hostile frames", 5_000)
 
 
 @pytest.mark.long
-def test_100000_hostile_frames_harm_nobody(fleet: Fleet, episode: Episode, take_turns: Callable[..., None]) -> None:
+def test_100000_hostile_frames_harm_nobody(
+    fleet: Fleet, episode: Episode, take_turns: Callable[..., None], counted: Counted
+) -> None:
     check_attack(fleet, episode, take_turns, 100_000)
+    counted("hostile frames", 100_000)

@@ -20,6 +20,7 @@ from gem.grading.math import decide_without_judge, grade
 from gem.tools.calls import find_calls
 from gem.views.ansi import spans
 from gem.wrappers import NormalizeAction
+from tests.counts import Counted
 from tests.engine.grading import bombs
 from tests.engine.grading.expressions import bombs as bombs_for
 from tests.engine.grading.expressions import expressions
@@ -69,7 +70,7 @@ def seconds(act: Callable[[], object]) -> float:
         gc.enable()
 
 
-def test_no_expression_takes_long_on_any_text() -> None:
+def test_no_expression_takes_long_on_any_text(counted: Counted) -> None:
     slow, count = [], 0
     for name, expression in expressions():
         reads_answers = name.startswith(("gem.grading.latex", "gem.grading.math", "gem.grading.formula"))
@@ -80,25 +81,27 @@ def test_no_expression_takes_long_on_any_text() -> None:
                 slow.append((name, bomb[:40]))
     assert not slow
     assert count > 1000
-    print(f"{count:,} texts for regular expressions")
+    counted("bombs for regular expressions", count)
 
 
 @pytest.mark.parametrize("name", PARSERS)
-def test_no_text_takes_long_to_parse(name: str) -> None:
+def test_no_text_takes_long_to_parse(name: str, counted: Counted) -> None:
     for mark in MARKS:
         for before, after in AROUND:
             text = before + mark * ((MAX_ACTION_CHARS - len(before) - len(after)) // len(mark)) + after
             assert seconds(lambda: PARSERS[name](text)) < MAX_SECONDS, text[:40]  # noqa: B023 (called at once)
+    counted("bombs for parsers", len(MARKS) * len(AROUND))
 
 
-def test_no_answer_takes_long_before_the_judge() -> None:
+def test_no_answer_takes_long_before_the_judge(counted: Counted) -> None:
     bombs_tried = list(bombs.answers())
     for answer, reference in zip(bombs_tried, cycle(("5", "x+1", "\\{1,2,3\\}", "\\sqrt{2}")), strict=False):
         assert seconds(lambda: decide_without_judge(answer, reference)) < MAX_SECONDS, answer[:40]  # noqa: B023
     assert len(bombs_tried) > 300
+    counted("answer bombs", len(bombs_tried))
 
 
-def test_formulas_that_are_too_large_never_reach_sympy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_formulas_that_are_too_large_never_reach_sympy(monkeypatch: pytest.MonkeyPatch, counted: Counted) -> None:
     monkeypatch.setattr(judge, "_judges", None)
     for formula in (*bombs.TOO_LARGE, *bombs.answers()):
         if formula in bombs.TOO_LARGE:
@@ -106,6 +109,7 @@ def test_formulas_that_are_too_large_never_reach_sympy(monkeypatch: pytest.Monke
             assert not grade(formula, "\\begin{pmatrix}1\\end{pmatrix}").correct
         assert seconds(lambda: is_small.__wrapped__(formula)) < MAX_SECONDS, formula[:40]  # noqa: B023
     assert len(bombs.TOO_LARGE) > 100
+    counted("formula bombs", len(bombs.TOO_LARGE))
 
 
 def test_one_hundred_thousand_digits_are_not_read() -> None:
