@@ -31,7 +31,11 @@ with socket.socket(fileno=os.dup(connection.connection.fileno())) as line:
     found["client user timeout"] = line.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
 print(json.dumps(found))
 """
-COMMAND = "import runpy, sys; sys.argv[1:] = ['shell', '-v', '0', '-c', {look!r}]; runpy.run_path('manage.py', None, '__main__')"
+COMMAND = f"""
+import runpy, sys
+sys.argv[1:] = ["shell", "-v", "0", "-c", {LOOK!r}]
+runpy.run_path("manage.py", None, "__main__")
+"""
 
 
 def limits(program: str) -> dict[str, Any]:
@@ -62,7 +66,7 @@ def test_transactions_and_silence_are_limited_at_both_ends() -> None:
 
 @pytest.mark.usefixtures("transactional_db")
 def test_a_command_takes_as_long_as_it_takes() -> None:
-    found = limits(COMMAND.format(look=LOOK))
+    found = limits(COMMAND)
     assert found["transaction_timeout"] == found["idle_in_transaction_session_timeout"] == "0"
     assert found["application_name"] != "gemweb"
     assert found["tcp_user_timeout"] == "9000"

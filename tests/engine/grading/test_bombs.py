@@ -1,12 +1,16 @@
 """No text that an agent or a visitor can send makes a grader or a parser compute for long. Times are CPU times."""
 
 import gc
+import os
+import random
+import resource
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle
 
+import psutil
 import pytest
 
 from gem.agents.endpoint import functions
@@ -15,6 +19,7 @@ from gem.envs.terminal.terminal import ActionPattern
 from gem.grading import answers as short_answers
 from gem.grading import judge, parsing
 from gem.grading.bounds import is_small
+from gem.grading.judge_process import HARD_LIMIT_SECONDS
 from gem.grading.latex import MAX_ANSWER_CHARS
 from gem.grading.math import decide_without_judge, grade
 from gem.tools.calls import find_calls
@@ -110,6 +115,27 @@ def test_formulas_that_are_too_large_never_reach_sympy(monkeypatch: pytest.Monke
         assert seconds(lambda: is_small.__wrapped__(formula)) < MAX_SECONDS, formula[:40]  # noqa: B023
     assert len(bombs.TOO_LARGE) > 100
     counted("formula bombs", len(bombs.TOO_LARGE))
+
+
+def seconds_of_judges() -> float:
+    """The CPU time of the judges so far, also of those that were killed."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    alive = [psutil.Process(helper._process.pid).cpu_times() for helper in judge._judges.helpers if helper._process]
+    return ended.ru_utime + ended.ru_stime + sum(times.user + times.system for times in alive)
+
+
+@pytest.mark.parametrize("most", [20, pytest.param(10_000, marks=pytest.mark.long)])
+def test_no_bomb_that_passes_the_bounds_takes_the_judge_long(most: int, counted: Counted) -> None:
+    pytest.importorskip("math_verify")
+    sent = [formula for formula in dict.fromkeys((*bombs.TOO_LARGE, *bombs.answers())) if is_small(f"${formula}$")]
+    sent = random.Random(os.environ["SHUFFLE"]).sample(sent, min(most, len(sent)))
+    judge.ask.cache_clear()
+    for number, formula in enumerate(sent):
+        judge._judges.call(answer=f"${number}$", reference="$x$")  # a judge that was killed is replaced beforehand
+        before = seconds_of_judges()
+        assert not judge.ask(f"${formula}$", "$\\begin{pmatrix}1\\end{pmatrix}$"), formula[:40]
+        assert seconds_of_judges() - before < 1.5 * HARD_LIMIT_SECONDS, formula[:40]
+    counted("formula bombs sent to the judge", len(sent))
 
 
 def test_one_hundred_thousand_digits_are_not_read() -> None:
