@@ -26,6 +26,7 @@ from xdist.scheduler import LoadFileScheduling
 from tests import services
 from tests.browser import FLAGS, MISSING, find_browser
 
+pytest_plugins = ["tests.counts"]
 os.environ["GEM_DATA_FROM"] = "sample"  # the same problems on every machine, and no network
 
 

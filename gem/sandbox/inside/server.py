@@ -31,8 +31,8 @@ POLL_SECONDS = 0.25
 """Interval at which the server's memory is measured."""
 MAX_ERROR_BYTES = 2000
 """How much of the end of the server's standard error is repeated when it fails."""
-MAX_LINE_BYTES = 32 << 20
-"""Size limit of a message, which is one line."""
+MAX_LINE_BYTES = 8 << 20
+"""Size limit of a message, which is one line. The host joins its pieces, which takes the square of their number."""
 DRAIN_SECONDS = 2.0
 """How long the server's remaining output is forwarded after its end."""
 MAX_OPEN_FILES = 256
