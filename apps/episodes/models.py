@@ -357,6 +357,8 @@ class Seat(models.Model):
     """The agent's set-up at the start (`Agent.set_up`). Episodes of a job have it on the job."""
     held = models.TextField(blank=True, default="", db_default="")
     """If all seats choose at the same time: the action of this seat, until the seats before it have chosen."""
+    held_address = models.CharField(max_length=32, blank=True, default="", db_default="")
+    """The hashed IP address of the person without an account who sent the last action that was held."""
     advised = models.BooleanField(default=False, db_default=False)
     """Whether the person got a hint from the expert."""
 

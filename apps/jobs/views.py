@@ -245,7 +245,11 @@ def cancel(request: HttpRequest, job: Job, by: User) -> HttpResponse:
 @button
 def resume(request: HttpRequest, job: Job, by: User) -> HttpResponse:
     """Continue an evaluation that a restore has paused."""
-    return redirect(operations.resume(_only_evaluation(job).pk, by))
+    try:
+        operations.resume(_only_evaluation(job).pk, by)
+    except UnknownAgent as refusal:
+        messages.error(request, f"The job stays paused. {refusal}")
+    return redirect(job)
 
 
 @button
