@@ -463,3 +463,15 @@ class PendingTurn(Admitted):
 
     def __str__(self) -> str:
         return f"turn {self.number} of {self.episode_id}, pending"
+
+
+class PendingVerification(Admitted):
+    """A slow episode that somebody wants verified: it waits for a worker, or one replays it now."""
+
+    episode = models.OneToOneField(Episode, models.CASCADE, primary_key=True, related_name="+")
+    created = models.DateTimeField(auto_now_add=True)
+
+    objects = LeasedQuerySet["PendingVerification"].as_manager()
+
+    def __str__(self) -> str:
+        return f"verification of {self.episode_id}"
