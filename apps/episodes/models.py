@@ -474,4 +474,4 @@ class PendingVerification(Admitted):
     objects = LeasedQuerySet["PendingVerification"].as_manager()
 
     def __str__(self) -> str:
-        return f"verification of {self.episode_id}"
+        return f"verification of {self.pk}"
