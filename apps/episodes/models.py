@@ -369,6 +369,8 @@ class Seat(models.Model):
     """The agent's set-up at the start (`Agent.set_up`). Episodes of a job have it on the job."""
     held = models.TextField(blank=True, default="", db_default="")
     """If all seats choose at the same time: the action of this seat, until the seats before it have chosen."""
+    held_address = models.CharField(max_length=32, blank=True, default="", db_default="")
+    """The hashed IP address of the person without an account who sent the last action that was held."""
     advised = models.BooleanField(default=False, db_default=False)
     """Whether the person got a hint from the expert."""
 
@@ -473,3 +475,15 @@ class PendingTurn(Admitted):
 
     def __str__(self) -> str:
         return f"turn {self.number} of {self.episode_id}, pending"
+
+
+class PendingVerification(Admitted):
+    """A slow episode that somebody wants verified: it waits for a worker, or one replays it now."""
+
+    episode = models.OneToOneField(Episode, models.CASCADE, primary_key=True, related_name="+")
+    created = models.DateTimeField(auto_now_add=True)
+
+    objects = LeasedQuerySet["PendingVerification"].as_manager()
+
+    def __str__(self) -> str:
+        return f"verification of {self.pk}"

@@ -21,6 +21,9 @@ from apps.episodes.visibility import choices_of, viewpoint
 from apps.htmx import wants_part
 from apps.visibility import save_choice
 
+PAGE_SIZE = 50
+"""Episodes on a page of the list."""
+
 
 def seen_from(request: HttpRequest, episode: Episode) -> int:
     """The viewpoint from which the requesting person sees the episode."""
@@ -61,7 +64,7 @@ def list_episodes(request: HttpRequest) -> HttpResponse:
         query.pop(name, None)
     context = {
         "form": form,
-        "page": page_of(matches, request.GET),
+        "page": page_of(matches, request.GET, Episode.objects.with_seats(), PAGE_SIZE),
         "query": query.urlencode(),
         "filtered": any(query.values()),
     }

@@ -109,6 +109,7 @@ class Job(Moderated):
         ordering = ["-created"]
         indexes = [
             models.Index(fields=["state", "created"]),
+            models.Index(fields=["-created", "id"], name="jobs_by_time"),
             models.Index(fields=["owner", "-created"]),
             models.Index(
                 "kind",

@@ -19,6 +19,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from apps.accounts.models import User, Viewer, account_of, default_visibility
 from apps.agents.models import Agent
 from apps.catalog.entries import all_entries
+from apps.episodes.paging import page_of
 from apps.jobs import estimates, operations, pages, results, topics
 from apps.jobs.errors import JobRefusal, NoExpert, NotYours, TooManyEpisodes, UnknownAgent
 from apps.jobs.finished import ENDINGS, FinishedEpisodes
@@ -46,10 +47,11 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
     jobs = Job.objects.owned(request.user) if mine else Job.objects.listed_for(request.user)
     if state in Job.State.values:
         jobs = jobs.filter(state=state)
-    page = Paginator(jobs.for_page().order_by("-created", "-pk"), JOBS_ON_A_PAGE).get_page(request.GET.get("page"))
-    shown = {"page": page, "items": pages.items(page), "mine": mine, "state": state, "states": Job.State.choices}
+    page = page_of(jobs, request.GET, Job.objects.for_page(), JOBS_ON_A_PAGE)
+    query = urlencode({"whose": "mine", "state": state} if mine else {"state": state})
+    shown = {"page": page, "items": pages.items(page.rows), "mine": mine, "state": state, "states": Job.State.choices}
     restored = Job.objects.listed_for(request.user).filter(state=Job.State.PAUSED).exclude(reason="")
-    return render(request, "jobs/list.html", {**shown, "restored": restored.count()})
+    return render(request, "jobs/list.html", {**shown, "query": query, "restored": restored.count()})
 
 
 @never_cache
@@ -247,7 +249,11 @@ def cancel(request: HttpRequest, job: Job, by: User) -> HttpResponse:
 @button
 def resume(request: HttpRequest, job: Job, by: User) -> HttpResponse:
     """Continue an evaluation that a restore has paused."""
-    return redirect(operations.resume(_only_evaluation(job).pk, by))
+    try:
+        operations.resume(_only_evaluation(job).pk, by)
+    except UnknownAgent as refusal:
+        messages.error(request, f"The job stays paused. {refusal}")
+    return redirect(job)
 
 
 @button

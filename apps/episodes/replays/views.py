@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts import visitors
 from apps.accounts.rate_limit import take
+from apps.admission.models import name_of
 from apps.episodes import verification
 from apps.episodes.models import Episode
 from apps.episodes.replays.replay_frames import replay_frames
@@ -104,7 +105,8 @@ def verify(request: HttpRequest, episode_id: str) -> HttpResponse:
     elif episode.slow and (wait := _wait_for_worker(request)):
         verdict = Verdict(None, f"You have had many episodes verified. Try again in {max(1, round(wait))} s.")
     else:
-        verdict = verification.verify(episode)
+        person = name_of(request.user.pk, "" if request.user.is_authenticated else visitors.key(request))
+        verdict = verification.verify(episode, person, visitors.address(request))
     if wants_part(request):
         return render(request, "episodes/episode.html#verdict", {"verdict": verdict, "episode": episode})
     return _replay(request, episode, episode.turn_count, verdict=verdict)

@@ -15,7 +15,8 @@ from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.episodes.forms import FilterForm
 from apps.episodes.models import Batch, Episode, Seat
-from apps.episodes.paging import PAGE_SIZE, page_of, place_of
+from apps.episodes.paging import page_of, place_of
+from apps.episodes.views import PAGE_SIZE
 
 pytestmark = pytest.mark.django_db
 
@@ -88,8 +89,8 @@ def test_what_is_no_place_is_the_first_page(episodes: list[str], client: Client,
 def test_a_deep_page_passes_over_nothing(episodes: list[str]) -> None:
     place = place_of(Episode.objects.get(pk=episodes[-10]))
     with CaptureQueriesContext(connection) as queries:
-        page = page_of(Episode.objects.all(), {"before": place})
-    assert [episode.pk for episode in page.episodes] == episodes[-9:]
+        page = page_of(Episode.objects.all(), {"before": place}, Episode.objects.all(), PAGE_SIZE)
+    assert [episode.pk for episode in page.rows] == episodes[-9:]
     assert not any("OFFSET" in query["sql"] for query in queries)
 
 
