@@ -11,15 +11,16 @@ from pytest_django import Settings
 
 from apps.accounts import rate_limit
 from apps.accounts.models import User
+from tests.networks import fresh_address
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def address(settings: Settings) -> str:
-    """An address of which nobody has sent a request yet; one account may send three a minute."""
+    """An address in a network that has sent no request yet; one account may send three a minute."""
     settings.REQUESTS_PER_MINUTE = 3
-    return f"2001:db8::{uuid.uuid4().hex[:4]}:{uuid.uuid4().hex[:4]}"
+    return fresh_address()
 
 
 def statuses(client: Client, count: int, path: str = "/account/login/") -> list[int]:
