@@ -84,13 +84,10 @@ def test_a_browser_that_was_logged_in_before_has_attempts_of_its_own(settings: S
 
 
 def test_nobody_is_locked_out_for_long(settings: Settings) -> None:
-    settings.LOGINS_PER_MINUTE = 600  # one every tenth of a second
+    settings.LOGINS_PER_MINUTE = 1
     User.objects.create_user("ada", password=PASSWORD)
-    bucket = f"login:of:{limits.name_key('ada')}:from:{HERE}/32"
-    for _ in range(600):
-        limits.take(bucket, 600, 0.001)
-    assert try_to_log_in("ada")[0] == 429
-    assert limits.take(bucket, 600, 10**6) == 0, "a moment later"
+    assert [try_to_log_in("ada")[0] for _ in range(2)] == [200, 429]
+    limits.take(f"login:of:{limits.name_key('ada')}:from:{HERE}/32", 2, 10**6)  # a moment later
     assert try_to_log_in("ada", PASSWORD)[0] == 302
 
 
