@@ -206,7 +206,7 @@ UPLOAD_MEGABYTES = env.whole("UPLOAD_MEGABYTES", default=2048)
 UPLOADS_PER_USER = env.whole("UPLOADS_PER_USER", default=20)
 """Uploaded checkpoints of one person."""
 UPLOADS_PER_HOUR = env.whole("UPLOADS_PER_HOUR", default=20)
-"""Uploads of one person in an hour, including refused ones."""
+"""Uploads of one person in an hour, including refused ones and those that were not completed."""
 
 UPLOADS_AT_A_TIME = env.whole("UPLOADS_AT_A_TIME", default=4)
 """Uploads that one web process receives at the same time, one of each person."""

@@ -16,7 +16,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts.models import User
-from apps.accounts.rate_limit import take
 from apps.agents import uploads
 from apps.agents.forms import UploadForm
 from apps.agents.models import Agent, Upload
@@ -74,10 +73,6 @@ def upload(request: HttpRequest) -> HttpResponse:
         initial = {"name": request.GET.get("name", ""), "visibility": request.user.agent_visibility}
         return _form_page(request, UploadForm(initial=initial))
     form = UploadForm(request.POST, request.FILES)
-    wait = take(*uploads.rate_limit_of(request.user))
-    if wait > 0:
-        form.add_error(None, uploads.too_often(wait))
-        return _form_page(request, form, status=429)
     if not form.is_valid():
         return _form_page(request, form, status=422)
     values = form.cleaned_data
