@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
-from pathlib import Path
 
 from django.db import transaction
 from django.db.models import ProtectedError
 
 from apps.accounts.models import User
-from apps.accounts.personal_data import ExportedFile, PersonalData, as_line, tombstone
+from apps.accounts.personal_data import PersonalData, as_line, tombstone
 from apps.agents import operations, uploads
 from apps.agents.models import Agent, Upload
-from gem.training.checkpoints.archive import CHUNK_BYTES
+from apps.zips import ExportedFile, content_of
 
 
 def _export(user: User) -> Iterator[ExportedFile]:
@@ -21,7 +20,7 @@ def _export(user: User) -> Iterator[ExportedFile]:
     yield ExportedFile("agents.jsonl", (as_line(_described(agent)) for agent in agents))
     for agent in agents.filter(weights__uploaded=True):
         for path in sorted(agent.weights.path.glob("*")):
-            yield ExportedFile(f"uploads/{agent.slug}/{path.name}", _content(path), compressed=False)
+            yield ExportedFile(f"uploads/{agent.slug}/{path.name}", content_of(path), compressed=False)
 
 
 def _described(agent: Agent) -> dict[str, object]:
@@ -33,15 +32,6 @@ def _described(agent: Agent) -> dict[str, object]:
     if hasattr(agent, "weights"):
         described["weights"] = {"card": agent.weights.card, "size": agent.weights.size, "sha256": agent.weights.sha256}
     return described
-
-
-def _content(path: Path) -> Iterator[bytes]:
-    try:
-        with path.open("rb") as file:
-            while chunk := file.read(CHUNK_BYTES):
-                yield chunk
-    except FileNotFoundError:  # deleted since it was listed
-        return
 
 
 def _erase(user: User) -> Iterator[None]:

@@ -9,12 +9,13 @@ from django.db.models import F, Value
 from django.db.models.functions import Left, Length
 
 from apps.accounts.models import User
-from apps.accounts.personal_data import ExportedFile, PersonalData, as_line, tombstone
+from apps.accounts.personal_data import PersonalData, as_line, tombstone
 from apps.episodes.models import Batch, Episode
 from apps.jobs.changes import drop_open_shards, end, lock_shards
 from apps.jobs.models import Job, JobEvent
 from apps.play.personal_data import delete_in_chunks, lines_of
 from apps.visibility import Visibility
+from apps.zips import ExportedFile
 
 
 def _export(user: User) -> Iterator[ExportedFile]:

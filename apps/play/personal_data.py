@@ -9,12 +9,13 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from apps.accounts.models import User
-from apps.accounts.personal_data import ExportedFile, PersonalData, as_line
+from apps.accounts.personal_data import PersonalData, as_line
 from apps.episodes import operations
 from apps.episodes.models import Batch, Episode, Seat
 from apps.episodes.replays.downloads import record_of
 from apps.episodes.visibility import own_seat, public_viewpoint
 from apps.play.models import Show
+from apps.zips import ExportedFile
 
 CHUNK = 200
 """Episodes that are read or deleted at a time."""

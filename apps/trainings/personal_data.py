@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from django.db import transaction
 
 from apps.accounts.models import User
-from apps.accounts.personal_data import ExportedFile, NotYet, PersonalData, as_json, as_line
+from apps.accounts.personal_data import NotYet, PersonalData, as_json, as_line
 from apps.jobs.changes import drop_open_shards, end, lock_shards
 from apps.jobs.models import Job, JobEvent, Point
 from apps.trainings.records import folder_of
+from apps.zips import ExportedFile
 from gem.errors import UsageError
 from gem.training.run_folder import RunFolder
 
