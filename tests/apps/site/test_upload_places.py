@@ -20,7 +20,7 @@ SCOPE = {"type": "http", "method": "POST", "path": "/agents/upload/", "headers":
 
 
 @pytest.fixture
-def gate(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Any]:
+def gate(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Callable[[int, Body], Any]:
     """A gate with two places, and a function that asks it for a place for the person with this number."""
     settings.UPLOADS_AT_A_TIME = 2
     asking: list[int] = []
