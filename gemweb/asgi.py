@@ -12,6 +12,7 @@ from channels.sessions import CookieMiddleware
 from django.conf import settings
 from django.urls import reverse
 
+from apps.accounts.request_limits import HandshakeLimit
 from apps.live.origin import OwnPagesOnly
 from apps.live.routing import websocket_urlpatterns
 from gemweb.bodies import BoundedBodies
@@ -23,6 +24,6 @@ pages = BoundedBodies(django_application, MAX_BODY_BYTES, gates, settings.REQUES
 application = ProtocolTypeRouter(
     {
         "http": pages,
-        "websocket": OwnPagesOnly(CookieMiddleware(URLRouter(websocket_urlpatterns))),
+        "websocket": OwnPagesOnly(CookieMiddleware(HandshakeLimit(URLRouter(websocket_urlpatterns)))),
     }
 )

@@ -20,6 +20,7 @@ from django.urls import Resolver404, resolve
 from django.utils.decorators import sync_and_async_middleware
 
 from apps.accounts.hashing import SLOTS
+from apps.networks import network_of
 
 READING, WRITING, HASHING = "reading", "writing", "hashing"
 SIZES = {READING: 6, WRITING: 3, HASHING: SLOTS}
@@ -118,7 +119,7 @@ def lanes_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
         name = lane_of(request)
         if not name:
             return await answer(request)
-        async with lanes[name].place(request.META.get("REMOTE_ADDR", "")):
+        async with lanes[name].place(network_of(request.META.get("REMOTE_ADDR", ""))):
             return await answer(request)
 
     return wait_and_answer

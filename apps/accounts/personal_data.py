@@ -10,14 +10,12 @@ from __future__ import annotations
 import json
 import logging
 import secrets
-import zipfile
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import Path
 from time import monotonic
-from typing import IO, Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models.functions import Now
@@ -26,6 +24,7 @@ from django.utils import timezone
 from apps.accounts import quotas
 from apps.accounts.models import User
 from apps.leases import RowsLocked, patient_transaction
+from apps.zips import ExportedFile, streamed
 
 logger = logging.getLogger(__name__)
 
@@ -33,22 +32,12 @@ ERASE_SECONDS = 5.0
 """How long the scheduler deletes before it goes on with its other duties; it continues ten seconds later."""
 FRESH_LOGIN = timedelta(minutes=15)
 """Somebody without a password deletes the account within this time after they logged in by a link."""
-CHUNK_BYTES = 64 * 1024
 
 Key = TypeVar("Key", bound=Hashable)
 
 
 class NotYet(Exception):
     """Something cannot be deleted now, because a process still writes to it. The scheduler tries again."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExportedFile:
-    """A file of the archive."""
-
-    path: str
-    parts: Iterable[bytes]
-    compressed: bool = True
 
 
 def _nothing(_: User) -> Iterator[Any]:
@@ -115,54 +104,7 @@ def stop_each(keys: Iterable[Key], stop: Callable[[Key], object]) -> None:
 
 def archive_of(user: User) -> Iterator[bytes]:
     """A zip archive of everything that a person has here, in pieces, of which none is kept in memory."""
-    sink = _Sink()
-    with zipfile.ZipFile(cast("IO[bytes]", sink), "w") as archive:  # it writes to the sink in order and never goes back
-        for part in _PARTS:
-            for file in part.export(user):
-                info = zipfile.ZipInfo(file.path, timezone.now().timetuple()[:6])
-                info.compress_type = zipfile.ZIP_DEFLATED if file.compressed else zipfile.ZIP_STORED
-                with archive.open(info, "w", force_zip64=True) as out:
-                    for piece in file.parts:
-                        out.write(piece)
-                        if sink.size >= CHUNK_BYTES:
-                            yield sink.take()
-    yield sink.take()
-
-
-class _Sink:
-    """A file that can only be written to, whose content is taken away as it grows."""
-
-    def __init__(self) -> None:
-        self.size = 0
-        self._pieces: list[bytes] = []
-
-    def write(self, data: bytes, /) -> int:
-        """Append."""
-        self._pieces.append(bytes(data))
-        self.size += len(data)
-        return len(data)
-
-    def flush(self) -> None:
-        """Do nothing: everything is in memory."""
-
-    def take(self) -> bytes:
-        """What was written since the last call."""
-        data, self._pieces, self.size = b"".join(self._pieces), [], 0
-        return data
-
-
-def file_from(path: Path, name: str) -> ExportedFile:
-    """A file of the disk, which is read piece by piece while it is sent, and not compressed."""
-    return ExportedFile(name, _pieces_of(path), compressed=False)
-
-
-def _pieces_of(path: Path) -> Iterator[bytes]:
-    try:
-        with path.open("rb") as file:
-            while piece := file.read(CHUNK_BYTES):
-                yield piece
-    except FileNotFoundError:  # deleted since it was listed
-        return
+    return streamed(file for part in _PARTS for file in part.export(user))
 
 
 def as_json(data: object) -> bytes:

@@ -18,16 +18,16 @@ SILENCE_SECONDS = 5.0
 _TAKE = """
 local now = redis.call('TIME')
 now = now[1] + now[2] / 1000000
-local size, rate, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local size, rate = tonumber(ARGV[1]), tonumber(ARGV[2])
 local bucket = redis.call('HMGET', KEYS[1], 'tokens', 'at')
 local tokens = math.min(size, (tonumber(bucket[1]) or size) + (now - (tonumber(bucket[2]) or now)) * rate)
 local wait = 0
-if tokens >= 1 then tokens = tokens - cost else wait = (1 - tokens) / rate end
+if tokens >= 1 then tokens = tokens - 1 else wait = (1 - tokens) / rate end
 redis.call('HSET', KEYS[1], 'tokens', tostring(tokens), 'at', tostring(now))
 redis.call('EXPIRE', KEYS[1], math.ceil(size / rate) + 1)
 return tostring(wait)
 """
-"""The bucket holds ARGV[1] tokens and gains ARGV[2] a second. If it has one, ARGV[3] are taken.
+"""The bucket holds ARGV[1] tokens and gains ARGV[2] a second. If it has one, it is taken.
 
 Returns the seconds until it has one, or 0 if it had.
 """
@@ -43,19 +43,10 @@ def take(bucket: str, size: float, per_second: float) -> float:
         size: the number of tokens in a full bucket.
         per_second: the number of tokens that the bucket gains in a second.
     """
-    return _wait(bucket, size, per_second, cost=1)
-
-
-def look(bucket: str, size: float, per_second: float) -> float:
-    """What `take` would return. Nothing is taken."""
-    return _wait(bucket, size, per_second, cost=0)
-
-
-def _wait(bucket: str, size: float, per_second: float, *, cost: int) -> float:
     if monotonic() < _silence.until:
         return 0.0
     try:
-        return float(client().eval(_TAKE, 1, f"limit:{bucket}", str(size), str(per_second), str(cost)))
+        return float(client().eval(_TAKE, 1, f"limit:{bucket}", str(size), str(per_second)))
     except redis.RedisError as error:
         logger.warning("%s is not limited, because Valkey does not answer: %s", bucket, error)
         _silence.until = monotonic() + SILENCE_SECONDS

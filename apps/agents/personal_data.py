@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from django.db.models import ProtectedError
 
 from apps.accounts.models import User
-from apps.accounts.personal_data import ExportedFile, PersonalData, as_line, file_from, stop_each, tombstone
+from apps.accounts.personal_data import PersonalData, as_line, stop_each, tombstone
 from apps.agents import operations, uploads
 from apps.agents.models import Agent, Upload
 from apps.leases import patient_transaction
+from apps.zips import ExportedFile, content_of
 
 
 def _export(user: User) -> Iterator[ExportedFile]:
@@ -19,7 +20,7 @@ def _export(user: User) -> Iterator[ExportedFile]:
     yield ExportedFile("agents.jsonl", (as_line(_described(agent)) for agent in agents))
     for agent in agents.filter(weights__uploaded=True):
         for path in sorted(agent.weights.path.glob("*")):
-            yield file_from(path, f"uploads/{agent.slug}/{path.name}")
+            yield ExportedFile(f"uploads/{agent.slug}/{path.name}", content_of(path), compressed=False)
 
 
 def _described(agent: Agent) -> dict[str, object]:

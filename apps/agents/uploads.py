@@ -30,7 +30,6 @@ from django.db.models.functions import Now
 
 from apps.accounts import quotas
 from apps.accounts.models import User
-from apps.accounts.rate_limit import look
 from apps.admission.line import Line, rows
 from apps.admission.models import name_of_account
 from apps.agents.models import Agent, Upload, UploadQuerySet, Weights
@@ -71,22 +70,19 @@ class UploadRefused(Exception):
 
 
 def check_admission(owner: User, own_bytes: int, bytes_under_way: int = 0) -> None:
-    """Check that a person may upload now, by what is known before the file is sent. Nothing is counted here.
+    """Check that a person may upload now, by what is known before the file is sent.
 
     Args:
         own_bytes: the size of this upload.
         bytes_under_way: the size of those that are being received from others.
 
     Raises:
-        UploadRefused: if they have uploaded too much or too often, or if there is no room.
+        UploadRefused: if they have uploaded too much, or if there is no room.
     """
     try:
         _check_room(owner, own_bytes)
     except TooManyAgents as error:
         raise UploadRefused(422, str(error)) from error
-    wait = look(*rate_limit_of(owner))
-    if wait > 0:
-        raise UploadRefused(429, too_often(wait))
     needed_bytes = own_bytes + bytes_under_way
     _uploads().mkdir(parents=True, exist_ok=True)
     is_full = bytes_in(_uploads()) + needed_bytes > settings.UPLOAD_FOLDER_MEGABYTES * MEGABYTE

@@ -1,7 +1,7 @@
 """Pages of the lists of episodes and of jobs. Links name a place, so a deep page costs no more than the first one.
 
 A place is the time and the id of a row: `?before=` begins after it, `?after=` ends before it. Addresses with a
-number (`?page=7`), which earlier versions linked to, still lead to that page.
+number (`?page=7`), which earlier versions linked to, still lead to that page, or to `MAX_PAGE` if theirs is deeper.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from django.db.models import Q
 
 from apps.episodes.models import ID_LENGTH
 
-MAX_PAGE = 10_000
+MAX_PAGE = 200
+"""The last page that has a number: the database reads everything before it. Its links lead on."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_MICROSECOND = 10**17
 """Some time in the year 5138. Later ones are no places."""
@@ -104,4 +105,4 @@ def _beyond(place: str, *, newer: bool) -> Q | None:
 
 def _number(text: str) -> int:
     """The number of a page; 1 if it is none."""
-    return min(MAX_PAGE, max(1, int(text))) if text.isascii() and text.isdecimal() and len(text) < 6 else 1
+    return min(MAX_PAGE, max(1, int(text[:9]))) if text.isascii() and text.isdecimal() else 1

@@ -8,7 +8,7 @@ from django.db.models import F, Value
 from django.db.models.functions import Left, Length
 
 from apps.accounts.models import User
-from apps.accounts.personal_data import ExportedFile, PersonalData, as_line, stop_each, tombstone
+from apps.accounts.personal_data import PersonalData, as_line, stop_each, tombstone
 from apps.agents.models import Agent
 from apps.episodes.models import Batch, Episode
 from apps.jobs.changes import drop_open_shards, end, lock_shards
@@ -16,6 +16,7 @@ from apps.jobs.models import Job, JobEvent
 from apps.leases import patient_transaction
 from apps.play.personal_data import delete_in_chunks, lines_of
 from apps.visibility import Visibility
+from apps.zips import ExportedFile
 
 
 def _export(user: User) -> Iterator[ExportedFile]:

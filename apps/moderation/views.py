@@ -54,7 +54,7 @@ def _wait(request: HttpRequest) -> float:
     """Seconds until this person may send a report; one is counted."""
     size = settings.REPORTS_PER_HOUR
     user_id = request.user.pk
-    whose = f"user:{user_id}" if user_id else f"from:{request.META.get('REMOTE_ADDR', '')}"
+    whose = f"user:{user_id}" if user_id else f"from:{visitors.network(request)}"
     return take(f"report:{whose}", size, size / HOUR)
 
 

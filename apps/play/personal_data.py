@@ -9,7 +9,7 @@ from contextlib import suppress
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from apps.accounts.models import User
-from apps.accounts.personal_data import ExportedFile, PersonalData, as_line, stop_each
+from apps.accounts.personal_data import PersonalData, as_line, stop_each
 from apps.episodes import operations
 from apps.episodes.errors import EpisodeEnded, NotFound
 from apps.episodes.models import Batch, Episode, Seat
@@ -18,6 +18,7 @@ from apps.episodes.visibility import own_seat, public_viewpoint
 from apps.leases import patient_transaction
 from apps.play.models import Show
 from apps.play.shows import operations as shows
+from apps.zips import ExportedFile
 
 CHUNK = 200
 """Episodes that are read or deleted at a time."""

@@ -123,7 +123,7 @@ def verdict(request: HttpRequest, episode_id: str) -> HttpResponse:
 
 def _wait_for_worker(request: HttpRequest) -> float:
     """Seconds until this person may have another slow episode verified; 0 if that is now."""
-    name = f"user:{request.user.pk}" if request.user.is_authenticated else f"from:{request.META.get('REMOTE_ADDR', '')}"
+    name = f"user:{request.user.pk}" if request.user.is_authenticated else f"from:{visitors.network(request)}"
     return take(f"verify:{name}", VERIFICATIONS_PER_MINUTE, VERIFICATIONS_PER_MINUTE / 60)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import uuid
 from pathlib import Path
 
 import pytest
@@ -35,6 +34,7 @@ from gem.evaluation.spec import EvaluationSpec
 from gem.rollout import rollout
 from gem.training.spec import read_spec
 from tests.apps.trainings.trainings import small, trained
+from tests.networks import fresh_address
 
 pytestmark = pytest.mark.django_db
 
@@ -53,7 +53,7 @@ def administrator() -> Client:
 
 def logged_in(user: User | None = None) -> Client:
     """A browser at an address of its own."""
-    client = Client(REMOTE_ADDR=f"2001:db8::{uuid.uuid4().hex[:4]}:{uuid.uuid4().hex[:4]}")
+    client = Client(REMOTE_ADDR=fresh_address())
     if user is not None:
         client.force_login(user)
     return client

@@ -264,6 +264,34 @@ def test_no_address_fails_over_any_value(attack: Attack, counted: Counted) -> No
     counted("hostile values in addresses and parameters", attack.asked.total() - attack.asked["as it is"])
 
 
+ALONE = ("Authorization", "Cookie", "Host")
+"""Headers with which a request may be refused before a view reads the others. Of `Content-Type` see `test_bodies`."""
+TOGETHER = (
+    "Accept", "Accept-Encoding", "Accept-Language", "HX-Boosted", "HX-Current-URL", "HX-Request", "HX-Target",
+    "HX-Trigger", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "Origin", "Range", "Referer",
+    "User-Agent", "X-CSRFToken", "X-Forwarded-For", "X-Forwarded-Proto", "X-Requested-With",
+)  # fmt: skip
+IN_HEADERS = {
+    "a charset": "text/plain; charset*=foo''bar",
+    "an address": "http://[::1/?next=\xff",
+    "cookies": 'sessionid="\\000"; csrftoken=\xff; messages=x; logged_in_before=a:b:c; =; ;',
+    "ranges": "bytes=-1-,9" + "9" * 5000,
+    "languages": "*;q=nan, x-" + "y" * 600 + ";q=1e999",
+    "tags": 'W/"\xc3\xa9", "',
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("path", ["/account/login/", "/episodes/", "/static/favicon.svg"])
+def test_no_header_is_an_error_of_the_site(path: str, people: dict[str, User | None]) -> None:
+    client = Client(raise_request_exception=False)
+    sets = [dict.fromkeys(TOGETHER, value) for value in IN_HEADERS.values()]
+    sets += [{name: value} for name in ALONE for value in IN_HEADERS.values()]
+    statuses = [(headers, client.get(path, headers=headers).status_code) for headers in sets]
+    statuses += [(headers, client.post(path, {"a": "b"}, headers=headers).status_code) for headers in sets]
+    assert [(headers, status) for headers, status in statuses if status >= 500] == []
+
+
 def test_a_cookie_that_cannot_be_looked_up_is_no_cookie(client: Client) -> None:
     assert client.get("/agents/", HTTP_COOKIE='sessionid="abcdefghijkl\\000"').status_code == 200
 
