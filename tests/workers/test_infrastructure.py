@@ -155,6 +155,7 @@ def test_other_errors_are_of_the_work(error: Exception) -> None:
         (-signal.SIGKILL, "was killed (SIGKILL), as the system does when memory runs out"),
         (-signal.SIGSEGV, "crashed (SIGSEGV)"),
         (-signal.SIGTERM, "was ended from outside (SIGTERM)"),
+        (-40, "was ended from outside (signal 40)"),
         (7, "stopped unexpectedly, with exit code 7"),
     ],
 )
