@@ -88,7 +88,8 @@ class CpuLedger:
     """Shares the CPU seconds of a host of live episodes between the people whose calls it runs at the same time.
 
     The calls run in threads, and much of their work in processes that several calls share. So what the host and its
-    children have used since the last record is divided by the time that the calls of each person took in between, those that still run included.
+    children have used since the last record is divided by the time that the calls of each person took in between,
+    those that still run included.
     """
 
     def __init__(self) -> None:

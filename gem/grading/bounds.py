@@ -49,8 +49,8 @@ _BINOMIALS = frozenset({"\\binom", "\\dbinom", "\\tbinom"})
 _EXPONENTIALS = frozenset({"\\exp", "\\sinh", "\\cosh"})
 _VARIABLES = frozenset("\\" + name for name in NAMES)
 _SPACES = frozenset({
-    "\\,", "\\!", "\\;", "\\:", "\\ ", "\\\\", "\\left", "\\right", "\\displaystyle", "\\limits", "\\nolimits", "$", "&",
-    *(f"\\{size}{side}" for size in ("big", "Big", "bigg", "Bigg") for side in ("", "l", "m", "r")),
+    "\\,", "\\!", "\\;", "\\:", "\\ ", "\\\\", "\\left", "\\right", "\\displaystyle", "\\limits", "\\nolimits",
+    "$", "&", *(f"\\{size}{side}" for size in ("big", "Big", "bigg", "Bigg") for side in ("", "l", "m", "r")),
 })  # fmt: skip
 
 

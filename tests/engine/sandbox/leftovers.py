@@ -15,7 +15,10 @@ def processes_of(folder: Path) -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
-            if str(folder) in " ".join([*process.cmdline(), *process.environ().values()]) and process.pid != os.getpid():
+            if (
+                str(folder) in " ".join([*process.cmdline(), *process.environ().values()])
+                and process.pid != os.getpid()
+            ):
                 found.append(process)
     return found
 
