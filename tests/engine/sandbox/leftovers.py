@@ -15,10 +15,8 @@ def processes_of(folder: Path) -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
-            if (
-                str(folder) in " ".join([*process.cmdline(), *process.environ().values()])
-                and process.pid != os.getpid()
-            ):
+            words = [*process.cmdline(), *process.environ().values()]
+            if process.pid != os.getpid() and any(str(folder) in word for word in words):
                 found.append(process)
     return found
 
