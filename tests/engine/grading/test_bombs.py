@@ -150,7 +150,8 @@ def test_one_hundred_thousand_digits_are_not_read() -> None:
     "10^{100}",
      "\\sum_{k=1}^{100} k", "\\sum_{k=0}^{\\infty} x^k", "(x+y+z)^{20}", "(x+1)^{2023}", "2^{2020-1019}",
      "\\frac{1}{1+\\frac{1}{1+\\frac{1}{1+x}}}", "\\int_0^1 x^2 dx", "e^{e^{e}}", "3.83 \\times 10^{35}", "5_{7}",
-     "90^\\circ"],
+     "90^\\circ", "|x-3|^{2}", "\\lfloor x\\rfloor", "|-100|!", "\\prod_{k=1}^{100} k", "(n+1)!", "\\binom{2n}{n}",
+     "2^{100x+1}", "\\sum_{i=1}^{n} \\sum_{j=1}^{n} ij", "\\sum_{k=1}^{2023} x^k", "x^{x^{x}}"],
 )  # fmt: skip
 def test_formulas_of_people_are_small(formula: str) -> None:
     assert is_small(judge_form := f"${formula}$"), judge_form

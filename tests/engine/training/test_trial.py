@@ -16,10 +16,13 @@ import pytest
 
 from gem.errors import InvalidArgument
 from gem.sandbox import process_confinement
+from gem.sandbox.inside.confinement.landlock import ABI_WITH_TRUNCATE
+from gem.sandbox.inside.confinement.landlock import abi as landlock_abi
 from gem.training.checkpoints import trial
 from gem.training.checkpoints.trial import FIRST_TURN, TIMEOUT_SECONDS, try_folder
 from gem.training.policy.prompts import policy_location
 from tests import warm
+from tests.engine.sandbox.leftovers import wait_until_none_is_left
 
 pytest.importorskip("torch", reason="policies need torch, which `make test` installs")
 
@@ -72,6 +75,12 @@ def test_a_chat_template_that_loops_ends_the_process(folder: Path) -> None:
     done = warm.run("training", first_turn_command(with_template(folder, LOOP)))
     assert done.returncode == -signal.SIGPROF
     assert trial._describe_end(done.returncode).startswith("The chat template was ended after a second")
+
+
+@pytest.mark.skipif(landlock_abi() < ABI_WITH_TRUNCATE, reason="no Landlock here")
+def test_it_plays_where_there_are_no_namespaces(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_confinement, "_obstacle", "There are no namespaces.")
+    assert try_folder(folder, "game:TowerofHanoi-v0-easy").env_id == "game:TowerofHanoi-v0-easy"
 
 
 LOOP = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
@@ -136,3 +145,4 @@ def test_a_configuration_that_wants_all_memory_ends_the_process_only(folder: Pat
 def test_one_that_takes_too_long_is_ended(folder: Path) -> None:
     with pytest.raises(InvalidArgument, match=r"did not answer within 0 s"):
         try_folder(folder, timeout_seconds=0.05)
+    wait_until_none_is_left(folder)
