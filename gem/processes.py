@@ -244,6 +244,7 @@ class _Starter:
     """
 
     def __init__(self) -> None:
+        self._has_thread = False
         self.detach()
 
     def start(self, start: Callable[[], subprocess.Popen[str]]) -> subprocess.Popen[str]:
