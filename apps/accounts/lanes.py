@@ -16,10 +16,11 @@ from typing import Any, TypeVar
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.urls import Resolver404, resolve
+from django.urls import Resolver404, resolve, reverse
 from django.utils.decorators import sync_and_async_middleware
 
 from apps.accounts.hashing import SLOTS
+from apps.accounts.request_limits import EXEMPT
 from apps.networks import network_of
 
 READING, WRITING, HASHING = "reading", "writing", "hashing"
@@ -98,9 +99,10 @@ def hashes_passwords(view: ViewT) -> ViewT:
 
 
 def lane_of(request: HttpRequest) -> str:
-    """The lane of a request; empty for static files, which are not computed."""
+    """The lane of a request; empty for static files and for monitors, which have to learn how the site is."""
     if request.method in ("GET", "HEAD", "OPTIONS"):
-        return "" if request.path.startswith(settings.STATIC_URL) else READING
+        is_free = request.path.startswith(settings.STATIC_URL) or request.path in map(reverse, EXEMPT)
+        return "" if is_free else READING
     try:
         return getattr(resolve(request.path_info).func, "lane", WRITING)
     except Resolver404:

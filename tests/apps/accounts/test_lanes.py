@@ -114,6 +114,7 @@ def test_a_page_does_not_wait_for_forms_or_forms_for_passwords() -> None:
         ("post", "/play/new/", WRITING),
         ("post", "/nowhere/", WRITING),
         ("get", "/static/css/gemweb.css", ""),
+        ("get", "/health/live", ""),
     ],
 )
 def test_every_request_has_its_lane(method: str, path: str, lane: str) -> None:
