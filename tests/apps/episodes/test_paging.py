@@ -101,8 +101,8 @@ def test_a_number_beyond_the_last_one_is_the_last_one(
 ) -> None:
     assert paging.MAX_PAGE <= 200
     monkeypatch.setattr(paging, "MAX_PAGE", 2)
-    page = page_of(Episode.objects.all(), {"page": number})
-    assert [episode.pk for episode in page.episodes] == episodes[PAGE_SIZE : 2 * PAGE_SIZE]
+    page = page_of(Episode.objects.all(), {"page": number}, Episode.objects.all(), PAGE_SIZE)
+    assert [episode.pk for episode in page.rows] == episodes[PAGE_SIZE : 2 * PAGE_SIZE]
     assert page.number == 2
     assert page.before is not None, "the rest is one link away"
 
