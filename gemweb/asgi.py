@@ -16,6 +16,7 @@ from apps.accounts.request_limits import HandshakeLimit
 from apps.live.origin import OwnPagesOnly
 from apps.live.routing import websocket_urlpatterns
 from gemweb.bodies import BoundedBodies
+from gemweb.garbage import leave_out_what_is_loaded
 from gemweb.upload_gate import UploadGate
 
 MAX_BODY_BYTES = 4 * 10**6
@@ -27,3 +28,4 @@ application = ProtocolTypeRouter(
         "websocket": OwnPagesOnly(CookieMiddleware(HandshakeLimit(URLRouter(websocket_urlpatterns)))),
     }
 )
+leave_out_what_is_loaded()
