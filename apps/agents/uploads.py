@@ -52,6 +52,8 @@ PROBLEM_CHARS = 1000
 HOUR = 3600
 COPIES = 2
 """How often a file is on the disk while it is received and read."""
+MAX_WAITING = 3
+"""How many uploads of one person wait to be checked at a time."""
 DRAFT_SECONDS = 3600.0
 """Unpacked folders and files without a row are deleted when they are this old: nobody uses them any more."""
 REFUSED_DAYS = 7
@@ -83,6 +85,11 @@ def check_admission(owner: User, own_bytes: int, bytes_under_way: int = 0) -> No
         _check_room(owner, own_bytes)
     except TooManyAgents as error:
         raise UploadRefused(422, str(error)) from error
+    if Upload.objects.waiting().filter(owner=owner).count() >= MAX_WAITING:
+        raise UploadRefused(
+            429,
+            f"{MAX_WAITING} of your checkpoints still wait to be checked. Nothing was stored. Try again in a minute.",
+        )
     needed_bytes = own_bytes + bytes_under_way
     _uploads().mkdir(parents=True, exist_ok=True)
     is_full = bytes_in(_uploads()) + needed_bytes > settings.UPLOAD_FOLDER_MEGABYTES * MEGABYTE
