@@ -52,7 +52,7 @@ PROBLEM_CHARS = 1000
 HOUR = 3600
 COPIES = 2
 """How often a file is on the disk while it is received and read."""
-MAX_WAITING = 3
+MAX_WAITING = 2
 """How many uploads of one person wait to be checked at a time."""
 DRAFT_SECONDS = 3600.0
 """Unpacked folders and files without a row are deleted when they are this old: nobody uses them any more."""
