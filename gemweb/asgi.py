@@ -2,10 +2,10 @@
 
 import os
 
-from django.core.asgi import get_asgi_application
+import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gemweb.settings")
-django_application = get_asgi_application()
+django.setup(set_prefix=False)
 
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.sessions import CookieMiddleware
@@ -17,11 +17,12 @@ from apps.live.origin import OwnPagesOnly
 from apps.live.routing import websocket_urlpatterns
 from gemweb.bodies import BoundedBodies
 from gemweb.garbage import leave_out_what_is_loaded
+from gemweb.handler import SiteHandler
 from gemweb.upload_gate import UploadGate
 
 MAX_BODY_BYTES = 4 * 10**6
 gates = {reverse("agents:upload"): UploadGate()}
-pages = BoundedBodies(django_application, MAX_BODY_BYTES, gates, settings.REQUEST_SECONDS)
+pages = BoundedBodies(SiteHandler(), MAX_BODY_BYTES, gates, settings.REQUEST_SECONDS)
 application = ProtocolTypeRouter(
     {
         "http": pages,

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, OrderedDict, deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from inspect import iscoroutinefunction
 from typing import Any, TypeVar
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import Resolver404, resolve, reverse
-from django.utils.decorators import sync_and_async_middleware
 
 from apps.accounts.hashing import SLOTS
 from apps.accounts.request_limits import EXEMPT
@@ -109,19 +107,18 @@ def lane_of(request: HttpRequest) -> str:
         return WRITING
 
 
-@sync_and_async_middleware
-def lanes_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
-    """Let every request of the web process wait for a place in its lane. Elsewhere, such as in tests, nothing waits."""
-    if not iscoroutinefunction(get_response):
-        return get_response
-    answer: Callable[[HttpRequest], Awaitable[HttpResponse]] = get_response
-    lanes = {name: Lane(size) for name, size in SIZES.items()}
+class Lanes:
+    """The lanes of a process."""
 
-    async def wait_and_answer(request: HttpRequest) -> HttpResponse:
+    def __init__(self) -> None:
+        self._lanes = {name: Lane(size) for name, size in SIZES.items()}
+
+    @asynccontextmanager
+    async def place(self, request: HttpRequest) -> AsyncIterator[None]:
+        """Wait for a place in the lane of this request, and keep it while the block lasts."""
         name = lane_of(request)
         if not name:
-            return await answer(request)
-        async with lanes[name].place(network_of(request.META.get("REMOTE_ADDR", ""))):
-            return await answer(request)
-
-    return wait_and_answer
+            yield
+            return
+        async with self._lanes[name].place(network_of(request.META.get("REMOTE_ADDR", ""))):
+            yield
