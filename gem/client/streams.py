@@ -1,0 +1,129 @@
+"""Lists and streams: pages, JSON lines, events and files, read piece by piece in constant memory.
+
+What breaks on the way is continued where it stopped if the server can do that; otherwise `StreamBroken` says how far it
+came. Nothing is given twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from gem.client.effects import READ, Answer, Emit, Pause, Program, Source
+from gem.client.errors import StreamBroken, UnexpectedAnswer, Unreachable
+from gem.client.exchange import ask, deliver, message_of, with_headers
+from gem.client.request import Events, Lines, Pages, Request, Several, reader
+from gem.client.retries import Retries
+
+T = TypeVar("T")
+
+
+def items_of(several: Several[T], retries: Retries) -> Source[T]:
+    """Return the logic that emits the items of a list or stream."""
+    if isinstance(several, Pages):
+        return pages(several, retries)
+    if isinstance(several, Lines):
+        return lines(several, retries)
+    return events(several, retries)
+
+
+# ------------------------------------------------------------------ pages
+
+
+def pages(listed: Pages[T], retries: Retries) -> Source[T]:
+    """Emit the items of all pages, each page fetched when the one before it is used up."""
+    request, left = listed.request, listed.most
+    while left is None or left > 0:
+        page = yield from ask(request, retries)
+        items = page.items if left is None else page.items[:left]
+        yield Emit(items)
+        left = None if left is None else left - len(items)
+        if page.next is None:
+            return
+        request = replace(request, query={**request.query, "cursor": page.next})
+
+
+# ------------------------------------------------------------------ JSON lines
+
+
+def lines(stream: Lines[T], retries: Retries) -> Source[T]:
+    """Emit the objects of a stream of JSON lines, which is continued behind the last one where it breaks."""
+    read = reader(stream.request.answer).validate_json
+    request, number, failures = stream.request, 0, 0
+    while True:
+        message = with_headers(message_of(request), Accept="application/jsonl, application/problem+json")
+        yield from deliver(message, retries, "bytes")
+        splitter = LineSplitter()
+        try:
+            while True:
+                part: bytes | None = yield READ
+                whole = splitter.rest() if part is None else splitter.add(part)
+                items = _read_all(read, whole, request, number)
+                if items:
+                    yield Emit(items)
+                    number, failures = number + len(items), 0
+                    if stream.resume is not None:
+                        request = replace(request, query={**request.query, **stream.resume(items[-1])})
+                if part is None:
+                    return
+        except Unreachable as error:
+            failures += 1
+            pause = retries.after(failures, repeatable=True)
+            if pause is None or (number and stream.resume is None):
+                raise StreamBroken(
+                    f"The stream broke after {number:,} lines. What was read is complete; ask again for the rest. "
+                    f"({error})"
+                ) from error
+        yield Pause(pause)
+
+
+class LineSplitter:
+    """Splits parts of a stream into lines, which may end anywhere."""
+
+    def __init__(self) -> None:
+        self._open: list[bytes] = []
+
+    def add(self, part: bytes) -> list[bytes]:
+        """Return the lines that this part completes."""
+        first, *others = part.split(b"\n")
+        if not others:
+            self._open.append(part)
+            return []
+        whole = [b"".join([*self._open, first]), *others[:-1]]
+        self._open = [others[-1]]
+        return whole
+
+    def rest(self) -> list[bytes]:
+        """Return the last line, if the stream ended without a newline."""
+        return [b"".join(self._open)]
+
+
+def _read_all(read: Any, whole: list[bytes], request: Request[T], number: int) -> list[T]:
+    try:
+        return [read(line) for line in whole if line.strip()]
+    except ValueError as error:
+        raise UnexpectedAnswer(
+            f"After line {number:,} of {request.path} comes one that is not what this version of the client expects. "
+            f"Check that server and client have the same version. ({error})"
+        ) from error
+
+
+# ------------------------------------------------------------------ files
+
+
+def download(request: Request[bytes], retries: Retries) -> Source[Answer | bytes]:
+    """Emit the head of the answer, then the parts of its body.
+
+    Raises:
+        StreamBroken: if it breaks on the way.
+    """
+    answer: Answer = yield from deliver(message_of(request), retries, "bytes")
+    yield Emit([answer])
+    size = 0
+    try:
+        while (part := (yield READ)) is not None:
+            size += len(part)
+            yield Emit([part])
+    except Unreachable as error:
+        raise StreamBroken(f"The download broke after {size:,} bytes. Start it again. ({error})") from error
