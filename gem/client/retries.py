@@ -16,6 +16,8 @@ from email.utils import parsedate_to_datetime
 IDEMPOTENT_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 REFUSED_UNDONE = 429
 """The status of a request that was not even looked at, so that any may be repeated."""
+UNDER_WAY = 409
+"""With a `Retry-After`, the status of a request whose first sending is still being answered."""
 PASSING = frozenset({408, 425, REFUSED_UNDONE, 502, 503, 504})
 """Statuses that may be gone a moment later."""
 
@@ -48,7 +50,7 @@ class Retries:
             asked: the seconds that the server asks to wait; 0 if it does not.
             repeatable: whether a second request does nothing twice.
         """
-        passing = status == 0 or status in PASSING
+        passing = status == 0 or status in PASSING or (status == UNDER_WAY and asked > 0)
         allowed = repeatable or status == REFUSED_UNDONE
         if attempt >= self.tries or not passing or not allowed or asked > self.longest_wait:
             return None

@@ -25,7 +25,7 @@ def items_of(several: Several[T], retries: Retries) -> Source[T]:
         return pages(several, retries)
     if isinstance(several, Lines):
         return lines(several, retries)
-    return events(several, retries)
+    raise NotImplementedError
 
 
 # ------------------------------------------------------------------ pages
