@@ -2,6 +2,8 @@
 
 from django.urls import include, path
 
+from apps.api.root import api
+
 urlpatterns = [
     path("", include("apps.site.urls")),
     path("account/", include("apps.accounts.urls")),
@@ -14,6 +16,7 @@ urlpatterns = [
     path("jobs/", include("apps.trainings.urls")),
     path("jobs/", include("apps.jobs.urls")),
     path("leaderboard/", include("apps.leaderboard.urls")),
+    path("api/v1/", api.urls),
 ]
 
 handler400 = "apps.site.views.bad_request"

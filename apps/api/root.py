@@ -1,0 +1,87 @@
+"""The API: its routers, its errors, and its OpenAPI document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja import NinjaAPI
+from ninja.errors import ValidationError, ValidationErrorContext
+from ninja.openapi.schema import OpenAPISchema
+from ninja.parser import Parser
+
+from apps.api import openapi, routers
+from apps.api.idempotency import idempotent
+from apps.api.problems import Invalid, problem_of
+from apps.episodes.errors import Refusal
+from apps.spec_forms import read_json
+from gem import __version__
+from gem.validation.messages import field_errors
+
+SOURCES = {"body", "query", "path", "form", "file"}
+
+
+class NotJson(Refusal):
+    """The body of a request cannot be read."""
+
+    status = 400
+    title = "The body is not JSON"
+
+
+class StorableJson(Parser):
+    """Reads JSON that can be stored: not nested too deeply, without NUL, and with finite numbers."""
+
+    def parse_body(self, request: HttpRequest) -> Any:
+        """The value of the body.
+
+        Raises:
+            NotJson: if it is no such JSON.
+        """
+        try:
+            return read_json(request.body.decode())
+        except ValueError as error:
+            raise NotJson(f"The body of this request is not JSON: {error}. Nothing was changed.") from error
+
+
+class Api(NinjaAPI):
+    """Ninja's API with our sentences about errors and our OpenAPI document."""
+
+    def on_exception(self, request: HttpRequest, exc: Any) -> HttpResponse:
+        """Answer a request that raised an error. An error of the site itself is raised again."""
+        return problem_of(request, exc)
+
+    def validation_error_from_error_contexts(self, error_contexts: list[ValidationErrorContext[Any]]) -> Any:
+        """All invalid fields of a request, each with a sentence."""
+        errors = []
+        for context in error_contexts:
+            for place, sentence in field_errors(context.pydantic_validation_error, type(context.model), {}):
+                errors.append((_field_of(place), sentence))
+        return Invalid(errors)
+
+    def get_openapi_schema(self, *, path_prefix: str | None = None, path_params: Any = None) -> OpenAPISchema:
+        """The OpenAPI document."""
+        return openapi.completed(super().get_openapi_schema(path_prefix=path_prefix, path_params=path_params))
+
+    def get_openapi_operation_id(self, operation: Any) -> str:
+        """The name of an operation, which is that of its address too."""
+        return str(operation.view_func.__name__)
+
+
+def _field_of(place: str) -> str:
+    """The path of a field in the body or the address, without the name of the parameter that holds the body."""
+    return place.removeprefix("sent.") if place != "sent" else ""
+
+
+api = Api(
+    title="gemweb",
+    version=__version__,
+    description=openapi.DESCRIPTION,
+    urls_namespace="api",
+    docs_url=None,
+    parser=StorableJson(),
+)
+api.add_decorator(idempotent, mode="view")
+for prefix, router in routers.ROUTERS:
+    api.add_router(prefix, router)
+
+__all__ = ["ValidationError", "api"]
