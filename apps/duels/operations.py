@@ -17,7 +17,7 @@ from apps.accounts.models import Viewer, account_of, default_visibility
 from apps.agents.models import Agent
 from apps.episodes import operations
 from apps.episodes.errors import EpisodeEnded, NotFound, Refusal
-from apps.episodes.models import Batch, Episode
+from apps.episodes.models import Batch, DuelChange, Episode
 from apps.live import wake
 from apps.play.models import Show
 from apps.play.shows import operations as shows
@@ -88,6 +88,9 @@ def start(
                 lock_step=lock_step,
                 draft=drafts[number],
             )
+        for episode in duel.episodes.order_by("slot"):
+            operations.tell(episode, DuelChange.Kind.JOINED)
+        duel.refresh_from_db(fields=["seq"])
     return duel
 
 
@@ -122,7 +125,7 @@ def _add_draft(duel: Batch, draft: Episode, agent: Agent, starter: shows.Starter
         lock_step=show.lock_step if show else False,
         draft=draft,
     )
-    operations.tell(episode)
+    operations.tell(episode, DuelChange.Kind.JOINED)
     return episode
 
 

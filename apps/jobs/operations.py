@@ -193,7 +193,7 @@ def resume(job_id: str, by: User) -> Job:
     if Job.objects.filter(pk=job_id, state=Job.State.PAUSED).update(state=Job.State.QUEUED, reason=""):
         shards = Shard.objects.filter(job=job_id, state=Shard.State.PAUSED)
         queued = shards.update(state=Shard.State.QUEUED, sent=Now(), attempt=0, setbacks=0, rests_until=None)
-        change(job_id, JobEvent.Kind.REQUEUED, f"resumed by {by.get_username()}")
+        change(job_id, JobEvent.Kind.RESUMED, f"resumed by {by.get_username()}")
         wake(job_id, queued)
     return Job.objects.get(pk=job_id)
 

@@ -106,7 +106,7 @@ def set_up(job: Job) -> dict[str, Any]:
         else SCRIPT.format(spec=json.dumps(request, indent=4)),
         "agent_json": json.dumps({name: value for name, value in (job.set_up or {}).items() if name != "version"}),
         "again": again(spec),
-        "log": job.events.order_by("-seq")[:LOG_LINES],
+        "log": job.events.for_log().order_by("-seq")[:LOG_LINES],
     }
 
 

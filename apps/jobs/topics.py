@@ -13,7 +13,7 @@ from apps.live.topics import Event
 AUDIENCES = {"first", "other"}
 """`first`: every environment shows the first page of its grid, whose cells are updated. `other`: some show another."""
 
-UNSETTLING_KINDS = {JobEvent.Kind.REQUEUED, JobEvent.Kind.ENDED}
+UNSETTLING_KINDS = {JobEvent.Kind.REQUEUED, JobEvent.Kind.PAUSED, JobEvent.Kind.RESUMED, JobEvent.Kind.ENDED}
 """After these events no episode is running, so all cells are sent anew."""
 
 
