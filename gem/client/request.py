@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
 from pydantic import BaseModel, TypeAdapter
 
@@ -52,9 +52,9 @@ class Request(Generic[T_co]):
             ValueError: if it is not what `answer` says.
         """
         if self.answer is type(None):
-            return cast("T_co", None)
+            return None  # type: ignore[return-value]  # T is None
         if self.answer is bytes:
-            return cast("T_co", content)
+            return content
         return reader(self.answer).validate_json(content)
 
 
@@ -100,9 +100,15 @@ class Lines(Generic[T]):
 class Events(Generic[T]):
     """A stream of events, each a `T`, which is continued after the last one where it breaks."""
 
-    request: Request[T]
+    request: Request[bytes]
+    read: Callable[[str], T]
+    """Reads the data of an event; it may raise `ValueError`."""
+    place: Callable[[T], int]
+    """Returns the number of an event, after which the stream can be continued."""
+    is_last: Callable[[T], bool]
+    """Whether an event ends the stream."""
     after: int | None = None
-    """The `seq` of the last event that is known already; None begins with the first."""
+    """The number of the last event that is known already; None begins with the first."""
 
 
 Several = Lines[T] | Pages[T] | Events[T]

@@ -7,6 +7,8 @@ whoever stops iterating early closes the connection of the stream with it.
 from __future__ import annotations
 
 import asyncio
+import functools
+import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, aclosing, asynccontextmanager, closing, contextmanager
@@ -28,7 +30,6 @@ CONNECT_SECONDS = 10.0
 TIMEOUT_SECONDS = 60.0
 """How long the client waits for a connection, and for each part of an answer."""
 API_PATH = "/api/v1/"
-PART_BYTES = 1 << 16
 MAX_EVENT_BYTES = 16 << 20
 """The largest event of a stream; a larger one is an error."""
 
@@ -45,6 +46,7 @@ class Runner:
             "headers": headers(token),
             "timeout": httpx2.Timeout(timeout_seconds, connect=min(CONNECT_SECONDS, timeout_seconds)),
             "follow_redirects": False,
+            "verify": _tls_context(),
         }
 
     def __repr__(self) -> str:
@@ -185,7 +187,7 @@ class SyncRunner(Runner):
             if form == "events":
                 yield from httpx2.EventSource(response, max_event_size=MAX_EVENT_BYTES)
             else:
-                yield from response.iter_bytes(PART_BYTES)
+                yield from response.iter_bytes()
 
     def _build(self, message: Message) -> httpx2.Request:
         return self._http.build_request(
@@ -315,7 +317,7 @@ class AsyncRunner(Runner):
                 async for event in httpx2.EventSource(response, max_event_size=MAX_EVENT_BYTES):
                     yield event
             else:
-                async for part in response.aiter_bytes(PART_BYTES):
+                async for part in response.aiter_bytes():
                     yield part
 
     def _build(self, message: Message) -> httpx2.Request:
@@ -351,6 +353,12 @@ def headers(token: str) -> Mapping[str, str]:
     """Return the headers that every request has."""
     agent = {"User-Agent": f"gemweb/{__version__} python-httpx2/{httpx2.__version__}"}
     return {**agent, "Authorization": f"Bearer {token}"} if token else agent
+
+
+@functools.cache
+def _tls_context() -> ssl.SSLContext:
+    """Return the TLS context that all clients share, because reading the certificates takes long."""
+    return httpx2.create_ssl_context()
 
 
 async def _nothing() -> AsyncIterator[Any]:

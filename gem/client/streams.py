@@ -17,6 +17,8 @@ from gem.client.request import Events, Lines, Pages, Request, Several, reader
 from gem.client.retries import Retries
 
 T = TypeVar("T")
+FOLLOWING_PATIENCE = 4
+"""How many times as often a broken stream of events is opened again as another request is repeated."""
 
 
 def items_of(several: Several[T], retries: Retries) -> Source[T]:
@@ -25,7 +27,7 @@ def items_of(several: Several[T], retries: Retries) -> Source[T]:
         return pages(several, retries)
     if isinstance(several, Lines):
         return lines(several, retries)
-    raise NotImplementedError
+    return events(several, retries)
 
 
 # ------------------------------------------------------------------ pages
@@ -106,6 +108,52 @@ def _read_all(read: Any, whole: list[bytes], request: Request[T], number: int) -
         raise UnexpectedAnswer(
             f"After line {number:,} of {request.path} comes one that is not what this version of the client expects. "
             f"Check that server and client have the same version. ({error})"
+        ) from error
+
+
+# ------------------------------------------------------------------ events
+
+
+def events(stream: Events[T], retries: Retries) -> Source[T]:
+    """Emit the events of a stream up to the one that ends it. Where it breaks, it goes on after the last event.
+
+    A server that restarts is waited for four times as often as with other requests.
+    """
+    patient = replace(retries, tries=retries.tries * FOLLOWING_PATIENCE)
+    last, failures = stream.after, 0
+    while True:
+        message = with_headers(message_of(stream.request), Accept="text/event-stream", Cache_Control="no-store")
+        if last is not None:
+            message = with_headers(message, Last_Event_ID=str(last))
+        yield from deliver(message, patient, "events")
+        try:
+            while (sent := (yield READ)) is not None:
+                if not sent.data:
+                    continue
+                item = _event(stream, sent.data)
+                last = stream.place(item)
+                failures = 0
+                yield Emit([item])
+                if stream.is_last(item):
+                    return
+        except Unreachable as error:
+            pause = patient.after(failures + 1, repeatable=True)
+            if pause is None:
+                after = "the beginning" if last is None else f"event {last}"
+                raise StreamBroken(f"The stream broke after {after}, and again at every attempt. ({error})") from error
+        else:
+            pause = patient.pause(failures + 1)
+        failures += 1
+        yield Pause(pause)
+
+
+def _event(stream: Events[T], data: str) -> T:
+    try:
+        return stream.read(data)
+    except ValueError as error:
+        raise UnexpectedAnswer(
+            f"An event of {stream.request.path} is not what this version of the client expects. Check that server and "
+            f"client have the same version. ({error})"
         ) from error
 
 
