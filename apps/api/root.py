@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI
-from ninja.errors import ValidationError, ValidationErrorContext
+from ninja.errors import ValidationErrorContext
 from ninja.openapi.schema import OpenAPISchema
 from ninja.parser import Parser
 
@@ -17,8 +17,6 @@ from apps.episodes.errors import Refusal
 from apps.spec_forms import read_json
 from gem import __version__
 from gem.validation.messages import field_errors
-
-SOURCES = {"body", "query", "path", "form", "file"}
 
 
 class NotJson(Refusal):
@@ -83,5 +81,3 @@ api = Api(
 api.add_decorator(idempotent, mode="view")
 for prefix, router in routers.ROUTERS:
     api.add_router(prefix, router)
-
-__all__ = ["ValidationError", "api"]
