@@ -80,4 +80,3 @@ def _entry(env_id: str) -> Entry:
         return entry_of(env_id)
     except UnknownEnvironment as error:
         raise Http404(str(error)) from error
-

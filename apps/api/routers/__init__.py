@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from ninja import Router
 
-from apps.api.routers import account, environments
+from apps.api.routers import account, environments, events
 
 ROUTERS: tuple[tuple[str, Router], ...] = (
     ("/account", account.router),
     ("/environments", environments.router),
+    ("", events.router),
 )
 """All routers with their prefixes."""
