@@ -1,4 +1,4 @@
-"""The ASGI application: Django for pages, and one consumer for WebSockets."""
+"""The ASGI application: Django for pages and the API, streams of events, and the consumers of WebSockets."""
 
 import os
 
@@ -14,12 +14,13 @@ from django.urls import reverse
 
 from apps.live.origin import OwnPagesOnly
 from apps.live.routing import websocket_urlpatterns
+from apps.live.server_sent import EventStreams
 from gemweb.bodies import BoundedBodies
 from gemweb.upload_gate import UploadGate
 
 MAX_BODY_BYTES = 4 * 10**6
 gates = {reverse("agents:upload"): UploadGate()}
-pages = BoundedBodies(django_application, MAX_BODY_BYTES, gates, settings.REQUEST_SECONDS)
+pages = BoundedBodies(EventStreams(django_application), MAX_BODY_BYTES, gates, settings.REQUEST_SECONDS)
 application = ProtocolTypeRouter(
     {
         "http": pages,

@@ -12,6 +12,8 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.api.models import ApiToken, IdempotentRequest, Scope
 from apps.api.tokens import HINT_LENGTH, PREFIX, digest_of
+from apps.live import end_session
+from apps.live.session_user import TOKEN
 
 SECRET_BYTES = 32
 MAX_TOKENS = 20
@@ -52,8 +54,9 @@ def make_token(user: User, name: str, scopes: Iterable[str], lifetime: timedelta
 
 
 def revoke_token(user: User, token_id: int) -> bool:
-    """Delete a token of this person, which ends its use at once. Returns whether there was one."""
+    """Delete a token of this person, which ends its use at once, in streams too. Returns whether there was one."""
     deleted, _ = ApiToken.objects.filter(user=user, pk=token_id).delete()
+    end_session(f"{TOKEN}{token_id}")
     return bool(deleted)
 
 

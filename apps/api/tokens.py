@@ -8,7 +8,9 @@ from datetime import timedelta
 from django.db.models import Q
 from django.utils import timezone
 
+from apps.accounts.models import User
 from apps.api.models import ApiToken
+from apps.live.session_user import Tokens
 
 PREFIX = "gw_"
 """The beginning of every token, by which people and scanners of leaked secrets recognize them."""
@@ -37,6 +39,20 @@ def viewer_of_token(header_value: str) -> ApiToken | None:
     if token is not None:
         _note_use(token)
     return token
+
+
+def _key_of(header_value: str) -> str | None:
+    token = viewer_of_token(header_value)
+    return None if token is None else str(token.pk)
+
+
+def _user_of(key: str) -> User | None:
+    token = ApiToken.objects.valid().select_related("user").filter(pk=int(key)).first()
+    return None if token is None else token.user
+
+
+TOKENS = Tokens(_key_of, _user_of)
+"""How streams of events find tokens, at first and while they last."""
 
 
 def _note_use(token: ApiToken) -> None:

@@ -38,8 +38,6 @@ PERMISSION_BATCH = 100
 
 STREAM = "stream of "
 """Begins the audience of a feed of JSON events; the rest is the audience as the row's topic names it."""
-GOING_AWAY = 1001
-"""The close code when the process stops; readers connect again, to another one."""
 FORBIDDEN = 4403
 GONE = 4404
 
@@ -62,7 +60,6 @@ class Hub:
         self._spectators: dict[str, int] = {}
         self._changed: set[str] = set()
         self._count_again = asyncio.Event()
-        self._is_stopping = False
 
     # ------------------------------------------------------------------ sockets
 
@@ -81,10 +78,7 @@ class Hub:
 
     def join_stream(self, topic: str, key: str, audience: str, after: int, credential: str = "") -> Listener:
         """Add a listener that gets all events after `after` as JSON. The caller has checked its permission."""
-        listener = self.join(topic, key, f"{STREAM}{audience}", after, credential)
-        if self._is_stopping:
-            listener.close(GOING_AWAY)
-        return listener
+        return self.join(topic, key, f"{STREAM}{audience}", after, credential)
 
     def join(self, topic: str, key: str, audience: str, after: int, credential: str = "") -> Listener:
         """Add a listener that gets all events after `after`. The caller has checked its permission."""
@@ -107,14 +101,6 @@ class Hub:
         listener.feed.leave(listener)
         if not listener.feed.audience.startswith(STREAM):
             self._presence_changed(listener.feed.row)
-
-    def stop(self) -> None:
-        """End all streams, because the process stops. Sockets are closed by the server."""
-        self._is_stopping = True
-        for audiences in self.feeds.values():
-            for audience, feed in audiences.items():
-                if audience.startswith(STREAM):
-                    feed.close(GOING_AWAY)
 
     async def close(self) -> None:
         """Stop the tasks."""

@@ -28,12 +28,29 @@ class SessionUser(NamedTuple):
 
 TOKEN = "token "
 """Begins the credential of a token; the rest is its primary key. Without it a credential is the key of a session."""
-_token_users: list[Callable[[str], Viewer | None]] = []
 
 
-def register_tokens(user_of: Callable[[str], Viewer | None]) -> None:
-    """Register the function that finds the user of a token by its primary key. Called in `AppConfig.ready`."""
-    _token_users[:] = [user_of]
+class Tokens(NamedTuple):
+    """How the app of tokens finds them."""
+
+    key_of: Callable[[str], str | None]
+    """The primary key of the valid token in an `Authorization` header; None if there is none."""
+    user_of: Callable[[str], Viewer | None]
+    """The user of a token by its primary key; None if it is no longer valid."""
+
+
+_tokens: list[Tokens] = []
+
+
+def register_tokens(tokens: Tokens) -> None:
+    """Register how tokens are found. Called in `AppConfig.ready`."""
+    _tokens[:] = [tokens]
+
+
+def credential_of_header(header: str) -> str | None:
+    """The credential for an `Authorization` header; None if its token is not valid."""
+    keys = [key for tokens in _tokens if (key := tokens.key_of(header)) is not None]
+    return f"{TOKEN}{keys[0]}" if keys else None
 
 
 def identify(credential: str) -> SessionUser | None:
@@ -41,7 +58,7 @@ def identify(credential: str) -> SessionUser | None:
     if not credential:
         return SessionUser(AnonymousUser(), "")
     if credential.startswith(TOKEN):
-        user = next((user_of(credential.removeprefix(TOKEN)) for user_of in _token_users), None)
+        user = next((tokens.user_of(credential.removeprefix(TOKEN)) for tokens in _tokens), None)
         return None if user is None else SessionUser(user, "")
     request = HttpRequest()
     request.session = import_module(settings.SESSION_ENGINE).SessionStore(credential)

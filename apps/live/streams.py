@@ -28,6 +28,10 @@ class Stream(Protocol):
     Who may see the row and be of an audience is what its topic says (`Topic.shows`, `Topic.allows`).
     """
 
+    def has(self, key: str, kind: str) -> bool:
+        """Whether there is such a row among those of this kind; any kind, if it is empty."""
+        ...
+
     def audience_of(self, key: str, viewer: Viewer, visitor: str) -> str:
         """The audience of this person: those of one audience read the same events."""
         ...

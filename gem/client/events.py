@@ -48,8 +48,8 @@ class Result(Answer):
     """Whether the problem was solved; null if the episode was not played to its end."""
     terminated: bool
     truncated: bool
-    total_reward: float
-    """The return: the sum of the rewards of the seat that counts."""
+    total_reward: float | None
+    """The return: the sum of the rewards of the seat that counts. Null while it is a secret of another seat."""
     turn_count: int
     failure: str = ""
     """The error that ended it; empty if there was none."""

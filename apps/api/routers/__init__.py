@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from ninja import Router
 
-from apps.api.routers import account, agents, duels, environments, episodes, jobs, leaderboard, play, trainings, uploads
+from apps.api.routers import (
+    account,
+    agents,
+    duels,
+    environments,
+    episodes,
+    events,
+    jobs,
+    leaderboard,
+    play,
+    trainings,
+    uploads,
+)
 
 ROUTERS: tuple[tuple[str, Router], ...] = (
     ("/account", account.router),
@@ -16,6 +28,7 @@ ROUTERS: tuple[tuple[str, Router], ...] = (
     ("/duels", duels.router),
     ("/jobs", jobs.router),
     ("/trainings", trainings.router),
+    ("", events.router),
     ("", leaderboard.router),
 )
 """All routers with their prefixes."""
