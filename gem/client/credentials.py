@@ -119,7 +119,7 @@ def sends_in_clear(url: str) -> bool:
 
 
 def _is_local(netloc: str) -> bool:
-    host = netloc.split("/")[0]
+    host = netloc.partition("/")[0]
     name = host[1 : host.find("]")] if host.startswith("[") else host.partition(":")[0]
     return name in ("localhost", "::1") or name.startswith("127.")
 

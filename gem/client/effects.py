@@ -6,11 +6,14 @@ threads and once for event loops, so that retries, paging and resumption are wri
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 T = TypeVar("T")
+Progress = Callable[[int, int | None], None]
+"""Called with the bytes that were moved so far, and all that there are; None if that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,16 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class FileToSend:
+    """A file that is sent in a form, piece by piece."""
+
+    path: Path
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """The other fields of the form."""
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """A request as it is sent."""
 
@@ -31,7 +44,8 @@ class Message:
     path: str
     query: tuple[tuple[str, str], ...] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
-    content: bytes | Iterator[bytes] | AsyncIterator[bytes] | None = None
+    content: bytes | None = None
+    file: FileToSend | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel
 
 from gem.client.effects import Answer, Message, Open, Pause, Program, Send
-from gem.client.errors import ApiError, ClientError, UnexpectedAnswer, Unreachable, api_error
+from gem.client.errors import ClientError, UnexpectedAnswer, Unreachable, api_error
 from gem.client.request import Query, Request
 from gem.client.retries import IDEMPOTENT_METHODS, Retries, retry_after
 
@@ -28,7 +28,7 @@ def message_of(request: Request[Any]) -> Message:
         content = _json(request.content)
     if request.keyed:
         headers.setdefault(KEY, uuid.uuid4().hex)
-    return Message(request.method, request.path, tuple(parameters(request.query)), headers, content)
+    return Message(request.method, request.path, tuple(parameters(request.query)), headers, content, request.file)
 
 
 def parameters(query: Query) -> Iterator[tuple[str, str]]:
@@ -65,22 +65,17 @@ def read(request: Request[T], answer: Answer) -> T:
         ) from error
 
 
-def deliver(
-    message: Message, retries: Retries, stream: Literal["", "bytes", "events"] = "", accepts: frozenset[int] = frozenset()
-) -> Program[Answer]:
+def deliver(message: Message, retries: Retries, stream: Literal["", "bytes", "events"] = "") -> Program[Answer]:
     """Send a message until it is answered, and return the answer.
 
     Args:
         stream: open the answer as a stream of this form instead of reading it.
-        accepts: statuses from 300 on that are answers and no errors.
 
     Raises:
         Unreachable, ApiError: the last failure, when no further attempt is allowed.
         UnexpectedAnswer: for a redirect.
     """
-    repeatable = (message.method in IDEMPOTENT_METHODS or KEY in message.headers) and not isinstance(
-        message.content, Iterator
-    )
+    repeatable = message.method in IDEMPOTENT_METHODS or KEY in message.headers
     attempt = 0
     while True:
         attempt += 1
@@ -90,7 +85,7 @@ def deliver(
         except Unreachable as error:
             failure, pause = error, retries.after(attempt, repeatable=repeatable)
         else:
-            if answer.status < 300 or answer.status in accepts:
+            if answer.status < 300:
                 return answer
             if answer.status < 400:
                 raise _redirected(answer)
@@ -119,6 +114,3 @@ def _redirected(answer: Answer) -> UnexpectedAnswer:
         f"The server sends the request on to {target}, which the client does not follow, so that your token goes to no "
         "other server. Use that address instead, if you trust it."
     )
-
-
-__all__ = ["ApiError", "ask", "deliver", "message_of", "parameters", "read", "with_headers"]

@@ -13,9 +13,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, cast, overload
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from gem.client.effects import FileToSend, Progress
+from gem.errors import InvalidArgument
+from gem.validation.messages import error_sentence
 
 if TYPE_CHECKING:
     from gem.client.runners import AsyncRunner, SyncRunner
@@ -41,6 +45,7 @@ class Request(Generic[T_co]):
     query: Query = field(default_factory=dict)
     content: BaseModel | Mapping[str, Any] | None = None
     """What is sent as JSON."""
+    file: FileToSend | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     keyed: bool = False
     """Whether it creates something and gets an `Idempotency-Key`, so that it may be sent again."""
@@ -52,10 +57,12 @@ class Request(Generic[T_co]):
             ValueError: if it is not what `answer` says.
         """
         if self.answer is type(None):
-            return None  # type: ignore[return-value]  # T is None
-        if self.answer is bytes:
-            return content
-        return reader(self.answer).validate_json(content)
+            value: Any = None
+        elif self.answer is bytes:
+            value = content
+        else:
+            return reader(self.answer).validate_json(content)
+        return cast("T_co", value)
 
 
 _READERS: dict[Any, TypeAdapter[Any]] = {}
@@ -111,14 +118,22 @@ class Events(Generic[T]):
     """The number of the last event that is known already; None begins with the first."""
 
 
-Several = Lines[T] | Pages[T] | Events[T]
+@dataclass(frozen=True, slots=True)
+class Parts(Generic[T]):
+    """A file in parts, each `bytes`."""
+
+    request: Request[T]
+    progress: Progress | None = None
+
+
+Several = Pages[T] | Lines[T] | Events[T] | Parts[T]
 
 
 class Resource(Generic[R_co]):
     """The methods of one part of the API, on a client."""
 
     def __init__(self, runner: R_co) -> None:
-        self._runner = runner
+        self.runner = runner
 
 
 class sends(Generic[P, T]):  # noqa: N801 (a decorator)
@@ -141,14 +156,14 @@ class sends(Generic[P, T]):  # noqa: N801 (a decorator)
             return self
 
         def send(*args: P.args, **kwargs: P.kwargs) -> Any:
-            return resource._runner.send(self.make(resource, *args, **kwargs))
+            return resource.runner.send(_made(self.make, resource, *args, **kwargs))
 
         send.__doc__, send.__name__ = self.__doc__, self.make.__name__
         return send
 
 
 class iterates(Generic[P, T]):  # noqa: N801 (a decorator)
-    """Makes a function that returns `Pages`, `Lines` or `Events` a method that iterates over them."""
+    """Makes a function that returns `Pages`, `Lines`, `Events` or `Parts` a method that iterates over them."""
 
     def __init__(self, make: Callable[Concatenate[Any, P], Several[T]]) -> None:
         self.make = make
@@ -167,7 +182,19 @@ class iterates(Generic[P, T]):  # noqa: N801 (a decorator)
             return self
 
         def iterate(*args: P.args, **kwargs: P.kwargs) -> Any:
-            return resource._runner.iterate(self.make(resource, *args, **kwargs))
+            return resource.runner.iterate(_made(self.make, resource, *args, **kwargs))
 
         iterate.__doc__, iterate.__name__ = self.__doc__, self.make.__name__
         return iterate
+
+
+def _made(make: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+    """Make a request.
+
+    Raises:
+        InvalidArgument: if it cannot be sent like this.
+    """
+    try:
+        return make(*args, **kwargs)
+    except ValidationError as error:
+        raise InvalidArgument(error_sentence(error, BaseModel)) from error

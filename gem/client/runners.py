@@ -1,4 +1,4 @@
-"""What carries out the effects of the client's logic with httpx2: `SyncRunner` in threads, `AsyncRunner` in event loops.
+"""What carries out the effects of the client's logic with httpx2: `SyncRunner` in threads, `AsyncRunner` in a loop.
 
 Both have the same two methods. `send` returns the answer of a `Request`, and `iterate` the items of a list or stream;
 whoever stops iterating early closes the connection of the stream with it.
@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import os
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, aclosing, asynccontextmanager, closing, contextmanager
-from typing import Any, Self, TypeVar
+from typing import Any, BinaryIO, Self, TypeVar
 
 import httpx2
 
-from gem.client.effects import Answer, Effect, Emit, Message, Open, Pause, Program, Read, Send, Source
+from gem.client.effects import Answer, Effect, Emit, Message, Open, Pause, Program, Progress, Read, Send, Source
 from gem.client.errors import Unreachable
 from gem.client.exchange import ask
 from gem.client.request import Request, Several
 from gem.client.retries import Retries
 from gem.client.streams import items_of
+from gem.errors import UsageError
 from gem.version import __version__
 
 T = TypeVar("T")
@@ -155,8 +157,8 @@ class SyncRunner(Runner):
         Raises:
             Unreachable: if none came.
         """
-        with self._named_failures():
-            response = self._http.send(self._build(message))
+        with sent_form(message) as sent, self._named_failures():
+            response = self._http.send(self._http.build_request(message.method, message.path, **sent))
         return Answer(response.status_code, response.headers, response.content)
 
     @contextmanager
@@ -166,8 +168,9 @@ class SyncRunner(Runner):
         Raises:
             Unreachable: if no answer came, or later in the iterator.
         """
-        with self._named_failures():
-            response = self._http.send(self._build(message), stream=True)
+        with sent_form(message) as sent, self._named_failures():
+            request = self._http.build_request(message.method, message.path, **sent)
+            response = self._http.send(request, stream=True)
         try:
             if response.status_code >= 300:
                 with self._named_failures():
@@ -188,11 +191,6 @@ class SyncRunner(Runner):
                 yield from httpx2.EventSource(response, max_event_size=MAX_EVENT_BYTES)
             else:
                 yield from response.iter_bytes()
-
-    def _build(self, message: Message) -> httpx2.Request:
-        return self._http.build_request(
-            message.method, message.path, params=message.query, headers=dict(message.headers), content=message.content
-        )
 
 
 class _Streams:
@@ -287,15 +285,16 @@ class AsyncRunner(Runner):
 
     async def send_message(self, message: Message) -> Answer:
         """See `SyncRunner.send_message`."""
-        with self._named_failures():
-            response = await self._http.send(self._build(message))
+        with sent_form(message) as sent, self._named_failures():
+            response = await self._http.send(self._http.build_request(message.method, message.path, **sent))
         return Answer(response.status_code, response.headers, response.content)
 
     @asynccontextmanager
     async def open_stream(self, message: Message, form: str) -> AsyncIterator[tuple[Answer, AsyncIterator[Any]]]:
         """See `SyncRunner.open_stream`."""
-        with self._named_failures():
-            response = await self._http.send(self._build(message), stream=True)
+        with sent_form(message) as sent, self._named_failures():
+            request = self._http.build_request(message.method, message.path, **sent)
+            response = await self._http.send(request, stream=True)
         try:
             if response.status_code >= 300:
                 with self._named_failures():
@@ -319,11 +318,6 @@ class AsyncRunner(Runner):
             else:
                 async for part in response.aiter_bytes():
                     yield part
-
-    def _build(self, message: Message) -> httpx2.Request:
-        return self._http.build_request(
-            message.method, message.path, params=message.query, headers=dict(message.headers), content=message.content
-        )
 
 
 class _AsyncStreams:
@@ -353,6 +347,47 @@ def headers(token: str) -> Mapping[str, str]:
     """Return the headers that every request has."""
     agent = {"User-Agent": f"gemweb/{__version__} python-httpx2/{httpx2.__version__}"}
     return {**agent, "Authorization": f"Bearer {token}"} if token else agent
+
+
+@contextmanager
+def sent_form(message: Message) -> Iterator[dict[str, Any]]:
+    """Yield what httpx2 builds a request from; a file is open in the block.
+
+    Raises:
+        UsageError: if a file cannot be read.
+    """
+    form: dict[str, Any] = {"params": message.query, "headers": dict(message.headers)}
+    if message.file is None:
+        yield {**form, "content": message.content}
+        return
+    path = message.file.path
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+    with file:
+        counted = _CountedFile(file, message.file.progress)
+        yield {**form, "files": {"file": (path.name, counted)}, "data": dict(message.file.fields)}
+
+
+class _CountedFile:
+    """A file that says how much of it was read."""
+
+    def __init__(self, file: BinaryIO, progress: Progress | None) -> None:
+        self._file, self._progress = file, progress
+        self._total = os.fstat(file.fileno()).st_size
+
+    def read(self, size: int = -1) -> bytes:
+        part = self._file.read(size)
+        if self._progress is not None:
+            self._progress(self._file.tell(), self._total)
+        return part
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return self._file.seek(offset, whence)
 
 
 @functools.cache

@@ -6,17 +6,18 @@ came. Nothing is given twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from gem.client.effects import READ, Answer, Emit, Pause, Program, Source
+from gem.client.effects import READ, Answer, Emit, Message, Pause, Source
 from gem.client.errors import StreamBroken, UnexpectedAnswer, Unreachable
 from gem.client.exchange import ask, deliver, message_of, with_headers
-from gem.client.request import Events, Lines, Pages, Request, Several, reader
+from gem.client.request import Events, Lines, Pages, Parts, Request, Several, reader
 from gem.client.retries import Retries
 
 T = TypeVar("T")
+OVER = 204
+"""The status of a stream of which the client has all events already."""
 FOLLOWING_PATIENCE = 4
 """How many times as often a broken stream of events is opened again as another request is repeated."""
 
@@ -27,7 +28,7 @@ def items_of(several: Several[T], retries: Retries) -> Source[T]:
         return pages(several, retries)
     if isinstance(several, Lines):
         return lines(several, retries)
-    return events(several, retries)
+    return events(several, retries) if isinstance(several, Events) else parts(several, retries)
 
 
 # ------------------------------------------------------------------ pages
@@ -117,34 +118,38 @@ def _read_all(read: Any, whole: list[bytes], request: Request[T], number: int) -
 def events(stream: Events[T], retries: Retries) -> Source[T]:
     """Emit the events of a stream up to the one that ends it. Where it breaks, it goes on after the last event.
 
-    A server that restarts is waited for four times as often as with other requests.
+    A server that restarts is waited for four times as often as with other requests. It may say how long to wait before
+    a stream that it has ended is opened again.
     """
     patient = replace(retries, tries=retries.tries * FOLLOWING_PATIENCE)
-    last, failures = stream.after, 0
+    last, failures, asked = stream.after, 0, 0.0
     while True:
-        message = with_headers(message_of(stream.request), Accept="text/event-stream", Cache_Control="no-store")
-        if last is not None:
-            message = with_headers(message, Last_Event_ID=str(last))
-        yield from deliver(message, patient, "events")
+        answer: Answer = yield from deliver(_subscription(stream, last), patient, "events")
+        if answer.status == OVER:
+            return
         try:
             while (sent := (yield READ)) is not None:
-                if not sent.data:
-                    continue
-                item = _event(stream, sent.data)
-                last = stream.place(item)
-                failures = 0
-                yield Emit([item])
-                if stream.is_last(item):
-                    return
+                asked = asked if sent.retry is None else sent.retry / 1000
+                if sent.data:
+                    item = _event(stream, sent.data)
+                    last, failures = stream.place(item), 0
+                    yield Emit([item])
+                    if stream.is_last(item):
+                        return
+            pause = max(asked, patient.pause(failures + 1))
         except Unreachable as error:
-            pause = patient.after(failures + 1, repeatable=True)
-            if pause is None:
+            next_pause = patient.after(failures + 1, asked=asked, repeatable=True)
+            if next_pause is None:
                 after = "the beginning" if last is None else f"event {last}"
                 raise StreamBroken(f"The stream broke after {after}, and again at every attempt. ({error})") from error
-        else:
-            pause = patient.pause(failures + 1)
+            pause = next_pause
         failures += 1
         yield Pause(pause)
+
+
+def _subscription(stream: Events[T], last: int | None) -> Message:
+    message = with_headers(message_of(stream.request), Accept="text/event-stream", Cache_Control="no-store")
+    return message if last is None else with_headers(message, Last_Event_ID=str(last))
 
 
 def _event(stream: Events[T], data: str) -> T:
@@ -160,18 +165,21 @@ def _event(stream: Events[T], data: str) -> T:
 # ------------------------------------------------------------------ files
 
 
-def download(request: Request[bytes], retries: Retries) -> Source[Answer | bytes]:
-    """Emit the head of the answer, then the parts of its body.
+def parts(stream: Parts[T], retries: Retries) -> Source[T]:
+    """Emit the parts of a file.
 
     Raises:
         StreamBroken: if it breaks on the way.
     """
-    answer: Answer = yield from deliver(message_of(request), retries, "bytes")
-    yield Emit([answer])
+    answer: Answer = yield from deliver(message_of(stream.request), retries, "bytes")
+    length = answer.headers.get("content-length", "")
+    total = int(length) if length.isdecimal() and "content-encoding" not in answer.headers else None
     size = 0
     try:
         while (part := (yield READ)) is not None:
             size += len(part)
+            if stream.progress is not None:
+                stream.progress(size, total)
             yield Emit([part])
     except Unreachable as error:
         raise StreamBroken(f"The download broke after {size:,} bytes. Start it again. ({error})") from error

@@ -1,6 +1,6 @@
-"""The API reference as Markdown: `modules` writes a page for each module of the engine, `rest` the page of the REST API.
+"""The API reference as Markdown: `modules` writes a page for each module of the engine, `rest` that of the REST API.
 
-The pages are written from docstrings and from the OpenAPI document when somebody opens them, so none can be out of date.
+The pages are written from docstrings and from the OpenAPI document when somebody opens them, so none is out of date.
 """
 
 from __future__ import annotations

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 
-from gem.client.request import Pages, Request, Resource, iterates, sends
+from gem.client.effects import FileToSend, Progress
+from gem.client.request import Pages, Parts, Request, Resource, iterates, sends
 from gem.client.schemas import (
     Agent,
     AgentChange,
@@ -32,15 +34,17 @@ class Environments(Resource[R_co]):
     """The catalog of environments."""
 
     @iterates
-    def list(self, q: str | None = None, *, most: int | None = None, **filters: str) -> Pages[Environment]:
+    def list(
+        self, q: str | None = None, *, filters: Mapping[str, str] | None = None, most: int | None = None
+    ) -> Pages[Environment]:
         """Iterate over the environments that match a search, in the order of the catalog.
 
         Args:
             q: words of the search.
-            most: stop after so many; None reads them all.
             filters: the filters of the catalog's page, by the names that they have in its address.
+            most: stop after so many; None reads them all.
         """
-        return Pages(Request("GET", "environments", EnvironmentPage, {"q": q, **filters}), most)
+        return Pages(Request("GET", "environments", EnvironmentPage, {"q": q, **(filters or {})}), most)
 
     @sends
     def get(self, env_id: str) -> Request[Environment]:
@@ -57,9 +61,7 @@ class Agents(Resource[R_co]):
     """Agents: the built-in ones, endpoints, and checkpoints."""
 
     @iterates
-    def list(
-        self, *, kind: AgentKind | None = None, mine: bool | None = None, most: int | None = None
-    ) -> Pages[Agent]:
+    def list(self, *, kind: AgentKind | None = None, mine: bool | None = None, most: int | None = None) -> Pages[Agent]:
         """Iterate over agents, the newest first. Single checkpoints of trainings are listed with their training."""
         return Pages(Request("GET", "agents", AgentPage, {"kind": kind, "mine": mine}), most)
 
@@ -109,9 +111,34 @@ class Agents(Resource[R_co]):
         content = VisibilityChoice(visibility=visibility)
         return Request("PUT", f"agents/{quote(slug, safe='')}/visibility", Agent, content=content)
 
+    @iterates
+    def weights(self, slug: str, *, progress: Progress | None = None) -> Parts[bytes]:
+        """Iterate over the parts of an archive with the weights of a checkpoint, its tokenizer and its card."""
+        return Parts(Request("GET", f"agents/{quote(slug, safe='')}/weights.zip", bytes), progress)
+
 
 class Uploads(Resource[R_co]):
-    """Uploaded checkpoints, which a worker checks before they become agents. `Client.upload` sends one."""
+    """Uploaded checkpoints, which a worker checks before they become agents."""
+
+    @sends
+    def send(
+        self,
+        path: Path | str,
+        *,
+        name: str = "",
+        visibility: Visibility | None = None,
+        progress: Progress | None = None,
+    ) -> Request[Upload]:
+        """Upload a checkpoint.
+
+        Args:
+            path: a zip or tar archive, such as the download of a checkpoint.
+            name: what it is called on all pages; by default the name of its recipe.
+            visibility: who may see it; by default what the account says.
+            progress: called with the bytes sent so far and those of the whole file.
+        """
+        fields = {"name": name, **({} if visibility is None else {"visibility": visibility})}
+        return Request("POST", "uploads", Upload, file=FileToSend(Path(path), fields, progress), keyed=True)
 
     @iterates
     def list(self, *, most: int | None = None) -> Pages[Upload]:

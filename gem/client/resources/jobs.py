@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 
+from gem.client.effects import Progress
 from gem.client.events import Event
-from gem.client.request import Events, Lines, Pages, Request, Resource, iterates, sends
+from gem.client.request import Events, Lines, Pages, Parts, Request, Resource, iterates, sends
 from gem.client.resources.following import events_of, place
 from gem.client.schemas import (
     Checkpoint,
@@ -187,8 +188,13 @@ class Trainings(Resource[R_co]):
 
     @iterates
     def checkpoints(self, job_id: str) -> Pages[Checkpoint]:
-        """Iterate over the checkpoints of a training, in their order. `Client.download` fetches one."""
+        """Iterate over the checkpoints of a training, in their order. Each is an agent."""
         return Pages(Request("GET", f"{place('trainings', job_id)}/checkpoints", CheckpointPage))
+
+    @iterates
+    def checkpoint(self, job_id: str, update: int, *, progress: Progress | None = None) -> Parts[bytes]:
+        """Iterate over the parts of an archive with the weights after an update, the tokenizer and the card."""
+        return Parts(Request("GET", f"{place('trainings', job_id)}/checkpoints/{update}.zip", bytes), progress)
 
     @iterates
     def events(self, job_id: str, *, after: int | None = None) -> Events[Event]:

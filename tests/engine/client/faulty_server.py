@@ -66,9 +66,9 @@ class Handler(BaseHTTPRequestHandler):
         with suppress(OSError):
             step(self)
 
-    do_POST = do_PUT = do_DELETE = do_PATCH = do_GET
+    do_POST = do_PUT = do_DELETE = do_PATCH = do_GET  # noqa: N815 (as the library calls them)
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, *args: Any) -> None:
         """Say nothing."""
 
     def answer(self, status: int, content: bytes, kind: str = "application/json", **headers: str) -> None:

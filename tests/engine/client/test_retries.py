@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -54,7 +54,9 @@ def _runner(server: FaultyServer, clock: Clock, **settings: Any) -> SyncRunner:
     return SyncRunner(server.url, "gw_secret", retries=retries, timeout_seconds=5, sleep=clock.sleep)
 
 
-@pytest.mark.parametrize("fault", [problem(503, "Starting."), problem(502, "Down."), reset], ids=["503", "502", "reset"])
+@pytest.mark.parametrize(
+    "fault", [problem(503, "Starting."), problem(502, "Down."), reset], ids=["503", "502", "reset"]
+)
 @pytest.mark.parametrize("request_", [READ, CREATE], ids=["read", "with a key"])
 def test_what_may_be_repeated_is_repeated(request_: Request[Any], fault: Any, clock: Clock) -> None:
     with faulty_server(fault, fault, ok({"name": "ann"})) as server, _runner(server, clock) as runner:
@@ -74,9 +76,12 @@ def test_a_repeated_request_has_the_same_key(clock: Clock) -> None:
 
 @pytest.mark.parametrize("fault", [problem(503, "Starting."), reset], ids=["503", "reset"])
 def test_a_change_without_a_key_is_sent_once(fault: Any, clock: Clock) -> None:
-    with faulty_server(fault, ok({})) as server, _runner(server, clock) as runner:
-        with pytest.raises((ServerFailure, Unreachable)):
-            runner.send(CHANGE)
+    with (
+        faulty_server(fault, ok({})) as server,
+        _runner(server, clock) as runner,
+        pytest.raises((ServerFailure, Unreachable)),
+    ):
+        runner.send(CHANGE)
     assert len(server.asked) == 1
 
 
@@ -89,9 +94,12 @@ def test_what_was_refused_for_its_rate_is_repeated_when_the_server_says(clock: C
 
 def test_a_server_that_asks_for_too_long_a_pause_is_believed(clock: Clock) -> None:
     refusal = problem(429, "You have begun many episodes. Wait.", Retry_After="3600")
-    with faulty_server(refusal, ok({})) as server, _runner(server, clock) as runner:
-        with pytest.raises(TooManyRequests, match="many episodes") as raised:
-            runner.send(READ)
+    with (
+        faulty_server(refusal, ok({})) as server,
+        _runner(server, clock) as runner,
+        pytest.raises(TooManyRequests, match="many episodes") as raised,
+    ):
+        runner.send(READ)
     assert raised.value.retry_after == 3600
     assert clock.pauses == []
 
@@ -103,16 +111,19 @@ def test_the_same_request_that_is_being_answered_is_asked_for_again(clock: Clock
 
 
 def test_tries_come_to_an_end(clock: Clock) -> None:
-    with faulty_server(problem(503, "The site is starting.")) as server, _runner(server, clock, tries=3) as runner:
-        with pytest.raises(ServerFailure, match="The site is starting"):
-            runner.send(READ)
+    with (
+        faulty_server(problem(503, "The site is starting.")) as server,
+        _runner(server, clock, tries=3) as runner,
+        pytest.raises(ServerFailure, match="The site is starting"),
+    ):
+        runner.send(READ)
     assert len(server.asked) == 3
 
 
 def test_pauses_grow_and_differ() -> None:
     pauses = [Retries(source=random.Random(seed)) for seed in range(200)]
     means = [sum(retries.pause(attempt) for retries in pauses) / 200 for attempt in range(1, 5)]
-    assert all(later > 1.5 * earlier for earlier, later in zip(means, means[1:], strict=False))
+    assert all(later > 1.5 * earlier for earlier, later in pairwise(means))
     assert len({retries.pause(3) for retries in pauses}) == 200
     assert max(retries.pause(10**6) for retries in pauses) <= Retries().longest_pause
 
@@ -140,9 +151,12 @@ def test_a_pause_is_a_number_or_a_date() -> None:
     ],
 )
 def test_a_refusal_is_a_class_with_the_sentence_of_the_server(status: int, kind: type, clock: Clock) -> None:
-    with faulty_server(problem(status, "No, because of this.")) as server, _runner(server, clock) as runner:
-        with pytest.raises(kind, match="^No, because of this.$") as raised:
-            runner.send(READ)
+    with (
+        faulty_server(problem(status, "No, because of this.")) as server,
+        _runner(server, clock) as runner,
+        pytest.raises(kind, match=r"^No, because of this\.$") as raised,
+    ):
+        runner.send(READ)
     assert raised.value.status == status
     assert raised.value.problem["title"] == "Refused"
     assert len(server.asked) == 1
@@ -158,9 +172,12 @@ def test_a_refusal_is_a_class_with_the_sentence_of_the_server(status: int, kind:
     ],
 )
 def test_what_is_not_of_the_api_is_said_in_a_sentence(step: Any, words: str, clock: Clock) -> None:
-    with faulty_server(step) as server, _runner(server, clock) as runner:
-        with pytest.raises((ServerFailure, UnexpectedAnswer, Exception)) as raised:
-            runner.send(READ)
+    with (
+        faulty_server(step) as server,
+        _runner(server, clock) as runner,
+        pytest.raises((ServerFailure, UnexpectedAnswer, Exception)) as raised,
+    ):
+        runner.send(READ)
     assert words in str(raised.value)
     assert "secret" not in str(raised.value)
 
@@ -168,17 +185,20 @@ def test_what_is_not_of_the_api_is_said_in_a_sentence(step: Any, words: str, clo
 def test_a_server_that_is_not_there_is_named(clock: Clock) -> None:
     with faulty_server(ok({})) as server:
         url = server.url
-    with SyncRunner(url, retries=Retries(tries=2), sleep=clock.sleep) as runner:
-        with pytest.raises(Unreachable, match=f"No connection to {url}"):
-            runner.send(READ)
+    refused = pytest.raises(Unreachable, match=f"No connection to {url}")
+    with SyncRunner(url, retries=Retries(tries=2), sleep=clock.sleep) as runner, refused:
+        runner.send(READ)
     assert len(clock.pauses) == 1
 
 
 def test_a_server_that_does_not_answer_is_given_up(clock: Clock) -> None:
-    with faulty_server(silence) as server:
-        with SyncRunner(server.url, retries=Retries(tries=1), timeout_seconds=0.1, sleep=clock.sleep) as runner:
-            with pytest.raises(Unreachable, match="did not answer in time"):
-                runner.send(READ)
+    once = Retries(tries=1)
+    with (
+        faulty_server(silence) as server,
+        SyncRunner(server.url, retries=once, timeout_seconds=0.1, sleep=clock.sleep) as runner,
+        pytest.raises(Unreachable, match="did not answer in time"),
+    ):
+        runner.send(READ)
 
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1", "gemweb", "http://[::1"])
@@ -206,9 +226,8 @@ async def test_the_other_client_does_the_same(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[None]:
+def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     """No credentials of whoever runs the tests."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     for name in ("GEMWEB_URL", "GEMWEB_TOKEN"):
         monkeypatch.delenv(name, raising=False)
-    yield

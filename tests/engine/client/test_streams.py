@@ -134,15 +134,21 @@ def test_lines_that_cannot_go_on_say_how_far_they_came() -> None:
 
 
 def test_a_line_that_is_none_is_named() -> None:
-    with faulty_server(stream([b'{"n": 1}\n{"n": "one"}\n'], JSONL)) as server, _runner(server) as runner:
-        with pytest.raises(UnexpectedAnswer, match="items comes one that is not"):
-            list(runner.iterate(Lines(LINES)))
+    with (
+        faulty_server(stream([b'{"n": 1}\n{"n": "one"}\n'], JSONL)) as server,
+        _runner(server) as runner,
+        pytest.raises(UnexpectedAnswer, match="items comes one that is not"),
+    ):
+        list(runner.iterate(Lines(LINES)))
 
 
 def test_a_refused_stream_is_an_error_with_its_sentence() -> None:
-    with faulty_server(problem(404, "There is no episode x.")) as server, _runner(server) as runner:
-        with pytest.raises(NotFound, match=r"^There is no episode x\.$"):
-            list(runner.iterate(Lines(LINES)))
+    with (
+        faulty_server(problem(404, "There is no episode x.")) as server,
+        _runner(server) as runner,
+        pytest.raises(NotFound, match=r"^There is no episode x\.$"),
+    ):
+        list(runner.iterate(Lines(LINES)))
         with pytest.raises(NotFound, match=r"^There is no episode x\.$"):
             list(runner.iterate(events_of("episodes/x", None)))
 
