@@ -60,6 +60,9 @@ TABLE: dict[str, Address] = {
     "accounts:logout": Address("302", post=True),
     "accounts:signup": Address("200 302 302 302"),
     "accounts:login_link": Address("403", names=("token",)),
+    "programs:tokens": Address("302 200 200 200"),
+    "programs:revoke": Address("302", names=("one",), post=True),
+    "programs:rest": Address("200"),
     "moderation:reports": Address("404 404 404 200"),
     "moderation:report": Address("200", names=("content", "episode")),
     "moderation:decide": Address(
