@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -57,8 +58,8 @@ class Api(NinjaAPI):
         return Invalid(errors)
 
     def get_openapi_schema(self, *, path_prefix: str | None = None, path_params: Any = None) -> OpenAPISchema:
-        """The OpenAPI document."""
-        return openapi.completed(super().get_openapi_schema(path_prefix=path_prefix, path_params=path_params))
+        """The OpenAPI document, which is built once in a process."""
+        return _document()
 
     def get_openapi_operation_id(self, operation: Any) -> str:
         """The name of an operation, which is that of its address too."""
@@ -81,3 +82,8 @@ api = Api(
 api.add_decorator(idempotent, mode="view")
 for prefix, router in routers.ROUTERS:
     api.add_router(prefix, router)
+
+
+@cache
+def _document() -> openapi.Document:
+    return openapi.Document(api, api.get_root_path({}))
