@@ -64,6 +64,17 @@ def find_login(url: str | None = None, token: str | None = None) -> Login:
     return Login(address, token or environment_token or stored.tokens.get(address, ""))
 
 
+def stored_login(url: str | None = None) -> Login:
+    """Return the server and the token that the file has: of `url`, or of the last login.
+
+    Raises:
+        UsageError: if the file cannot be read, or `url` is no address.
+    """
+    stored = _read()
+    address = normalize(url) if url else stored.url or DEFAULT_URL
+    return Login(address, stored.tokens.get(address, ""))
+
+
 def store(login: Login) -> Path:
     """Keep a token, and make its server the one that later commands use. Returns the path of the file.
 

@@ -115,7 +115,20 @@ def api_error(status: int, content: bytes, retry_after: float = 0.0) -> ApiError
         text = " ".join(content.decode("utf-8", "replace").split())[:MAX_QUOTED]
         about = f": {text}" if text and not text.startswith("<") else ", without a reason"
         detail = f"The server answered with status {status}{about}."
-    return kind(status, detail, problem, retry_after)
+    return kind(status, _with_fields(detail, problem), problem, retry_after)
+
+
+def _with_fields(detail: str, problem: Mapping[str, Any]) -> str:
+    """Return what is wrong with each field, if the server says so, instead of a sentence that points there."""
+    errors = problem.get("errors")
+    entries = [entry for entry in errors if isinstance(entry, dict)] if isinstance(errors, list) else []
+    sentences = [_sentence(str(entry.get("field", "")), str(entry.get("detail", ""))) for entry in entries]
+    return " ".join(dict.fromkeys(filter(None, sentences))) or detail
+
+
+def _sentence(field: str, detail: str) -> str:
+    is_named = not field or field in detail or field.rpartition(".")[2] in detail
+    return detail if is_named else f"{field}: {detail}"
 
 
 def _problem(content: bytes) -> dict[str, Any]:

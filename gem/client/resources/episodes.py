@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeVar
 
+from gem.client.effects import Progress
 from gem.client.events import Event
-from gem.client.request import Events, Lines, Pages, Request, Resource, iterates, sends
+from gem.client.request import Events, Lines, Pages, Parts, Request, Resource, iterates, sends
 from gem.client.resources.following import events_of, place
 from gem.client.schemas import (
     Duel,
@@ -90,6 +91,11 @@ class Episodes(Resource[R_co]):
     def record(self, episode_id: str, *, seat: str | None = None) -> Request[EpisodeRecord]:
         """Return the whole record with all turns, from which `gem.replay` runs the episode again."""
         return Request("GET", f"{place('episodes', episode_id)}/record.json", EpisodeRecord, {"seat": seat})
+
+    @iterates
+    def export(self, episode_id: str, *, seat: str | None = None, progress: Progress | None = None) -> Parts[bytes]:
+        """Iterate over the parts of a file with the record, which `gemweb replay` reads: the episode, then its turns."""
+        return Parts(Request("GET", f"{place('episodes', episode_id)}/record.jsonl", bytes, {"seat": seat}), progress)
 
     @iterates
     def events(self, episode_id: str, *, after: int | None = None) -> Events[Event]:

@@ -99,6 +99,11 @@ class Jobs(Resource[R_co]):
         return Lines(Request("GET", f"{place('jobs', job_id)}/episodes.jsonl", EpisodeRecord))
 
     @iterates
+    def export(self, job_id: str, *, progress: Progress | None = None) -> Parts[bytes]:
+        """Iterate over the parts of a file with these episodes, which `gemweb replay` reads: JSON lines."""
+        return Parts(Request("GET", f"{place('jobs', job_id)}/episodes.jsonl", bytes), progress)
+
+    @iterates
     def log(self, job_id: str, *, after: int | None = None, most: int | None = None) -> Pages[LogLine]:
         """Iterate over the log of a job, in its order; after the line with the `seq` `after`, if it is given."""
         query = {"cursor": after, "limit": 200}
