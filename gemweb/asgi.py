@@ -15,11 +15,12 @@ from django.urls import reverse
 from apps.live.origin import OwnPagesOnly
 from apps.live.routing import websocket_urlpatterns
 from gemweb.bodies import BoundedBodies
-from gemweb.upload_gate import UploadGate
+from gemweb.upload_gate import UploadGate, describe_refusal
 
 MAX_BODY_BYTES = 4 * 10**6
-gates = {reverse("agents:upload"): UploadGate()}
-pages = BoundedBodies(django_application, MAX_BODY_BYTES, gates, settings.REQUEST_SECONDS)
+upload_gate = UploadGate()
+gates = {reverse("agents:upload"): upload_gate, reverse("api:upload_checkpoint"): upload_gate}
+pages = BoundedBodies(django_application, MAX_BODY_BYTES, gates, settings.REQUEST_SECONDS, describe_refusal)
 application = ProtocolTypeRouter(
     {
         "http": pages,
