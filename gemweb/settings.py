@@ -73,7 +73,7 @@ MIDDLEWARE = [
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "apps.site.static_files.StaticFilesMiddleware",
-    "django.middleware.gzip.GZipMiddleware",  # adds random padding against BREACH
+    "apps.site.compression.CompressionMiddleware",
     "csp.middleware.CSPMiddleware",
     "apps.site.unstorable.UnstorableTextMiddleware",
     "apps.api.middleware.ApiMiddleware",  # before sessions, because a request with a token has none

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from gem.cli.output.tables import count
-from gem.cli.server import connection
 from gem.cli.server.connection import connect
 from gem.cli.server.progress import ProgressBar
 from gem.errors import UsageError

@@ -94,7 +94,7 @@ class Episodes(Resource[R_co]):
 
     @iterates
     def export(self, episode_id: str, *, seat: str | None = None, progress: Progress | None = None) -> Parts[bytes]:
-        """Iterate over the parts of a file with the record, which `gemweb replay` reads: the episode, then its turns."""
+        """Iterate over the parts of a file that `gemweb replay` reads: the episode, then each turn, as JSON lines."""
         return Parts(Request("GET", f"{place('episodes', episode_id)}/record.jsonl", bytes, {"seat": seat}), progress)
 
     @iterates
