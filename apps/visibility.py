@@ -142,12 +142,16 @@ class VisibilityField(forms.ChoiceField):
         )
 
 
+def no_such_choice(choices: Sequence[Visibility]) -> str:
+    """The sentence for somebody who chose something else."""
+    return f"Here you can choose {' or '.join(choice.label for choice in choices)}. Nothing was changed."
+
+
 def chosen_in(request: HttpRequest, choices: Sequence[Visibility] = tuple(Visibility)) -> Visibility | None:
     """What the owner of a row has chosen on its page; None, with a sentence for them, if it is none of the choices."""
     chosen = request.POST.get("visibility", "")
     if chosen not in choices:
-        words = " or ".join(choice.label for choice in choices)
-        messages.error(request, f"Here you can choose {words}. Nothing was changed.")
+        messages.error(request, no_such_choice(choices))
         return None
     visibility = Visibility(chosen)
     messages.success(request, f"Saved. {visibility.label} means: {visibility.sentence}.")

@@ -5,6 +5,7 @@ from django.urls import include, path
 from apps.api.root import api
 
 urlpatterns = [
+    path("", include("apps.api.urls")),
     path("", include("apps.site.urls")),
     path("account/", include("apps.accounts.urls")),
     path("reports/", include("apps.moderation.urls")),

@@ -1,8 +1,11 @@
-"""What the OpenAPI document says besides the operations: errors, headers, and how to authenticate."""
+"""The OpenAPI document: what holds for all operations is added to each."""
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
+
+from ninja.openapi.schema import OpenAPISchema
+from ninja.operation import Operation
 
 from gem.client.events import EVENTS
 from gem.client.schemas import Problem
@@ -16,39 +19,48 @@ day, it changes nothing and gets the same answer. Answers to reads have an `ETag
 `application/problem+json`.
 """
 METHODS = {"get", "post", "put", "patch", "delete"}
-KEY = {
+MEDIA = "x-media-type"
+"""Names the media type of an answer that is not JSON, in the `openapi_extra` of an operation."""
+_KEY = {
     "in": "header",
     "name": "Idempotency-Key",
     "required": False,
     "schema": {"type": "string", "minLength": 1, "maxLength": 80, "pattern": "^[!-~]+$"},
     "description": "Sent again within a day, a request with this key changes nothing and gets the same answer.",
 }
-Document = TypeVar("Document", bound=dict[str, Any])
+_ERROR = {
+    "description": "An error",
+    "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+}
 
 
-def completed(document: Document) -> Document:
-    """Add to the document what holds for all operations."""
-    components = document["components"]
-    components["schemas"] |= _problem() | _events()
-    components.setdefault("securitySchemes", {})["Bearer"] = {"type": "http", "scheme": "bearer"}
-    for operations in document["paths"].values():
-        for method, operation in operations.items():
-            if method in METHODS:
-                _complete(method, operation)
-    return document
+class Document(OpenAPISchema):
+    """The OpenAPI document of the API."""
 
+    def operation_details(self, operation: Operation) -> dict[str, Any]:
+        """One operation: Ninja's description, its scope, its errors, and the headers that it reads."""
+        details = super().operation_details(operation)
+        details["summary"] = str(details.get("description", "")).partition(".")[0].replace("\n", " ")
+        responses = details["responses"]
+        if media := details.pop(MEDIA, ""):
+            responses[200]["content"] = {media: {"schema": {"type": "string", "format": "binary"}}}
+        if "GET" in operation.methods:
+            responses[304] = {"description": "Not changed since the answer with this ETag"}
+        else:
+            details["parameters"] = [*details["parameters"], _KEY]
+        responses["default"] = _ERROR
+        return details
 
-def _complete(method: str, operation: dict[str, Any]) -> None:
-    schema = {"$ref": "#/components/schemas/Problem"}
-    operation["responses"]["default"] = {
-        "description": "An error",
-        "content": {"application/problem+json": {"schema": schema}},
-    }
-    operation.setdefault("security", [{}, {"Bearer": []}])
-    if method == "get":
-        operation["responses"]["304"] = {"description": "Not changed since the answer with this ETag"}
-    else:
-        operation["parameters"] = [*operation["parameters"], KEY]
+    def operation_security(self, operation: Operation) -> list[dict[str, Any]]:
+        """Who may send it: guests too, or people with a token that has a scope."""
+        scopes = [auth.scope.value for auth in operation.auth_callbacks if hasattr(auth, "scope")]
+        return [{"Bearer": scopes}] if scopes else [{}, {"Bearer": []}]
+
+    def get_components(self) -> dict[str, Any]:
+        """The models, with that of errors."""
+        problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+        schemas = {**self.schemas, **problem.pop("$defs", {}), "Problem": problem, **_events()}
+        return {"schemas": schemas, "securitySchemes": {"Bearer": {"type": "http", "scheme": "bearer"}}}
 
 
 def event_stream(kind: str) -> dict[str, Any]:
@@ -76,8 +88,3 @@ def _events() -> dict[str, Any]:
         schema = model.model_json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
         schemas |= {**schema.pop("$defs", {}), model.__name__: schema}
     return schemas
-
-
-def _problem() -> dict[str, Any]:
-    schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-    return {**schema.pop("$defs", {}), "Problem": schema}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, TypeVar
@@ -23,14 +21,19 @@ Limit = Annotated[int, Query(50, ge=1, le=MAX_LIMIT, description="The most items
 Cursor = Annotated[str, Query("", max_length=200, description="The `next` of the page before; empty for the first.")]
 
 
-def newest_first(rows: models.QuerySet[Row], cursor: str, limit: int) -> tuple[list[Row], str | None]:
+def newest_first(
+    rows: models.QuerySet[Row], cursor: str, limit: int, *, number_keys: bool = False
+) -> tuple[list[Row], str | None]:
     """A page of rows by the time at which they were created, and the cursor of the next page.
+
+    Args:
+        number_keys: whether the primary keys are numbers.
 
     Raises:
         Invalid: if the cursor is none.
     """
     if cursor:
-        created, key = _read_place(cursor, rows.model)
+        created, key = _read_place(cursor, number_keys=number_keys)
         rows = rows.filter(created__lte=created).filter(Q(created__lt=created) | Q(pk__lt=key))
     page = list(rows.order_by("-created", "-pk")[: limit + 1])
     has_more, page = len(page) > limit, page[:limit]
@@ -81,18 +84,13 @@ def bad_cursor() -> Invalid:
 
 
 def _place_of(row: Any) -> str:
-    place = f"{(row.created - _EPOCH) // timedelta(microseconds=1)}-{row.pk}"
-    return base64.urlsafe_b64encode(place.encode()).decode().rstrip("=")
+    return f"{(row.created - _EPOCH) // timedelta(microseconds=1)}-{row.pk}"
 
 
-def _read_place(cursor: str, model: type[models.Model]) -> tuple[datetime, Any]:
-    try:
-        place = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
-    except (ValueError, binascii.Error) as error:
-        raise bad_cursor() from error
-    time, _, key = place.partition("-")
-    if not (time.isdecimal() and len(time) <= 17 and int(time) <= _LAST_MICROSECOND and key.isalnum()):
-        raise bad_cursor()
-    if isinstance(model._meta.pk, models.AutoField | models.BigIntegerField) and not key.isdecimal():
+def _read_place(cursor: str, *, number_keys: bool) -> tuple[datetime, str]:
+    time, _, key = cursor.partition("-")
+    is_time = time.isascii() and time.isdecimal() and len(time) <= 17 and int(time) <= _LAST_MICROSECOND
+    is_key = key.isascii() and (key.isdecimal() and len(key) < 19 if number_keys else key.replace("-", "").isalnum())
+    if not (is_time and is_key):
         raise bad_cursor()
     return _EPOCH + timedelta(microseconds=int(time)), key

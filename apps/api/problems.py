@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from http.client import responses
 from typing import Any
 
@@ -11,11 +11,10 @@ from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.core.exceptions import ValidationError as FormError
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja.errors import HttpError
-from ninja.errors import ValidationError as InvalidRequest
 
 from apps.accounts.limits import TooOften
 from apps.agents.operations import TooManyAgents
-from apps.episodes.errors import Refusal, TooFast, Unreadable
+from apps.episodes.errors import Refusal
 from apps.jobs.errors import JobRefusal, NotYours
 from gem.client.schemas import FieldProblem, Problem
 from gem.errors import GemError
@@ -81,34 +80,42 @@ def problem_of(request: HttpRequest, error: Exception) -> HttpResponse:
     Raises:
         Exception: the error itself, if it is the site's own.
     """
-    match error:
-        case Invalid():
-            return problem(422, str(error), errors=error.errors)
-        case InvalidRequest():
-            return problem(422, INVALID, errors=[FieldProblem.model_validate(entry) for entry in error.errors])
-        case Unreadable():
-            return problem(error.status, str(error), title=error.title, suggestion=error.suggestion)
-        case TooFast():
-            return problem(error.status, str(error), title=error.title, wait=error.wait)
-        case Refusal():
-            return problem(error.status, str(error), title=error.title, wait=getattr(error, "wait", 0.0))
-        case TooOften():
-            return problem(429, str(error), wait=error.wait)
-        case NotYours() | PermissionDenied():
-            return problem(403, str(error))
-        case JobRefusal() | TooManyAgents():
-            return problem(422, str(error), errors=[FieldProblem(field="", detail=str(error))])
-        case FormError():
-            return problem(422, INVALID, errors=[FieldProblem(field="", detail=text) for text in error.messages])
-        case RequestDataTooBig():
-            return problem(413, FALLBACKS[413])
-        case Http404():
-            return problem(404, _sentence_of(error))
-        case HttpError():
-            return problem(error.status_code, str(error))
-        case GemError():
-            return problem(422, str(error), errors=[FieldProblem(field="", detail=str(error))])
-    raise error
+    respond = next((_RESPONSES[kind] for kind in type(error).__mro__ if kind in _RESPONSES), None)
+    if respond is None:
+        raise error
+    return respond(error)
+
+
+def _refused(error: Refusal) -> HttpResponse:
+    """What the pages refuse to do, with their title."""
+    suggestion, wait = getattr(error, "suggestion", ""), getattr(error, "wait", 0.0)
+    return problem(error.status, str(error), title=error.title, suggestion=suggestion, wait=wait)
+
+
+def _unfit(error: Exception) -> HttpResponse:
+    """What cannot be done with these values, although each of them is valid."""
+    return problem(422, str(error), errors=[FieldProblem(field="", detail=str(error))])
+
+
+def _misfilled(error: FormError) -> HttpResponse:
+    return problem(422, INVALID, errors=[FieldProblem(field="", detail=sentence) for sentence in error.messages])
+
+
+_RESPONSES: dict[type[BaseException], Callable[[Any], HttpResponse]] = {
+    Invalid: lambda error: problem(422, str(error), errors=error.errors),
+    Refusal: _refused,
+    TooOften: lambda error: problem(429, str(error), wait=error.wait),
+    NotYours: lambda error: problem(403, str(error)),
+    PermissionDenied: lambda error: problem(403, str(error)),
+    JobRefusal: _unfit,
+    TooManyAgents: _unfit,
+    GemError: _unfit,
+    FormError: _misfilled,
+    RequestDataTooBig: lambda _: problem(413, FALLBACKS[413]),
+    Http404: lambda error: problem(404, _sentence_of(error)),
+    HttpError: lambda error: problem(error.status_code, str(error)),
+}
+"""How each kind of error is answered; a kind without an entry is answered as the one that it extends."""
 
 
 def _sentence_of(error: Http404) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI
-from ninja.errors import ValidationError, ValidationErrorContext
+from ninja.errors import ValidationErrorContext
 from ninja.openapi.schema import OpenAPISchema
 from ninja.parser import Parser
 
@@ -17,8 +18,6 @@ from apps.episodes.errors import Refusal
 from apps.spec_forms import read_json
 from gem import __version__
 from gem.validation.messages import field_errors
-
-SOURCES = {"body", "query", "path", "form", "file"}
 
 
 class NotJson(Refusal):
@@ -59,8 +58,8 @@ class Api(NinjaAPI):
         return Invalid(errors)
 
     def get_openapi_schema(self, *, path_prefix: str | None = None, path_params: Any = None) -> OpenAPISchema:
-        """The OpenAPI document."""
-        return openapi.completed(super().get_openapi_schema(path_prefix=path_prefix, path_params=path_params))
+        """The OpenAPI document, which is built once in a process."""
+        return _document()
 
     def get_openapi_operation_id(self, operation: Any) -> str:
         """The name of an operation, which is that of its address too."""
@@ -84,4 +83,7 @@ api.add_decorator(idempotent, mode="view")
 for prefix, router in routers.ROUTERS:
     api.add_router(prefix, router)
 
-__all__ = ["ValidationError", "api"]
+
+@cache
+def _document() -> openapi.Document:
+    return openapi.Document(api, api.get_root_path({}))

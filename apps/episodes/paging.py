@@ -40,39 +40,39 @@ def place_of(episode: Episode) -> str:
     return f"{(episode.created - _EPOCH) // timedelta(microseconds=1)}-{episode.pk}"
 
 
-def page_of(matches: EpisodeQuerySet, asked: Mapping[str, str]) -> Page:
+def page_of(matches: EpisodeQuerySet, asked: Mapping[str, str], size: int = PAGE_SIZE) -> Page:
     """The page of these episodes that an address asks for by `before`, `after` or `page`; the first page otherwise."""
     ordered = matches.order_by("-created", "id")
-    if older := _beyond(asked.get("before", ""), newer=False):
-        return _page(_rows(ordered.filter(older)), is_first=False)
-    if newer := _beyond(asked.get("after", ""), newer=True):
-        rows = _rows(matches.filter(newer).order_by("created", "-id"))
-        if len(rows) > PAGE_SIZE:
-            return _page([*reversed(rows[:PAGE_SIZE]), rows[0]], is_first=False)
-        return _page(_rows(ordered), is_first=True, number=1)  # fewer are newer than fit on the first page
+    if older := beyond(asked.get("before", ""), newer=False):
+        return _page(_rows(ordered.filter(older), size), size, is_first=False)
+    if newer := beyond(asked.get("after", ""), newer=True):
+        rows = _rows(matches.filter(newer).order_by("created", "-id"), size)
+        if len(rows) > size:
+            return _page([*reversed(rows[:size]), rows[0]], size, is_first=False)
+        return _page(_rows(ordered, size), size, is_first=True, number=1)  # fewer are newer than fit on the first page
     number = _number(asked.get("page", ""))
-    return _page(_rows(ordered, (number - 1) * PAGE_SIZE), is_first=number == 1, number=number)
+    return _page(_rows(ordered, size, (number - 1) * size), size, is_first=number == 1, number=number)
 
 
-def _rows(ordered: EpisodeQuerySet, start: int = 0) -> list[Episode]:
+def _rows(ordered: EpisodeQuerySet, size: int, start: int = 0) -> list[Episode]:
     """The episodes of a page and one more, if there is one. Only their keys are read of those that are passed over."""
-    keys = list(ordered.values_list("pk", flat=True)[start : start + PAGE_SIZE + 1])
-    found = Episode.objects.with_seats().in_bulk(keys)
+    keys = list(ordered.values_list("pk", flat=True)[start : start + size + 1])
+    found = Episode.objects.with_seats().select_related("batch").in_bulk(keys)
     return [found[key] for key in keys if key in found]
 
 
-def _page(rows: list[Episode], *, is_first: bool, number: int | None = None) -> Page:
+def _page(rows: list[Episode], size: int, *, is_first: bool, number: int | None = None) -> Page:
     """The page of these rows, the last of which only says that there are more."""
-    shown = rows[:PAGE_SIZE]
+    shown = rows[:size]
     return Page(
         shown,
         number,
-        before=place_of(shown[-1]) if len(rows) > PAGE_SIZE else None,
+        before=place_of(shown[-1]) if len(rows) > size else None,
         after=place_of(shown[0]) if shown and not is_first else None,
     )
 
 
-def _beyond(place: str, *, newer: bool) -> Q | None:
+def beyond(place: str, *, newer: bool) -> Q | None:
     """The episodes on one side of a place; None if it is no place."""
     time, _, key = place.partition("-")
     is_place = time.isascii() and time.isdecimal() and len(time) <= 17 and len(key) == ID_LENGTH and key.isalnum()

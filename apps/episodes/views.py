@@ -20,6 +20,11 @@ from apps.episodes.visibility import choices_of, viewpoint
 from apps.htmx import wants_part
 from apps.visibility import chosen_in
 
+NOT_THEIRS = (
+    "Only the person who played or started this episode can change who may see it. Episodes of jobs and duels follow "
+    "their job or duel."
+)
+
 
 def seen_from(request: HttpRequest, episode: Episode) -> int:
     """The viewpoint from which the requesting person sees the episode."""
@@ -74,10 +79,7 @@ def visibility(request: HttpRequest, episode_id: str) -> HttpResponse:
     visitor = visitors.known(request)
     choices = choices_of(episode, request.user, visitor)
     if not choices:
-        raise PermissionDenied(
-            "Only the person who played or started this episode can change who may see it. Episodes of jobs and duels "
-            "follow their job or duel."
-        )
+        raise PermissionDenied(NOT_THEIRS)
     if (chosen := chosen_in(request, choices)) is not None:
         operations.set_visibility(episode, chosen)
     return redirect(episode)

@@ -56,7 +56,7 @@ def evaluation(
     return {
         "job": job,
         "tally": tally,
-        "cost": _cost(job, tally),
+        "cost": cost_of(job, tally),
         "lines": lines,
         "partly": only is not None,
         "elapsed": elapsed(job),
@@ -74,7 +74,7 @@ def evaluation(
     }
 
 
-def _cost(job: Job, tally: Tally) -> float | None:
+def cost_of(job: Job, tally: Tally) -> float | None:
     """The cost of the tokens so far, at the prices of the agent when the job was submitted; None without prices."""
     prices = (job.set_up or {}).get("prices")
     if not prices:

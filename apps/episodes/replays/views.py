@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 from apps.accounts import visitors
 from apps.accounts.rate_limit import take
 from apps.episodes import verification
+from apps.episodes.errors import Refusal, Sealed, TooFast
 from apps.episodes.models import Episode
 from apps.episodes.replays.replay_frames import replay_frames
 from apps.episodes.snapshot import public_snapshot, snapshot
@@ -104,12 +105,11 @@ def _cache_scope(request: HttpRequest, episode: Episode) -> str:
 def verify(request: HttpRequest, episode_id: str) -> HttpResponse:
     """Replay the episode and report whether every turn is as recorded; a worker replays a slow one."""
     episode = find(request, episode_id)
-    if episode.sealed:
-        verdict = Verdict(None, "An episode can be verified only after it ends.")
-    elif episode.slow and (wait := _wait_for_worker(request)):
-        verdict = Verdict(None, f"You have had many episodes verified. Try again in {max(1, round(wait))} s.")
-    else:
+    try:
+        check_verification(request, episode)
         verdict = verification.verify(episode)
+    except Refusal as refusal:
+        verdict = Verdict(None, str(refusal))
     if wants_part(request):
         return render(request, "episodes/episode.html#verdict", {"verdict": verdict, "episode": episode})
     return _replay(request, episode, episode.turn_count, verdict=verdict)
@@ -124,10 +124,21 @@ def verdict(request: HttpRequest, episode_id: str) -> HttpResponse:
     return render(request, "episodes/episode.html#verdict", context)
 
 
-def _wait_for_worker(request: HttpRequest) -> float:
-    """Seconds until this person may have another slow episode verified; 0 if that is now."""
+def check_verification(request: HttpRequest, episode: Episode) -> None:
+    """Check that an episode may be verified now. That of a slow one is counted, because a worker replays it.
+
+    Raises:
+        Sealed: if it has not ended.
+        TooFast: above `VERIFICATIONS_PER_MINUTE`.
+    """
+    if episode.sealed:
+        raise Sealed("An episode can be verified only after it ends.")
+    if not episode.slow:
+        return
     name = f"user:{request.user.pk}" if request.user.is_authenticated else f"from:{request.META.get('REMOTE_ADDR', '')}"
-    return take(f"verify:{name}", VERIFICATIONS_PER_MINUTE, VERIFICATIONS_PER_MINUTE / 60)
+    wait = take(f"verify:{name}", VERIFICATIONS_PER_MINUTE, VERIFICATIONS_PER_MINUTE / 60)
+    if wait > 0:
+        raise TooFast(f"You have had many episodes verified. Try again in {max(1, round(wait))} s.", wait)
 
 
 def _strip(episode: Episode, seat: int) -> list[dict[str, Any]]:

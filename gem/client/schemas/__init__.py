@@ -35,6 +35,7 @@ from gem.client.schemas.episodes import (
     Steering,
     Turn,
     TurnPage,
+    TurnResult,
     Verdict,
 )
 from gem.client.schemas.jobs import (
@@ -116,6 +117,7 @@ __all__ = [
     "Training",
     "Turn",
     "TurnPage",
+    "TurnResult",
     "Upload",
     "UploadPage",
     "Verdict",

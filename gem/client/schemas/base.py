@@ -14,7 +14,6 @@ JobState = Literal["queued", "running", "paused", "done", "cancelled", "failed"]
 Id = Annotated[str, Field(pattern=r"^[0-9a-hjkmnp-tv-z]{12}$")]
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")]
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
-Control = Literal["pause", "resume", "turn", "stop", "pace", "lock-step", "free"]
 
 
 class Answer(BaseModel):

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from gem.client.schemas.base import Answer, Body, Id, Outcome, Seed, Slug, Visibility
 
-Control = Literal["pause", "resume", "turn", "stop", "pace", "lock-step", "free"]
-"""What can be done with the agents that play live: `turn` plays one turn, and the last two are for duels."""
+Control = Literal["pause", "resume", "one-turn", "stop", "pace", "lock-step", "free"]
+"""What can be done with the agents that play live. The last two are for duels."""
 
 
 class Seat(Answer):
@@ -84,7 +84,9 @@ class Episode(EpisodeSummary):
     """The seat to act, or the last one that acted if the episode is over."""
     your_turn: bool
     observation: str
-    """What the person who asks sees now."""
+    """What the person who asks reads now."""
+    info: dict[str, Any]
+    """The info that came with it; its `suffix` belongs to the prompt of an agent."""
     pending: bool
     """Whether an accepted turn waits for a worker, because the environment is slow."""
     place: int | None
@@ -147,6 +149,14 @@ class EpisodeRecord(Answer):
     turns: list[Turn] = []
 
 
+class TurnResult(Answer):
+    """What a turn led to."""
+
+    episode: Episode
+    turns: list[Turn]
+    """The turns that were played since `expected_seq`. None yet, if a worker plays it or other seats still choose."""
+
+
 class Verdict(Answer):
     """Whether a replay is identical to its record."""
 
@@ -162,6 +172,7 @@ class Hint(Answer):
 
     action: str
     note: str
+    """Why."""
 
 
 # ---------------------------------------------------------------- requests
@@ -181,7 +192,7 @@ class NewEpisode(Body):
     tools: list[str] = Field(default=[], max_length=20)
     """Tools of this site that may be used between actions, such as `python`."""
     max_tool_uses: int | None = None
-    tool_format: Literal["tags", "json", "native"] | None = None
+    tool_format: str = ""
 
 
 class NewTurn(Body):
@@ -213,9 +224,14 @@ class NewShow(Body):
 
     env_id: str
     agent: Slug
+    opponent: Slug | None = None
+    """In environments with several seats: the agent in the others; the same agent if it is left out."""
     seed: Seed | None = None
     pace: float = 1.0
     """Seconds between two turns."""
+    tools: list[str] = Field(default=[], max_length=20)
+    max_tool_uses: int | None = None
+    tool_format: str = ""
     visibility: Visibility | None = None
 
 

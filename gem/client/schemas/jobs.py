@@ -51,6 +51,7 @@ class JobSummary(Answer):
     kind: Literal["evaluation", "training"]
     name: str
     agent: str
+    """The slug of the agent that plays; of a training, of the agent that it creates."""
     owner: str | None
     mine: bool
     state: JobState
@@ -99,8 +100,8 @@ class Results(Answer):
 
     total: Score
     environments: list[Score]
-    passes: dict[str, float]
-    """With several tries at each seed: the estimate of pass@k by k, after the job has ended."""
+    passes: dict[str, dict[str, float]]
+    """With several tries at each seed, after the job has ended: pass@k by environment and k."""
     cost: float | None
     """The cost of its tokens at the agent's prices."""
 
@@ -251,6 +252,8 @@ class Row(Answer):
     agent: str
     agent_name: str
     owner: str | None
+    env_id: str
+    """Empty for the whole benchmark."""
     tools: str
     """The tools of the job and their budget, in words; empty without tools."""
     score: float
