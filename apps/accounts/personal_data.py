@@ -22,6 +22,7 @@ from django.utils import timezone
 
 from apps.accounts import quotas
 from apps.accounts.models import User
+from apps.live import recheck_access
 
 logger = logging.getLogger(__name__)
 
@@ -164,6 +165,7 @@ def close(user: User) -> None:
     user.set_unusable_password()
     user.closed = timezone.now()
     user.save()
+    recheck_access()
 
 
 def erase_closed() -> None:

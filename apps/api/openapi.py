@@ -57,7 +57,7 @@ class Document(OpenAPISchema):
         return [{"Bearer": scopes}] if scopes else [{}, {"Bearer": []}]
 
     def get_components(self) -> dict[str, Any]:
-        """The models, with those of errors and events."""
+        """The models, with that of errors."""
         problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
         schemas = {**self.schemas, **problem.pop("$defs", {}), "Problem": problem, **_events()}
         return {"schemas": schemas, "securitySchemes": {"Bearer": {"type": "http", "scheme": "bearer"}}}

@@ -18,7 +18,7 @@ from apps.agents.models import Agent
 from apps.episodes import operations
 from apps.episodes.errors import EpisodeEnded, NotFound, Refusal
 from apps.episodes.models import Batch, DuelChange, Episode
-from apps.live import wake
+from apps.live import recheck_access, wake
 from apps.play.models import Show
 from apps.play.shows import operations as shows
 from apps.visibility import Visibility
@@ -198,6 +198,8 @@ def _running_shows(duel: Batch) -> list[Episode]:
 def set_visibility(duel: Batch, visibility: Visibility) -> None:
     """Change who may see a duel and all its episodes."""
     Batch.objects.filter(pk=duel.pk).update(visibility=visibility)
+    for topic in (f"duel:{duel.pk}", *(f"episode:{key}" for key in duel.episodes.values_list("pk", flat=True))):
+        recheck_access(topic)
 
 
 def find(duel_id: str, user: Viewer, visitor: str) -> Batch:

@@ -26,7 +26,7 @@ from apps.agents.models import Agent
 from apps.episodes.errors import ActionTooLong, EpisodeEnded, NotFound
 from apps.episodes.models import Batch, DuelChange, Episode, PendingTurn, Seat, Turn
 from apps.episodes.text import MAX_ACTION_BYTES, shortened, storable, storable_json, what_was_replaced
-from apps.live import publish
+from apps.live import publish, recheck_access
 from apps.visibility import Visibility
 from gem import replay
 from gem.core import Step, check_seed, check_step
@@ -310,6 +310,7 @@ def touch(episode: Episode) -> Episode:
 def set_visibility(episode: Episode, visibility: Visibility) -> None:
     """Change who may see an episode that belongs to no job and no duel. See `visibility.choices_of`."""
     Episode.objects.filter(pk=episode.pk).update(visibility=visibility)
+    recheck_access(f"episode:{episode.pk}")
 
 
 def records(episode: Episode) -> list[TurnRecord]:

@@ -277,10 +277,10 @@ class JobEvent(models.Model):
     """What programs read besides the text: see `apps.jobs.events` and `apps.trainings.events`. Empty in old rows."""
     at = models.DateTimeField(db_default=Now())
 
+    objects = JobEventQuerySet.as_manager()
+
     class Meta:
         ordering = ["seq"]
-
-    objects = JobEventQuerySet.as_manager()
 
     def __str__(self) -> str:
         return self.text

@@ -17,6 +17,7 @@ from apps.jobs import estimates
 from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
 from apps.jobs.errors import NoExpert, NotYours, OldBenchmark, TooManyEpisodes, TooManyJobs, UnknownAgent
 from apps.jobs.models import Checkpoint, Job, JobEvent, Shard
+from apps.live import recheck_access
 from apps.visibility import Visibility, narrower
 from gem.agents import has_expert
 from gem.evaluation.spec import EvaluationSpec
@@ -221,6 +222,7 @@ def set_visibility(job: Job, visibility: Visibility) -> None:
     batch = Batch.objects.select_for_update(no_key=True).get(pk=job.batch_id)  # so that a new checkpoint waits for this
     batch.visibility = visibility
     batch.save(update_fields=["visibility"])
+    recheck_access(f"job:{job.pk}")
     if job.kind == Job.Kind.TRAINING:
         own = Q(pk=job.agent_id) | Q(checkpoint__job=job.pk)
         Agent.objects.filter(pk__in=Agent.objects.filter(own).values("pk")).update(visibility=visibility)

@@ -1,9 +1,9 @@
 """A feed: the events of one row for one audience, rendered once and sent to any number of sockets and streams.
 
-A step brings a reader, a page or a program, from `start` to `seq`. The feed keeps the last steps by their start. So a socket needs no queue of
-its own, only the seq that its reader has reached: it takes the step that starts there. If there is no such step, because
-the socket has just joined, was disconnected or is too slow, the feed reads from this seq on. So joining, reconnecting
-and live updates use the same code.
+A step brings a reader, a page or a program, from `start` to `seq`. The feed keeps the last steps by their start. So a
+socket needs no queue of its own, only the seq that its reader has reached: it takes the step that starts there. If
+there is no such step, because the socket has just joined, was disconnected or is too slow, the feed reads from this seq
+on. So joining, reconnecting and live updates use the same code.
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ def end_session(credential: str | None) -> None:
         transaction.on_commit(lambda: send(CHANNEL, f"{SESSION}:{fingerprint(credential)} 0"))
 
 
-def recheck_access(topic: str) -> None:
-    """Make every web process recheck after the commit who may follow `topic` (such as `episode:7kq2...`)."""
+def recheck_access(topic: str = "") -> None:
+    """Make every web process recheck after the commit who may follow `topic` (such as `episode:7kq2...`); or all."""
     transaction.on_commit(lambda: send(CHANNEL, f"{ACCESS}:{topic} 0"))
 
 

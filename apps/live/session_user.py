@@ -26,7 +26,7 @@ class SessionUser(NamedTuple):
     visitor: str
 
 
-TOKEN = "token "
+TOKEN = "token "  # noqa: S105 (no secret)
 """Begins the credential of a token; the rest is its primary key. Without it a credential is the key of a session."""
 
 

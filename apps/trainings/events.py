@@ -16,7 +16,7 @@ Points = dict[int, dict[str, float]]
 
 def training_events(job: Job, rows: Sequence[JobEvent]) -> Iterable[Event]:
     """The events of a training that these rows stand for."""
-    updates = [update for row in rows for update in row.data.get("updates", ()) if row.kind == Kind.UPDATES]
+    updates = [update for row in rows if row.kind == Kind.UPDATES for update in row.data.get("updates", ())]
     points = dict(Point.objects.filter(job=job, update__in=updates).values_list("update", "data")) if updates else {}
     for row in rows:
         model, more = _MODELS.get(Kind(row.kind), (events.TrainingNoted, _nothing))

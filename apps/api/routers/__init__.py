@@ -28,7 +28,7 @@ ROUTERS: tuple[tuple[str, Router], ...] = (
     ("/duels", duels.router),
     ("/jobs", jobs.router),
     ("/trainings", trainings.router),
-    ("", events.router),
     ("", leaderboard.router),
+    ("", events.router),
 )
 """All routers with their prefixes."""
