@@ -1,4 +1,7 @@
-"""Pages about modules of the engine, written from their source: signatures, docstrings, and those of attributes."""
+"""Pages about the modules of the engine and the client: signatures, docstrings, and those of attributes.
+
+They are written from the source when somebody opens them, so none is out of date.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,8 @@ NAMES = (
     "gem.client.schemas.episodes", "gem.client.schemas.jobs",
 )  # fmt: skip
 """The modules that have a page, those first that one needs first."""
+FOLDER = "reference"
+"""The folder of the pages below `/docs/`."""
 LINE_LENGTH = 100
 HEADINGS = {"parameters": "Arguments", "raises": "Raises", "yields": "Yields", "returns": "Returns"}
 
@@ -47,6 +52,11 @@ def path_of(name: str) -> Path:
 def file_of(name: str) -> str:
     """The source file of a module as people call it, such as `gem/core.py`."""
     return path_of(name).relative_to(ROOT.parent).as_posix()
+
+
+def slug_of(name: str) -> str:
+    """The address of the page of a module below `/docs/`."""
+    return f"{FOLDER}/{name}"
 
 
 def page(name: str) -> str:
@@ -113,12 +123,22 @@ def _signature(name: str, function: griffe.Function) -> str:
     if "property" in function.labels:
         return f"{name}: {function.returns}"
     parts = list(_parameters(function))
-    result = f" -> {function.returns}" if function.returns is not None and name == function.name else ""
+    result = f" -> {_result(function)}" if function.returns is not None and name == function.name else ""
     line = f"{name}({', '.join(parts)}){result}"
     if len(line) <= LINE_LENGTH:
         return line
     rows = "".join(f"    {part},\n" for part in parts)
     return f"{name}(\n{rows}){result}"
+
+
+def _result(function: griffe.Function) -> str:
+    """What a call returns; of a method of the clients, what the request that it returns is answered with."""
+    returned = str(function.returns)
+    decorators = {str(decorator.value) for decorator in function.decorators}
+    inner = returned.partition("[")[2].removesuffix("]")
+    if "sends" in decorators:
+        return inner
+    return f"Iterator[{inner}]" if "iterates" in decorators else returned
 
 
 def _parameters(function: griffe.Function) -> Iterator[str]:
