@@ -53,7 +53,9 @@ class Api(NinjaAPI):
         """All invalid fields of a request, each with a sentence."""
         errors = []
         for context in error_contexts:
-            for place, sentence in field_errors(context.pydantic_validation_error, type(context.model), {"sent": "The body"}):
+            for place, sentence in field_errors(
+                context.pydantic_validation_error, type(context.model), {"sent": "The body"}
+            ):
                 errors.append((_field_of(place), sentence))
         return Invalid(errors)
 

@@ -48,14 +48,14 @@ _ATTRIBUTES = {
     "td": {"class"},
     "th": {"class"},
 }
-_FORMULA = re.compile(r"\$\$(?P<display>[^$]+)\$\$|\$(?=\S)(?P<inline>[^$\n]+)(?<=\S)\$(?!\d)")
+FORMULA = re.compile(r"\$\$(?P<display>[^$]+)\$\$|\$(?=\S)(?P<inline>[^$\n]+)(?<=\S)\$(?!\d)")
 _COMMAND = re.compile(r"\\([a-zA-Z]+)")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
 def _read_formula(state: StateInline, silent: bool) -> bool:
     """A rule for markdown-it: read `$...$` and `$$...$$` as formulas, in which backslashes are not escapes."""
-    match = _FORMULA.match(state.src, state.pos)
+    match = FORMULA.match(state.src, state.pos)
     if match is None:
         return False
     if not silent:
