@@ -109,7 +109,7 @@ def normalize(url: str) -> str:
     Raises:
         UsageError: if it is no address of a server.
     """
-    text = url.strip().rstrip("/").removesuffix("/api/v1")
+    text = url.strip()
     try:
         parts = urlsplit(text if "://" in text else f"http://{text}" if _is_local(text) else f"https://{text}")
         port = f":{parts.port}" if parts.port is not None else ""
@@ -120,7 +120,8 @@ def normalize(url: str) -> str:
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
         raise UsageError("Give the address of the server alone; the token is asked for, or given with --token.")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme}://{host}{port}{parts.path.rstrip('/')}"
+    path = parts.path.rstrip("/").removesuffix("/api/v1")
+    return f"{parts.scheme}://{host}{port}{path}"
 
 
 def sends_in_clear(url: str) -> bool:

@@ -90,7 +90,7 @@ class RemoteEnv(Env):
         self.episode = begun
         self.max_turns, self.data_hash = begun.max_turns, begun.data_hash
         turns = self._wait_for_own_turn()
-        self.seed = self.episode.seed
+        self.seed = self.episode.seed if chosen is None else chosen
         if self.episode.terminated or self.episode.truncated:
             raise EnvironmentFailure("The opponent ended the episode before anybody else could act.")
         if not turns:
@@ -115,6 +115,7 @@ class RemoteEnv(Env):
         self.episode = result.episode
         self._actions.append(action)
         turns = [*result.turns, *self._wait_for_own_turn(episode.turn_count + len(result.turns))]
+        self.seed = self.seed if self.episode.seed is None else self.episode.seed  # hidden while it is a secret
         if not turns:
             raise EnvironmentFailure(self.episode.problem or self.episode.failure or "The turn was not played.")
         own_fault = next((self._own(turn.info).get("error") for turn in turns if turn.seat == self._seat), None)
