@@ -1,4 +1,4 @@
-"""Pages about the API: the tokens of a person, which the account page shows too, and the reference of all operations."""
+"""Pages about the API: the tokens of a person, which the account page shows too, and the reference."""
 
 from __future__ import annotations
 
