@@ -14,6 +14,7 @@ from apps.accounts.request_limits import RequestBucket, account_bucket
 from apps.api.models import ApiToken
 from apps.api.problems import FALLBACKS, UNKNOWN_TOKEN, is_problem, problem
 from apps.api.tokens import viewer_of_token
+from apps.spec_forms import UNSTORABLE
 
 ROOT = "/api/"
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -57,6 +58,8 @@ class ApiMiddleware:
         """Act for the owner of the token. A change from a browser needs the CSRF token of its session."""
         if not request.path.startswith(ROOT):
             return None
+        if any(UNSTORABLE.search(part) for part in parameters.values() if isinstance(part, str)):
+            return problem(404, FALLBACKS[404])  # nothing can have such a name, so nothing is looked up
         token: ApiToken | None = getattr(request, "api_token", None)
         if token is not None:
             request.user = token.user
