@@ -49,7 +49,7 @@ def list_quotas(request: HttpRequest) -> schemas.Quotas:
 @router.get("/tokens", response=schemas.Tokens)
 def list_tokens(request: HttpRequest) -> schemas.Tokens:
     """Your tokens, without their secrets. They are made and revoked on the account page."""
-    return schemas.Tokens(items=[_token(token) for token in account(request).api_tokens.all()])
+    return schemas.Tokens(items=[_token(token) for token in ApiToken.objects.filter(user=account(request))])
 
 
 @router.delete("/token", response={204: None})
