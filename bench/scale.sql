@@ -48,11 +48,11 @@ FROM generate_series(0, %(people)s - 1) AS place JOIN env ON env.number = place 
 INSERT INTO episodes_episode (id, batch_id, slot, of_job, env_id, env_version, env_kwargs, data_hash, wrappers, seed,
                               engine_version, python_version, status, terminated, truncated, success, failure,
                               failed_by, first_observation, first_info, turn_count, max_turns, seat_count, acting,
-                              scored_seat, seq, listed, created, ended)
+                              scored_seat, seq, visibility, created, ended)
 SELECT id, batch_id, slot, of_job, env_id, 1, '{}', '', '[]', seed, '0.1.0', '3.11', status, status = 'ended' AND won <> 2,
        status = 'ended' AND won = 2, CASE WHEN status = 'ended' THEN won = 0 END,
        CASE WHEN status = 'failed' THEN 'an error of the environment' ELSE '' END, '', 'The first observation.', '{}', 0,
-       10, 1, 0, 0, 0, of_job OR place %% 10 > 0, created, CASE WHEN status <> 'running' THEN created END
+       10, 1, 0, 0, 0, CASE WHEN of_job OR place %% 10 > 0 THEN 'public' ELSE 'unlisted' END, created, CASE WHEN status <> 'running' THEN created END
 FROM (SELECT *, place %% 3 AS won,
              CASE WHEN place %% 20011 = 17 THEN 'failed' WHEN of_job THEN 'ended' WHEN place %% 100 = 3 THEN 'running'
                   WHEN place %% 40 = 7 THEN 'abandoned' ELSE 'ended' END AS status FROM made_episode) AS drawn;

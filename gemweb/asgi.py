@@ -16,11 +16,14 @@ from apps.live.origin import OwnPagesOnly
 from apps.live.routing import websocket_urlpatterns
 from apps.live.server_sent import EventStreams
 from gemweb.bodies import BoundedBodies
-from gemweb.upload_gate import UploadGate
+from gemweb.upload_gate import UploadGate, describe_refusal
 
 MAX_BODY_BYTES = 4 * 10**6
-gates = {reverse("agents:upload"): UploadGate()}
-pages = BoundedBodies(EventStreams(django_application), MAX_BODY_BYTES, gates, settings.REQUEST_SECONDS)
+upload_gate = UploadGate()
+gates = {reverse("agents:upload"): upload_gate, reverse("api:upload_checkpoint"): upload_gate}
+pages = BoundedBodies(
+    EventStreams(django_application), MAX_BODY_BYTES, gates, settings.REQUEST_SECONDS, describe_refusal
+)
 application = ProtocolTypeRouter(
     {
         "http": pages,

@@ -11,13 +11,17 @@ from django.conf import settings
 from django.http import parse_cookie
 from django.urls import reverse
 
-from apps.accounts.models import User
+from apps.accounts.models import User, Viewer
 from apps.agents import uploads
 from apps.agents.uploads import MEGABYTE, UploadRefused
+from apps.api import middleware
+from apps.api.callers import manager
+from apps.api.problems import CONTENT_TYPE, NO_ACCOUNT, UNKNOWN_TOKEN, problem
+from apps.api.tokens import viewer_of_token
 from apps.live.session_user import identify
 from apps.live.threads import in_thread
 from apps.spec_forms import UNSTORABLE
-from gemweb.bodies import BodyRefused
+from gemweb.bodies import BodyRefused, as_text
 
 FORM_BYTES = MEGABYTE
 """What the form around the file may take."""
@@ -43,7 +47,7 @@ class UploadGate:
             return
         if length is None:
             raise BodyRefused(411, "An upload has to announce its size (Content-Length). Nothing was stored.")
-        owner_id = await in_thread(_check, _session_key(scope), length, sum(self.bytes_under_way.values()))
+        owner_id = await in_thread(_check, scope, length, sum(self.bytes_under_way.values()))
         if owner_id in self.bytes_under_way:
             raise BodyRefused(429, "You are uploading a checkpoint already. Wait until it is done.", _soon())
         if len(self.bytes_under_way) >= settings.UPLOADS_AT_A_TIME:
@@ -61,9 +65,35 @@ def _session_key(scope: dict[str, Any]) -> str:
     return "" if UNSTORABLE.search(key) else key
 
 
-def _check(session_key: str, own_bytes: int, bytes_under_way: int) -> int:
+def describe_refusal(scope: dict[str, Any], refusal: BodyRefused) -> tuple[str, bytes]:
+    """A refusal for whoever sent the request: a problem for programs, plain text for browsers."""
+    if not scope["path"].startswith(middleware.ROOT):
+        return as_text(scope, refusal)
+    return CONTENT_TYPE, problem(refusal.status, str(refusal)).content
+
+
+def _sender(scope: dict[str, Any]) -> Viewer:
+    """Who sends this request: the owner of its token, or of its session.
+
+    Raises:
+        BodyRefused: if the token does not exist, or may not upload.
+    """
+    header = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"authorization"), "")
+    if not header or not scope["path"].startswith(middleware.ROOT):
+        return identify(_session_key(scope)).viewer
+    token = viewer_of_token(header)
+    if token is None:
+        raise BodyRefused(401, UNKNOWN_TOKEN, {"www-authenticate": "Bearer"})
+    if manager.scope not in token.scopes:
+        raise BodyRefused(403, manager.missing_from(token))
+    return token.user
+
+
+def _check(scope: dict[str, Any], own_bytes: int, bytes_under_way: int) -> int:
     """The id of the person, if they may upload now."""
-    owner = identify(session_key).viewer
+    owner = _sender(scope)
+    if not isinstance(owner, User) and scope["path"].startswith(middleware.ROOT):
+        raise BodyRefused(401, NO_ACCOUNT, {"www-authenticate": "Bearer"})
     if not isinstance(owner, User):
         login = f"{reverse('accounts:login')}?{urlencode({'next': reverse('agents:upload')})}"
         raise BodyRefused(302, "Log in to upload a checkpoint.", {"location": login})

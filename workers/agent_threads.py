@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-MAX_PARALLEL = 64
+MAX_PARALLEL = 128
 CLOSE_SECONDS = 2.0
 
 

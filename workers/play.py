@@ -28,7 +28,6 @@ from django.db import Error as DatabaseError
 from apps.agents import players
 from apps.agents.models import Agent
 from apps.episodes.errors import EpisodeEnded, Refusal
-from apps.episodes.operations import step
 from apps.holders import new_token
 from apps.leases import Heartbeat, LeaseLost, expire_leases_of_the_dead
 from apps.live.publisher import channel_of
@@ -45,19 +44,21 @@ from gem.agents.isolated_agent import IsolatedAgent
 from gem.core import Step
 from gem.errors import AgentFailure, AgentStopped, EnvironmentFailure, Failure, GemError, failure_of
 from gem.net.http import GuardedClient
+from gem.sandbox import turns
 from gem.seats import observation_for_seat
 from workers.agent_threads import AgentThreads
 from workers.cpu import CpuLedger
+from workers.pending_turns import RETRY_SECONDS, PendingTurnRunner, step_within
 
 logger = logging.getLogger(__name__)
 
 SHOWS_AT_MOST = 500
-TURNS_AT_MOST = 8
-"""Pending turns at a time; each may be a process with a gigabyte of its own."""
+TURNS_AT_MOST, TURNS_IN_ALL = 8, 64
+"""Pending turns at a time that have just begun, and those that have gone on for some seconds included, so that quick
+ones do not wait for them; each may be a process with a gigabyte of its own."""
 SWEEP_SECONDS = 1.0
 HANGING_AT_MOST = 6
 """Agents that exceed their time leave a thread behind; with more of them the host ends and is started anew."""
-RETRY_SECONDS = 1.0
 LOADING_SECONDS = 180.0
 """How long a trained policy may take to be loaded, its libraries included."""
 STOP_SECONDS = 1.5
@@ -187,8 +188,8 @@ class ShowRunner:
         """The answer of a slow environment, which is stepped outside any transaction."""
         limit = settings.TURN_SECONDS
         try:
-            take = self._host.ledger.metered(start.owner_id, lambda: step(start.episode, start.env, decision.action))
-            return await self._host.agent_threads.run(take, limit)
+            take = partial(step_within, limit, start.episode, start.env, decision.action)
+            return await self._host.agent_threads.run(self._host.ledger.metered(start.owner_id, take), limit)
         except TimeoutError as error:
             sentence = f"{start.episode.env_id} took more than {limit:g} s for turn {number}. {TURNS_STAY}"
             raise ShowFailed(Failure("environment", sentence)) from error
@@ -225,51 +226,6 @@ class ShowRunner:
             await asyncio.sleep(RETRY_SECONDS)
             return False
         return True
-
-
-class PendingTurnRunner:
-    """One turn of a person in a slow environment: step it, record what it answers or why it could not be played."""
-
-    def __init__(self, host: Host, episode_id: str) -> None:
-        self._host = host
-        self._episode_id = episode_id
-        self.task = asyncio.create_task(self._run(), name=f"turn of {episode_id}")
-
-    async def _run(self) -> None:
-        while True:
-            try:
-                await self._play()
-                return
-            except (LeaseLost, EpisodeEnded) as lost:
-                logger.info("A turn of %s is not played here any longer: %s", self._episode_id, lost)
-                return
-            except DatabaseError as error:
-                logger.warning("A turn of %s waits for Postgres: %s", self._episode_id, error)
-                await asyncio.sleep(RETRY_SECONDS)
-
-    async def _play(self) -> None:
-        token, limit = self._host.token, settings.TURN_SECONDS
-        try:
-            claimed = await self._host.in_thread(pending.begin, self._episode_id, token)
-            async with self._host.agent_threads.closing(claimed.env):
-                take = self._host.ledger.metered(
-                    claimed.owner_id, lambda: step(claimed.episode, claimed.env, claimed.action)
-                )
-                stepped = self._host.agent_threads.run(take, limit)
-                await self._host.in_thread(pending.finish, claimed, token, await stepped)
-        except (LeaseLost, EpisodeEnded, DatabaseError):
-            raise
-        except TimeoutError:
-            await self._refuse(f"The environment did not answer within {limit:g} s.")
-        except Refusal as error:
-            await self._refuse(str(error))
-        except Exception as error:  # an environment may raise anything; the page says so, and other turns go on
-            if not isinstance(error, EnvironmentFailure):
-                logger.exception("A turn of %s cannot be played", self._episode_id)
-            await self._refuse(failure_of(error, "environment").message)
-
-    async def _refuse(self, sentence: str) -> None:
-        await self._host.in_thread(pending.refuse, self._episode_id, self._host.token, sentence)
 
 
 class Host:
@@ -374,7 +330,8 @@ class Host:
     async def _take_turns(self) -> None:
         """Begin to play the turns that people wait for."""
         self._turns = {key: runner for key, runner in self._turns.items() if not runner.task.done()}
-        room = TURNS_AT_MOST - len(self._turns)
+        quick = sum(runner.is_quick for runner in self._turns.values())
+        room = min(TURNS_AT_MOST - quick, TURNS_IN_ALL - len(self._turns))
         claimed = await self.in_thread(pending.claim, self.token, room) if room > 0 else []
         self._turns |= {episode_id: PendingTurnRunner(self, episode_id) for episode_id in claimed}
 
@@ -398,6 +355,7 @@ class Host:
 
 async def main() -> None:
     """Play until SIGTERM or Ctrl-C."""
+    turns.take_turns()
     host = Host()
     loop = asyncio.get_running_loop()
     for number in GENTLE_SIGNALS:

@@ -22,6 +22,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from apps.accounts import limits, operations, personal_data, quotas, visitors
 from apps.accounts.forms import DeleteForm, LogInForm, PasswordForm, SignUpForm, VisibilityForm, password_rules
+from apps.accounts.lanes import hashes_passwords
 from apps.accounts.models import User
 from apps.live import end_session
 from apps.live.threads import DatabaseThreads
@@ -31,6 +32,7 @@ in_thread = DatabaseThreads(2, "export").run
 LOOPBACK = {"127.0.0.1", "::1"}
 
 
+@hashes_passwords
 @sensitive_post_parameters()
 @never_cache
 @require_http_methods(["GET", "POST"])
@@ -52,6 +54,7 @@ def login(request: HttpRequest) -> HttpResponse:
     return _with_wait(render(request, "accounts/login.html", gate(request, form)), wait)
 
 
+@hashes_passwords
 @sensitive_post_parameters()
 @never_cache
 @require_http_methods(["GET", "POST"])
@@ -86,6 +89,7 @@ def logout(request: HttpRequest) -> HttpResponse:
     return redirect(settings.LOGOUT_REDIRECT_URL)
 
 
+@hashes_passwords
 @sensitive_post_parameters()
 @never_cache
 @login_required
@@ -154,6 +158,7 @@ async def _stream(user: User) -> AsyncIterator[bytes]:
         yield piece
 
 
+@hashes_passwords
 @sensitive_post_parameters()
 @never_cache
 @login_required

@@ -1,5 +1,7 @@
 """Lines: rows that wait for a worker, claimed in turn by person and by address, with limits on what runs at a time.
 
+Whoever kept workers busy for less time lately is next (`note_spent`), and among equals, who was served longest ago.
+
 A person without an account shares the turns and the limits of an IP address with all its other visitors, so that a new
 cookie earns nothing. Among them, people take turns too. Rows are claimed with SKIP LOCKED; two processes that claim at
 the same moment may exceed a limit by what the other one takes.
@@ -54,6 +56,7 @@ of_shares AS (
 ),
 admitted AS (
     SELECT of_shares.*, party.served AS share_served,
+           coalesce(floor(party.spent * 0.5 ^ (extract(epoch FROM now() - party.spent_at) / 60)), 0) AS share_spent,
            free OR fits AND (of_shares.address = ''
                              OR turn + coalesce(theirs.number, 0) <= %(per_address)s) AS is_admitted
     FROM of_shares
@@ -61,7 +64,8 @@ admitted AS (
     LEFT JOIN admission_party party ON party.line = %(line)s AND party.name = share
 )
 SELECT key, person, share, is_admitted,
-       row_number() OVER (ORDER BY is_admitted DESC, turn, share_served NULLS FIRST, began, unit, key) AS place
+       row_number() OVER (
+           ORDER BY is_admitted DESC, turn, share_spent, share_served NULLS FIRST, began, unit, key) AS place
 FROM admitted
 """
 """All waiting rows in the order in which they are served.
@@ -157,6 +161,32 @@ def note_served(line: str, names: Iterable[str]) -> None:
             """,
             [line, list(order), list(order.values())],
         )
+
+
+def note_spent(line: str, person: str, address: str, seconds: float) -> None:
+    """Note for how long a worker was busy for somebody, so that others are next.
+
+    Args:
+        person, address: as in the row that was served.
+    """
+    if not person:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO admission_party AS party (line, name, served, spent, spent_at)
+            VALUES (%(line)s, %(name)s, now(), %(seconds)s, now())
+            ON CONFLICT (line, name) DO UPDATE SET
+                spent = party.spent * 0.5 ^ (extract(epoch FROM now() - party.spent_at) / 60) + excluded.spent,
+                spent_at = now()
+            """,
+            {"line": line, "name": share_of(person, address), "seconds": seconds},
+        )
+
+
+def share_of(person: str, address: str) -> str:
+    """The name of the share that a row belongs to: an account, or all visitors of an address."""
+    return f"from:{address}" if address else person
 
 
 def forget_parties() -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 from django.db.models import Value
-from django.db.models.functions import Cast, Concat
+from django.db.models.functions import Cast, Concat, Now
 
 from apps.leases import Leased
 
@@ -46,7 +46,10 @@ class Party(models.Model):
     line = models.CharField(max_length=12)
     name = models.CharField(max_length=48)
     served = models.DateTimeField()
-    """When a worker last claimed work of this party. Who was served longest ago is next."""
+    """When a worker last claimed work of this party."""
+    spent = models.FloatField(default=0, db_default=0)
+    """Seconds for which workers were busy for this party, as of `spent_at`. Half of it is forgotten every minute."""
+    spent_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         indexes = [models.Index(fields=["served"])]

@@ -1,4 +1,4 @@
-"""From rows to the answers of the API, with what the person who asks may see of them."""
+"""From rows to the answers of the API, with what the caller may see of them."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def episode_summary(request: HttpRequest, row: Episode) -> schemas.EpisodeSummar
 
 
 def seen_from(request: HttpRequest, row: Episode, requested: str = "") -> int:
-    """The viewpoint from which the person who asks sees an episode."""
+    """The viewpoint from which the caller sees an episode."""
     return viewpoint(row, request.user, visitor(request), requested)
 
 
@@ -114,7 +114,7 @@ def _seat(row: Seat, user: Viewer, visitor_key: str, is_secret: bool) -> schemas
 
 
 def episode(request: HttpRequest, key: str) -> schemas.Episode:
-    """An episode as the person who asks sees it now. They were found to be allowed to see it."""
+    """An episode as the caller sees it now. They were found to be allowed to see it."""
     row = Episode.objects.with_seats().select_related("batch").get(pk=key)
     seat = seen_from(request, row)
     waiting = PendingTurn.objects.filter(episode=row).first() if row.slow else None
@@ -135,7 +135,7 @@ def episode(request: HttpRequest, key: str) -> schemas.Episode:
 
 
 def _now(request: HttpRequest, row: Episode, seat: int) -> dict[str, Any]:
-    """The latest observation, and whether it is the turn of the person who asks."""
+    """The latest observation, and whether it is the turn of the caller."""
     has_own = any(each.belongs_to(request.user, visitor(request)) and each.number == seat for each in row.seats.all())
     if row.seat_count > 1 and not row.over:
         shot = snapshot(row, seat, history=1)

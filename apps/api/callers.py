@@ -48,11 +48,15 @@ class Bearer(HttpAuthBase):
             raise NoAccount(NO_ACCOUNT)
         token = token_of(request)
         if token is not None and self.scope not in token.scopes:
-            raise ScopeMissing(
-                f"The token {token.name!r} has no scope {self.scope.value!r}. Nothing was changed. "
-                "Make one that has it on your account page."
-            )
+            raise ScopeMissing(self.missing_from(token))
         return request.user
+
+    def missing_from(self, token: ApiToken) -> str:
+        """The sentence for somebody whose token has not the scope."""
+        return (
+            f"The token “{token.name}” has no scope {self.scope.value}. Nothing was changed. "
+            "Make one that has it on your account page."
+        )
 
 
 reader = Bearer(Scope.READ)

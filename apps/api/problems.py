@@ -97,6 +97,12 @@ def _unfit(error: Exception) -> HttpResponse:
     return problem(422, str(error), errors=[FieldProblem(field="", detail=str(error))])
 
 
+def _of_ninja(error: HttpError) -> HttpResponse:
+    """An error that Ninja words itself, or one of ours that it has wrapped while it read the body."""
+    cause = error.__cause__
+    return _refused(cause) if isinstance(cause, Refusal) else problem(error.status_code, FALLBACKS.get(error.status_code, str(error)))
+
+
 def _misfilled(error: FormError) -> HttpResponse:
     return problem(422, INVALID, errors=[FieldProblem(field="", detail=sentence) for sentence in error.messages])
 
@@ -113,7 +119,7 @@ _RESPONSES: dict[type[BaseException], Callable[[Any], HttpResponse]] = {
     FormError: _misfilled,
     RequestDataTooBig: lambda _: problem(413, FALLBACKS[413]),
     Http404: lambda error: problem(404, _sentence_of(error)),
-    HttpError: lambda error: problem(error.status_code, str(error)),
+    HttpError: _of_ninja,
 }
 """How each kind of error is answered; a kind without an entry is answered as the one that it extends."""
 

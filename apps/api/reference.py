@@ -109,7 +109,7 @@ def _answer(responses: Mapping[Any, Any]) -> tuple[Mapping[str, Any], str]:
 
 def _parameters(parameters: list[Mapping[str, Any]], schemas: Mapping[str, Any]) -> Iterator[Field]:
     for entry in parameters:
-        if entry["in"] != "header":
+        if entry["in"] == "query":  # those of the path are in it, and the headers are the same everywhere
             kind = _kind(entry["schema"], schemas)
             yield Field(entry["name"], kind, entry.get("description", ""), bool(entry.get("required")))
 

@@ -51,10 +51,10 @@ class Api(NinjaAPI):
 
     def validation_error_from_error_contexts(self, error_contexts: list[ValidationErrorContext[Any]]) -> Any:
         """All invalid fields of a request, each with a sentence."""
-        errors = []
+        errors: list[tuple[str, str]] = []
         for context in error_contexts:
-            for place, sentence in field_errors(context.pydantic_validation_error, type(context.model), {}):
-                errors.append((_field_of(place), sentence))
+            found = field_errors(context.pydantic_validation_error, type(context.model), {"sent": "The body"})
+            errors += [(_field_of(place), sentence) for place, sentence in found]
         return Invalid(errors)
 
     def get_openapi_schema(self, *, path_prefix: str | None = None, path_params: Any = None) -> OpenAPISchema:

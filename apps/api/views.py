@@ -1,4 +1,4 @@
-"""Pages about the API: one's tokens, which the account page shows too, and the reference of all operations."""
+"""Pages about the API: the tokens of a person, which the account page shows too, and the reference."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from apps.htmx import wants_part
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def tokens(request: HttpRequest) -> HttpResponse:
-    """One's API tokens, and the form for another one. Its secret is shown once, in the response to the form."""
+    """A person's API tokens, and the form for another one. Its secret is shown once, in the response to the form."""
     assert isinstance(request.user, User)
     form, secret, status = TokenForm(request.POST or None), "", 200
     if request.method == "POST":
@@ -43,7 +43,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def revoke(request: HttpRequest, token_id: int) -> HttpResponse:
-    """Revoke a token of one's own."""
+    """Revoke a token of your own."""
     assert isinstance(request.user, User)
     if operations.revoke_token(request.user, token_id):
         messages.info(request, "The token is revoked. Programs that have it can do nothing any more.")

@@ -18,7 +18,7 @@ from django.db.models.functions import Now
 
 import gem
 from apps.accounts import quotas
-from apps.admission.line import Line, rows
+from apps.admission.line import Line, note_spent, rows
 from apps.admission.models import name_of
 from apps.episodes import operations
 from apps.episodes.errors import Refusal, TurnTaken
@@ -55,6 +55,8 @@ class ClaimedTurn:
     replaced: str
     owner_id: int | None
     """Whose CPU seconds it uses; None for a visitor."""
+    person: str
+    address: str
 
 
 # ---------------------------------------------------------------- people
@@ -179,7 +181,8 @@ def begin(episode_id: str, token: UUID) -> ClaimedTurn:
     if turn is None:
         raise LeaseLost(f"This worker no longer owns the turn of {episode_id}.")
     owner_id = turn.episode.seats.values_list("user_id", flat=True).get(number=turn.seat)
-    return ClaimedTurn(turn.episode, restore(turn.episode), turn.number, turn.action, turn.replaced, owner_id)
+    env = restore(turn.episode)
+    return ClaimedTurn(turn.episode, env, turn.number, turn.action, turn.replaced, owner_id, turn.person, turn.address)
 
 
 @transaction.atomic
@@ -212,6 +215,11 @@ def refuse(episode_id: str, token: UUID, sentence: str) -> None:
     if not _set_problem(_owned(token).filter(pk=episode_id), sentence):
         raise LeaseLost(f"This worker no longer owns the turn of {episode_id}.")
     operations.touch(episode)
+
+
+def note_time(claim: ClaimedTurn, seconds: float) -> None:
+    """Note for how long a worker was busy with a turn, so that the turns of others are next."""
+    note_spent(_line().name, claim.person, claim.address, seconds)
 
 
 def _give_up(episode_id: str) -> None:

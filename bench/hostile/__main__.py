@@ -2,10 +2,11 @@
 
     python -m bench.hostile --only bombs --seconds 20 --rest 20
 
-For each attack, a site is started as `make up` runs it, in a temporary folder. The honest visitor reads pages and
-plays turns of a slow environment while the attack lasts. Printed are the 95th percentiles of both, the answers of 500
-and above to anybody, and how much more memory and disk the site's processes use a while after the attack than before.
-The attackers use the same cores as the site. Every attacker has an address of its own on loopback.
+For each attack, a site is started with the limits of a public one, in a temporary folder. The honest visitor, without
+an account, reads pages, begins episodes of a slow environment and plays a turn of each while the attack lasts. Printed
+are the 95th percentiles of pages, starts and turns, the answers of 500 and above to anybody, and how much more memory
+the site's processes and how much more disk everything but the database and Valkey uses, a while after the attack than
+before. The attackers use the same cores as the site. Each has its own address on loopback, unless they share one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import time
 
 import psutil
 
-from bench.hostile.attacks import ATTACKS, Attack, attack
+from bench.hostile.attacks import ATTACKS, Attackers
 from bench.hostile.client import Site, Visitor
 from bench.hostile.honest import Measured, play, visit
 from bench.stack import Stack, machine, percentile, print_table, stack
@@ -29,11 +30,13 @@ MEMORY_TARGET_MB, DISK_TARGET_MB = 200.0, 20.0
 """How much more memory and disk is "as before": caches fill, and a log grows."""
 WARM_UP_SECONDS = 8.0
 VISITOR = "c" * 32
-HEADINGS = ("attack", "visitors", "acts", "pages p95", "slow turn p95", "turns", "5xx", "memory after", "disk after")
+HEADINGS = (
+    "attack", "visitors", "acts", "pages p95", "start p95", "slow turn p95", "turns", "5xx", "memory", "disk",
+)  # fmt: skip
 
 
 async def measure(
-    made: Stack, port: int, kind: Attack, sessions: list[str], seconds: float, rest: float
+    made: Stack, port: int, name: str, sessions: list[str], seconds: float, rest: float
 ) -> tuple[tuple[str, ...], bool]:
     """Attack once; the cells of the row, and whether every target was met.
 
@@ -43,28 +46,30 @@ async def measure(
     honest = Visitor(Site(port), {"sessionid": sessions[0]})
     warm = Measured()
     until = time.monotonic() + WARM_UP_SECONDS
-    await asyncio.gather(visit(honest, warm, until), play(honest, VISITOR, warm, until))
+    await asyncio.gather(visit(honest, warm, until), play(honest, warm, until))
     memory, disk = _memory_mb(), _disk_mb(made)
 
     site, measured = Site(port), Measured()
     honest.site = site
     until = time.monotonic() + seconds
-    acts, *_ = await asyncio.gather(
-        attack(site, kind, sessions[1:], seconds),
+    (acts, answers), *_ = await asyncio.gather(
+        Attackers(name, port, sessions[1:], seconds).run(),
         visit(honest, measured, until),
-        play(honest, VISITOR, measured, until),
+        play(honest, measured, until),
     )
     await honest.close()
+    site.statuses += answers
     await asyncio.sleep(rest)
     more_memory, more_disk = _memory_mb() - memory, _disk_mb(made) - disk
     pages, turns = 1000 * percentile(measured.pages, 0.95), percentile(measured.turns, 0.95)
+    starts = percentile(measured.starts, 0.95)
     cells = (
-        str(kind.visitors), f"{acts:,}", f"{pages:,.0f} ms", f"{turns:.2f} s", f"{len(measured.turns)}",
-        str(site.server_errors()), f"{more_memory:+.0f} MB", f"{more_disk:+.0f} MB",
+        str(ATTACKS[name].visitors), f"{acts:,}", f"{pages:,.0f} ms", f"{starts:.2f} s", f"{turns:.2f} s",
+        f"{len(measured.turns)}", str(site.server_errors()), f"{more_memory:+.0f} MB", f"{more_disk:+.0f} MB",
     )  # fmt: skip
     met = (
         pages < PAGE_TARGET_MS,
-        turns < TURN_TARGET_SECONDS,
+        max(starts, turns) < TURN_TARGET_SECONDS,
         site.server_errors() == 0,
         more_memory < MEMORY_TARGET_MB,
         more_disk < DISK_TARGET_MB,
@@ -125,14 +130,15 @@ def run(name: str, seconds: float, rest: float) -> tuple[tuple[str, ...], bool]:
     with stack() as made:
         temporary = made.folder / "tmp"
         temporary.mkdir()
-        made.env |= {"TMPDIR": str(temporary), "LOG_LEVEL": "ERROR"}
+        made.env |= {"TMPDIR": str(temporary), "LOG_LEVEL": "ERROR", "LOCAL_MODE": "0", "SOCKETS_PER_ADDRESS": "100"}
+        made.run(services.commands(made.env, "collectstatic")).process.wait()
         for service in services.workers(made.env):
             if service.name != "train":
                 made.run(service)
         _, port = made.web()
         accounts = range(kind.visitors if kind.needs_accounts else 0)
         sessions = [_session(visitor=VISITOR), *(_session(user=f"attacker-{number}") for number in accounts)]
-        cells, met = asyncio.run(measure(made, port, kind, sessions, seconds, rest))
+        cells, met = asyncio.run(measure(made, port, name, sessions, seconds, rest))
     return (name, *cells), met
 
 
@@ -151,7 +157,7 @@ def main() -> int:
     print(machine(), flush=True)
     row, met = run(names[0], options.seconds, options.rest)
     print_table([HEADINGS, row])
-    targets = f"pages under {PAGE_TARGET_MS:.0f} ms, slow turns under {TURN_TARGET_SECONDS:.0f} s, no 5xx"
+    targets = f"pages under {PAGE_TARGET_MS:.0f} ms, starts and slow turns under {TURN_TARGET_SECONDS:.0f} s, no 5xx"
     print(f"targets ({targets}, memory and disk as before): {'met' if met else 'missed'}", flush=True)
     return 0 if met else 1
 

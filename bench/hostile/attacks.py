@@ -1,14 +1,20 @@
-"""The attacks: what each hostile visitor does until the attack is over."""
+"""The attacks: what each hostile visitor does until the attack is over.
+
+They come from a process of their own (`attackers`), whose work does not hold up the honest visitor's clock.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import io
 import itertools
 import json
 import re
+import sys
 import zipfile
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +50,8 @@ class Attack:
     """What a visitor does again and again; the number counts from 0."""
     needs_accounts: bool = False
     keeps_cookies: bool = True
+    shares_address: bool = False
+    """Whether all of them have the same address."""
 
 
 async def _answer(visitor: Visitor, env_id: str, answer: str, seed: int) -> None:
@@ -124,11 +132,13 @@ ATTACKS: Mapping[str, Attack] = {
     "programs": Attack(16, "guests send programs that do not end", endless_program),
     "uploads": Attack(20, "people upload checkpoints whose template loops", looping_upload, needs_accounts=True),
     "logins": Attack(30, "guess passwords at the same time", login),
-    "shows": Attack(14, "guests without cookies start agents", show, keeps_cookies=False),
-    "bodies": Attack(800, "send bodies that never end", unfinished_body),
+    "shows": Attack(14, "guests without cookies start agents, from one address", show, False, False, True),
+    "shows-apart": Attack(14, "guests without cookies start agents, from 14 addresses", show, False, False),
+    "bodies": Attack(800, "send bodies that never end, from one address", unfinished_body, shares_address=True),
 }
 
 
+@functools.cache
 def looping_checkpoint() -> bytes:
     """The base policy as a model for chats, with a template that loops, in a zip archive."""
     file = io.BytesIO()
@@ -154,10 +164,10 @@ async def attack(site: Site, kind: Attack, sessions: list[str], seconds: float) 
         Visitor(site, {"sessionid": sessions[index]} if kind.needs_accounts else None, keeps_cookies=kind.keeps_cookies)
         for index in range(kind.visitors)
     ]
-    one_house = next_address()
-    for visitor in visitors:
-        if kind.what.startswith("send bodies"):
-            visitor.address = one_house  # connections are cheap to make from one place
+    if kind.shares_address:
+        address = next_address()
+        for visitor in visitors:
+            visitor.move_to(address)
 
     async def go_on(visitor: Visitor, index: int) -> None:
         for number in itertools.count(index, max(1, kind.visitors)):
@@ -176,3 +186,37 @@ async def attack(site: Site, kind: Attack, sessions: list[str], seconds: float) 
     if failures:
         raise failures[0]
     return next(acts)
+
+
+class Attackers:
+    """All visitors of an attack, in a process of their own: `asyncio` here is the honest visitor's."""
+
+    def __init__(self, name: str, port: int, sessions: list[str], seconds: float) -> None:
+        self._order = json.dumps([name, port, sessions, seconds]).encode()
+
+    async def run(self) -> tuple[int, Counter[int]]:
+        """Attack; the number of finished acts, and of answers by their status.
+
+        Raises:
+            RuntimeError: if the attackers failed.
+        """
+        command = (sys.executable, "-m", "bench.hostile.attacks")
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
+        output, _ = await process.communicate(self._order)
+        if process.returncode:
+            raise RuntimeError("The attackers failed: their error is above.")
+        acts, statuses = json.loads(output)
+        return acts, Counter({int(status): count for status, count in statuses.items()})
+
+
+def main() -> None:
+    """Attack as the order on standard input says, and print what came of it."""
+    name, port, sessions, seconds = json.load(sys.stdin)
+    site = Site(port)
+    acts = asyncio.run(attack(site, ATTACKS[name], sessions, seconds))
+    json.dump([acts, site.statuses], sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -33,7 +33,7 @@ class Site:
     """Number of answers by status; 0 stands for a connection without an answer."""
 
     def server_errors(self) -> int:
-        """Number of answers of 500 and above, other than 503 with the word to come again."""
+        """Number of answers of 500 and above."""
         return sum(count for status, count in self.statuses.items() if status >= 500)
 
 
@@ -57,9 +57,13 @@ class Visitor:
 
     def __init__(self, site: Site, cookies: Mapping[str, str] | None = None, *, keeps_cookies: bool = True) -> None:
         self.site, self.keeps_cookies = site, keeps_cookies
-        self.address = next_address()
         self.cookies = dict(cookies or {})
-        self._pool = httpcore.AsyncConnectionPool(local_address=self.address, max_connections=4)
+        self.move_to(next_address())
+
+    def move_to(self, address: str) -> None:
+        """Come from this address from now on."""
+        self.address = address
+        self._pool = httpcore.AsyncConnectionPool(local_address=address, max_connections=4)
 
     async def get(self, path: str) -> Answer:
         """Ask for a page."""

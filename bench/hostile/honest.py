@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import re
 import time
 from dataclasses import dataclass, field
 
@@ -12,8 +13,8 @@ from bench.hostile.client import Visitor
 PAGES = ("/", "/environments/", "/play/watch/", "/episodes/", "/leaderboard/", "/play/new/", "/docs/")
 SLOW_ENV_ID = "eval:MATH500"
 ANSWER = r"\boxed{\frac{7}{3}}"
-PAUSE_SECONDS = 0.3
-"""How long a person looks at a page before the next click."""
+PAUSE_SECONDS, TURN_PAUSE_SECONDS = 0.3, 3.0
+"""How long a person looks at a page before the next click, and at a problem before the answer to it."""
 PATIENCE_SECONDS = 120.0
 POLL_SECONDS = 0.02
 
@@ -23,6 +24,9 @@ class Measured:
     """What the honest visitor waited for, in seconds."""
 
     pages: list[float] = field(default_factory=list)
+    """Pages that were opened; `PATIENCE_SECONDS` for each that did not open."""
+    starts: list[float] = field(default_factory=list)
+    """Forms that begin an episode; `PATIENCE_SECONDS` for each that began none."""
     turns: list[float] = field(default_factory=list)
     """From the click to the recorded turn; `PATIENCE_SECONDS` for one that was not recorded by then."""
 
@@ -35,36 +39,29 @@ async def visit(visitor: Visitor, measured: Measured, until: float) -> None:
         answer = await visitor.get(page)
         if answer.status in (301, 302):
             answer = await visitor.get(answer.location)
-        measured.pages.append(answer.seconds)
+        measured.pages.append(answer.seconds if answer.status == 200 else PATIENCE_SECONDS)
         await asyncio.sleep(PAUSE_SECONDS)
 
 
-async def play(visitor: Visitor, key: str, measured: Measured, until: float) -> None:
-    """Answer problems of a slow environment, one after the other, until the monotonic clock shows `until`.
-
-    Args:
-        key: of the visitor's session, in which episodes are begun here, without a request.
-    """
+async def play(visitor: Visitor, measured: Measured, until: float) -> None:
+    """Answer problems of a slow environment, one after the other, until the monotonic clock shows `until`."""
     for seed in itertools.count():
         if time.monotonic() > until:
             return
-        episode_id = await asyncio.to_thread(_begin, key, seed % 20)
+        begun = await visitor.post("/play/new/", {"env_id": SLOW_ENV_ID, "seed": seed % 20}, page="/play/new/")
+        named = re.search(r"/episodes/(\w+)/", begun.location)
+        measured.starts.append(begun.seconds if named else PATIENCE_SECONDS)
+        if named is None:
+            await asyncio.sleep(TURN_PAUSE_SECONDS)
+            continue
+        episode_id = named[1]
+        await asyncio.sleep(TURN_PAUSE_SECONDS)
         began = time.monotonic()
         fields = {"action": ANSWER, "expected_seq": 0, "as_written": "1"}
         await visitor.post(f"/play/{episode_id}/turn/", fields, page="/play/new/")
         while not await asyncio.to_thread(_is_recorded, episode_id) and time.monotonic() - began < PATIENCE_SECONDS:
             await asyncio.sleep(POLL_SECONDS)
         measured.turns.append(time.monotonic() - began)
-        await asyncio.sleep(PAUSE_SECONDS)
-
-
-def _begin(key: str, seed: int) -> str:
-    from django.contrib.auth.models import AnonymousUser
-
-    from apps.play import operations
-
-    nobody = AnonymousUser()
-    return str(operations.begin(SLOW_ENV_ID, seed=seed, user=nobody, visitor=key, visibility="unlisted").id)
 
 
 def _is_recorded(episode_id: str) -> bool:

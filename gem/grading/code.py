@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any, Literal
@@ -152,7 +152,12 @@ class _TestSeries:
             num_read = line_end
             return bool(results) and not results[-1].passed
 
-        result = self.pool.execute(self._job(tests, is_finished), libraries_in(self.code))
+        def forget() -> None:
+            nonlocal num_read
+            results.clear()
+            num_read = 0
+
+        result = self.pool.execute(self._job(tests, is_finished, forget), libraries_in(self.code))
         while results and not all(earlier.passed for earlier in results[:-1]):
             results.pop()
         if self.compile_error:
@@ -174,7 +179,9 @@ class _TestSeries:
                 return self._result(number, "passed" if is_right else "wrong", result.stdout, result.stderr)
         return self._result(number, _failure_status(result), result.stdout, result.stderr)
 
-    def _job(self, tests: Sequence[InputTest] | Sequence[CallTest], is_finished: Any) -> SandboxJob:
+    def _job(
+        self, tests: Sequence[InputTest] | Sequence[CallTest], is_finished: Any, forget: Callable[[], None]
+    ) -> SandboxJob:
         """The sandbox's job: all inputs, but no expected output."""
         are_calls = isinstance(tests[0], CallTest)
         task = {
@@ -191,7 +198,8 @@ class _TestSeries:
             output_bytes=(2 * self.limits.output_bytes + MESSAGE_BYTES) * count,
         )
         payload = json.dumps(task, ensure_ascii=False).encode("utf-8", "surrogateescape")
-        return SandboxJob(payload, b"", total, "cases", (), self.limits.wall_seconds, is_finished)
+        silence_seconds = self.limits.wall_seconds
+        return SandboxJob(payload, b"", total, "cases", (), silence_seconds, is_finished, restarted=forget)
 
     def _parse_line(self, number: int, line: bytes) -> TestResult:
         """The result of a test from the line that the program's process wrote. The program may have forged the line."""

@@ -13,12 +13,18 @@ from gem.sandbox.limits import Limits, Status
 
 GRACE_SECONDS = 5.0
 """How much longer than its time limit a job may take before the sandbox itself is considered stuck."""
+YIELD_SECONDS = 0.1
+"""How often a job is asked whether it should yield."""
 CHUNK_BYTES = 1 << 16
 """How many bytes are read at once."""
 
 
 class SlotDied(Exception):
     """The zygote ended in the middle of a job. The pool catches this, so that it never reaches the caller."""
+
+
+class JobInterrupted(Exception):
+    """The job was ended because its `should_yield` said so. The pool catches this too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,10 @@ class SandboxJob:
     """The job is stopped when it has written nothing to its standard output for this long."""
     should_stop: Callable[[bytearray], bool] | None = None
     """Called with the standard output so far whenever there is more; True stops the job."""
+    should_yield: Callable[[float], bool] | None = None
+    """Called several times a second with the seconds for which the job has run; True ends it with `JobInterrupted`."""
+    restarted: Callable[[], None] | None = None
+    """Called before the job is run again from its beginning, if `should_stop` keeps something from an earlier run."""
 
 
 def is_readable(fd: int, seconds: float) -> bool:
@@ -72,14 +82,17 @@ class OutputCollector:
         self.out, self.err = bytearray(), bytearray()
         self.stop_reason: Status | None = None
         """Why this collector stopped the job; None if it did not."""
+        self.is_interrupted = False
+        """Whether this collector ended the job because it should yield."""
         self._streams = {out: self.out, err: self.err}
         self._control, self._receive, self._stop = control, receive, stop
         self._poll = select.poll()
         self._open_fds = {out, err, control}
         for fd in self._open_fds:
             self._poll.register(fd, select.POLLIN)
-        self._deadline = time.monotonic() + job.limits.wall_seconds + GRACE_SECONDS
-        self._last_output = time.monotonic()
+        self._began = self._last_output = time.monotonic()
+        self._deadline = self._began + job.limits.wall_seconds + GRACE_SECONDS
+        self._asks_again = self._began + YIELD_SECONDS if job.should_yield else float("inf")
 
     def collect(self) -> dict[str, Any]:
         """Wait for the report and the end of both streams, and return the report.
@@ -89,10 +102,11 @@ class OutputCollector:
         """
         report: dict[str, Any] = {}
         while self._open_fds:
-            seconds = min(self._deadline, self._silence_deadline()) - time.monotonic()
+            seconds = min(self._deadline, self._silence_deadline(), self._asks_again) - time.monotonic()
             events = self._poll.poll(max(0.0, seconds) * 1000 + 1)
             if not events:
                 self._check_deadlines()
+            self._yield_if_due()
             for fd, _ in events:
                 if fd == self._control:
                     report = self._receive()
@@ -113,6 +127,16 @@ class OutputCollector:
             raise SlotDied
         if now >= self._silence_deadline():
             self._stop_once("timeout")
+
+    def _yield_if_due(self) -> None:
+        """End the job if it is time to ask whether it should yield, and it should."""
+        now = time.monotonic()
+        if self.job.should_yield is None or now < self._asks_again:
+            return
+        self._asks_again = now + YIELD_SECONDS
+        if not self.is_interrupted and self.job.should_yield(now - self._began):
+            self.is_interrupted = True
+            self._stop_once("killed")
 
     def _read(self, fd: int) -> None:
         """Read what a stream has; no data means that it has ended."""

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 
 from gem.errors import SandboxUnavailable
 from gem.sandbox.backends import Sandbox, open_sandbox
-from gem.sandbox.job import SandboxJob, SlotDied
+from gem.sandbox.job import JobInterrupted, SandboxJob, SlotDied
 from gem.sandbox.limits import Level, Limits, Result
 
 LIBRARIES = ("numpy", "pandas", "sympy")
@@ -89,6 +89,9 @@ class Pool:
         """Run a job in a sandbox that was taken for it, and return the sandbox to the pool."""
         try:
             result = sandbox.execute(job)
+        except JobInterrupted:
+            self.give_back(sandbox)
+            raise
         except BaseException:  # also on an interrupt: otherwise the sandbox would count as busy for ever
             self.give_back(sandbox, is_broken=True)
             raise
@@ -205,6 +208,7 @@ def shared() -> Pool:
         SandboxUnavailable: if this machine cannot confine code.
     """
     from gem.sandbox.levels import choice  # noqa: PLC0415 (only needed where code is run)
+    from gem.sandbox.turns import FairPool, are_taken  # noqa: PLC0415 (it extends the pool)
 
     global _shared  # noqa: PLW0603 (one for each process)
     level_choice = choice()
@@ -212,7 +216,7 @@ def shared() -> Pool:
         if _shared is None:
             if level_choice.level == "disabled":
                 raise SandboxUnavailable(level_choice.message)
-            _shared = Pool(level_choice.level)
+            _shared = (FairPool if are_taken() else Pool)(level_choice.level)
             atexit.register(close_shared)
         return _shared
 

@@ -17,7 +17,7 @@ from gem.errors import SandboxUnavailable
 from gem.sandbox import host_view
 from gem.sandbox.inside.files.cleanup import empty_folder
 from gem.sandbox.inside.settings import MAX_MESSAGE_BYTES, Settings
-from gem.sandbox.job import OutputCollector, SandboxJob, SlotDied
+from gem.sandbox.job import JobInterrupted, OutputCollector, SandboxJob, SlotDied
 from gem.sandbox.limits import Level, Limits, Result, Status
 
 PACKAGE_FOLDER = str(Path(__file__).parent)
@@ -182,7 +182,10 @@ def make_result(report: dict[str, Any], collector: OutputCollector, wall_seconds
 
     Raises:
         SandboxUnavailable: if the process could not be confined; no code ran.
+        JobInterrupted: if the job had to yield.
     """
+    if collector.is_interrupted:
+        raise JobInterrupted
     if report["end"] == "setup":
         raise SandboxUnavailable(report["message"] or "a process could not be confined")
     code = report["code"]

@@ -49,6 +49,8 @@ class Service:
     pass_fds: tuple[int, ...] = ()
     polite: int = signal.SIGTERM
     hard: int = signal.SIGKILL
+    niceness: int = 0
+    """How much its processes, such as sandboxes, leave the cores to others (`nice`)."""
     hush: tuple[str, ...] = ()
     """Lines that contain one of these strings are not shown."""
 
@@ -81,7 +83,7 @@ class Running:
             cwd=service.cwd,
             pass_fds=service.pass_fds,
             start_new_session=True,  # Ctrl-C reaches only the supervisor, and signals can be sent to the group
-            preexec_fn=_die_with(os.getpid(), service.polite),  # noqa: PLW1509 - one system call, no locks taken
+            preexec_fn=_prepare(os.getpid(), service),  # noqa: PLW1509 - two system calls, no locks taken
             **_as(service.account),
         )
 
@@ -150,9 +152,10 @@ def bind_to_parent(number: int) -> None:
         _libc.prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
 
 
-def _die_with(parent: int, number: int) -> Callable[[], None]:
+def _prepare(parent: int, service: Service) -> Callable[[], None]:
     def before_exec() -> None:
-        bind_to_parent(number)
+        bind_to_parent(service.polite)
+        os.nice(service.niceness)
         if os.getppid() != parent:  # the parent ended before the call above
             os._exit(1)
 

@@ -52,7 +52,7 @@ def web(env: Mapping[str, str], listener: socket.socket) -> Service:
 
 
 def workers(env: Mapping[str, str]) -> list[Service]:
-    """All background processes."""
+    """All background processes. Pages get a core before live episodes, and those before jobs."""
     slots = env.get("WORKER_SLOTS") or str(min(max(os.cpu_count() or 2, 2), 8))
     celery = ["-q", "-A", "gemweb", "worker", "-l", "WARNING", "--without-gossip", "--without-mingle"]
     worker = ["-Q", QUEUES, "-c", slots]
@@ -61,9 +61,9 @@ def workers(env: Mapping[str, str]) -> list[Service]:
     # The reaper has a separate process, so it finds lost work even if all workers are busy with slow agents.
     scheduler = ["-Q", "reap", "-P", "solo", "-n", "scheduler@%h", "--beat", "-s", f"{env['STATE_DIR']}/beat"]
     return [
-        Service("play", _python("workers.play"), env=env, cwd=ROOT),
-        Service("worker", _python("celery", *celery, *worker, flags=QUIET), env=env, cwd=ROOT),
-        Service("train", _python("celery", *celery, *trainer, flags=QUIET), env=env, cwd=ROOT),
+        Service("play", _python("workers.play"), env=env, cwd=ROOT, niceness=5),
+        Service("worker", _python("celery", *celery, *worker, flags=QUIET), env=env, cwd=ROOT, niceness=10),
+        Service("train", _python("celery", *celery, *trainer, flags=QUIET), env=env, cwd=ROOT, niceness=10),
         Service("scheduler", _python("celery", *celery, *scheduler, flags=QUIET), env=env, cwd=ROOT),
     ]
 

@@ -1,4 +1,4 @@
-"""The account of the person who asks: who they are, what they use, and their tokens."""
+"""The account of the caller: who they are, what they use, and their tokens."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def who_am_i(request: HttpRequest) -> schemas.Account:
 
 @router.get("/quotas", response=schemas.Quotas)
 def list_quotas(request: HttpRequest) -> schemas.Quotas:
-    """How much of the site one may use, and what one uses now."""
+    """How much of the site you may use, and what you use now."""
     return schemas.Quotas(
         items=[
             schemas.QuotaUse(
@@ -48,7 +48,7 @@ def list_quotas(request: HttpRequest) -> schemas.Quotas:
 
 @router.get("/tokens", response=schemas.Tokens)
 def list_tokens(request: HttpRequest) -> schemas.Tokens:
-    """One's tokens, without their secrets. They are made and revoked on the account page."""
+    """Your tokens, without their secrets. They are made and revoked on the account page."""
     return schemas.Tokens(items=[_token(token) for token in account(request).api_tokens.all()])
 
 

@@ -31,7 +31,7 @@ NOT_FOUND = "There is no such agent, or it is private."
 def list_agents(
     request: HttpRequest,
     kind: Annotated[Kind | None, Query(None, description="Only agents of this kind.")] = None,
-    mine: Annotated[bool, Query(False, description="Only one's own agents.")] = False,
+    mine: Annotated[bool, Query(False, description="Only your own agents.")] = False,
     cursor: Cursor = "",
     limit: Limit = 50,
 ) -> schemas.AgentPage:
@@ -67,7 +67,7 @@ def get_agent(request: HttpRequest, slug: str) -> schemas.Agent:
 
 @router.patch("/{slug}", response=schemas.Agent, auth=manager)
 def change_agent(request: HttpRequest, slug: str, sent: schemas.AgentChange) -> schemas.Agent:
-    """Change an endpoint agent of one's own. Running episodes and jobs keep the set-up that they started with."""
+    """Change an endpoint agent of your own. Running episodes and jobs keep the set-up that they started with."""
     row = _own_endpoint(request, slug)
     checks = Checks()
     is_new_name = sent.name is not None and sent.name != row.name
@@ -84,7 +84,7 @@ def change_agent(request: HttpRequest, slug: str, sent: schemas.AgentChange) -> 
 
 @router.delete("/{slug}", response={204: None}, auth=manager)
 def delete_agent(request: HttpRequest, slug: str) -> Status[None]:
-    """Delete an endpoint agent or an uploaded checkpoint of one's own. Its episodes keep its name."""
+    """Delete an endpoint agent or an uploaded checkpoint of your own. Its episodes keep its name."""
     row = Agent.objects.deletable_by(account(request)).filter(slug=slug).first()
     if row is None:
         raise Http404(NOT_FOUND)
@@ -94,7 +94,7 @@ def delete_agent(request: HttpRequest, slug: str) -> Status[None]:
 
 @router.put("/{slug}/visibility", response=schemas.Agent, auth=manager)
 def set_visibility_of_agent(request: HttpRequest, slug: str, sent: schemas.VisibilityChoice) -> schemas.Agent:
-    """Change who may see an agent of one's own. What it has played keeps its own visibility."""
+    """Change who may see an agent of your own. What it has played keeps its own visibility."""
     row = _find(request, slug)
     if row.owner is None or row.owner != request.user:
         raise PermissionDenied("Only the owner of an agent can change who may see it.")

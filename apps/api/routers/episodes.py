@@ -48,7 +48,7 @@ def list_episodes(
     outcome: Annotated[Outcome | None, Query(None)] = None,
     seed: Annotated[int | None, Query(None)] = None,
     source: Annotated[Literal["", "jobs", "all"], Query("", description="Empty for those of people and shows.")] = "",
-    mine: Annotated[bool, Query(False, description="Only those in which one has a seat.")] = False,
+    mine: Annotated[bool, Query(False, description="Only those in which you have a seat.")] = False,
     cursor: Cursor = "",
     limit: Limit = 50,
 ) -> schemas.EpisodePage:
@@ -63,7 +63,7 @@ def list_episodes(
 
 @router.get("/{episode_id}", response=schemas.Episode)
 def get_episode(request: HttpRequest, episode_id: str) -> schemas.Episode:
-    """One episode without its turns, as one may see it now."""
+    """One episode without its turns, as you may see it now."""
     return answers.episode(request, find(request, episode_id).pk)
 
 

@@ -35,7 +35,7 @@ def list_jobs(
     request: HttpRequest,
     kind: Annotated[Kind | None, Query(None)] = None,
     state: Annotated[State | None, Query(None)] = None,
-    mine: Annotated[bool, Query(False, description="Only one's own jobs.")] = False,
+    mine: Annotated[bool, Query(False, description="Only your own jobs.")] = False,
     cursor: Cursor = "",
     limit: Limit = 50,
 ) -> schemas.JobPage:
@@ -152,7 +152,7 @@ def resume_evaluation(request: HttpRequest, job_id: str) -> schemas.Job:
 
 @router.post("/{job_id}/resubmit", response={201: schemas.Job}, auth=submitter)
 def resubmit_evaluation(request: HttpRequest, job_id: str) -> Status[schemas.Job]:
-    """Submit the request of any evaluation again, as a job of one's own."""
+    """Submit the request of any evaluation again, as a job of your own."""
     key = request.headers.get("Idempotency-Key", "")
     job = operations.resubmit(find_evaluation(request, job_id).pk, account(request), idempotency_key=key)
     return Status(201, evaluation_or_training(request, find(request, job.pk)))
@@ -175,7 +175,7 @@ def find(request: HttpRequest, job_id: str) -> Job:
     """The job with this id.
 
     Raises:
-        Http404: if there is none that the person who asks may see.
+        Http404: if there is none that the caller may see.
     """
     job = Job.objects.visible_to(request.user).for_page().filter(pk=job_id).first()
     if job is None:

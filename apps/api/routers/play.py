@@ -44,7 +44,7 @@ class NoHint(Refusal):
 
 @router.post("", tags=["play"], auth=player, response={201: schemas.Episode})
 def begin_episode(request: HttpRequest, sent: schemas.NewEpisode) -> Status[schemas.Episode]:
-    """Begin an episode that one plays turn by turn: the environment is reset. The answer has the first observation."""
+    """Begin an episode that you play turn by turn: the environment is reset. The answer has the first observation."""
     values = sent.model_dump(exclude={"tools"}) | {"tool": sent.tools}
     form = checked(NewForm(account(request), entries(values)), TOOL_FIELDS)
     limits.check_start(request)
@@ -74,7 +74,7 @@ def take_turn(request: HttpRequest, episode_id: str, sent: schemas.NewTurn) -> S
 
 @router.post("/{episode_id}/undo", tags=["play"], auth=player, response={201: schemas.Episode})
 def undo_turn(request: HttpRequest, episode_id: str) -> Status[schemas.Episode]:
-    """Undo one's last turn: the answer is a new branch that begins before it. The old episode stays readable."""
+    """Undo your last turn: the answer is a new branch that begins before it. The old episode stays readable."""
     find(request, episode_id)
     branch = operations.undo(episode_id, user=request.user, visitor=visitor(request))
     return Status(201, answers.episode(request, branch.pk))
@@ -82,7 +82,7 @@ def undo_turn(request: HttpRequest, episode_id: str) -> Status[schemas.Episode]:
 
 @router.post("/{episode_id}/fork", tags=["play"], auth=player, response={201: schemas.Episode})
 def fork_episode(request: HttpRequest, episode_id: str, sent: schemas.Fork) -> Status[schemas.Episode]:
-    """Continue any episode from one of its turns, in a branch of one's own."""
+    """Continue any episode from one of its turns, in a branch of your own."""
     row = find(request, episode_id)
     limits.check_start(request)
     branch = operations.fork(row, sent.turn, user=request.user, visitor=visitor(request))
@@ -102,7 +102,7 @@ def finish_episode(request: HttpRequest, episode_id: str, sent: schemas.Finish) 
 
 @router.post("/{episode_id}/abandon", tags=["play"], auth=player, response=schemas.Episode)
 def abandon_episode(request: HttpRequest, episode_id: str) -> schemas.Episode:
-    """End an episode that one plays, without a result."""
+    """End an episode that you play, without a result."""
     find(request, episode_id)
     row = operations.abandon(episode_id, user=request.user, visitor=visitor(request))
     return answers.episode(request, row.pk)
@@ -110,7 +110,7 @@ def abandon_episode(request: HttpRequest, episode_id: str) -> schemas.Episode:
 
 @router.post("/{episode_id}/hint", tags=["play"], auth=player, response=schemas.Hint)
 def ask_for_hint(request: HttpRequest, episode_id: str) -> schemas.Hint:
-    """What the expert would do now. The episode records that one has asked."""
+    """What the expert would do now. The episode records that you have asked."""
     row = find(request, episode_id)
     shot = hints.seen_by(row, request.user, visitor(request))
     if row.over or not shot.helps:

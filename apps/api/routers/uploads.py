@@ -21,7 +21,7 @@ router = Router(tags=["uploads"])
 
 @router.get("", response=schemas.UploadPage, auth=reader)
 def list_uploads(request: HttpRequest, cursor: Cursor = "", limit: Limit = 50) -> schemas.UploadPage:
-    """One's uploads that are no agents yet, the newest first."""
+    """Your uploads that are no agents yet, the newest first."""
     page, following = newest_first(Upload.objects.filter(owner=account(request)), cursor, limit)
     return schemas.UploadPage(items=[answers.upload(row) for row in page], next=following)
 
@@ -46,7 +46,7 @@ def upload_checkpoint(
 
 @router.get("/{slug}", response=schemas.Upload, auth=reader)
 def get_upload(request: HttpRequest, slug: str) -> schemas.Upload:
-    """An upload of one's own: whether it waits, was refused, or has become an agent."""
+    """An upload of your own: whether it waits, was refused, or has become an agent."""
     mine = {"slug": slug, "owner": account(request)}
     row = Upload.objects.filter(**mine).first()
     if row is not None:

@@ -1,4 +1,4 @@
-"""The account of the person who asks: who they are, their quotas and their tokens."""
+"""The account of the caller: who they are, their quotas and their tokens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Token(Answer):
 
 
 class Account(Answer):
-    """The person who asks."""
+    """The caller."""
 
     name: str
     staff: bool
@@ -47,12 +47,12 @@ class QuotaUse(Answer):
 
 
 class Quotas(Answer):
-    """All quotas of the person who asks."""
+    """All quotas of the caller."""
 
     items: list[QuotaUse]
 
 
 class Tokens(Answer):
-    """The API tokens of the person who asks, the newest first."""
+    """The API tokens of the caller, the newest first."""
 
     items: list[Token]

@@ -64,9 +64,9 @@ class Agent(Answer):
     set_up: dict[str, Any] | None = None
     """Of an endpoint: the model, the prompt and the sampling, without its address and key."""
     endpoint_url: str | None = None
-    """Of an endpoint of one's own: its address."""
+    """Of an endpoint of your own: its address."""
     has_key: bool | None = None
-    """Of an endpoint of one's own: whether a key is stored."""
+    """Of an endpoint of your own: whether a key is stored."""
     card: dict[str, Any] | None = None
     """Of a checkpoint: its environment, recipe, number of updates and settings."""
     size: int | None = None

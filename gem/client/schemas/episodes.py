@@ -56,7 +56,7 @@ class EpisodePage(Answer):
 
 
 class Episode(EpisodeSummary):
-    """The record of an episode without its turns, as the person who asks may see it."""
+    """The record of an episode without its turns, as the caller may see it."""
 
     env_kwargs: dict[str, Any]
     data_hash: str
@@ -72,7 +72,7 @@ class Episode(EpisodeSummary):
     first_observation: str
     first_info: dict[str, Any]
     parent: Id | None
-    """The episode that it was forked from, if one may see it."""
+    """The episode that it was forked from, if you may see it."""
     parent_turn: int | None
     goes_on_in: Id | None
     """After an undo: the branch that continues it."""
@@ -84,7 +84,7 @@ class Episode(EpisodeSummary):
     """The seat to act, or the last one that acted if the episode is over."""
     your_turn: bool
     observation: str
-    """What the person who asks reads now."""
+    """What the caller reads now."""
     info: dict[str, Any]
     """The info that came with it; its `suffix` belongs to the prompt of an agent."""
     pending: bool
@@ -96,7 +96,7 @@ class Episode(EpisodeSummary):
 
 
 class Turn(Answer):
-    """One exchange of action, observation and reward, as the person who asks may see it."""
+    """One exchange of action, observation and reward, as the caller may see it."""
 
     turn: int
     """The number; the first is 1."""
@@ -179,7 +179,7 @@ class Hint(Answer):
 
 
 class NewEpisode(Body):
-    """An episode that the person who asks plays turn by turn."""
+    """An episode that the caller plays turn by turn."""
 
     env_id: str
     seed: Seed | None = None
@@ -188,7 +188,7 @@ class NewEpisode(Body):
     opponent: str | None = None
     """In environments with several seats: the agent in the others, or `person` for a person with a link."""
     seat: Annotated[int, Field(ge=0)] | None = None
-    """One's own seat; drawn if it is left out."""
+    """Your own seat; drawn if it is left out."""
     tools: list[str] = Field(default=[], max_length=20)
     """Tools of this site that may be used between actions, such as `python`."""
     max_tool_uses: int | None = None
@@ -253,7 +253,7 @@ class NewDuel(Body):
     agents: Annotated[list[Slug], Field(max_length=4)]
     """The agents that play, from left to right."""
     plays: bool = False
-    """Whether the person who asks plays too, on the left."""
+    """Whether the caller plays too, on the left."""
     seed: Seed | None = None
     pace: float = 1.0
     lock_step: bool = True

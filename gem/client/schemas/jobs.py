@@ -81,7 +81,7 @@ class Job(JobSummary):
     set_up: dict[str, Any] | None
     """The prompt and the sampling of an endpoint agent when the job was submitted."""
     parent: Id | None
-    """The training that was forked or is evaluated, if one may see it."""
+    """The training that was forked or is evaluated, if you may see it."""
     parent_update: int
     turns_done: int
     seconds_busy: float

@@ -13,10 +13,13 @@ import pytest
 from django.db.models import F
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django import Settings
 
 import gem
 from apps.accounts import quotas
+from apps.admission.line import note_spent
+from apps.admission.models import Party
 from apps.episodes.models import Episode, PendingTurn
 from apps.play import pending
 from apps.play.models import Show
@@ -95,6 +98,29 @@ def test_a_person_with_an_account_has_a_share_of_their_own(settings: Settings, d
     member.client.force_login(django_user_model.objects.create_user("ada"))
     (own,) = send_turns(member)
     assert own in pending.claim(uuid4(), 2)
+
+
+def test_whoever_kept_workers_busy_less_lately_is_next() -> None:
+    long, short = guest(BUSY), guest(QUIET)
+    for person, seconds in ((short, 0.1), (long, 30.0)):
+        (episode,) = send_turns(person)
+        (key,) = pending.claim(token := uuid4(), 1)
+        assert key == episode
+        claimed = pending.begin(key, token)
+        pending.note_time(claimed, seconds)
+        pending.finish(claimed, token, claimed.env.step(claimed.action))
+    (after_long,), (after_short,) = send_turns(long), send_turns(short)
+    assert pending.claim(uuid4(), 1) == [after_short], "although its address was served before"
+    assert pending.claim(uuid4(), 1) == [after_long]
+
+
+def test_time_that_was_spent_is_forgotten() -> None:
+    spent = Party.objects.create(line="turn", name="user:1", served=timezone.now())
+    for minutes, left in ((0, 80), (3, 10)):
+        Party.objects.filter(name="user:1").update(spent=80, spent_at=timezone.now() - timedelta(minutes=minutes))
+        note_spent("turn", "user:1", "", 0)
+        spent.refresh_from_db()
+        assert spent.spent == pytest.approx(left, abs=1)
 
 
 def test_too_many_waiting_turns_of_one_address_are_refused(settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""Print a new API token, for programs on one's own machine."""
+"""Print a new API token, for programs on your own machine."""
 
 from __future__ import annotations
 
