@@ -34,7 +34,7 @@ class DuelStream:
             return Reading([], after, after)
         sides = {side.pk: side for side in duel.episodes.prefetch_related("seats__agent").order_by("slot")}
         collected = Collected(after)
-        if after < 0:
+        if after < 0 and sides:
             first = next(iter(sides.values()))
             collected.add(DuelStarted(duel=key, seq=0, at=duel.created, env_id=first.env_id, seed=first.seed))
         changes = list(duel.changes.filter(seq__gt=after).order_by("seq")[: MAX_EVENTS + 1])

@@ -28,9 +28,6 @@ class UnknownEvent(Event):
     """An event of a later version, with the fields that all events have."""
 
 
-# ---------------------------------------------------------------- episodes
-
-
 class SeatOfEvent(Answer):
     """A place in an episode, with the agent or person who acts from it."""
 
@@ -120,9 +117,6 @@ class EpisodeEnded(EpisodeEvent, Result):
     """After an undo: the episode that continues without the undone turns."""
 
 
-# ---------------------------------------------------------------- duels
-
-
 class DuelEvent(Event):
     """An event of a duel."""
 
@@ -175,9 +169,6 @@ class DuelEnded(DuelEvent):
 
     event: Literal["duel.ended"] = "duel.ended"
     sides: list[SideResult]
-
-
-# ---------------------------------------------------------------- jobs
 
 
 class LogEvent(Event):
@@ -304,9 +295,6 @@ class JobEnded(JobEvent, Reasoned):
     result: JobResult | None = None
 
 
-# ---------------------------------------------------------------- trainings
-
-
 class TrainingEvent(LogEvent):
     """An event of a training."""
 
@@ -389,8 +377,6 @@ class TrainingEnded(TrainingEvent, Reasoned):
     success: float | None = None
     """The share of its episodes that were solved."""
 
-
-# ---------------------------------------------------------------- the table
 
 _ALL: tuple[type[Event], ...] = (
     EpisodeStarted, EpisodeTurn, EpisodeEnded,
