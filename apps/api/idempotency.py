@@ -35,6 +35,8 @@ class UnderWay(Refusal):
 
     status = 409
     title = "The same request is being answered"
+    wait = 1.0
+    """Seconds for `Retry-After`: a client that has lost its connection waits for the answer like this."""
 
 
 def idempotent(run: Run) -> Run:

@@ -38,8 +38,8 @@ class Client(SyncRunner):
 
         Args:
             url: the address of the server; by default that of GEMWEB_URL, else of the last `gemweb login`.
-            token: a token of the account page; by default GEMWEB_TOKEN, else that of `gemweb login`. Without a token,
-                only what is public can be read.
+            token: a token of the account page; by default GEMWEB_TOKEN, else that of `gemweb login`. With an empty
+                one, only what is public can be read.
             retries: how often and after how long requests are repeated.
             timeout_seconds: how long to wait for each part of an answer.
 

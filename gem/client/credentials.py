@@ -50,7 +50,8 @@ def credentials_path() -> Path:
 def find_login(url: str | None = None, token: str | None = None) -> Login:
     """Return the server and the token to use: what is given, else the environment's, else that of the last login.
 
-    A token is sent to its own server only: that of the environment not to another one than GEMWEB_URL, if it is set.
+    An empty `token` stands for none. A token is sent to its own server only: that of the environment not to another one
+    than GEMWEB_URL, if it is set.
 
     Raises:
         UsageError: if the file cannot be read, or `url` is no address.
@@ -61,7 +62,8 @@ def find_login(url: str | None = None, token: str | None = None) -> Login:
     address = normalize(chosen) if chosen else stored.url or DEFAULT_URL
     if environment_url and normalize(environment_url) != address:
         environment_token = ""
-    return Login(address, token or environment_token or stored.tokens.get(address, ""))
+    found = environment_token or stored.tokens.get(address, "")
+    return Login(address, found if token is None else token)
 
 
 def stored_login(url: str | None = None) -> Login:

@@ -44,6 +44,7 @@ def test_what_is_given_comes_first_then_the_environment(monkeypatch: pytest.Monk
     monkeypatch.setenv("GEMWEB_URL", OTHER)
     assert find_login() == Login(OTHER, "gw_environment")
     assert find_login(token="gw_given") == Login(OTHER, "gw_given")
+    assert find_login(token="") == Login(OTHER, "")
 
 
 def test_a_token_is_not_sent_to_another_server_than_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
