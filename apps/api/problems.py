@@ -100,7 +100,11 @@ def _unfit(error: Exception) -> HttpResponse:
 def _of_ninja(error: HttpError) -> HttpResponse:
     """An error that Ninja words itself, or one of ours that it has wrapped while it read the body."""
     cause = error.__cause__
-    return _refused(cause) if isinstance(cause, Refusal) else problem(error.status_code, FALLBACKS.get(error.status_code, str(error)))
+    return (
+        _refused(cause)
+        if isinstance(cause, Refusal)
+        else problem(error.status_code, FALLBACKS.get(error.status_code, str(error)))
+    )
 
 
 def _misfilled(error: FormError) -> HttpResponse:
