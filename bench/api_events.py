@@ -238,7 +238,7 @@ def run(made: Stack, events: int, disconnects: int, rows: int, rate: float) -> b
         ]
     )  # fmt: skip
     print(machine())
-    return lost <= TARGET_LOST and report["doubled"] <= TARGET_DOUBLED
+    return bool(lost <= TARGET_LOST and report["doubled"] <= TARGET_DOUBLED)
 
 
 def main() -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -55,8 +55,10 @@ class HeadersInTime(HttpToolsProtocol):
 
     def shutdown(self) -> None:
         """Stop: end streams of events, whose readers come back and continue, and finish other responses."""
-        if self.cycle is not None and END in self.cycle.scope:
-            self.cycle.scope[END]()
+        cycle: RequestResponseCycle | None = self.cycle
+        end = None if cycle is None else cast("dict[str, Any]", cycle.scope).get(END)
+        if end is not None:
+            end()
         super().shutdown()
 
     def _wait(self) -> None:

@@ -80,4 +80,6 @@ def _event(change: DuelChange, sides: dict[str, Episode], turns: Turns) -> Event
     if change.kind == DuelChange.Kind.ENDED:
         return DuelEpisodeEnded.model_validate({**common, **result(side)})
     turn = turns.get((side.pk, change.number))
-    return turn and DuelTurn.model_validate({**common, **played(side, turn, 0, sealed=False)})
+    if turn is None:
+        return None
+    return DuelTurn.model_validate({**common, **played(side, turn, 0, sealed=False)})

@@ -220,15 +220,16 @@ def record_turn(
         state=cached_state(env) if episode.slow else None,
     )
     turn.save(force_insert=True)
-    _credit(episode, reward, info, over=terminated or truncated)
-    if terminated or truncated:
+    is_last = terminated or truncated
+    _credit(episode, reward, info, over=is_last)
+    if is_last:
         episode.success = success(0, info)
         _end(episode, Episode.Status.ENDED)
     else:
         episode.state = cached_state(env)
         episode.acting = env.to_act[0]
     episode.save(update_fields=TURN_FIELDS)
-    tell(episode, DuelChange.Kind.TURN, *([DuelChange.Kind.ENDED] if episode.over else []))
+    tell(episode, DuelChange.Kind.TURN, *([DuelChange.Kind.ENDED] if is_last else []))
     return turn
 
 

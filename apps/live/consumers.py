@@ -9,13 +9,12 @@ from urllib.parse import parse_qs
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
-from django.contrib.auth.models import AnonymousUser
 from django.db import Error as DatabaseError
 
 from apps.live.feed import BEGINNING, Closed, Listener
 from apps.live.hub import GONE, hub, refusal
 from apps.live.positions import MAX_SEQ, position
-from apps.live.session_user import SessionUser, credential_of_header, identify
+from apps.live.session_user import SessionUser, credential_of_header, identify, person_of
 from apps.live.streams import STREAMS
 from apps.live.threads import in_thread
 from apps.live.topics import TOPICS
@@ -113,7 +112,7 @@ class LiveConsumer(PushConsumer):
             return GONE
         audience = self.query.get("audience", ["watch"])[-1]
         session_key = self.scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
-        person = (await in_thread(identify, session_key) if session_key else None) or SessionUser(AnonymousUser(), "")
+        person = await in_thread(identify, session_key) if session_key else identify("")
         if not self.enter(person):
             return TOO_MANY
         code = await in_thread(refusal, topic, self.key, audience, person)
@@ -144,7 +143,7 @@ class EventsConsumer(PushConsumer):
             if found is None:
                 return NO_TOKEN
             credential = found
-        person = await in_thread(identify, credential) if credential else SessionUser(AnonymousUser(), "")
+        person = await in_thread(person_of, credential) if credential else identify("")
         if person is None:
             return NO_TOKEN
         if not self.enter(person):

@@ -87,7 +87,7 @@ class Listener:
         self.seq = seq
         """The seq that the reader has reached; raised with every step."""
         self.credential = credential
-        """By what the person is known: see `apps.live.session_user.identify`."""
+        """By what the person is known: see `apps.live.session_user.person_of`."""
         self.idle = False
         """Whether it has sent everything and waits for something new."""
         self._wake = asyncio.Event()

@@ -20,7 +20,7 @@ from django.db import connection, transaction
 from apps.live import presence
 from apps.live.feed import Feed, Listener, Message, Reading
 from apps.live.publisher import ACCESS, CHANNEL, PRESENCE, SESSION, fingerprint
-from apps.live.session_user import SessionUser, identify
+from apps.live.session_user import SessionUser, person_of
 from apps.live.streams import STREAMS
 from apps.live.subscriber import listen
 from apps.live.threads import in_thread
@@ -283,7 +283,7 @@ def _find_refused(subscriptions: list[tuple[str, str, str]]) -> list[tuple[str, 
     for subscription in subscriptions:
         topic_key, audience, credential = subscription
         topic, _, key = topic_key.partition(":")
-        person = identify(credential)
+        person = person_of(credential)
         if person is None or refusal(TOPICS[topic], key, audience.removeprefix(STREAM), person) is not None:
             refused.append(subscription)
     return refused

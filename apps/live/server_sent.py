@@ -50,7 +50,7 @@ class Subscription:
     audience: str
     after: int
     credential: str
-    """By what the client is known: see `apps.live.session_user.identify`."""
+    """By what the client is known: see `apps.live.session_user.person_of`."""
     person: str
     """The name under which sockets and streams of one person are counted."""
     limit: int

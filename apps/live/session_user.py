@@ -53,13 +53,18 @@ def credential_of_header(header: str) -> str | None:
     return f"{TOKEN}{keys[0]}" if keys else None
 
 
-def identify(credential: str) -> SessionUser | None:
+def person_of(credential: str) -> SessionUser | None:
     """The person of this session, anonymous if it has ended; of a token, None if it is no longer valid."""
-    if not credential:
+    if not credential.startswith(TOKEN):
+        return identify(credential)
+    user = next((tokens.user_of(credential.removeprefix(TOKEN)) for tokens in _tokens), None)
+    return None if user is None else SessionUser(user, "")
+
+
+def identify(session_key: str) -> SessionUser:
+    """The person of this session; an anonymous user if it has ended."""
+    if not session_key:
         return SessionUser(AnonymousUser(), "")
-    if credential.startswith(TOKEN):
-        user = next((tokens.user_of(credential.removeprefix(TOKEN)) for tokens in _tokens), None)
-        return None if user is None else SessionUser(user, "")
     request = HttpRequest()
-    request.session = import_module(settings.SESSION_ENGINE).SessionStore(credential)
+    request.session = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
     return SessionUser(get_user(request), str(request.session.get(VISITOR, "")))
