@@ -27,12 +27,14 @@ from gem.cli import (
     sandbox,
 )
 from gem.cli.server import jobs, leaderboard, login, logout, logs, pull, submit, whoami
-from gem.client.errors import ServerFailure, StreamBroken, Unreachable
+from gem.client.errors import NotAuthenticated, ServerFailure, StreamBroken, Unreachable
 from gem.errors import GemError, UnknownEnvironment
 from gem.validation.dependencies import MODULE_HINT, import_modules
 
 INTERRUPTED = 130
 """The exit code of a program that Ctrl-C ended."""
+LOGIN_HINT = " gemweb login keeps a token for the commands."
+"""The sentence that is added when a server does not know who asks."""
 SERVER_FAILED = 3
 """The exit code when a server is not there or has failed: the same command may work later."""
 
@@ -81,6 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except GemError as error:
         hint = MODULE_HINT if isinstance(error, UnknownEnvironment) and not modules else ""
+        hint = LOGIN_HINT if isinstance(error, NotAuthenticated) and command != "login" else hint
         print(f"gemweb {command}: {error}{hint}", file=sys.stderr)
         return SERVER_FAILED if isinstance(error, Unreachable | StreamBroken | ServerFailure) else 2
     except BrokenPipeError:  # the reader of the output has closed the pipe, as `head` does

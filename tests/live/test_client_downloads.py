@@ -1,4 +1,4 @@
-"""What the client fetches from a web process is whole: checkpoints of trainings, kept episodes, and weights of agents."""
+"""What the client fetches from a web process is whole: checkpoints of trainings, kept episodes, weights of agents."""
 
 from __future__ import annotations
 

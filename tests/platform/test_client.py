@@ -224,6 +224,7 @@ def test_login_keeps_the_token_where_only_its_owner_reads_it(
     assert "scopes read, play, submit, manage" in run("whoami")[1]
     assert run("logout")[0] == 0
     assert token not in path.read_text()
+    assert "gemweb login keeps a token" in run("whoami", "--url", stack.url)[2]
     code, _, err = run("logout")
     assert (code, "not logged in" in err) == (2, True)
 
