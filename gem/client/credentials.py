@@ -57,7 +57,7 @@ def find_login(url: str | None = None, token: str | None = None) -> Login:
         UsageError: if the file cannot be read, or `url` is no address.
     """
     environment_url, environment_token = os.environ.get("GEMWEB_URL"), os.environ.get("GEMWEB_TOKEN", "")
-    stored = _read()
+    stored = _Stored() if url and token is not None else _read()
     chosen = url or environment_url
     address = normalize(chosen) if chosen else stored.url or DEFAULT_URL
     if environment_url and normalize(environment_url) != address:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
@@ -14,6 +14,7 @@ from gem.client.effects import Answer, Message, Open, Pause, Program, Send
 from gem.client.errors import ClientError, UnexpectedAnswer, Unreachable, api_error
 from gem.client.request import Query, Request
 from gem.client.retries import IDEMPOTENT_METHODS, Retries, retry_after
+from gem.errors import InvalidArgument
 
 T = TypeVar("T")
 KEY = "Idempotency-Key"
@@ -102,10 +103,17 @@ def with_headers(message: Message, **headers: str) -> Message:
     return replace(message, headers={**message.headers, **{k.replace("_", "-"): v for k, v in headers.items()}})
 
 
-def _json(content: BaseModel | Any) -> bytes:
-    if isinstance(content, BaseModel):
-        return content.model_dump_json(exclude_unset=True).encode()
-    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+def _json(content: BaseModel | Mapping[str, Any]) -> bytes:
+    """Return the content as JSON in ASCII, in which any text can be sent.
+
+    Raises:
+        InvalidArgument: if it is not plain data.
+    """
+    data = content.model_dump(mode="json", exclude_unset=True) if isinstance(content, BaseModel) else content
+    try:
+        return json.dumps(data, allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise InvalidArgument(f"This cannot be sent as JSON: {error}.") from error
 
 
 def _redirected(answer: Answer) -> UnexpectedAnswer:

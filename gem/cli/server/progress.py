@@ -55,5 +55,10 @@ def _rich_bar(unit: str) -> Any:
     from rich.console import Console  # noqa: PLC0415 (as above)
 
     counted = progress.DownloadColumn() if unit == "bytes" else progress.MofNCompleteColumn()
+    console = Console(stderr=True)
     columns = [progress.TextColumn("{task.description}"), progress.BarColumn(), counted]
-    return progress.Progress(*columns, progress.TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+    remaining = progress.TimeRemainingColumn()
+    # Where the output goes to a file, rich must not take it to the terminal.
+    return progress.Progress(
+        *columns, remaining, console=console, transient=True, redirect_stdout=sys.stdout.isatty(), redirect_stderr=False
+    )

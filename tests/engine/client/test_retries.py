@@ -26,6 +26,7 @@ from gem.client.errors import (
 from gem.client.request import Request
 from gem.client.retries import Retries, retry_after
 from gem.client.runners import SyncRunner
+from gem.errors import InvalidArgument
 from tests.engine.client.faulty_server import FaultyServer, faulty_server, ok, page, problem, reset, silence
 
 READ: Request[Any] = Request("GET", "account", dict)
@@ -205,6 +206,16 @@ def test_a_server_that_does_not_answer_is_given_up(clock: Clock) -> None:
 def test_what_is_no_address_is_refused_in_a_sentence(url: str) -> None:
     with pytest.raises(Unreachable, match="begins with http"), SyncRunner(url, retries=Retries(tries=1)) as runner:
         runner.send(READ)
+
+
+def test_any_text_can_be_sent_and_what_is_no_json_is_refused(clock: Clock) -> None:
+    text: Request[Any] = Request("POST", "episodes", dict, content={"action": "\ud800 ä"})
+    infinite: Request[Any] = Request("POST", "jobs", dict, content={"spec": float("nan")})
+    with faulty_server(ok({})) as server, _runner(server, clock) as runner:
+        runner.send(text)
+        with pytest.raises(InvalidArgument, match="cannot be sent as JSON"):
+            runner.send(infinite)
+    assert [asked.json for asked in server.asked] == [{"action": "\ud800 ä"}]
 
 
 def test_the_token_and_the_version_are_sent(clock: Clock) -> None:
