@@ -86,7 +86,8 @@ def _sender(scope: dict[str, Any]) -> Viewer:
         raise BodyRefused(401, UNKNOWN_TOKEN, {"www-authenticate": "Bearer"})
     if manager.scope not in token.scopes:
         raise BodyRefused(403, manager.missing_from(token))
-    return token.user
+    owner: User = token.user
+    return owner
 
 
 def _check(scope: dict[str, Any], own_bytes: int, bytes_under_way: int) -> int:

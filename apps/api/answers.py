@@ -40,11 +40,11 @@ def agent(request: HttpRequest, row: Agent) -> schemas.Agent:
     return schemas.Agent(
         slug=row.slug,
         name=row.name,
-        kind=Agent.Kind(row.kind).value,
+        kind=known(row.kind),
         about=row.about,
         owner=row.owner.get_username() if row.owner else None,
         mine=mine,
-        visibility=_visibility(row.visibility),
+        visibility=known(row.visibility),
         set_up={"version": endpoint.version, **endpoint.asked} if endpoint else None,
         endpoint_url=str(endpoint.spec["url"]) if endpoint and mine else None,
         has_key=bool(endpoint.sealed_key) if endpoint and mine else None,
@@ -177,7 +177,7 @@ def duel(request: HttpRequest, row: Batch) -> schemas.Duel:
     return schemas.Duel(
         id=row.pk,
         seq=row.seq,
-        visibility=_visibility(row.visibility),
+        visibility=known(row.visibility),
         episodes=[episode_summary(request, each) for each in episodes],
         mine=mine,
         created=row.created,
@@ -276,6 +276,6 @@ def score_of(tally: Tally, env_id: str = "") -> schemas.Score:
     )
 
 
-def _visibility(value: str) -> Any:
-    """A stored visibility, for a field that knows the three values."""
+def known(value: str) -> Any:
+    """A stored value, for a field whose type lists all of them."""
     return value

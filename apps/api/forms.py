@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from django import forms
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.core.exceptions import ValidationError as FormError
 from django.utils.datastructures import MultiValueDict
 from pydantic import BaseModel, ValidationError
@@ -41,7 +42,7 @@ def checked(form: Form, names: Mapping[str, str] | None = None) -> Form:
         return form
     errors = []
     for name, sentences in form.errors.items():
-        field = "" if name == forms.forms.NON_FIELD_ERRORS else (names or {}).get(name, name)
+        field = "" if name == NON_FIELD_ERRORS else (names or {}).get(name, name)
         errors += [(field, str(sentence)) for sentence in sentences]
     raise Invalid(errors)
 

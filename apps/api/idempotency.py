@@ -102,7 +102,8 @@ def _digest_of(request: HttpRequest) -> str:
     """A digest of what the request asks for. A form is told apart by its files' names and sizes."""
     digest = hashlib.sha256(f"{request.method} {request.get_full_path()}\n".encode())
     if request.content_type == "multipart/form-data":
-        files = sorted((name, file.name or "", file.size or 0) for name, file in request.FILES.items())
+        sizes = ((name, getattr(file, "name", ""), getattr(file, "size", 0)) for name, file in request.FILES.items())
+        files = sorted(sizes)
         digest.update(repr((sorted(request.POST.items()), files)).encode())
     else:
         digest.update(request.body)

@@ -14,6 +14,7 @@ from apps.accounts.request_limits import RequestBucket, account_bucket
 from apps.api.models import ApiToken
 from apps.api.problems import FALLBACKS, UNKNOWN_TOKEN, is_problem, problem
 from apps.api.tokens import viewer_of_token
+from apps.spec_forms import UNSTORABLE
 
 ROOT = "/api/"
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -47,9 +48,15 @@ class ApiMiddleware:
         if request.method == "OPTIONS":
             return _open_to_other_sites(HttpResponse(status=204, headers=PREFLIGHT))
         request.rate_headers = True  # type: ignore[attr-defined]
+        is_head = request.method == "HEAD"
+        if is_head:  # Ninja knows GET alone; the server sends no body
+            request.method = "GET"
         refusal = _identify(request)
-        response = self.get_response(request) if refusal is None else refusal
-        return _open_to_other_sites(_finish(request, response))
+        response = _finish(request, self.get_response(request) if refusal is None else refusal)
+        if is_head:
+            request.method = "HEAD"
+            response = _without_body(response)
+        return _open_to_other_sites(response)
 
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], arguments: tuple[Any, ...], parameters: dict[str, Any]
@@ -57,6 +64,8 @@ class ApiMiddleware:
         """Act for the owner of the token. A change from a browser needs the CSRF token of its session."""
         if not request.path.startswith(ROOT):
             return None
+        if any(UNSTORABLE.search(part) for part in parameters.values() if isinstance(part, str)):
+            return problem(404, FALLBACKS[404])  # nothing can have such a name, so nothing is looked up
         token: ApiToken | None = getattr(request, "api_token", None)
         if token is not None:
             request.user = token.user
@@ -84,13 +93,22 @@ def _finish(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """Turn pages about errors into problems, and give answers to reads an ETag."""
     if response.status_code >= 400 and not is_problem(response):
         response = _as_problem(response)
-    if request.method in {"GET", "HEAD"} and response.status_code == 200 and not response.streaming:
+    if request.method == "GET" and response.status_code == 200 and not response.streaming:
         set_response_etag(response)
         response = get_conditional_response(request, etag=response["ETag"], response=response) or response
     if not response.has_header("Cache-Control"):
         response["Cache-Control"] = "no-cache, private"
     patch_vary_headers(response, ["Authorization", "Cookie"])
     return response
+
+
+def _without_body(response: HttpResponse) -> HttpResponse:
+    """The headers of a response alone. What would be sent in pieces is not even begun."""
+    headers = dict(response.items())
+    status = response.status_code
+    if response.streaming:
+        response.close()
+    return HttpResponse(status=status, headers=headers)
 
 
 def _as_problem(page: HttpResponse) -> HttpResponse:

@@ -75,6 +75,8 @@ class IdempotentRequest(models.Model):
     body = models.BinaryField(null=True, blank=True)
     created = models.DateTimeField(auto_now_add=True)
 
+    objects: models.Manager[IdempotentRequest] = models.Manager()
+
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "key"], name="one_request_per_key")]
         indexes = [models.Index(fields=["created"], name="idempotent_requests_by_time")]

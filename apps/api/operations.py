@@ -38,7 +38,7 @@ def make_token(user: User, name: str, scopes: Iterable[str], lifetime: timedelta
         TooManyTokens: if the person has `MAX_TOKENS` tokens.
     """
     User.objects.select_for_update(no_key=True).get(pk=user.pk)  # so that concurrent calls count each other
-    if user.api_tokens.count() >= MAX_TOKENS:
+    if ApiToken.objects.filter(user=user).count() >= MAX_TOKENS:
         raise TooManyTokens(f"You have {MAX_TOKENS} tokens, and one person can have no more. Revoke one first.")
     secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
     chosen = {Scope.READ.value, *scopes}

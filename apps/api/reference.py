@@ -83,7 +83,7 @@ def sections() -> tuple[Section, ...]:
 def _operation(path: str, method: str, details: Mapping[str, Any], schemas: Mapping[str, Any]) -> Operation:
     answer_schema, media = _answer(details["responses"])
     description = str(details.get("description", ""))
-    scopes = next((each["Bearer"] for each in details.get("security", []) if "Bearer" in each), [])
+    scopes: list[str] = next((each["Bearer"] for each in details.get("security", []) if "Bearer" in each), [])
     return Operation(
         name=details["operationId"],
         method=method.upper(),
@@ -139,7 +139,7 @@ def _kind(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> str:
     if kind == "array":
         return f"list of {_kind(schema.get('items', {}), schemas)}"
     if kind == "string" and schema.get("format"):
-        return {"date-time": "time", "binary": "file"}.get(schema["format"], schema["format"])
+        return {"date-time": "time", "binary": "file"}.get(str(schema["format"]), str(schema["format"]))
     return {"null": "null", "object": "object", "boolean": "true | false"}.get(kind, kind)
 
 

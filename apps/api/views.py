@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from apps.accounts.models import User
 from apps.api import operations, reference
+from apps.api.models import ApiToken
 from apps.api.operations import TooManyTokens
 from apps.api.token_forms import TokenForm
 from apps.htmx import wants_part
@@ -34,7 +35,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
                 form, status = TokenForm(), 200
             except TooManyTokens as refusal:
                 form.add_error(None, str(refusal))
-    context = {"form": form, "secret": secret, "tokens": request.user.api_tokens.all()}
+    context = {"form": form, "secret": secret, "tokens": ApiToken.objects.filter(user=request.user)}
     if wants_part(request):
         return render(request, "api/tokens.html#tokens", context)  # htmx shows only what comes with status 200
     return render(request, "api/tokens.html", context, status=status)

@@ -7,9 +7,9 @@ from ninja import Router, Status
 
 from apps.accounts import quotas
 from apps.api import operations
+from apps.api.answers import known
 from apps.api.callers import account, reader, token_of
 from apps.api.models import ApiToken
-from apps.visibility import Visibility
 from gem.client import schemas
 
 router = Router(tags=["account"], auth=reader)
@@ -22,8 +22,8 @@ def who_am_i(request: HttpRequest) -> schemas.Account:
     return schemas.Account(
         name=user.get_username(),
         staff=user.is_staff,
-        default_visibility=Visibility(user.default_visibility).value,
-        agent_visibility=Visibility(user.agent_visibility).value,
+        default_visibility=known(user.default_visibility),
+        agent_visibility=known(user.agent_visibility),
         token=_token(token) if token else None,
     )
 
@@ -49,7 +49,7 @@ def list_quotas(request: HttpRequest) -> schemas.Quotas:
 @router.get("/tokens", response=schemas.Tokens)
 def list_tokens(request: HttpRequest) -> schemas.Tokens:
     """Your tokens, without their secrets. They are made and revoked on the account page."""
-    return schemas.Tokens(items=[_token(token) for token in account(request).api_tokens.all()])
+    return schemas.Tokens(items=[_token(token) for token in ApiToken.objects.filter(user=account(request))])
 
 
 @router.delete("/token", response={204: None})

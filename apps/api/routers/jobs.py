@@ -100,19 +100,9 @@ def list_episodes_of_job(
         slots = slots.filter(slot__gt=after)
     chosen = list(slots[: limit + 1])
     rows = finished.finished(job).filter(slot__in=chosen[:limit])
+    columns = ("pk", "slot", "env_id", "seed", "ending", "reached", "turn_count")
     return schemas.JobEpisodePage(
-        items=[
-            schemas.JobEpisode(
-                id=row.pk,
-                slot=row.slot or 0,
-                env_id=row.env_id,
-                seed=row.seed,
-                outcome=row.ending,
-                reached=row.reached,
-                turn_count=row.turn_count,
-            )
-            for row in rows
-        ],
+        items=[schemas.JobEpisode(id=row.pop("pk"), outcome=row.pop("ending"), **row) for row in rows.values(*columns)],
         next=str(chosen[limit - 1]) if len(chosen) > limit else None,
     )
 

@@ -168,7 +168,7 @@ def _training(request: HttpRequest, job: Job) -> schemas.Training:
         **answers.job_data(request, job, left=pages.seconds_left(job, last), ahead=ahead),
         updates=int(job.spec["updates"]),
         updates_done=last.update if last else job.parent_update,
-        last={name: value for name, value in last.data.items() if isinstance(value, int | float)} if last else None,
+        last={**last.data} if last else None,
         best_update=best.checkpoint.update if best else None,
         evaluations=list(evaluations.values_list("pk", flat=True)),
     )

@@ -29,9 +29,9 @@ def list_uploads(request: HttpRequest, cursor: Cursor = "", limit: Limit = 50) -
 @router.post("", response={202: schemas.Upload}, auth=manager)
 def upload_checkpoint(
     request: HttpRequest,
-    file: UploadedFile = File(...),  # noqa: B008 (Ninja reads the default)
-    name: str = Form("", description="Shown on all pages. Empty for the name of its recipe."),
-    visibility: str = Form("", description="Who may see it: public, unlisted or private."),
+    file: File[UploadedFile],
+    name: Form[str] = "",
+    visibility: Form[str] = "",
 ) -> Status[schemas.Upload]:
     """Upload a checkpoint as a zip or tar archive, such as the download of one."""
     user = account(request)

@@ -121,6 +121,14 @@ def test_an_answer_that_has_not_changed_is_not_sent_again(owner: User, program: 
     assert program.get(path, If_None_Match=first["ETag"]).status_code == 200
 
 
+def test_the_headers_of_an_answer_can_be_asked_for_alone(program: Program) -> None:
+    whole, head = program.get("agents"), program.send("HEAD", "agents")
+    assert (head.status_code, head.content) == (200, b"")
+    assert head["ETag"] == whole["ETag"]
+    assert head["Content-Length"] == whole["Content-Length"]
+    assert program.send("HEAD", "agents/nobody").status_code == 404
+
+
 def every_item(program: Program, path: str, limit: int) -> tuple[list[Any], int]:
     """All items of a list, and the number of its pages."""
     items: list[Any] = []

@@ -37,7 +37,7 @@ CHECKS = [
     response_schema_conformance,
 ]
 """Not whether every value that the schema allows is accepted: it may name something that does not exist."""
-QUICK, LONG = 2, 60
+QUICK, LONG = 1, 20
 """Requests to each operation."""
 KINDS = {"agents": "agent", "uploads": "upload", "trainings": "training", "jobs": "job", "leaderboard": "benchmark"}
 
