@@ -33,7 +33,7 @@ def test_elsewhere_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
 def test_without_rich_it_is_a_line_of_text(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     _move()
     assert terminal.getvalue().split("\r") == ["", "Episodes: 1 of 4 episodes", "Episodes: 4 of 4 episodes\n"]
     assert capsys.readouterr().out == "a line of the log\n"
