@@ -74,6 +74,7 @@ lock: dev  ## Compile the lock files again from pyproject.toml
 	$(COMPILE) --upgrade pyproject.toml --group web --group dev -c requirements.lock -o requirements-dev.lock
 	echo uv | $(COMPILE) --upgrade - -o requirements-uv.lock
 	printf "pip-audit\ncyclonedx-bom\n" | $(COMPILE) --upgrade - -o requirements-audit.lock
+	echo mkdocs-material | $(COMPILE) --upgrade - -o requirements-docs.lock
 
 audit: dev  ## Look for known vulnerabilities and unsuitable licences, and write SBOMs to dist/; needs a network
 	@$(BIN)/python -m gemweb.audit

@@ -142,14 +142,18 @@ class VisibilityField(forms.ChoiceField):
         )
 
 
+def no_such_choice(choices: Sequence[Visibility]) -> str:
+    """The sentence for somebody who chose something else."""
+    return f"Here you can choose {' or '.join(choice.label for choice in choices)}. Nothing was changed."
+
+
 def save_choice(
     request: HttpRequest, save: Callable[[Visibility], object], choices: Sequence[Visibility] = tuple(Visibility)
 ) -> None:
     """Save what the owner of a row has chosen on its page, and tell them; nothing if it is none of the choices."""
     chosen = request.POST.get("visibility", "")
     if chosen not in choices:
-        words = " or ".join(choice.label for choice in choices)
-        messages.error(request, f"Here you can choose {words}. Nothing was changed.")
+        messages.error(request, no_such_choice(choices))
         return
     visibility = Visibility(chosen)
     save(visibility)

@@ -1,4 +1,4 @@
-"""The ASGI application: Django for pages, and one consumer for WebSockets."""
+"""The ASGI application: Django for pages and the API, streams of events, and the consumers of WebSockets."""
 
 import os
 
@@ -15,14 +15,17 @@ from django.urls import reverse
 from apps.accounts.request_limits import HandshakeLimit
 from apps.live.origin import OwnPagesOnly
 from apps.live.routing import websocket_urlpatterns
+from apps.live.server_sent import EventStreams
 from gemweb.bodies import BoundedBodies
 from gemweb.garbage import leave_out_what_is_loaded
 from gemweb.handler import SiteHandler
-from gemweb.upload_gate import UploadGate
+from gemweb.upload_gate import UploadGate, describe_refusal
 
 MAX_BODY_BYTES = 4 * 10**6
-gates = {reverse("agents:upload"): UploadGate()}
-pages = BoundedBodies(SiteHandler(), MAX_BODY_BYTES, gates, settings.REQUEST_SECONDS)
+upload_gate = UploadGate()
+gates = {reverse("agents:upload"): upload_gate, reverse("api:upload_checkpoint"): upload_gate}
+streams = EventStreams(SiteHandler())
+pages = BoundedBodies(streams, MAX_BODY_BYTES, gates, settings.REQUEST_SECONDS, describe_refusal)
 application = ProtocolTypeRouter(
     {
         "http": pages,

@@ -6,16 +6,15 @@ network nothing can be said about vulnerabilities, and the audit fails.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from gemweb.bootstrap import SetUpError, find_uv
+from gemweb import toolbox
+from gemweb.bootstrap import SetUpError
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = {"site": ROOT / "requirements.lock", "training": ROOT / "requirements-training.lock"}
@@ -61,25 +60,13 @@ def tool(name: str) -> str:
     Raises:
         AuditFailure: if it cannot be installed.
     """
-    digest, stamp = hashlib.sha256(TOOLS_LOCK.read_bytes()).hexdigest(), TOOLS / "installed"
-    if not stamp.exists() or stamp.read_text() != digest:
-        uv = find_uv()
-        shutil.rmtree(TOOLS, ignore_errors=True)
-        _install([uv, "venv", "--quiet", str(TOOLS)])
-        python = str(TOOLS / "bin" / "python")
-        _install([uv, "pip", "sync", "--quiet", "--require-hashes", "--python", python, str(TOOLS_LOCK)])
-        stamp.write_text(digest)
-    return str(TOOLS / "bin" / name)
-
-
-def _install(command: list[str]) -> None:
-    result = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
-    if result.returncode:
-        said = result.stderr.strip().splitlines()
+    try:
+        return toolbox.program(TOOLS_LOCK, TOOLS, name)
+    except SetUpError as error:
         raise AuditFailure(
             "The audit tools could not be installed, so nothing was audited. A network is needed the first time. "
-            f"The installer said: {said[-1].strip() if said else 'nothing'}"
-        )
+            f"The installer said: {error}"
+        ) from error
 
 
 # ---------------------------------------------------------------- licences

@@ -65,12 +65,18 @@ class BoundedBodies:
         max_bytes: the limit for most addresses.
         gates: by path, for addresses that decide otherwise on what is posted to them.
         seconds: how long a body may take, besides a second for each `BYTES_PER_SECOND`.
+        describe: the response to a refused request, as its content type and its body.
     """
 
     def __init__(
-        self, application: Callable[..., Awaitable[None]], max_bytes: int, gates: Mapping[str, Gate], seconds: float
+        self,
+        application: Callable[..., Awaitable[None]],
+        max_bytes: int,
+        gates: Mapping[str, Gate],
+        seconds: float,
+        describe: Callable[[Scope, BodyRefused], tuple[str, bytes]] | None = None,
     ) -> None:
-        self.application, self.seconds = application, seconds
+        self.application, self.seconds, self.describe = application, seconds, describe or as_text
         self.limit, self.gates = SizeLimit(max_bytes), gates
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -85,7 +91,7 @@ class BoundedBodies:
             async with gate.admit(scope, length, body):
                 await self._pass_on(scope, body, send)
         except BodyRefused as refusal:
-            await _answer(send, refusal)
+            await _answer(send, refusal, self.describe(scope, refusal))
 
     async def _pass_on(self, scope: Scope, body: Body, send: Send) -> None:
         has_answered = False
@@ -170,8 +176,14 @@ def _check_headers(scope: Scope, max_bytes: int) -> int | None:
     return int(length) if length else None
 
 
-async def _answer(send: Send, refusal: BodyRefused) -> None:
-    headers = {"content-type": "text/plain; charset=utf-8", "connection": "close", **refusal.headers}
+def as_text(_: Scope, refusal: BodyRefused) -> tuple[str, bytes]:
+    """A refusal as plain text, for pages."""
+    return "text/plain; charset=utf-8", str(refusal).encode()
+
+
+async def _answer(send: Send, refusal: BodyRefused, description: tuple[str, bytes]) -> None:
+    content_type, body = description
+    headers = {"content-type": content_type, "connection": "close", **refusal.headers}
     encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": refusal.status, "headers": encoded})
-    await send({"type": "http.response.body", "body": str(refusal).encode(), "more_body": False})
+    await send({"type": "http.response.body", "body": body, "more_body": False})

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 from websockets.protocol import State
+
+from apps.live.scopes import ABORT, END
 
 MAX_FRAGMENTS = 16
 """The fragments that a message may have: pages send none at all."""
@@ -38,6 +40,7 @@ class HeadersInTime(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin to wait for the rest of the headers."""
         super().on_message_begin()
+        self.scope[ABORT] = self.transport.abort  # type: ignore[literal-required]
         self._wait()
 
     def on_headers_complete(self) -> None:
@@ -49,6 +52,14 @@ class HeadersInTime(HttpToolsProtocol):
         """Stop waiting."""
         self._stop_waiting()
         super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """Stop: end streams of events, whose readers come back and continue, and finish other responses."""
+        cycle: RequestResponseCycle | None = self.cycle
+        end = None if cycle is None else cast("dict[str, Any]", cycle.scope).get(END)
+        if end is not None:
+            end()
+        super().shutdown()
 
     def _wait(self) -> None:
         if self._deadline is None:

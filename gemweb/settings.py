@@ -65,6 +65,7 @@ INSTALLED_APPS = [
     "apps.jobs",
     "apps.trainings",
     "apps.leaderboard",
+    "apps.api",
     "apps.site",
 ]
 
@@ -72,9 +73,10 @@ MIDDLEWARE = [
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "apps.site.static_files.StaticFilesMiddleware",
-    "django.middleware.gzip.GZipMiddleware",  # adds random padding against BREACH
+    "apps.site.compression.CompressionMiddleware",
     "csp.middleware.CSPMiddleware",
     "apps.site.unstorable.UnstorableTextMiddleware",
+    "apps.api.middleware.ApiMiddleware",  # before sessions, because a request with a token has none
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -242,6 +244,8 @@ STORAGE_MEGABYTES_PER_USER = (
 """The size of one person's trainings and uploads; None if there is no limit."""
 REQUESTS_PER_MINUTE = env.whole("REQUESTS_PER_MINUTE", default=0 if LOCAL_MODE else 1200)
 """Requests of one account in a minute, and four times as many of all visitors at one IP address; 0 means no limit."""
+API_REQUESTS_PER_MINUTE = env.whole("API_REQUESTS_PER_MINUTE", default=0 if LOCAL_MODE else 600)
+"""Requests with one API token in a minute, which also count for its account; 0 means no limit."""
 REPORTS_PER_HOUR = env.whole("REPORTS_PER_HOUR", default=10)
 """Reports about content that one person, or all visitors at one IP address, may send in an hour."""
 PASSWORD_CHANGES_PER_HOUR = env.whole("PASSWORD_CHANGES_PER_HOUR", default=10)

@@ -13,14 +13,18 @@ from django.conf import settings
 from django.http import parse_cookie
 from django.urls import reverse
 
-from apps.accounts.models import User
+from apps.accounts.models import User, Viewer
 from apps.accounts.rate_limit import take
 from apps.agents import uploads
 from apps.agents.uploads import MEGABYTE, UploadRefused
+from apps.api import middleware
+from apps.api.callers import manager
+from apps.api.problems import CONTENT_TYPE, NO_ACCOUNT, UNKNOWN_TOKEN, problem
+from apps.api.tokens import viewer_of_token
 from apps.live.session_user import identify
 from apps.live.threads import in_thread
 from apps.spec_forms import UNSTORABLE
-from gemweb.bodies import Body, BodyRefused
+from gemweb.bodies import Body, BodyRefused, as_text
 
 FORM_BYTES = MEGABYTE
 """What the form around the file may take."""
@@ -71,7 +75,7 @@ class UploadGate:
         if length is None:
             raise BodyRefused(411, "An upload has to announce its size (Content-Length). Nothing was stored.")
         bytes_under_way = sum(place.length for place in self.places.values())
-        owner = await in_thread(_check, _session_key(scope), length, bytes_under_way)
+        owner = await in_thread(_check, scope, length, bytes_under_way)
         if owner.pk in self.places:
             raise BodyRefused(429, "You are uploading a checkpoint already. Wait until it is done.", _soon())
         if len(self.places) >= settings.UPLOADS_AT_A_TIME:
@@ -109,9 +113,36 @@ def _session_key(scope: dict[str, Any]) -> str:
     return "" if UNSTORABLE.search(key) else key
 
 
-def _check(session_key: str, own_bytes: int, bytes_under_way: int) -> User:
+def describe_refusal(scope: dict[str, Any], refusal: BodyRefused) -> tuple[str, bytes]:
+    """A refusal for whoever sent the request: a problem for programs, plain text for browsers."""
+    if not scope["path"].startswith(middleware.ROOT):
+        return as_text(scope, refusal)
+    return CONTENT_TYPE, problem(refusal.status, str(refusal)).content
+
+
+def _sender(scope: dict[str, Any]) -> Viewer:
+    """Who sends this request: the owner of its token, or of its session.
+
+    Raises:
+        BodyRefused: if the token does not exist, or may not upload.
+    """
+    header = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"authorization"), "")
+    if not header or not scope["path"].startswith(middleware.ROOT):
+        return identify(_session_key(scope)).viewer
+    token = viewer_of_token(header)
+    if token is None:
+        raise BodyRefused(401, UNKNOWN_TOKEN, {"www-authenticate": "Bearer"})
+    if manager.scope not in token.scopes:
+        raise BodyRefused(403, manager.missing_from(token))
+    owner: User = token.user
+    return owner
+
+
+def _check(scope: dict[str, Any], own_bytes: int, bytes_under_way: int) -> User:
     """The person, if they may upload now."""
-    owner = identify(session_key).viewer
+    owner = _sender(scope)
+    if not isinstance(owner, User) and scope["path"].startswith(middleware.ROOT):
+        raise BodyRefused(401, NO_ACCOUNT, {"www-authenticate": "Bearer"})
     if not isinstance(owner, User):
         login = f"{reverse('accounts:login')}?{urlencode({'next': reverse('agents:upload')})}"
         raise BodyRefused(302, "Log in to upload a checkpoint.", {"location": login})

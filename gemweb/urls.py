@@ -2,7 +2,10 @@
 
 from django.urls import include, path
 
+from apps.api.root import api
+
 urlpatterns = [
+    path("", include("apps.api.urls")),
     path("", include("apps.site.urls")),
     path("account/", include("apps.accounts.urls")),
     path("reports/", include("apps.moderation.urls")),
@@ -14,6 +17,7 @@ urlpatterns = [
     path("jobs/", include("apps.trainings.urls")),
     path("jobs/", include("apps.jobs.urls")),
     path("leaderboard/", include("apps.leaderboard.urls")),
+    path("api/v1/", api.urls),
 ]
 
 handler400 = "apps.site.views.bad_request"

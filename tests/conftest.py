@@ -77,7 +77,9 @@ def _take_databases_of_its_own() -> None:
 
 SHUFFLE = "SHUFFLE"
 """The environment variable with the number that the order of the tests follows from; drawn if there is none."""
-STACKS = {f"tests/platform/test_{name}.py" for name in ("backup", "dying", "refusals", "starting")}
+STACKS = {
+    f"tests/platform/test_{name}.py" for name in ("api_page", "backup", "client", "dying", "refusals", "starting")
+}
 """Files whose tests look at running stacks: they go to one process, which starts two."""
 LONG = ("tests/platform", "tests/workers", "tests/live", "tests/examples", "tests/engine/training", "tests/engine")
 """Folders whose files take longest come first, so that no process has one left when the others have finished."""

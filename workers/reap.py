@@ -12,6 +12,7 @@ from apps.accounts.personal_data import erase_closed
 from apps.accounts.quotas import delete_old_cpu_use
 from apps.admission.line import forget_parties
 from apps.agents import uploads
+from apps.api.operations import forget_repeats
 from apps.jobs import recovery
 from apps.leaderboard.operations import record_missing_scores
 from apps.leases import end_overdue_transactions, expire_leases_of_the_dead
@@ -55,6 +56,7 @@ def _failure_of(duty: Callable[[], object]) -> Exception | None:
 
 @current_app.task(name="reap.tidy")
 def tidy() -> None:
-    """Delete expired sessions and old CPU seconds. Runs once an hour."""
+    """Delete expired sessions, old CPU seconds, and answers to requests that may be repeated. Runs once an hour."""
     delete_expired_sessions()
     delete_old_cpu_use()
+    forget_repeats()

@@ -24,6 +24,7 @@ from django.utils import timezone
 from apps.accounts import quotas
 from apps.accounts.models import User
 from apps.leases import RowsLocked, patient_transaction
+from apps.live import recheck_access
 from apps.zips import ExportedFile, streamed
 
 logger = logging.getLogger(__name__)
@@ -150,6 +151,7 @@ def close(user: User) -> None:
         _stop(user)
     except RowsLocked as reason:
         logger.info("%s: not everything has stopped yet: %s", user, reason)
+    recheck_access()
 
 
 def _stop(user: User) -> None:

@@ -25,12 +25,29 @@ local wait = 0
 if tokens >= 1 then tokens = tokens - 1 else wait = (1 - tokens) / rate end
 redis.call('HSET', KEYS[1], 'tokens', tostring(tokens), 'at', tostring(now))
 redis.call('EXPIRE', KEYS[1], math.ceil(size / rate) + 1)
-return tostring(wait)
+return {tostring(wait), tostring(tokens)}
 """
 """The bucket holds ARGV[1] tokens and gains ARGV[2] a second. If it has one, it is taken.
 
-Returns the seconds until it has one, or 0 if it had.
+Returns the seconds until it has one, or 0 if it had, and the tokens that are left.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A bucket after a token was taken from it, or could not be taken."""
+
+    size: float
+    per_second: float
+    wait: float
+    """Seconds until the bucket has a token; 0 if one was taken."""
+    left: float
+    """The tokens that it has left."""
+
+    @property
+    def seconds_to_full(self) -> float:
+        """The time until it is full again."""
+        return (self.size - self.left) / self.per_second
 
 
 def take(bucket: str, size: float, per_second: float) -> float:
@@ -43,14 +60,20 @@ def take(bucket: str, size: float, per_second: float) -> float:
         size: the number of tokens in a full bucket.
         per_second: the number of tokens that the bucket gains in a second.
     """
+    return measure(bucket, size, per_second).wait
+
+
+def measure(bucket: str, size: float, per_second: float) -> Level:
+    """Take a token like `take`, and return how full the bucket is."""
     if monotonic() < _silence.until:
-        return 0.0
+        return Level(size, per_second, 0.0, size)
     try:
-        return float(client().eval(_TAKE, 1, f"limit:{bucket}", str(size), str(per_second)))
+        wait, left = client().eval(_TAKE, 1, f"limit:{bucket}", str(size), str(per_second))
     except redis.RedisError as error:
         logger.warning("%s is not limited, because Valkey does not answer: %s", bucket, error)
         _silence.until = monotonic() + SILENCE_SECONDS
-        return 0.0
+        return Level(size, per_second, 0.0, size)
+    return Level(size, per_second, float(wait), float(left))
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -17,7 +18,7 @@ from django.urls import reverse
 
 from apps.accounts import visitors
 from apps.accounts.limits import MINUTE, in_words
-from apps.accounts.rate_limit import take
+from apps.accounts.rate_limit import Level, measure, take
 from apps.live.threads import in_thread
 from apps.networks import network_of
 from apps.spec_forms import UNSTORABLE
@@ -28,23 +29,84 @@ EXEMPT = ("site:live", "site:ready", "site:metrics")
 """Addresses for monitors. Static files are answered before this middleware."""
 
 
+@dataclass(frozen=True, slots=True)
+class RequestBucket:
+    """A bucket that requests take from; a size of 0 means no limit."""
+
+    name: str
+    size: int
+    whose: str
+    """Who shares it, as the beginning of a sentence."""
+
+
 class RequestLimitMiddleware:
-    """Answers 429 with `Retry-After` above `REQUESTS_PER_MINUTE`. Without Valkey, nothing is limited."""
+    """Answers 429 with `Retry-After` above `REQUESTS_PER_MINUTE`. Without Valkey, nothing is limited.
+
+    Middleware outside of this one may name other buckets in `request.rate_buckets`, each with its size. With
+    `request.rate_headers`, the `RateLimit-*` headers of the response say how much is left.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Count the request and pass it on, or refuse it."""
-        if not settings.REQUESTS_PER_MINUTE or request.path in map(reverse, EXEMPT):
+        if request.path in map(reverse, EXEMPT):
             return self.get_response(request)
-        bucket, size = _bucket(request.session.get(SESSION_KEY), visitors.network(request))
-        wait = take(bucket, size, size / MINUTE)
-        if wait <= 0:
+        bucket, level = _take(_buckets(request))
+        if bucket is None or level is None:
             return self.get_response(request)
-        refusal = render(request, "429.html", {"size": size, "wait": in_words(wait)}, status=429)
-        refusal["Retry-After"] = str(math.ceil(wait))
-        return refusal
+        response = self.get_response(request) if level.wait <= 0 else _refuse(request, bucket, level)
+        if hasattr(request, "rate_headers"):
+            response["RateLimit-Limit"] = str(bucket.size)
+            response["RateLimit-Remaining"] = str(max(0, math.floor(level.left)))
+            response["RateLimit-Reset"] = str(math.ceil(level.seconds_to_full))
+        return response
+
+
+def _buckets(request: HttpRequest) -> list[RequestBucket]:
+    """The buckets that a request takes from."""
+    buckets: list[RequestBucket] | None = getattr(request, "rate_buckets", None)
+    if buckets is not None:
+        return buckets
+    return [_bucket(request.session.get(SESSION_KEY), visitors.network(request))]
+
+
+def _bucket(user_id: object, network: str) -> RequestBucket:
+    """The bucket of an account or, without one, of a network."""
+    if user_id is not None:
+        return account_bucket(user_id)
+    size = settings.REQUESTS_PER_MINUTE * VISITORS_PER_ADDRESS
+    return RequestBucket(f"requests:from:{network}", size, "All visitors at one IP address together")
+
+
+def account_bucket(user_id: object) -> RequestBucket:
+    """The bucket of an account."""
+    return RequestBucket(f"requests:user:{user_id}", settings.REQUESTS_PER_MINUTE, "One account")
+
+
+def _take(buckets: list[RequestBucket]) -> tuple[RequestBucket | None, Level | None]:
+    """Take from each bucket, and return the one that refuses, or else the one that has the least left."""
+    least: tuple[RequestBucket | None, Level | None] = None, None
+    for bucket in buckets:
+        if bucket.size:
+            level = measure(bucket.name, bucket.size, bucket.size / MINUTE)
+            if level.wait > 0:
+                return bucket, level
+            if least[1] is None or level.left < least[1].left:
+                least = bucket, level
+    return least
+
+
+def _refuse(request: HttpRequest, bucket: RequestBucket, level: Level) -> HttpResponse:
+    sentence = (
+        f"{bucket.whose} can send {bucket.size:,} requests a minute, and yours has reached this limit. "
+        f"Nothing was changed. Try again in {in_words(level.wait)}."
+    )
+    refusal = render(request, "429.html", {"reason": sentence}, status=429)
+    refusal.sentence = sentence  # type: ignore[attr-defined]
+    refusal["Retry-After"] = str(math.ceil(level.wait))
+    return refusal
 
 
 class HandshakeLimit:
@@ -81,13 +143,5 @@ def _count_handshake(session_key: str, network: str) -> float:
     if session_key and not UNSTORABLE.search(session_key):
         with suppress(DatabaseError):  # the consumer will say so
             user_id = import_module(settings.SESSION_ENGINE).SessionStore(session_key).get(SESSION_KEY)
-    bucket, size = _bucket(user_id, network)
-    return take(bucket, size, size / MINUTE)
-
-
-def _bucket(user_id: str | None, network: str) -> tuple[str, int]:
-    """The bucket of an account or, without one, of a network; and the requests that it has in a minute."""
-    size: int = settings.REQUESTS_PER_MINUTE
-    if user_id is not None:
-        return f"requests:user:{user_id}", size
-    return f"requests:from:{network}", size * VISITORS_PER_ADDRESS
+    bucket = _bucket(user_id, network)
+    return take(bucket.name, bucket.size, bucket.size / MINUTE)

@@ -67,6 +67,12 @@ class AgentQuerySet(VisibleQuerySet["Agent"]):
         """Endpoint agents that are not deleted, with their set-up."""
         return self.filter(kind=Agent.Kind.ENDPOINT, retired=False).select_related("endpoint", "owner")
 
+    def deletable_by(self, user: Viewer) -> AgentQuerySet:
+        """The endpoint agents and uploaded checkpoints of this person. Those of trainings belong to their job."""
+        endpoint = models.Q(kind=Agent.Kind.ENDPOINT)
+        uploaded = models.Q(kind=Agent.Kind.CHECKPOINT, weights__uploaded=True)
+        return self.owned(user).filter(endpoint | uploaded, retired=False).select_related("endpoint", "weights")
+
     def checkpoints(self) -> AgentQuerySet:
         """Trained policies that have weights and are not deleted."""
         present = self.filter(kind=Agent.Kind.CHECKPOINT, retired=False, weights__isnull=False)

@@ -133,10 +133,12 @@ def visibility(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def delete(request: HttpRequest, slug: str) -> HttpResponse:
     """Delete an endpoint agent or an uploaded checkpoint. Its episodes keep its name."""
-    upload = Agent.objects.uploads().filter(slug=slug, owner_id=request.user.pk).first() if request.user.pk else None
-    agent = upload or _own_endpoint(request, slug)
+    agent = Agent.objects.deletable_by(request.user).filter(slug=slug).first()
+    if agent is None:
+        raise Http404("There is no such agent, or it is private.")
     operations.delete(agent)
-    messages.success(request, f"{agent.name} and its {'weights' if upload else 'key'} were deleted.")
+    lost = "key" if agent.kind == Agent.Kind.ENDPOINT else "weights"
+    messages.success(request, f"{agent.name} and its {lost} were deleted.")
     return redirect("agents:list")
 
 

@@ -254,6 +254,12 @@ def all_entries() -> list[Entry]:
     return [entry_of(spec.id) for spec in registry.specs()]
 
 
+def variants_of(entry: Entry) -> list[Entry]:
+    """All difficulties of an environment, with itself, in the order of registration."""
+    family = entry.id.partition("-v")[0]
+    return [other for other in all_entries() if other.id.partition("-v")[0] == family]
+
+
 def families(entries: Iterable[Entry]) -> list[Family]:
     """Group entries by family, keeping their order."""
     grouped: dict[tuple[str, str], list[Entry]] = {}

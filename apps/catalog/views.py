@@ -5,7 +5,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from apps.catalog.entries import Entry, all_entries, entry_of, families, groups
+from apps.catalog.entries import Entry, all_entries, entry_of, families, groups, variants_of
 from apps.catalog.filters import SORTS, Filter
 from apps.catalog.previews import preview
 from apps.htmx import wants_part
@@ -47,11 +47,10 @@ def list_environments(request: HttpRequest) -> HttpResponse:
 def environment(request: HttpRequest, env_id: str) -> HttpResponse:
     """The page of an environment: its rules, its baselines, and what to do with it."""
     entry = _entry(env_id)
-    variants = [other for other in all_entries() if _is_variant(other.spec.id, entry.spec.id)]
     context = {
         "entry": entry,
         "spec": entry.spec,
-        "variants": variants,
+        "variants": variants_of(entry),
         "look": preview(env_id, PREVIEW_TIMEOUT_SECONDS),
     }
     return render(request, "catalog/environment.html", context)
@@ -81,7 +80,3 @@ def _entry(env_id: str) -> Entry:
         return entry_of(env_id)
     except UnknownEnvironment as error:
         raise Http404(str(error)) from error
-
-
-def _is_variant(env_id: str, other_id: str) -> bool:
-    return env_id.partition("-v")[0] == other_id.partition("-v")[0]

@@ -17,8 +17,8 @@ from apps.accounts.models import Viewer, account_of, default_visibility
 from apps.agents.models import Agent
 from apps.episodes import operations
 from apps.episodes.errors import EpisodeEnded, NotFound, Refusal
-from apps.episodes.models import Batch, Episode
-from apps.live import wake
+from apps.episodes.models import Batch, DuelChange, Episode
+from apps.live import recheck_access, wake
 from apps.play.models import Show
 from apps.play.shows import operations as shows
 from apps.visibility import Visibility
@@ -88,6 +88,9 @@ def start(
                 lock_step=lock_step,
                 draft=drafts[number],
             )
+        for episode in duel.episodes.order_by("slot"):
+            operations.tell(episode, DuelChange.Kind.JOINED)
+        duel.refresh_from_db(fields=["seq"])
     return duel
 
 
@@ -122,7 +125,7 @@ def _add_draft(duel: Batch, draft: Episode, agent: Agent, starter: shows.Starter
         lock_step=show.lock_step if show else False,
         draft=draft,
     )
-    operations.tell(episode)
+    operations.tell(episode, DuelChange.Kind.JOINED)
     return episode
 
 
@@ -195,6 +198,8 @@ def _running_shows(duel: Batch) -> list[Episode]:
 def set_visibility(duel: Batch, visibility: Visibility) -> None:
     """Change who may see a duel and all its episodes."""
     Batch.objects.filter(pk=duel.pk).update(visibility=visibility)
+    for topic in (f"duel:{duel.pk}", *(f"episode:{key}" for key in duel.episodes.values_list("pk", flat=True))):
+        recheck_access(topic)
 
 
 def find(duel_id: str, user: Viewer, visitor: str) -> Batch:

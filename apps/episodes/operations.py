@@ -24,9 +24,9 @@ import gem
 from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.episodes.errors import ActionTooLong, EpisodeEnded, NotFound
-from apps.episodes.models import Batch, Episode, PendingTurn, Seat, Turn
+from apps.episodes.models import Batch, DuelChange, Episode, PendingTurn, Seat, Turn
 from apps.episodes.text import MAX_ACTION_BYTES, shortened, storable, storable_json, what_was_replaced
-from apps.live import publish
+from apps.live import publish, recheck_access
 from apps.visibility import Visibility
 from gem import replay
 from gem.core import Step, check_seed, check_step
@@ -220,15 +220,16 @@ def record_turn(
         state=cached_state(env) if episode.slow else None,
     )
     turn.save(force_insert=True)
-    _credit(episode, reward, info, over=terminated or truncated)
-    if terminated or truncated:
+    is_last = terminated or truncated
+    _credit(episode, reward, info, over=is_last)
+    if is_last:
         episode.success = success(0, info)
         _end(episode, Episode.Status.ENDED)
     else:
         episode.state = cached_state(env)
         episode.acting = env.to_act[0]
     episode.save(update_fields=TURN_FIELDS)
-    tell(episode)
+    tell(episode, DuelChange.Kind.TURN, *([DuelChange.Kind.ENDED] if is_last else []))
     return turn
 
 
@@ -278,16 +279,29 @@ def fail(episode: Episode, sentence: str, *, side: Side = "environment") -> Epis
     return _stop(episode, Episode.Status.FAILED, shortened(storable(sentence), 2000), "" if side == "ours" else side)
 
 
-def tell(episode: Episode) -> None:
-    """Notify every page that shows the episode or its duel that it has changed.
+def tell(episode: Episode, *changes: DuelChange.Kind) -> None:
+    """Notify whoever follows the episode or its duel that it has changed. A duel's stream tells these `changes`.
 
     This locks the duel's row. To avoid a deadlock, a transaction that changes several episodes of a duel has locked
     all of them before.
     """
     publish(f"episode:{episode.id}", episode.seq)
+    if episode.batch_id is None:
+        return
     duel = Batch.objects.filter(pk=episode.batch_id, kind=Batch.Kind.DUEL)
-    if episode.batch_id is not None and duel.update(seq=F("seq") + 1):
-        publish(f"duel:{episode.batch_id}", duel.values_list("seq", flat=True).get())
+    if not duel.update(seq=F("seq") + max(len(changes), 1)):
+        return
+    seq = duel.values_list("seq", flat=True).get()
+    rows = [DuelChange(kind=kind, episode=episode, number=episode.turn_count) for kind in changes]
+    if DuelChange.Kind.ENDED in changes and not Episode.objects.running().filter(batch=episode.batch_id).exists():
+        duel.update(seq=F("seq") + 1)
+        seq += 1
+        count = Episode.objects.filter(batch=episode.batch_id).count()
+        rows.append(DuelChange(kind=DuelChange.Kind.OVER, number=count))
+    for row_seq, row in enumerate(rows, seq - len(rows) + 1):
+        row.duel_id, row.seq = episode.batch_id, row_seq
+    DuelChange.objects.bulk_create(rows)
+    publish(f"duel:{episode.batch_id}", seq)
 
 
 def touch(episode: Episode) -> Episode:
@@ -301,6 +315,7 @@ def touch(episode: Episode) -> Episode:
 def set_visibility(episode: Episode, visibility: Visibility) -> None:
     """Change who may see an episode that belongs to no job and no duel. See `visibility.choices_of`."""
     Episode.objects.filter(pk=episode.pk).update(visibility=visibility)
+    recheck_access(f"episode:{episode.pk}")
 
 
 def records(episode: Episode) -> list[TurnRecord]:
@@ -361,7 +376,7 @@ def _stop(episode: Episode, status: Episode.Status, failure: str, failed_by: str
     locked.seq += 1
     _end(locked, status)
     locked.save(update_fields=["status", "failure", "failed_by", "seq", "ended", "state"])
-    tell(locked)
+    tell(locked, DuelChange.Kind.ENDED)
     return locked
 
 

@@ -69,9 +69,9 @@ def page_of(
         return [found[key] for key in keys if key in found]
 
     ordered = matches.order_by("-created", "id")
-    if older := _beyond(asked.get("before", ""), newer=False):
+    if older := beyond(asked.get("before", ""), newer=False):
         return _page(rows_of(ordered.filter(older)), size, is_first=False)
-    if newer := _beyond(asked.get("after", ""), newer=True):
+    if newer := beyond(asked.get("after", ""), newer=True):
         rows = rows_of(matches.filter(newer).order_by("created", "-id"))
         if len(rows) > size:
             return _page([*reversed(rows[:size]), rows[0]], size, is_first=False)
@@ -91,7 +91,7 @@ def _page(rows: list[Row], size: int, *, is_first: bool, number: int | None = No
     )
 
 
-def _beyond(place: str, *, newer: bool) -> Q | None:
+def beyond(place: str, *, newer: bool) -> Q | None:
     """The rows on one side of a place; None if it is no place."""
     time, _, key = place.partition("-")
     is_place = time.isascii() and time.isdecimal() and len(time) <= 17 and len(key) == ID_LENGTH and key.isalnum()

@@ -24,6 +24,11 @@ from apps.visibility import save_choice
 PAGE_SIZE = 50
 """Episodes on a page of the list."""
 
+NOT_THEIRS = (
+    "Only the person who played or started this episode can change who may see it. Episodes of jobs and duels follow "
+    "their job or duel."
+)
+
 
 def seen_from(request: HttpRequest, episode: Episode) -> int:
     """The viewpoint from which the requesting person sees the episode."""
@@ -78,9 +83,6 @@ def visibility(request: HttpRequest, episode_id: str) -> HttpResponse:
     visitor = visitors.known(request)
     choices = choices_of(episode, request.user, visitor)
     if not choices:
-        raise PermissionDenied(
-            "Only the person who played or started this episode can change who may see it. Episodes of jobs and duels "
-            "follow their job or duel."
-        )
+        raise PermissionDenied(NOT_THEIRS)
     save_choice(request, partial(operations.set_visibility, episode), choices)
     return redirect(episode)

@@ -6,9 +6,10 @@ Rows are locked in one order, shards before their job, so that no two writers de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from django.db.models import F
+from django.db.models import F, Sum
 from django.db.models.functions import Now
 
 from apps.jobs.models import Job, JobEvent, Shard
@@ -34,8 +35,16 @@ def end(job_id: str, state: Job.State, reason: str, text: str, tone: JobEvent.To
     """Move a job to its last state. Returns False if the job had ended before."""
     updated = Job.objects.unfinished().filter(pk=job_id).update(state=state, reason=reason, ended=Now())
     if updated:
-        change(job_id, JobEvent.Kind.ENDED, text, tone=tone)
+        latest = Job.objects.values_list("latest", flat=True).get(pk=job_id)
+        data = {"state": state.value, "reason": reason, "result": _sums(job_id), "latest": latest}
+        change(job_id, JobEvent.Kind.ENDED, text, tone=tone, data=data)
     return bool(updated)
+
+
+def _sums(job_id: str) -> dict[str, Any]:
+    """The sums over the shards of a job, as its last event keeps them."""
+    names = ("done", "won", "limited", "errors", "unanswered", "return_sum", "tokens_in", "tokens_out")
+    return Shard.objects.filter(job=job_id).aggregate(**{name: Sum(name, default=0) for name in names})
 
 
 def change(
@@ -45,11 +54,17 @@ def change(
     *,
     tone: JobEvent.Tone = JobEvent.Tone.PLAIN,
     slots: Sequence[int] = (),
+    data: Mapping[str, Any] | None = None,
 ) -> None:
-    """Raise the job's `seq`, store an event that says why, and publish it to the pages that watch the job."""
+    """Raise the job's `seq`, store an event that says why, and publish it to the pages that watch the job.
+
+    `data` is what programs that follow the job read besides the text. It contains no names of people.
+    """
     Job.objects.filter(pk=job_id).update(seq=F("seq") + 1)
-    seq = Job.objects.values_list("seq", flat=True).get(pk=job_id)
-    JobEvent.objects.create(job_id=job_id, seq=seq, kind=kind, tone=tone, text=text, slots=list(slots))
+    seq, done = Job.objects.values_list("seq", "episodes_done").get(pk=job_id)
+    JobEvent.objects.create(
+        job_id=job_id, seq=seq, kind=kind, tone=tone, text=text, slots=list(slots), data={"done": done, **(data or {})}
+    )
     publish(f"job:{job_id}", seq)
 
 

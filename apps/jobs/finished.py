@@ -44,6 +44,19 @@ def latest(job: Job, count: int) -> list[Episode]:
     return [by_slot[slot] for slot in slots[:count] if slot in by_slot]
 
 
+def slots_of(job: Job, env_id: str = "", ending: str = "") -> QuerySet[Episode, int | None]:
+    """The slots of the job's finished episodes, of one environment and with one outcome if these are given."""
+    episodes = Episode.objects.filter(batch=job.batch_id).order_by("slot")
+    if env_id:
+        shards = [shard for shard in job.shards.all() if shard.env_id == env_id]
+        first = min((shard.first_slot for shard in shards), default=0)
+        last = max((shard.first_slot + shard.count for shard in shards), default=0)
+        episodes = episodes.filter(slot__gte=first, slot__lt=last)
+    if ending:
+        episodes = episodes.filter(ENDINGS[ending])
+    return episodes.values_list("slot", flat=True)
+
+
 class FinishedEpisodes(Sequence[Episode]):
     """The finished episodes of a job for a `Paginator`. Of the pages that are passed over, only the slots are read.
 
@@ -56,14 +69,7 @@ class FinishedEpisodes(Sequence[Episode]):
     def __init__(self, job: Job, env_id: str = "", ending: str = "", *, hidden: bool = False) -> None:
         self._job, self._ending, self._hidden = job, ending, hidden
         self._shards = [shard for shard in job.shards.all() if not env_id or shard.env_id == env_id]
-        slots = Episode.objects.filter(batch=job.batch_id).order_by("slot")
-        if env_id:
-            first = min((shard.first_slot for shard in self._shards), default=0)
-            last = max((shard.first_slot + shard.count for shard in self._shards), default=0)
-            slots = slots.filter(slot__gte=first, slot__lt=last)
-        if ending:
-            slots = slots.filter(ENDINGS[ending])
-        self._slots = slots.values_list("slot", flat=True)
+        self._slots = slots_of(job, env_id, ending)
 
     def __len__(self) -> int:
         """Their number, which the shards know."""

@@ -5,13 +5,14 @@ The app of a kind registers them in `AppConfig.ready`, because the app of traini
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
 
-from apps.jobs.models import Job
+from apps.jobs.models import Job, JobEvent
 from apps.live.topics import Event
+from gem.client.events import Event as ProgramEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class KindOfJob:
     """The view of a job that was fetched with `for_page`."""
     events: Callable[[Job, int, str], list[Event]]
     """The events of a job after a `seq`, for an audience: see `Topic.events`."""
+    publish: Callable[[Job, Sequence[JobEvent]], Iterable[ProgramEvent]]
+    """The events for programs that these rows of the job's log stand for."""
 
 
 _KINDS: dict[str, KindOfJob] = {}

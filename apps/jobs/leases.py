@@ -144,6 +144,12 @@ def _start_shard(shard: Shard, token: uuid.UUID) -> Claim:
         shard.job_id,
         JobEvent.Kind.CLAIMED,
         _describe_claim(job, shard) + (f", attempt {shard.attempt}" if shard.attempt > 1 else ""),
+        data={
+            "shard": shard.number,
+            "env_id": shard.env_id,
+            "episodes": shard.count - shard.done,
+            "attempt": shard.attempt,
+        },
     )
     slug = job.spec.get("opponent")
     opponent = Agent.objects.get(slug=slug) if slug else None
@@ -276,7 +282,7 @@ def release(claim: Claim, why: str = "its worker is stopping") -> None:
     released = owned(claim).release(state=Shard.State.QUEUED, attempt=_ATTEMPTS_BEFORE, sent=Now())
     if released:
         text = f"shard {claim.number} returned to the queue: {why}"
-        change(claim.job_id, JobEvent.Kind.REQUEUED, text)
+        change(claim.job_id, JobEvent.Kind.REQUEUED, text, data={"shard": claim.number, "reason": why})
         wake(claim.job_id)
 
 
@@ -326,7 +332,8 @@ def rest(shard: Shard, reason: str) -> None:
         sent=Now() + pause - timedelta(seconds=settings.LEASE_SECONDS),
     )
     text = f"shard {shard.number} goes on in {seconds:.0f} s, and nothing is lost. {reason}"
-    change(shard.job_id, JobEvent.Kind.REQUEUED, text, tone=JobEvent.Tone.WARN)
+    data = {"shard": shard.number, "reason": reason}
+    change(shard.job_id, JobEvent.Kind.REQUEUED, text, tone=JobEvent.Tone.WARN, data=data)
 
 
 @transaction.atomic
@@ -380,7 +387,8 @@ def fail_attempt(shard: Shard, reason: str) -> None:
         Shard.objects.filter(pk=shard.pk).release(state=Shard.State.QUEUED, setbacks=0, reason=reason, sent=Now())
         attempt = f"attempt {shard.attempt} of {settings.MAX_ATTEMPTS}"
         text = f"shard {shard.number} will be tried again, {attempt} failed: {reason}"
-        change(shard.job_id, JobEvent.Kind.REQUEUED, text, tone=JobEvent.Tone.WARN)
+        data = {"shard": shard.number, "reason": reason}
+        change(shard.job_id, JobEvent.Kind.REQUEUED, text, tone=JobEvent.Tone.WARN, data=data)
         wake(shard.job_id)
         return
     Shard.objects.filter(pk=shard.pk).release(state=Shard.State.FAILED, reason=reason)

@@ -238,6 +238,14 @@ class Shard(Leased):
         return f"shard {self.number} of job {self.job_id}"
 
 
+class JobEventQuerySet(models.QuerySet["JobEvent"]):
+    """Reads of events."""
+
+    def for_log(self) -> JobEventQuerySet:
+        """Those that the log of a page shows. Which episodes a training has kept is seen in their list."""
+        return self.exclude(kind=JobEvent.Kind.SAMPLES)
+
+
 class JobEvent(models.Model):
     """A change that raised a job's `seq`, for the job's log and for the pages that watch the job."""
 
@@ -246,8 +254,11 @@ class JobEvent(models.Model):
         CLAIMED = "claimed"
         EPISODES = "episodes"
         UPDATES = "updates"
+        SAMPLES = "samples"
         CHECKPOINT = "checkpoint"
         REQUEUED = "requeued"
+        PAUSED = "paused"
+        RESUMED = "resumed"
         ENDED = "ended"
 
     class Tone(models.TextChoices):
@@ -263,7 +274,11 @@ class JobEvent(models.Model):
     text = models.TextField()
     slots: models.Field[Any, list[int]] = ArrayField(models.PositiveIntegerField(), default=list)
     """The slots of the episodes that were recorded."""
+    data: models.Field[Any, dict[str, Any]] = models.JSONField(default=dict, db_default={})
+    """What programs read besides the text: see `apps.jobs.events` and `apps.trainings.events`. Empty in old rows."""
     at = models.DateTimeField(db_default=Now())
+
+    objects = JobEventQuerySet.as_manager()
 
     class Meta:
         ordering = ["seq"]

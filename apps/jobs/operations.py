@@ -17,6 +17,7 @@ from apps.jobs import estimates
 from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
 from apps.jobs.errors import NoExpert, NotYours, OldBenchmark, TooManyEpisodes, TooManyJobs, UnknownAgent
 from apps.jobs.models import Checkpoint, Job, JobEvent, Shard
+from apps.live import recheck_access
 from apps.visibility import Visibility, narrower
 from gem.agents import has_expert
 from gem.evaluation.spec import EvaluationSpec
@@ -196,7 +197,7 @@ def resume(job_id: str, by: User) -> Job:
     if Job.objects.filter(pk=job_id, state=Job.State.PAUSED).update(state=Job.State.QUEUED, reason=""):
         shards = Shard.objects.filter(job=job_id, state=Shard.State.PAUSED)
         queued = shards.update(state=Shard.State.QUEUED, sent=Now(), attempt=0, setbacks=0, rests_until=None)
-        change(job_id, JobEvent.Kind.REQUEUED, f"resumed by {by.get_username()}")
+        change(job_id, JobEvent.Kind.RESUMED, f"resumed by {by.get_username()}")
         wake(job_id, queued)
     return Job.objects.get(pk=job_id)
 
@@ -224,6 +225,7 @@ def set_visibility(job: Job, visibility: Visibility) -> None:
     batch = Batch.objects.select_for_update(no_key=True).get(pk=job.batch_id)  # so that a new checkpoint waits for this
     batch.visibility = visibility
     batch.save(update_fields=["visibility"])
+    recheck_access(f"job:{job.pk}")
     if job.kind == Job.Kind.TRAINING:
         own = Q(pk=job.agent_id) | Q(checkpoint__job=job.pk)
         Agent.objects.filter(pk__in=Agent.objects.filter(own).values("pk")).update(visibility=visibility)

@@ -63,7 +63,7 @@ def evaluation(
     return {
         "job": job,
         "tally": tally,
-        "cost": _cost(job, tally) if priced else None,
+        "cost": cost_of(job, tally) if priced else None,
         "lines": lines,
         "partly": only is not None,
         "elapsed": elapsed(job),
@@ -86,7 +86,7 @@ def may_see_set_up(job: Job, viewer: Viewer) -> bool:
     return Agent.objects.endpoints().visible_to(viewer).filter(pk=job.agent_id).exists()
 
 
-def _cost(job: Job, tally: Tally) -> float | None:
+def cost_of(job: Job, tally: Tally) -> float | None:
     """The cost of the tokens so far, at the prices of the agent when the job was submitted; None without prices."""
     prices = (job.set_up or {}).get("prices")
     if not prices:
@@ -118,7 +118,7 @@ def set_up(job: Job) -> dict[str, Any]:
         else SCRIPT.format(spec=json.dumps(request, indent=4)),
         "agent_json": json.dumps({name: value for name, value in (job.set_up or {}).items() if name != "version"}),
         "again": again(spec),
-        "log": job.events.order_by("-seq")[:LOG_LINES],
+        "log": job.events.for_log().order_by("-seq")[:LOG_LINES],
     }
 
 

@@ -15,7 +15,7 @@ PRICED = "-priced"
 AUDIENCES = {f"{part}{end}" for part in ("first", "other") for end in ("", PRICED)}
 """`first`: every environment shows the first page of its grid, whose cells are updated. `other`: some show another."""
 
-UNSETTLING_KINDS = {JobEvent.Kind.REQUEUED, JobEvent.Kind.ENDED}
+UNSETTLING_KINDS = {JobEvent.Kind.REQUEUED, JobEvent.Kind.PAUSED, JobEvent.Kind.RESUMED, JobEvent.Kind.ENDED}
 """After these events no episode is running, so all cells are sent anew."""
 
 

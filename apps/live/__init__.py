@@ -6,4 +6,5 @@ A message is only a hint (`topic`, `seq`). The data are in Postgres, and every w
 
 from apps.live.publisher import end_session as end_session
 from apps.live.publisher import publish as publish
+from apps.live.publisher import recheck_access as recheck_access
 from apps.live.publisher import wake as wake

@@ -1,63 +1,75 @@
-"""The only WebSocket consumer. It pushes events to pages; actions of people are POST requests."""
+"""The consumers of WebSockets. They push events to pages and programs; actions of people are POST requests."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from typing import Any
 from urllib.parse import parse_qs
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.db import Error as DatabaseError
 
-from apps.live.feed import Closed, Listener
-from apps.live.hub import FORBIDDEN, GONE, hub
-from apps.live.session_user import SessionUser, identify
+from apps.live.feed import BEGINNING, Closed, Listener
+from apps.live.hub import GONE, hub, refusal
+from apps.live.positions import MAX_SEQ, position
+from apps.live.session_user import SessionUser, credential_of_header, identify, person_of
+from apps.live.streams import STREAMS
 from apps.live.threads import in_thread
-from apps.live.topics import TOPICS, Topic
+from apps.live.topics import TOPICS
 from apps.networks import network_of
 
 TRY_LATER = 1013
+NO_POSITION = 4400
+NO_TOKEN = 4401
 NOT_ACCEPTED = 1008
 TOO_BIG = 1009
 TOO_MANY = 4429
 MAX_MESSAGE_CHARACTERS = 256
 MAX_MESSAGES_PER_MINUTE = 20
 """Our pages send no messages, so a client that sends more than this is not one of our pages."""
-MAX_SEQ = 2**31 - 1
 
 
-class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
-    """`/live/<topic>/<key>/?after=<seq>&audience=<name>`: sends all events after `after`, then new ones.
+class PushConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
+    """What both kinds of sockets share: they send what a listener gets, and take next to nothing.
 
-    A socket is accepted before it is refused, because a page can read the close code only of an open socket: 4403 not
-    allowed, 4404 no such row, 4429 too many sockets, 1008 and 1009 for messages of the client, 1011 and 1013 try again.
+    A socket is accepted before it is refused, because a page can read the close code only of an open socket: 4400 no
+    such position, 4401 no such token, 4403 not allowed, 4404 no such row, 4429 too many sockets, 1000 the row is over,
+    1008 and 1009 for messages of the client, 1011 and 1013 try again.
     """
 
     listener: Listener | None = None
     pump: asyncio.Task[None] | None = None
+    person = ""
+    minute, messages = 0, 0
 
     async def connect(self) -> None:
-        """Admit the person if the topic and the limits allow it, and begin to send events."""
+        """Admit the person if the row and the limits allow it, and begin to send events."""
         await self.accept()
-        route = self.scope["url_route"]["kwargs"]
-        query = parse_qs(self.scope["query_string"].decode("latin-1"))
-        self.topic, self.key = route["topic"], route["key"]
-        self.audience = query.get("audience", ["watch"])[-1]
-        self.minute, self.messages = 0, 0
-        self.person = ""
-        session_key = self.scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
+        self.query = parse_qs(self.scope["query_string"].decode("latin-1"))
+        self.topic, self.key = self.scope["url_route"]["kwargs"]["topic"], self.scope["url_route"]["kwargs"]["key"]
         try:
-            code = await self._admit(session_key)
+            joined = await self.join()
         except DatabaseError:
-            code = TRY_LATER
-        if code is not None:
-            await self.close(code)
+            joined = TRY_LATER
+        if isinstance(joined, int):
+            await self.close(joined)
             return
-        after = query.get("after", ["0"])[-1]
-        seq = min(int(after), MAX_SEQ) if after.isascii() and after.isdecimal() and len(after) < 20 else 0
-        self.listener = hub.join(self.topic, self.key, self.audience, seq, session_key)
-        self.pump = asyncio.create_task(self._send_all(self.listener))
+        self.listener = joined
+        self.pump = asyncio.create_task(self._send_all(joined))
+
+    async def join(self) -> Listener | int:
+        """A listener, or the code with which the socket is closed at once."""
+        raise NotImplementedError  # a consumer of Channels cannot have an abstract base
+
+    def enter(self, person: SessionUser) -> bool:
+        """Count the socket. Returns False if this person has as many as they may have."""
+        name, limit = place_of(person, self.scope.get("client"))
+        if not hub.enter(name, limit):
+            return False
+        self.person = name
+        return True
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Ignore a few short messages, and close the socket above the limits."""
@@ -78,22 +90,8 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             hub.leave(self.listener)
             self.listener = None
         if self.person:
-            hub.sockets[self.person] -= 1
-            if hub.sockets[self.person] <= 0:
-                del hub.sockets[self.person]
-
-    async def _admit(self, session_key: str) -> int | None:
-        """The code with which to close the socket at once; None if it may stay open."""
-        topic = TOPICS.get(self.topic)
-        if topic is None:
-            return GONE
-        session_user = await in_thread(identify, session_key) if session_key else identify("")
-        name, limit = _socket_limit(session_user, self.scope)
-        if hub.sockets[name] >= limit:
-            return TOO_MANY
-        hub.sockets[name] += 1
-        self.person = name
-        return await in_thread(refusal, topic, self.key, self.audience, session_user)
+            hub.exit(self.person)
+            self.person = ""
 
     async def _send_all(self, listener: Listener) -> None:
         try:
@@ -105,17 +103,72 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             pass
 
 
-def refusal(topic: Topic, key: str, audience: str, session_user: SessionUser) -> int | None:
-    """The code that refuses this person the row or the audience; None if they may listen."""
-    if topic.current(key) is None or not topic.shows(key, session_user.viewer, session_user.visitor):
-        return GONE
-    return None if topic.allows(key, audience, session_user.viewer, session_user.visitor) else FORBIDDEN
+class LiveConsumer(PushConsumer):
+    """`/live/<topic>/<key>/?after=<seq>&audience=<name>`: sends a page all events after `after`, then new ones."""
+
+    async def join(self) -> Listener | int:
+        """See `PushConsumer.join`."""
+        topic = TOPICS.get(self.topic)
+        if topic is None:
+            return GONE
+        audience = self.query.get("audience", ["watch"])[-1]
+        session_key = self.scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
+        person = await in_thread(identify, session_key) if session_key else identify("")
+        if not self.enter(person):
+            return TOO_MANY
+        code = await in_thread(refusal, topic, self.key, audience, person)
+        if code is not None:
+            return code
+        after = self.query.get("after", ["0"])[-1]
+        seq = min(int(after), MAX_SEQ) if after.isascii() and after.isdecimal() and len(after) < 20 else 0
+        return hub.join(self.topic, self.key, audience, seq, session_key)
 
 
-def _socket_limit(session_user: SessionUser, scope: dict[str, object]) -> tuple[str, int]:
-    """The name under which the sockets of a person are counted, and their limit in one web process."""
-    if session_user.viewer.is_authenticated:
-        return f"user {session_user.viewer.pk}", settings.SOCKETS_PER_USER
-    client = scope.get("client")
+class EventsConsumer(PushConsumer):
+    """`/api/v1/<rows>/<key>/events?after=<seq>`: sends a program the events after `after` as JSON, then new ones.
+
+    They are those of the address over HTTP. A token counts before a session, and a session only with a page of ours.
+    """
+
+    async def join(self) -> Listener | int:
+        """See `PushConsumer.join`."""
+        headers = dict(self.scope["headers"])
+        header = headers.get(b"authorization", b"").decode("latin-1")
+        given = headers.get(b"last-event-id", b"").decode("latin-1") or self.query.get("after", [""])[-1]
+        after = position(given) if given else BEGINNING
+        if after is None:
+            return NO_POSITION
+        credential = self.scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
+        if header:
+            found = await in_thread(credential_of_header, header)
+            if found is None:
+                return NO_TOKEN
+            credential = found
+        person = await in_thread(person_of, credential) if credential else identify("")
+        if person is None:
+            return NO_TOKEN
+        if not self.enter(person):
+            return TOO_MANY
+        audience = await in_thread(self._audience, person, after)
+        if isinstance(audience, int):
+            return audience
+        return hub.join_stream(self.topic, self.key, audience, after, credential)
+
+    def _audience(self, person: SessionUser, after: int) -> str | int:
+        """The audience of this person, or the code that refuses them the row or the position."""
+        stream, topic = STREAMS[self.topic], TOPICS[self.topic]
+        if not stream.has(self.key, self.scope["url_route"]["kwargs"].get("kind", "")):
+            return GONE
+        if not topic.shows(self.key, person.viewer, person.visitor):
+            return GONE
+        if after > stream.reach(self.key)[0]:
+            return NO_POSITION
+        return stream.audience_of(self.key, person.viewer, person.visitor)
+
+
+def place_of(person: SessionUser, client: Any) -> tuple[str, int]:
+    """The name under which sockets and streams of a person are counted, and their limit in one web process."""
+    if person.viewer.is_authenticated:
+        return f"user {person.viewer.pk}", settings.SOCKETS_PER_USER
     network = network_of(client[0]) if isinstance(client, tuple | list) else "unknown"
     return f"network {network}", settings.SOCKETS_PER_ADDRESS

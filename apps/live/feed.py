@@ -1,9 +1,9 @@
-"""A feed: the events of one row for one audience, rendered once and sent to any number of sockets.
+"""A feed: the events of one row for one audience, rendered once and sent to any number of sockets and streams.
 
-A step brings a page from `start` to `seq`. The feed keeps the last steps by their start. So a socket needs no queue of
-its own, only the seq that its page has reached: it takes the step that starts there. If there is no such step, because
-the socket has just joined, was disconnected or is too slow, the feed reads from this seq on. So joining, reconnecting
-and live updates use the same code.
+A step brings a reader, a page or a program, from `start` to `seq`. The feed keeps the last steps by their start. So a
+socket needs no queue of its own, only the seq that its reader has reached: it takes the step that starts there. If
+there is no such step, because the socket has just joined, was disconnected or is too slow, the feed reads from this seq
+on. So joining, reconnecting and live updates use the same code.
 """
 
 from __future__ import annotations
@@ -11,12 +11,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from django.db import Error as DatabaseError
-
-from apps.live.topics import Event
 
 logger = logging.getLogger(__name__)
 
@@ -30,16 +28,45 @@ MAX_RETRY_SECONDS = 5.0
 BROKEN = 1011
 """The close code after an error of the server; pages reconnect after a while."""
 
-Read = Callable[[int], Awaitable[list[Event]]]
-"""A function that reads the events after a seq, oldest first."""
+UNKNOWN = -2
+"""Below every seq that a reader can have reached: one that has nothing has reached `BEGINNING`."""
+BEGINNING = -1
+OVER = 1000
+"""The close code after the last event of a row that is over."""
+
+
+class Message(NamedTuple):
+    """A rendered event: what is sent to bring a reader to `seq`."""
+
+    seq: int
+    text: str
+    name: str = ""
+    """Of an event for programs, its name."""
+
+
+class Reading(NamedTuple):
+    """What was read after a seq: the messages, oldest first."""
+
+    messages: Sequence[Message]
+    upto: int
+    """The seq up to which these are all messages. Those after it are read later, if the row has reached more."""
+    top: int
+    """The seq that the row has reached."""
+    is_over: bool = False
+    """Whether no event follows `top`, unless what is over goes on."""
+
+
+Read = Callable[[int], Awaitable[Reading]]
+"""A function that reads what happened after a seq."""
 
 
 class Step(NamedTuple):
-    """A message that brings a page from `start` to `seq`."""
+    """A message that brings a reader from `start` to `seq`. It is empty if nothing in between is shown."""
 
     start: int
     seq: int
     text: str
+    name: str = ""
 
 
 class Closed(Exception):
@@ -53,13 +80,14 @@ class Closed(Exception):
 class Listener:
     """The position of one socket in a feed."""
 
-    __slots__ = ("_backlog", "_code", "_notice", "_wake", "feed", "idle", "seq", "session_key")
+    __slots__ = ("_backlog", "_code", "_notice", "_wake", "credential", "feed", "idle", "seq")
 
-    def __init__(self, feed: Feed, seq: int, session_key: str = "") -> None:
+    def __init__(self, feed: Feed, seq: int, credential: str = "") -> None:
         self.feed = feed
         self.seq = seq
-        """The seq that the page has reached; raised with every message."""
-        self.session_key = session_key
+        """The seq that the reader has reached; raised with every step."""
+        self.credential = credential
+        """By what the person is known: see `apps.live.session_user.person_of`."""
         self.idle = False
         """Whether it has sent everything and waits for something new."""
         self._wake = asyncio.Event()
@@ -73,21 +101,44 @@ class Listener:
         Raises:
             Closed: if the socket has to be closed.
         """
+        return (await self.next_step()).text
+
+    async def next_step(self) -> Step:
+        """Wait for the next step that shows something; a notice is a step that goes nowhere.
+
+        Raises:
+            Closed: if the socket has to be closed, or the row is over and nothing follows.
+        """
         while True:
             self._wake.clear()
-            if self._code is not None:
-                raise Closed(self._code)
-            if self._notice is not None:
-                notice, self._notice = self._notice, None
-                return notice
-            step = next(self._backlog, None) or self.feed.step_from(self.seq)
+            step = self.ready_step()
             if step is not None:
-                self.seq = step.seq
-                return step.text
+                return step
+            if self.feed.is_over_at(self.seq):
+                raise Closed(OVER)
             self.feed.want(self.seq)
             self.idle = True
-            await self._wake.wait()
-            self.idle = False
+            try:
+                await self._wake.wait()
+            finally:
+                self.idle = False
+
+    def ready_step(self) -> Step | None:
+        """The next step that shows something, if it is here already.
+
+        Raises:
+            Closed: if the socket has to be closed.
+        """
+        if self._code is not None:
+            raise Closed(self._code)
+        if self._notice is not None:
+            notice, self._notice = self._notice, None
+            return Step(self.seq, self.seq, notice)
+        while step := next(self._backlog, None) or self.feed.step_from(self.seq):
+            self.seq = step.seq
+            if step.text:
+                return step
+        return None
 
     def wake(self) -> None:
         """Make `next` check again for a message."""
@@ -114,10 +165,13 @@ class Feed:
     def __init__(self, row: str, audience: str, read: Read) -> None:
         self.row = row
         """The topic key of the row, such as `episode:7kq2...`."""
+        self.audience = audience
         self.name = f"{row} for {audience}"
         self.listeners: set[Listener] = set()
-        self.known = -1
+        self.known = UNKNOWN
         """The highest seq that the row is known to have reached."""
+        self.end: int | None = None
+        """The seq after which nothing follows, of a row that is over."""
         self.reads = 0
         self._read = read
         self._steps: dict[int, Step] = {}
@@ -125,9 +179,9 @@ class Feed:
         self._requested: set[int] = set()
         self._reader: asyncio.Task[None] | None = None
 
-    def join(self, seq: int, session_key: str = "") -> Listener:
-        """Add a listener whose page has reached `seq`."""
-        listener = Listener(self, seq, session_key)
+    def join(self, seq: int, credential: str = "") -> Listener:
+        """Add a listener whose reader has reached `seq`."""
+        listener = Listener(self, seq, credential)
         self.listeners.add(listener)
         if seq != self.known and seq not in self._steps:
             self._request(seq)
@@ -154,6 +208,10 @@ class Feed:
         """The step that starts at `seq`, if the feed has it."""
         return self._steps.get(seq)
 
+    def is_over_at(self, seq: int) -> bool:
+        """Whether the row is over and a reader at `seq` has everything."""
+        return self.end is not None and seq >= max(self.end, self.known)
+
     def notify(self, text: str) -> None:
         """Send `text` to all listeners, outside the order of events."""
         for listener in self.listeners:
@@ -176,7 +234,7 @@ class Feed:
             after = min(self._requested)
             known = self.known
             try:
-                events = await self._read(after)
+                reading = await self._read(after)
             except DatabaseError as error:
                 logger.warning("%s cannot be read, trying again: %s", self.name, error)
                 await asyncio.sleep(delay * random.uniform(0.5, 1.5))
@@ -190,13 +248,14 @@ class Feed:
             delay = RETRY_SECONDS
             self.reads += 1
             self._requested.discard(after)
-            self._take(after, events, known)
+            self._take(after, reading, known)
 
-    def _take(self, after: int, events: list[Event], known: int) -> None:
-        """Store the events read after `after`, and wake the listeners. `known` is `self.known` before the read."""
-        steps = _chain(after, events)
-        if steps:
-            self.known = max(self.known, steps[-1].seq)
+    def _take(self, after: int, reading: Reading, known: int) -> None:
+        """Store what was read after `after`, and wake the listeners. `known` is `self.known` before the read."""
+        steps = _chain(after, reading)
+        self.end = reading.top if reading.is_over else None
+        if reading.top > after:
+            self.known = max(self.known, reading.top)
         elif after < self.known == known:
             self.known = after  # a hint had named a seq that the row does not have
         self._keep(steps[-MAX_STEPS:])
@@ -217,12 +276,14 @@ class Feed:
             self._characters -= len(oldest.text)
 
 
-def _chain(after: int, events: list[Event]) -> list[Step]:
-    """Consecutive steps, without events that repeat a seq."""
+def _chain(after: int, reading: Reading) -> list[Step]:
+    """Consecutive steps up to `reading.upto`, without messages that repeat a seq."""
     steps: list[Step] = []
     start = after
-    for event in events:
-        if event.seq > start:
-            steps.append(Step(start, event.seq, f"<!--seq {event.seq}-->{event.html}"))
-            start = event.seq
+    for message in reading.messages:
+        if message.seq > start:
+            steps.append(Step(start, message.seq, message.text, message.name))
+            start = message.seq
+    if reading.upto > start:
+        steps.append(Step(start, reading.upto, ""))
     return steps

@@ -18,12 +18,13 @@ from django.db import Error as DatabaseError
 from django.db import connection, transaction
 
 from apps.live import presence
-from apps.live.feed import Feed, Listener
-from apps.live.publisher import CHANNEL, PRESENCE, SESSION, fingerprint
-from apps.live.session_user import identify
+from apps.live.feed import Feed, Listener, Message, Reading
+from apps.live.publisher import ACCESS, CHANNEL, PRESENCE, SESSION, fingerprint
+from apps.live.session_user import SessionUser, person_of
+from apps.live.streams import STREAMS
 from apps.live.subscriber import listen
 from apps.live.threads import in_thread
-from apps.live.topics import TOPICS, Event
+from apps.live.topics import TOPICS, Topic
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +36,8 @@ RESTART_SECONDS = 3.0
 PERMISSION_BATCH = 100
 """Permissions that are checked in one call."""
 
+STREAM = "stream of "
+"""Begins the audience of a feed of JSON events; the rest is the audience as the row's topic names it."""
 FORBIDDEN = 4403
 GONE = 4404
 
@@ -50,7 +53,7 @@ class Hub:
         self.feeds: dict[str, dict[str, Feed]] = {}
         """Feeds by topic key (`episode:7kq2...`) and audience."""
         self.sockets: Counter[str] = Counter()
-        """Numbers of sockets by person; the consumer enforces the limit."""
+        """Numbers of sockets and streams by person; `enter` enforces the limit."""
         self._reading: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         """Locks by topic key: audiences are read one after the other, so that a topic can reuse what it has read."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -60,7 +63,24 @@ class Hub:
 
     # ------------------------------------------------------------------ sockets
 
-    def join(self, topic: str, key: str, audience: str, after: int, session_key: str = "") -> Listener:
+    def enter(self, person: str, limit: int) -> bool:
+        """Count one more socket or stream of this person. Returns False if they have as many as they may have."""
+        if self.sockets[person] >= limit:
+            return False
+        self.sockets[person] += 1
+        return True
+
+    def exit(self, person: str) -> None:
+        """Count one less."""
+        self.sockets[person] -= 1
+        if self.sockets[person] <= 0:
+            del self.sockets[person]
+
+    def join_stream(self, topic: str, key: str, audience: str, after: int, credential: str = "") -> Listener:
+        """Add a listener that gets all events after `after` as JSON. The caller has checked its permission."""
+        return self.join(topic, key, f"{STREAM}{audience}", after, credential)
+
+    def join(self, topic: str, key: str, audience: str, after: int, credential: str = "") -> Listener:
         """Add a listener that gets all events after `after`. The caller has checked its permission."""
         if not self._tasks:
             self._start()
@@ -68,7 +88,9 @@ class Hub:
         audiences = self.feeds.setdefault(topic_key, {})
         if audience not in audiences:
             audiences[audience] = _feed(topic, key, audience, self._reading[topic_key])
-        listener = audiences[audience].join(after, session_key)
+        listener = audiences[audience].join(after, credential)
+        if audience.startswith(STREAM):
+            return listener
         if topic_key in self._spectators:
             listener.notice(presence.badge(self._spectators[topic_key]))
         self._presence_changed(topic_key)
@@ -77,7 +99,8 @@ class Hub:
     def leave(self, listener: Listener) -> None:
         """Remove a listener. Its feed is kept until the next recheck, because a reloaded page comes back at once."""
         listener.feed.leave(listener)
-        self._presence_changed(listener.feed.row)
+        if not listener.feed.audience.startswith(STREAM):
+            self._presence_changed(listener.feed.row)
 
     async def close(self) -> None:
         """Stop the tasks."""
@@ -95,7 +118,9 @@ class Hub:
             if name in self.feeds:
                 self._count_again.set()
         elif kind == SESSION:
-            self._create_task(self._check_people(name))
+            self._create_task(self._check_people(session=name))
+        elif kind == ACCESS:
+            self._create_task(self._check_people(row=name))
         elif seq.isdecimal():
             self._reached(topic_key, int(seq))
 
@@ -143,14 +168,16 @@ class Hub:
             await asyncio.sleep(PERMISSION_SECONDS)
             await self._check_people()
 
-    async def _check_people(self, session: str = "") -> None:
-        """Close the sockets of people who are no longer allowed to listen: of all people, or of one session."""
+    async def _check_people(self, *, session: str = "", row: str = "") -> None:
+        """Close the sockets of people who are no longer allowed to listen: of all, of one session, or to one row."""
         groups: defaultdict[tuple[str, str, str], list[Listener]] = defaultdict(list)
         for topic_key, audiences in self.feeds.items():
+            if row and row != topic_key:
+                continue
             for audience, feed in audiences.items():
                 for listener in feed.listeners:
-                    if not session or session == fingerprint(listener.session_key):
-                        groups[topic_key, audience, listener.session_key].append(listener)
+                    if not session or session == fingerprint(listener.credential):
+                        groups[topic_key, audience, listener.credential].append(listener)
         subscriptions = list(groups)
         for start in range(0, len(groups), PERMISSION_BATCH):
             try:
@@ -169,9 +196,10 @@ class Hub:
         self._count_again.set()
 
     def _own_counts(self) -> dict[str, int]:
-        """Numbers of spectators by topic key; people who play from a seat do not count."""
+        """Numbers of spectators by topic key; people who play from a seat and programs do not count."""
+        others = ("seat", STREAM)
         return {
-            topic_key: sum(len(feed.listeners) for name, feed in audiences.items() if not name.startswith("seat"))
+            topic_key: sum(len(feed.listeners) for name, feed in audiences.items() if not name.startswith(others))
             for topic_key, audiences in self.feeds.items()
         }
 
@@ -196,8 +224,9 @@ class Hub:
         for topic_key, total in totals.items():
             if topic_key in self.feeds and self._spectators.get(topic_key) != total:
                 self._spectators[topic_key] = total
-                for feed in self.feeds[topic_key].values():
-                    feed.notify(presence.badge(total))
+                for audience, feed in self.feeds[topic_key].items():
+                    if not audience.startswith(STREAM):
+                        feed.notify(presence.badge(total))
 
     def _start(self) -> None:
         for loop in (self._listen, self._recheck_always, self._check_people_always, self._count_always):
@@ -220,18 +249,23 @@ async def _run_forever(loop: Callable[[], Coroutine[None, None, None]]) -> None:
 
 
 def _feed(topic: str, key: str, audience: str, reading: asyncio.Lock) -> Feed:
-    async def read(after: int) -> list[Event]:
+    async def read(after: int) -> Reading:
         async with reading:
-            return await in_thread(_events, topic, key, after, audience)
+            return await in_thread(_read, topic, key, after, audience)
 
     return Feed(f"{topic}:{key}", audience, read)
 
 
-def _events(topic: str, key: str, after: int, audience: str) -> list[Event]:
-    """The events of a topic, read from one snapshot of the database, so that each event matches its `seq`."""
+def _read(topic: str, key: str, after: int, audience: str) -> Reading:
+    """What happened to a row, read from one snapshot of the database, so that each event matches its `seq`."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        return TOPICS[topic].events(key, after, audience)
+        if audience.startswith(STREAM):
+            return STREAMS[topic].read(key, after, audience.removeprefix(STREAM))
+        events = TOPICS[topic].events(key, after, audience)
+    messages = [Message(event.seq, f"<!--seq {event.seq}-->{event.html}") for event in events]
+    last = max(after, messages[-1].seq) if messages else after
+    return Reading(messages, last, last)
 
 
 def _current(topic_keys: list[str]) -> dict[str, int | None]:
@@ -244,15 +278,22 @@ def _current(topic_keys: list[str]) -> dict[str, int | None]:
 
 
 def _find_refused(subscriptions: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-    """Those of the (topic key, audience, session key) that are not allowed to listen."""
+    """Those of the (topic key, audience, credential) that are not allowed to listen."""
     refused = []
     for subscription in subscriptions:
-        topic_key, audience, session_key = subscription
+        topic_key, audience, credential = subscription
         topic, _, key = topic_key.partition(":")
-        viewer, visitor = identify(session_key)
-        if not (TOPICS[topic].shows(key, viewer, visitor) and TOPICS[topic].allows(key, audience, viewer, visitor)):
+        person = person_of(credential)
+        if person is None or refusal(TOPICS[topic], key, audience.removeprefix(STREAM), person) is not None:
             refused.append(subscription)
     return refused
+
+
+def refusal(topic: Topic, key: str, audience: str, person: SessionUser) -> int | None:
+    """The code that refuses this person the row or the audience; None if they may listen."""
+    if topic.current(key) is None or not topic.shows(key, person.viewer, person.visitor):
+        return GONE
+    return None if topic.allows(key, audience, person.viewer, person.visitor) else FORBIDDEN
 
 
 hub = Hub()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,10 +15,14 @@ from django.utils.http import is_same_domain
 logger = logging.getLogger(__name__)
 
 
+API = "/api/"
+
+
 class OwnPagesOnly:
     """Refuse a handshake from a page of another scheme, host or port, as Django refuses its forms.
 
-    The origin has to be that of the request, whose host is in ALLOWED_HOSTS, or one of CSRF_TRUSTED_ORIGINS.
+    The origin has to be that of the request, whose host is in ALLOWED_HOSTS, or one of CSRF_TRUSTED_ORIGINS. Sockets of
+    the API are for programs too, which have no origin: there, another origin only means that cookies do not count.
     """
 
     def __init__(self, application: Callable[..., Awaitable[None]]) -> None:
@@ -29,6 +33,9 @@ class OwnPagesOnly:
         origin, host = _header(scope, b"origin"), _header(scope, b"host")
         if is_own_origin(origin, host, is_secure=settings.HTTPS or scope.get("scheme") == "wss"):
             await self.application(scope, receive, send)
+            return
+        if scope["path"].startswith(API) and validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS):
+            await self.application({**scope, "headers": _without_cookies(scope["headers"])}, receive, send)
             return
         allowed = ", ".join([*settings.ALLOWED_HOSTS, *settings.CSRF_TRUSTED_ORIGINS])
         logger.warning(
@@ -58,6 +65,10 @@ def _is_trusted(origin: str, trusted: str) -> bool:
     except ValueError:
         return False
     return parts.scheme == scheme and is_same_domain(parts.netloc, pattern.removeprefix("*"))
+
+
+def _without_cookies(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    return [(name, value) for name, value in headers if name != b"cookie"]
 
 
 def _header(scope: dict[str, Any], name: bytes) -> str:

@@ -13,6 +13,7 @@ logger = logging.getLogger(__name__)
 CHANNEL = "live"
 """The channel to which every web process subscribes. A message is `<kind>:<name> <seq>`."""
 SESSION = "session"
+ACCESS = "access"
 PRESENCE = "presence"
 TIMEOUT_SECONDS = 2
 
@@ -35,10 +36,15 @@ def wake(workers: str, name: str) -> None:
     transaction.on_commit(lambda: send(channel_of(workers), name))
 
 
-def end_session(session_key: str | None) -> None:
-    """Make every web process recheck the sockets of this session after the commit; called at logout."""
-    if session_key:
-        transaction.on_commit(lambda: send(CHANNEL, f"{SESSION}:{fingerprint(session_key)} 0"))
+def end_session(credential: str | None) -> None:
+    """Make every web process recheck after the commit who listens by this session or token, which has ended."""
+    if credential:
+        transaction.on_commit(lambda: send(CHANNEL, f"{SESSION}:{fingerprint(credential)} 0"))
+
+
+def recheck_access(topic: str = "") -> None:
+    """Make every web process recheck after the commit who may follow `topic` (such as `episode:7kq2...`); or all."""
+    transaction.on_commit(lambda: send(CHANNEL, f"{ACCESS}:{topic} 0"))
 
 
 def channel_of(workers: str) -> str:
@@ -46,9 +52,9 @@ def channel_of(workers: str) -> str:
     return f"wake:{workers}"
 
 
-def fingerprint(session_key: str) -> str:
+def fingerprint(credential: str) -> str:
     """A hash that identifies a session but does not give access to it."""
-    return hashlib.sha256(session_key.encode()).hexdigest()
+    return hashlib.sha256(credential.encode()).hexdigest()
 
 
 def send(channel: str, message: str) -> None:

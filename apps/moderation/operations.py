@@ -7,6 +7,7 @@ from django.db.models import Model
 from django.db.models.functions import Now
 
 from apps.accounts.models import User, Viewer, account_of
+from apps.live import recheck_access
 from apps.moderation.kinds import ModeratedKind
 from apps.moderation.models import Decision, Report
 
@@ -24,6 +25,7 @@ def hide(kind: ModeratedKind, row: Model, reason: str, by: User) -> None:
     """Hide a row from everybody but its owner, and close the reports about it."""
     _decide(Decision.Verb.HIDE, kind, row, reason, by)
     kind.rows().filter(pk=row.pk).update(hidden_reason=reason)
+    recheck_access()  # to what belongs to it too
 
 
 @transaction.atomic

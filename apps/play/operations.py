@@ -141,7 +141,7 @@ def take_turn(
         raise Refusal(
             "The request did not say which turn the page shows. Nothing was played. Reload the page and send again."
         )
-    if not action.strip():
+    if not (action.strip() or as_written):
         raise Unreadable("The field is empty. Type an action, or press a cell of the board.")
     operations.check_action(action)
     slow_env = _restore_if_slow(episode_id)

@@ -12,33 +12,27 @@ from apps.accounts.models import User
 from apps.accounts.personal_data import PersonalData, as_line, stop_each
 from apps.episodes import operations
 from apps.episodes.errors import EpisodeEnded, NotFound
-from apps.episodes.models import Batch, Episode, Seat
-from apps.episodes.replays.downloads import record_of
-from apps.episodes.visibility import own_seat, public_viewpoint
+from apps.episodes.models import Batch, Episode, EpisodeQuerySet, Seat
+from apps.episodes.replays.downloads import records_of
 from apps.leases import patient_transaction
 from apps.play.models import Show
 from apps.play.shows import operations as shows
 from apps.zips import ExportedFile
 
 CHUNK = 200
-"""Episodes that are read or deleted at a time."""
+"""Episodes that are deleted at a time."""
 
 
-def episodes_of(user: User) -> QuerySet[Episode]:
+def episodes_of(user: User) -> EpisodeQuerySet:
     """The episodes that a person plays, and those of agents that they started outside of jobs."""
     seated = Seat.objects.filter(user=user).values("episode")
     return Episode.objects.filter(Q(pk__in=seated) | Q(show__started_by=user), of_job=False)
 
 
-def lines_of(episodes: QuerySet[Episode], user: User) -> Iterator[bytes]:
+def lines_of(episodes: EpisodeQuerySet, user: User) -> Iterator[bytes]:
     """Episodes as JSONL, by their keys: each line is an episode with its turns, as this person may see it."""
-    last = ""
-    while chunk := list(episodes.filter(pk__gt=last).order_by("pk")[:CHUNK]):
-        for episode in chunk:
-            seat = own_seat(episode, user, "")
-            data, turns = record_of(episode, public_viewpoint(episode) if seat is None else seat, user)
-            yield as_line({**data, "turns": turns})
-        last = chunk[-1].pk
+    for data, turns in records_of(episodes, user):
+        yield as_line({**data, "turns": turns})
 
 
 def delete_in_chunks(episodes: QuerySet[Episode]) -> Iterator[None]:

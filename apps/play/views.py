@@ -17,21 +17,19 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from apps.accounts import visitors
 from apps.accounts.models import account_of
 from apps.agents.models import Agent
-from apps.episodes.errors import ActionTooLong, NotFound, OtherSeatActs, Refusal
+from apps.episodes.errors import ActionTooLong, NotFound, Refusal
 from apps.episodes.models import Episode
-from apps.episodes.restore import restore
-from apps.episodes.snapshot import Snapshot, public_snapshot, snapshot
+from apps.episodes.snapshot import public_snapshot
 from apps.episodes.text import MAX_ACTION_BYTES
 from apps.episodes.tools import choice as tool_choice
 from apps.episodes.views import find, invited_to, play_page
-from apps.episodes.visibility import own_seat, public_viewpoint
+from apps.episodes.visibility import own_seat
 from apps.htmx import wants_part
-from apps.play import invitations, limits, operations, pending
+from apps.play import hints, invitations, limits, operations, pending, starting
 from apps.play.forms import NewForm, prefilled, withheld
 from apps.play.responses import form_again, fragments, go_to, refused
 from apps.play.shows import operations as shows
 from apps.play.shows import show_leases
-from gem.agents import Decision, Request, make_agent
 
 View = Callable[..., HttpResponse]
 
@@ -64,32 +62,13 @@ def new(request: HttpRequest) -> HttpResponse:
         return form_again(request, "play/new.html", form)
     try:
         limits.check_start(request)
-        episode = _begin(request, form)
+        episode = starting.begin(form, request.user, visitors.key(request), visitors.address(request))
     except Refusal as refusal:
         return form_again(request, "play/new.html", form, refusal)
     return go_to(request, episode)
 
 
 PREFILLED_FIELDS = ("env_id", "opponent", "seat", "seed", "visibility", *tool_choice.FIELDS)
-
-
-def _begin(request: HttpRequest, form: NewForm) -> Episode:
-    chosen = form.cleaned_data
-    user, visitor = request.user, visitors.key(request)
-    visibility, env_id, seed = chosen["visibility"], chosen["env_id"], chosen["seed"]
-    if form.seat_count == 1:
-        tools = form.tool_wrappers
-        return operations.begin(env_id, seed=seed, user=user, visitor=visitor, visibility=visibility, wrappers=tools)
-    return operations.begin_against(
-        env_id,
-        chosen["against"],
-        seat=chosen["seat"],
-        seed=seed,
-        user=user,
-        visitor=visitor,
-        address=visitors.address(request),
-        visibility=visibility,
-    )
 
 
 # ---------------------------------------------------------------- playing
@@ -159,16 +138,11 @@ def place(request: HttpRequest, episode_id: str) -> HttpResponse:
 def hint(request: HttpRequest, episode_id: str) -> HttpResponse:
     """The hint: what the expert would do now, and why."""
     episode = find(request, episode_id)
-    seat = own_seat(episode, request.user, visitors.known(request))
-    shot = snapshot(episode, public_viewpoint(episode) if seat is None else seat)
+    shot = hints.seen_by(episode, request.user, visitors.known(request))
     if episode.over or not shot.helps:
         return redirect(episode)
     try:
-        if not shot.yours:
-            raise OtherSeatActs("The expert can give you a hint only when it is your turn.")
-        decision = _ask_expert(episode, shot)
-        if seat is not None:
-            operations.note_advice(episode, seat)
+        decision = hints.ask_expert(shot, request.user, visitors.known(request))
     except Refusal as refusal:
         return refused(request, episode, refusal, after=None)
     if not wants_part(request):
@@ -240,13 +214,11 @@ def finish(request: HttpRequest, episode_id: str) -> HttpResponse:
     """Let `agent` (by default the expert) continue from `turn` (by default the last one)."""
     episode = find(request, episode_id)
     slug = request.POST.get("agent", "expert")
-    agent = Agent.objects.selectable_by(request.user).filter(slug=slug).first()
     turn = _number(request, "turn") if "turn" in request.POST else episode.turn_count
     try:
-        if agent is None:
-            raise shows.CannotPlay(f"There is no agent named {slug}. Choose the expert or the random agent.")
         if turn is None:
             raise NotFound(f"A turn is a whole number from 0 to {episode.turn_count}.")
+        agent = starting.agent_to_finish(request.user, slug)
         limits.check_start(request)
         visitor = "" if request.user.is_authenticated else visitors.key(request)
         user, address = account_of(request.user), visitors.address(request)
@@ -258,12 +230,6 @@ def finish(request: HttpRequest, episode_id: str) -> HttpResponse:
 
 
 # ---------------------------------------------------------------- helpers
-
-
-def _ask_expert(episode: Episode, shot: Snapshot) -> Decision:
-    env = restore(episode)
-    request = Request(env, shot.observation, shot.info, episode.turn_count + 1, shot.viewpoint)
-    return make_agent("expert").act([request])[0]
 
 
 def _name_stand_ins(request: HttpRequest, episode: Episode, branch: Episode) -> None:

@@ -1,4 +1,7 @@
-"""The Markdown files of the repository as pages. Raw HTML is disabled, and the output is sanitized."""
+"""The Markdown files of the repository as pages, and the reference, which is written from the source.
+
+Raw HTML is disabled, and the output is sanitized.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from apps.site import mathematics
+from apps.site import mathematics, reference
 
 FIRST = ("README.md", "docs/map.md", "docs/walks.md", "docs/glossary.md")
 LAST = ("CONTRIBUTING.md", "CHANGELOG.md")
@@ -45,14 +48,14 @@ _ATTRIBUTES = {
     "td": {"class"},
     "th": {"class"},
 }
-_FORMULA = re.compile(r"\$\$(?P<display>[^$]+)\$\$|\$(?=\S)(?P<inline>[^$\n]+)(?<=\S)\$(?!\d)")
+FORMULA = re.compile(r"\$\$(?P<display>[^$]+)\$\$|\$(?=\S)(?P<inline>[^$\n]+)(?<=\S)\$(?!\d)")
 _COMMAND = re.compile(r"\\([a-zA-Z]+)")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
 def _read_formula(state: StateInline, silent: bool) -> bool:
     """A rule for markdown-it: read `$...$` and `$$...$$` as formulas, in which backslashes are not escapes."""
-    match = _FORMULA.match(state.src, state.pos)
+    match = FORMULA.match(state.src, state.pos)
     if match is None:
         return False
     if not silent:
@@ -116,13 +119,14 @@ def groups() -> list[DocumentGroup]:
             for title, folder in FOLDERS
         ),
         ("The project", [document for document in members if document.file in LAST]),
+        ("The engine and the client, module by module", _reference()),
     ]
     return [DocumentGroup(title, tuple(section)) for title, section in sections if section]
 
 
 def documents() -> list[Document]:
-    """All documents: first those of `FIRST`, then the others by name, last those of `LAST`."""
-    return [document for file in _files() if (document := _load(file)) is not None]
+    """All documents: first those of `FIRST`, then the others by name, those of `LAST`, and the reference."""
+    return [*(document for file in _files() if (document := _load(file)) is not None), *_reference()]
 
 
 def find(slug: str) -> Document | None:
@@ -172,10 +176,25 @@ def _load(file: str) -> Document | None:
     return _render(file, modified_ns)
 
 
+def _reference() -> list[Document]:
+    """The pages of the reference, each written again when its module changes."""
+    return [_render_module(name, reference.path_of(name).stat().st_mtime_ns) for name in reference.NAMES]
+
+
 @cache
 def _render(file: str, modified_ns: int) -> Document:
     """Render a file. `modified_ns` is only a part of the cache key."""
-    text = (settings.BASE_DIR / file).read_text("utf-8")
+    return render(slug_of(file), file, (settings.BASE_DIR / file).read_text("utf-8"))
+
+
+@cache
+def _render_module(name: str, modified_ns: int) -> Document:
+    """Render the page of a module. `modified_ns` is only a part of the cache key."""
+    return render(reference.slug_of(name), reference.file_of(name), reference.page(name))
+
+
+def render(slug: str, file: str, text: str) -> Document:
+    """Render Markdown, whose links are those of `file`."""
     tokens = _MARKDOWN.parse(text)
     title, body = _take_title(tokens, file)
     for token in body:
@@ -190,7 +209,7 @@ def _render(file: str, modified_ns: int) -> Document:
         link_rel="noopener",
     )
     safe = mark_safe(html)  # noqa: S308 (cleaned)
-    return Document(slug_of(file), file, title, _summary(body), safe, headings, text.lower())
+    return Document(slug, file, title, _summary(body), safe, headings, text.lower())
 
 
 def _take_title(tokens: list[Token], file: str) -> tuple[str, list[Token]]:

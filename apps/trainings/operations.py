@@ -125,6 +125,7 @@ def _create(
         job_id,
         JobEvent.Kind.SUBMITTED,
         f"submitted: {size}" + (f", from update {parent_update}" if parent_update else ""),
+        data={"updates": spec.updates},
     )
     job.refresh_from_db(fields=["seq"])
     wake(job_id)
@@ -183,7 +184,7 @@ def pause(job_id: str, by: User) -> Job:
         raise Unfit(f"This training is {job.state}, so it cannot be paused.")
     Shard.objects.filter(job=job).release(state=Shard.State.PAUSED)
     Job.objects.filter(pk=job.pk).update(state=Job.State.PAUSED)
-    change(job.pk, JobEvent.Kind.REQUEUED, f"paused by {by.get_username()}", tone=JobEvent.Tone.WARN)
+    change(job.pk, JobEvent.Kind.PAUSED, f"paused by {by.get_username()}", tone=JobEvent.Tone.WARN)
     return Job.objects.get(pk=job.pk)
 
 
@@ -278,7 +279,7 @@ def _queue(job: Job, text: str) -> None:
     afresh = {"attempt": 0, "setbacks": 0, "rests_until": None, "reason": ""}
     Shard.objects.filter(job=job).update(state=Shard.State.QUEUED, sent=Now(), **afresh)
     Job.objects.filter(pk=job.pk).update(state=Job.State.QUEUED, reason="", ended=None)
-    change(job.pk, JobEvent.Kind.REQUEUED, text)
+    change(job.pk, JobEvent.Kind.RESUMED, text)
     wake(job.pk)
 
 

@@ -64,7 +64,8 @@ def record_points(claim: Claim, rows: Sequence[Mapping[str, Any]]) -> None:
         episodes_done=last["episodes"], turns_done=last["turns"], seconds_busy=last["seconds"], latest=latest
     )
     text = f"update {last['update']:,}: success {last['success']:.1%}, return {last['return']:.3f}"
-    change(claim.job_id, JobEvent.Kind.UPDATES, text)
+    data = {"updates": [row["update"] for row in rows]}
+    change(claim.job_id, JobEvent.Kind.UPDATES, text, data=data)
 
 
 @transaction.atomic
@@ -97,6 +98,9 @@ def record_samples(claim: Claim, episodes: Sequence[KeptEpisode]) -> None:
         )
         for place, episode in enumerate(episodes)
     )
+    kept = [ids[slot + place] for place in range(len(episodes))]
+    data = {"update": first.update, "exam": first.exam, "episodes": kept}
+    change(claim.job_id, JobEvent.Kind.SAMPLES, f"{len(kept):,} episodes of update {first.update:,} kept", data=data)
 
 
 def _stored_actions(job_id: str, first: KeptEpisode) -> list[tuple[int, list[str]]]:
@@ -149,7 +153,8 @@ def _store_checkpoint(claim: Claim, update: int, weights: dict[str, Any]) -> Non
         Weights.objects.update_or_create(agent=player, defaults=weights)
     success = point.data.get("success") if point else None
     Checkpoint.objects.update_or_create(job=job, update=update, defaults={"agent": agent, "success": success})
-    change(job.pk, JobEvent.Kind.CHECKPOINT, f"checkpoint after update {update:,}")
+    text = f"checkpoint after update {update:,}"
+    change(job.pk, JobEvent.Kind.CHECKPOINT, text, data={"update": update, "agent": agent.slug})
 
 
 @transaction.atomic

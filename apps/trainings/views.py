@@ -27,6 +27,7 @@ from apps.jobs.models import Checkpoint, Job
 from apps.jobs.views import button, parent_of
 from apps.trainings import compare as comparing
 from apps.trainings import logs, operations, pages, permissions
+from apps.trainings.checkpoints import checkpoint_to_fork
 from apps.trainings.forms import FINE, OWN, PLAIN, TrainingForm, initial
 from gem.credit import ALGORITHMS
 from gem.training import recipes
@@ -155,18 +156,7 @@ def _parent(request: HttpRequest) -> Checkpoint | None:
     update = values.get("parent_update", "")
     if not values.get("parent") or not (update.isascii() and update.isdecimal()):
         return None
-    checkpoint = (
-        Checkpoint.objects.filter(
-            job__in=Job.objects.visible_to(request.user).filter(pk=values["parent"]),
-            agent__in=Agent.objects.visible_to(request.user),
-            update=int(update[:9]),
-        )
-        .select_related("job")
-        .first()
-    )
-    if checkpoint is None:
-        raise Http404("There is no such checkpoint to continue from.")
-    return checkpoint
+    return checkpoint_to_fork(request.user, values["parent"], int(update[:9]))
 
 
 def _base(request: HttpRequest) -> Agent | None:

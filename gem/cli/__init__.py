@@ -1,7 +1,8 @@
 """The command line `gemweb`: list, play and check environments, evaluate agents, replay records, measure speed.
 
-Each command is a module with the functions `add_arguments` and `run`, which returns the exit code. Invalid input gives
-one sentence on stderr and the exit code 2. The exit code 1 means that a check has failed.
+The commands of `gem.cli.server` do on a server what its pages do. Each command is a module with the functions
+`add_arguments` and `run`, which returns the exit code. Invalid input gives one sentence on stderr and the exit code 2.
+The exit code 1 means that a check or a job has failed, and 3 that a server is not there or has failed.
 """
 
 from __future__ import annotations
@@ -25,11 +26,17 @@ from gem.cli import (
     replay,
     sandbox,
 )
+from gem.cli.server import jobs, leaderboard, login, logout, logs, pull, submit, whoami
+from gem.client.errors import NotAuthenticated, ServerFailure, StreamBroken, Unreachable
 from gem.errors import GemError, UnknownEnvironment
 from gem.validation.dependencies import MODULE_HINT, import_modules
 
 INTERRUPTED = 130
 """The exit code of a program that Ctrl-C ended."""
+LOGIN_HINT = " gemweb login keeps a token for the commands."
+"""The sentence that is added when a server does not know who asks."""
+SERVER_FAILED = 3
+"""The exit code when a server is not there or has failed: the same command may work later."""
 
 COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
     "envs": (envs, "List the environments."),
@@ -41,6 +48,14 @@ COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
     "index": (index, "Make, list and search the indexes of the search tool."),
     "sandbox": (sandbox, "Show how untrusted programs are confined on this machine."),
     "check": (check, "Check whether an environment keeps the contract."),
+    "login": (login, "Keep the token of a server, for the commands below."),
+    "logout": (logout, "Forget the token of a server."),
+    "whoami": (whoami, "Show whose token is used, what it may do, and the quotas."),
+    "submit": (submit, "Submit an evaluation or a training to a server."),
+    "jobs": (jobs, "List the jobs of a server, show one, or cancel one."),
+    "logs": (logs, "Print the log of a job, and follow it."),
+    "pull": (pull, "Fetch the episodes of a job, an episode, or a checkpoint."),
+    "leaderboard": (leaderboard, "Print the ranking of agents on a benchmark."),
 }
 """The name of each command, its module and its description."""
 
@@ -68,8 +83,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except GemError as error:
         hint = MODULE_HINT if isinstance(error, UnknownEnvironment) and not modules else ""
+        hint = LOGIN_HINT if isinstance(error, NotAuthenticated) and command != "login" else hint
         print(f"gemweb {command}: {error}{hint}", file=sys.stderr)
-        return 2
+        return SERVER_FAILED if isinstance(error, Unreachable | StreamBroken | ServerFailure) else 2
     except BrokenPipeError:  # the reader of the output has closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

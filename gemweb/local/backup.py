@@ -108,7 +108,7 @@ WITH paused AS (
     WHERE state IN ('queued', 'running') AND job_id IN (SELECT id FROM paused)
 )
 INSERT INTO jobs_jobevent (job_id, seq, kind, tone, text, slots)
-SELECT id, seq, 'requeued', 'warn', 'paused: the site was restored from a backup', '{}' FROM paused
+SELECT id, seq, 'paused', 'warn', 'paused: the site was restored from a backup', '{}' FROM paused
 """
 _PAUSE_SHOWS = """
 UPDATE play_show SET paused = true, turns_due = 0, lease_token = NULL, lease_until = NULL

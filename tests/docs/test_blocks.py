@@ -44,6 +44,7 @@ OLLAMA, QWEN = "http://127.0.0.1:11434/v1", "qwen3:4b"
 ELSEWHERE = {
     "docs/engine.md": "tests/engine/test_engine_page.py",
     "docs/tools.md": "tests/engine/tools/test_documentation.py",
+    "docs/api.md": "tests/platform/test_api_page.py",
     "docs/add-an-environment.md": "tests/docs/test_authoring.py and tests/engine/test_written_for_gem.py",
 }
 """Pages whose Python has tests of its own, which look at what comes of it."""

@@ -9,8 +9,7 @@ from django.db import OperationalError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps.live.feed import BROKEN, MAX_STEPS, Closed, Feed, Listener
-from apps.live.topics import Event
+from apps.live.feed import BEGINNING, BROKEN, MAX_STEPS, OVER, Closed, Feed, Listener, Message, Reading
 
 SEQ = re.compile(r"<!--seq (\d+)-->")
 
@@ -18,27 +17,38 @@ SEQ = re.compile(r"<!--seq (\d+)-->")
 class Row:
     """A row with a history: what Postgres would answer."""
 
-    def __init__(self, *, folds: bool = False) -> None:
+    def __init__(self, *, folds: bool = False, at_once: int = 10**6, is_quiet: bool = False) -> None:
         self.seq = 0
         self.folds = folds
+        self.at_once = at_once
+        self.is_quiet = is_quiet
+        self.is_over = False
         self.reading = 0
         self.most_readers = 0
         self.fails = 0
 
-    async def read(self, after: int) -> list[Event]:
-        """Every turn after `after`: one event each, or all in one."""
+    def shows(self, number: int) -> bool:
+        """Whether there is a message about this change; a pause of an episode, for example, has none."""
+        return not self.is_quiet or number % 3 == 0
+
+    async def read(self, after: int) -> Reading:
+        """Every turn after `after`: one message each, or all in one."""
         self.reading += 1
         self.most_readers = max(self.most_readers, self.reading)
         await asyncio.sleep(0)
         seqs = range(after + 1, self.seq + 1)  # one snapshot, however long it takes to draw it
+        is_over = self.is_over
         await asyncio.sleep(0)
         self.reading -= 1
         if self.fails:
             self.fails -= 1
             raise OperationalError("the connection was closed")
+        top = seqs[-1] if seqs else after
         if self.folds:
-            return [Event(seqs[-1], "".join(turn(n) for n in seqs))] if seqs else []
-        return [Event(n, turn(n)) for n in seqs]
+            text = f"<!--seq {top}-->" + "".join(turn(n) for n in seqs)
+            return Reading([Message(top, text)] if seqs else [], top, top, is_over)
+        messages = [Message(n, f"<!--seq {n}-->{turn(n)}") for n in seqs[: self.at_once] if self.shows(n)]
+        return Reading(messages, min(after + self.at_once, top), top, is_over)
 
 
 class Page:
@@ -89,8 +99,8 @@ async def settle(done: Callable[[], bool]) -> None:
 class World:
     """One row, its feed, its pages, and what may happen to them."""
 
-    def __init__(self, *, folds: bool) -> None:
-        self.row = Row(folds=folds)
+    def __init__(self, row: Row) -> None:
+        self.row = row
         self.feed = Feed("row:1", "watch", self.row.read)
         self.pages = [Page(self.feed, 0)]
 
@@ -127,16 +137,20 @@ DISTURBANCES = st.lists(
 )
 
 
-async def live(disturbances: list[tuple[str, int]], folds: bool) -> None:
+async def live(disturbances: list[tuple[str, int]], row: Row) -> None:
     """Let it all happen, and look at what every page ended with."""
-    world = World(folds=folds)
+    world = World(row)
     for what, value in disturbances:
         await getattr(world, what)(value % 2 if what == "publish" else value % 13 if what == "run" else value)
     last = world.row.seq
     world.feed.hear(last)  # the recheck that always follows
-    await settle(lambda: all(page.seq == last for page in world.pages))
+
+    def shown(page: Page) -> list[int]:
+        return [number for number in range(page.first + 1, last + 1) if row.shows(number)]
+
+    await settle(lambda: all(len(page.turns) >= len(shown(page)) for page in world.pages))
     for page in world.pages:
-        assert page.turns == list(range(page.first + 1, last + 1))
+        assert page.turns == shown(page)
         page.leave(world.feed)
     assert world.row.most_readers <= 1
 
@@ -144,7 +158,39 @@ async def live(disturbances: list[tuple[str, int]], folds: bool) -> None:
 @given(DISTURBANCES, st.booleans())
 @settings(max_examples=300, deadline=None)
 def test_every_page_ends_with_every_turn_once_and_in_order(disturbances: list[tuple[str, int]], folds: bool) -> None:
-    asyncio.run(live(disturbances, folds))
+    asyncio.run(live(disturbances, Row(folds=folds)))
+
+
+@given(DISTURBANCES, st.integers(1, 5), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_a_reader_of_parts_ends_with_every_turn_too(
+    disturbances: list[tuple[str, int]], at_once: int, is_quiet: bool
+) -> None:
+    asyncio.run(live(disturbances, Row(at_once=at_once, is_quiet=is_quiet)))
+
+
+async def test_a_reader_of_a_row_that_is_over_gets_what_is_left_and_is_closed() -> None:
+    row = Row(at_once=2)
+    row.seq, row.is_over = 5, True
+    feed = Feed("row:1", "watch", row.read)
+    for seq in (BEGINNING, 0, 3, 5):
+        page = Page(feed, seq)
+        await settle(lambda page=page: page.code is not None)
+        assert page.turns == list(range(seq + 1, 6))
+        assert page.code == OVER
+
+
+async def test_what_was_over_and_goes_on_is_read_on() -> None:
+    row = Row()
+    row.seq, row.is_over = 2, True
+    feed = Feed("row:1", "watch", row.read)
+    early = Page(feed, 0)
+    await settle(lambda: early.code == OVER)
+    row.seq, row.is_over = 3, False
+    late = Page(feed, 2)
+    feed.hear(3)
+    await settle(lambda: late.seq == 3)
+    assert late.code is None
 
 
 async def test_a_thousand_listeners_cost_one_read() -> None:
@@ -199,7 +245,7 @@ async def test_a_database_that_is_away_is_asked_again(monkeypatch: pytest.Monkey
 
 
 async def test_a_topic_that_breaks_sends_its_listeners_away_to_come_back() -> None:
-    async def read(after: int) -> list[Event]:
+    async def read(after: int) -> Reading:
         raise ZeroDivisionError
 
     page = Page(Feed("row:1", "watch", read), 0)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.platform.api_access import make_token
 from tests.services import Stack, forget_state, running_stack
 
 Start = Callable[..., Stack]
@@ -20,6 +21,14 @@ def prepared() -> Iterator[Path]:
         stack.cancel_jobs()
     yield folder
     forget_state(folder)
+
+
+@pytest.fixture(scope="session")
+def token(stack: Stack) -> str:
+    """An API token of the shared stack with all scopes, made as docs/api.md says."""
+    secret = make_token(stack, "ann")
+    assert secret.startswith("gw_")
+    return secret
 
 
 @pytest.fixture

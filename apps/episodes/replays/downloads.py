@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
@@ -12,9 +13,14 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts import visitors
 from apps.accounts.models import Viewer
-from apps.episodes.models import Episode, Turn
+from apps.episodes.models import Episode, EpisodeQuerySet, Seat, Turn
 from apps.episodes.views import find, seen_from
-from apps.episodes.visibility import conceal, open_info, parent_of
+from apps.episodes.visibility import conceal, open_info, parent_of, public_viewpoint
+
+CHUNK = 200
+"""Episodes that are read at a time."""
+MAX_TURNS = 2_000
+"""Turns that are read at a time, unless one episode has more."""
 
 
 @never_cache
@@ -29,7 +35,7 @@ def turn_json(request: HttpRequest, episode_id: str, number: int) -> JsonRespons
     turn = episode.turns.filter(number=number).first()
     if turn is None:
         raise Http404(f"Episode {episode.label} has turns 0 to {episode.turn_count}; there is no turn {number}.")
-    return _json(_turn_data(conceal(turn, seat, sealed=sealed)))
+    return _json(turn_data(conceal(turn, seat, sealed=sealed)))
 
 
 @never_cache
@@ -61,13 +67,38 @@ def record_of(
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The episode and its turns as data, without what this viewpoint and this person may not see."""
     sealed = episode.sealed
-    turns = [_turn_data(conceal(turn, seat, sealed=sealed)) for turn in episode.turns.order_by("number")]
-    data = _episode_data(episode, seat, sealed=sealed)
+    turns = [turn_data(conceal(turn, seat, sealed=sealed)) for turn in episode.turns.all()]
+    return episode_data(episode, seat, user, visitor), turns
+
+
+def records_of(
+    episodes: EpisodeQuerySet, user: Viewer, visitor: str = ""
+) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """The records of all these episodes, by their keys, as this person may see them. Few are in memory at a time."""
+    last = ""
+    while keys := _next_keys(episodes, last):
+        for episode in Episode.objects.filter(pk__in=keys).with_seats().prefetch_related("turns").order_by("pk"):
+            own = next((seat.number for seat in episode.seats.all() if seat.belongs_to(user, visitor)), None)
+            yield record_of(episode, public_viewpoint(episode) if own is None else own, user, visitor)
+        last = keys[-1]
+
+
+def _next_keys(episodes: EpisodeQuerySet, last: str) -> list[str]:
+    """The keys of the episodes to read next: at most `CHUNK`, and as many as have `MAX_TURNS` turns together."""
+    keys: list[str] = []
+    turns = 0
+    for key, turn_count in episodes.filter(pk__gt=last).order_by("pk").values_list("pk", "turn_count")[:CHUNK]:
+        if keys and turns + turn_count > MAX_TURNS:
+            break
+        keys.append(key)
+        turns += turn_count
+    return keys
+
+
+def episode_data(episode: Episode, seat: int, user: Viewer, visitor: str = "") -> dict[str, Any]:
+    """The record of an episode without its turns, and without what this viewpoint and this person may not see."""
+    sealed = episode.sealed
     parent = parent_of(episode, user, visitor)
-    return {**data, "parent": parent.pk if parent else None}, turns
-
-
-def _episode_data(episode: Episode, seat: int, *, sealed: bool) -> dict[str, Any]:
     return {
         "id": episode.id,
         **episode.identity(),
@@ -82,7 +113,7 @@ def _episode_data(episode: Episode, seat: int, *, sealed: bool) -> dict[str, Any
                 "total_reward": None if sealed and row.number != seat else row.total_reward,
                 "success": None if sealed else row.success,
             }
-            for row in episode.seats.select_related("agent").order_by("number")
+            for row in _seats(episode)
         ],
         "outcome": episode.outcome,
         "terminated": episode.terminated,
@@ -94,14 +125,15 @@ def _episode_data(episode: Episode, seat: int, *, sealed: bool) -> dict[str, Any
         "max_turns": episode.max_turns,
         "first_observation": episode.first_observation,
         "first_info": open_info(episode.first_info, seat, sealed=sealed),
-        "parent": None,
+        "parent": parent.pk if parent else None,
         "parent_turn": episode.parent_turn,
         "created": episode.created,
         "ended": episode.ended,
     }
 
 
-def _turn_data(turn: Turn) -> dict[str, Any]:
+def turn_data(turn: Turn) -> dict[str, Any]:
+    """A turn, of which nothing is hidden but what `conceal` has hidden."""
     return {
         "turn": turn.number,
         "seat": turn.seat,
@@ -112,6 +144,13 @@ def _turn_data(turn: Turn) -> dict[str, Any]:
         "extra": turn.extra,
         "created": turn.created,
     }
+
+
+def _seats(episode: Episode) -> list[Seat]:
+    """The seats in their order, with one query if they were not fetched with the episode."""
+    fetched = "seats" in getattr(episode, "_prefetched_objects_cache", {})
+    seats = episode.seats.all() if fetched else episode.seats.select_related("agent")
+    return sorted(seats, key=lambda seat: seat.number)
 
 
 def _json(data: dict[str, Any]) -> JsonResponse:

@@ -14,6 +14,7 @@ from apps.accounts import visitors
 from apps.accounts.rate_limit import take
 from apps.admission.models import name_of
 from apps.episodes import verification
+from apps.episodes.errors import Refusal, Sealed, TooFast
 from apps.episodes.models import Episode
 from apps.episodes.replays.replay_frames import replay_frames
 from apps.episodes.snapshot import public_snapshot, snapshot
@@ -100,13 +101,10 @@ def frames(request: HttpRequest, episode_id: str, chunk: int) -> HttpResponseBas
 def verify(request: HttpRequest, episode_id: str) -> HttpResponse:
     """Replay the episode and report whether every turn is as recorded; a worker replays a slow one."""
     episode = find(request, episode_id)
-    if episode.sealed:
-        verdict = Verdict(None, "An episode can be verified only after it ends.")
-    elif episode.slow and (wait := _wait_for_worker(request)):
-        verdict = Verdict(None, f"You have had many episodes verified. Try again in {max(1, round(wait))} s.")
-    else:
-        person = name_of(request.user.pk, "" if request.user.is_authenticated else visitors.key(request))
-        verdict = verification.verify(episode, person, visitors.address(request))
+    try:
+        verdict = begin_verification(request, episode)
+    except Refusal as refusal:
+        verdict = Verdict(None, str(refusal))
     if wants_part(request):
         return render(request, "episodes/episode.html#verdict", {"verdict": verdict, "episode": episode})
     return _replay(request, episode, episode.turn_count, verdict=verdict)
@@ -121,10 +119,23 @@ def verdict(request: HttpRequest, episode_id: str) -> HttpResponse:
     return render(request, "episodes/episode.html#verdict", context)
 
 
-def _wait_for_worker(request: HttpRequest) -> float:
-    """Seconds until this person may have another slow episode verified; 0 if that is now."""
-    name = f"user:{request.user.pk}" if request.user.is_authenticated else f"from:{visitors.network(request)}"
-    return take(f"verify:{name}", VERIFICATIONS_PER_MINUTE, VERIFICATIONS_PER_MINUTE / 60)
+def begin_verification(request: HttpRequest, episode: Episode) -> Verdict:
+    """Verify an episode, or let a worker replay it if it is slow, which is counted. Returns what is known now.
+
+    Raises:
+        Sealed: if it has not ended.
+        TooFast: above `VERIFICATIONS_PER_MINUTE`.
+    """
+    if episode.sealed:
+        raise Sealed("An episode can be verified only after it ends.")
+    is_member = request.user.is_authenticated
+    if episode.slow:
+        name = f"user:{request.user.pk}" if is_member else f"from:{visitors.network(request)}"
+        wait = take(f"verify:{name}", VERIFICATIONS_PER_MINUTE, VERIFICATIONS_PER_MINUTE / 60)
+        if wait > 0:
+            raise TooFast(f"You have had many episodes verified. Try again in {max(1, round(wait))} s.", wait)
+    person = name_of(request.user.pk, "" if is_member else visitors.key(request))
+    return verification.verify(episode, person, visitors.address(request))
 
 
 def _strip(episode: Episode, seat: int) -> list[dict[str, Any]]:

@@ -49,6 +49,9 @@ TOO_MANY = (
 )
 
 
+NOT_THE_STARTER = "Only the person who started this episode can control it."
+
+
 class CannotPlay(Refusal):
     """The agent cannot act in this environment."""
 
@@ -258,6 +261,11 @@ def may_ask_again(episode: Episode, user: Viewer, visitor: str) -> bool:
         return True
     waits = Show.objects.filter(episode=episode).exclude(trouble="").exists()
     return waits and own_seat(episode, user, visitor) is not None
+
+
+def may_do(verb: str, episode: Episode, user: Viewer, visitor: str) -> bool:
+    """Whether this person may use a control of the show."""
+    return (may_ask_again if verb == "resume" else may_control)(episode, user, visitor)
 
 
 def pause(episode_id: str) -> None:

@@ -12,17 +12,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.accounts import visitors
-from apps.accounts.models import account_of
 from apps.episodes.errors import Refusal
 from apps.episodes.snapshot import public_snapshot
 from apps.episodes.tools import choice as tool_choice
 from apps.episodes.views import find
 from apps.htmx import wants_part
-from apps.play import limits
+from apps.play import limits, starting
 from apps.play.forms import PACES, WatchForm, prefilled, who_plays, withheld
 from apps.play.responses import form_again, go_to, refused
 from apps.play.shows import operations as shows
-from apps.play.tooling import ask_tools
 
 PREFILLED_FIELDS = ("env_id", "agent", "opponent", "seed", "pace", "visibility", *tool_choice.FIELDS)
 
@@ -40,22 +38,11 @@ def watch_new(request: HttpRequest) -> HttpResponse:
     form = WatchForm(request.user, request.POST)
     if not form.is_valid():
         return form_again(request, "play/watch_new.html", form)
-    chosen = form.cleaned_data
     try:
         limits.check_start(request)
-        ask_tools(chosen["env_id"], form.tool_wrappers)
-        episode = shows.start(
-            chosen["env_id"],
-            chosen["agent"],
-            opponent=chosen["opponent"],
-            seed=chosen["seed"],
-            wrappers=form.tool_wrappers,
-            pace=chosen["pace"],
-            user=account_of(request.user),
-            visitor="" if request.user.is_authenticated else visitors.key(request),
-            address=visitors.address(request),
-            visibility=chosen["visibility"],
-        )
+        visitor = "" if request.user.is_authenticated else visitors.key(request)
+        pace, address = form.cleaned_data["pace"], visitors.address(request)
+        episode = starting.start_show(form, pace, request.user, visitor, address)
     except Refusal as refusal:
         return form_again(request, "play/watch_new.html", form, refusal)
     return go_to(request, episode)
@@ -83,9 +70,8 @@ def control(request: HttpRequest, episode_id: str, verb: str) -> HttpResponse:
         raise Http404(f"An episode has no control named {verb}.")
     episode = find(request, episode_id)
     try:
-        check_permission = shows.may_ask_again if verb == "resume" else shows.may_control
-        if not check_permission(episode, request.user, visitors.known(request)):
-            return HttpResponse("Only the person who started this episode can control it.", status=403)
+        if not shows.may_do(verb, episode, request.user, visitors.known(request)):
+            return HttpResponse(shows.NOT_THE_STARTER, status=403)
         VERBS[verb](request)(episode_id)
     except Refusal as refusal:
         return refused(request, episode, refusal, after=None)

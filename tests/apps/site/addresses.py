@@ -7,7 +7,6 @@ to somebody else (`Address.status`), so the table says each thing once.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
@@ -33,12 +32,8 @@ from gem import benchmarks
 from gem.agents.endpoint import EndpointSpec
 from gem.evaluation.spec import EvaluationSpec
 from gem.training.spec import read_spec
-
-OWNED = {"agent", "policy", "training", "episode", "show", "duel", "job", "job_episode", "score"}
-"""The objects with a visibility, by their names in the table."""
-ROLES = ("nobody", "somebody else", "the owner", "staff")
-ENV_ID = "game:GuessTheNumber-v0-easy"
-
+from tests.apps.site.api_addresses import API_TABLE
+from tests.apps.site.roles import ENV_ID, Address
 
 SCORE: dict[str, Any] = {
     "benchmark": "games",
@@ -51,36 +46,8 @@ SCORE: dict[str, Any] = {
 CARD: dict[str, Any] = {"env_id": ENV_ID, "update": 1}
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """One request and its answers."""
-
-    answers: str
-    """Four statuses, or one for all."""
-    names: tuple[str, ...] = ()
-    """Which of the objects below fill in the address."""
-    post: bool = False
-    sent: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def method(self) -> str:
-        """GET or POST."""
-        return "POST" if self.post else "GET"
-
-    @property
-    def names_owned(self) -> bool:
-        """Whether it is about an object that can be private."""
-        return not OWNED.isdisjoint(self.names)
-
-    def status(self, role: str, visibility: str = "unlisted") -> int:
-        """What this role is answered about objects with this visibility."""
-        if visibility == "private" and self.names_owned and role in ("nobody", "somebody else"):
-            return 404
-        statuses = [int(status) for status in self.answers.split()]
-        return statuses[0] if len(statuses) == 1 else statuses[ROLES.index(role)]
-
-
 TABLE: dict[str, Address] = {
+    **API_TABLE,
     "site:home": Address("200"),
     "site:begin": Address("302", post=True, sent={"env_id": ENV_ID}),
     "site:search": Address("200"),
@@ -102,6 +69,9 @@ TABLE: dict[str, Address] = {
     "accounts:logout": Address("302", post=True),
     "accounts:signup": Address("200 302 302 302"),
     "accounts:login_link": Address("200", names=("login_token",)),
+    "programs:tokens": Address("302 200 200 200"),
+    "programs:revoke": Address("302", names=("one",), post=True),
+    "programs:rest": Address("200"),
     "moderation:reports": Address("404 404 404 200"),
     "moderation:report": Address("200", names=("content", "episode")),
     "moderation:decide": Address(
@@ -261,6 +231,7 @@ def objects_of(people: dict[str, User | None], visibility: str = "unlisted") -> 
         "score": score.pk,
         "content": "episode",
         "document": "glossary",
+        "benchmark": "games",
         "picture": "training.png",
         "env_id": ENV_ID,
         "zero": 0,

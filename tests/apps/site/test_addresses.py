@@ -10,7 +10,8 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.accounts.models import User
-from tests.apps.site.addresses import FORMS, ROLES, TABLE, Address, addresses, requests
+from tests.apps.site.addresses import FORMS, TABLE, addresses, requests
+from tests.apps.site.roles import ROLES, Address
 
 pytestmark = pytest.mark.django_db
 
@@ -35,6 +36,8 @@ def test_no_method_of_an_address_is_missing(people: dict[str, User | None], obje
     assert set(FORMS) <= {name for name, address in TABLE.items() if not address.post}
     missing = []
     for name, address in TABLE.items():
+        if name.startswith("api:"):  # one address has an operation for each of its methods
+            continue
         path = reverse(name, args=[objects[part] for part in address.names])
         with transaction.atomic():
             answer = client.get(path) if address.post else client.post(path)
@@ -51,15 +54,19 @@ def answered_and_undone(name: str, address: Address, person: User | None, object
         client = Client()
         if person is not None:
             client.force_login(person)
-        answer = client.post(path, address.sent) if address.post else client.get(path, address.sent)
+        answer = address.ask(client, path)
         transaction.set_rollback(True)
     return answer.status_code
 
 
-def test_what_writes_is_never_a_get_and_never_without_a_token(objects: dict[str, Any]) -> None:
+def test_what_writes_is_never_a_get_and_never_without_a_token(
+    objects: dict[str, Any], people: dict[str, User | None]
+) -> None:
     writing = [(name, address) for name, address in requests() if address.post]
     assert len(writing) > 30
     for name, address in writing:
         path = reverse(name, args=[objects[part] for part in address.names])
-        answer = Client(enforce_csrf_checks=True).post(path, address.sent)
-        assert answer.status_code == 403, name
+        client = Client(enforce_csrf_checks=True)
+        if name.startswith("api:"):  # guests need no token of a form, because they may change nothing
+            client.force_login(people["the owner"])  # type: ignore[arg-type]
+        assert address.ask(client, path).status_code == 403, name

@@ -129,8 +129,9 @@ def test_every_document_leads_on_and_says_what_is_on_its_page(library: Path, cli
     assert 'rel="prev"' not in first
     last = client.get("/docs/decisions/0001-one/").content.decode()
     assert 'href="/docs/map/" rel="prev"' in last
-    assert 'rel="next"' not in last
+    assert 'href="/docs/reference/gem.core/" rel="next"' in last
     assert "On this page" not in last
+    assert 'rel="next"' not in client.get(documents.documents()[-1].get_absolute_url()).content.decode()
 
 
 def test_formulas_are_drawn_and_none_is_left_as_latex() -> None:

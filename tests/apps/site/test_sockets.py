@@ -10,15 +10,17 @@ from django.contrib.auth.models import AnonymousUser
 from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.duels import operations as duels
-from apps.live.consumers import LiveConsumer, refusal
-from apps.live.hub import FORBIDDEN, GONE
+from apps.live.consumers import EventsConsumer, LiveConsumer
+from apps.live.hub import FORBIDDEN, GONE, refusal
 from apps.live.routing import websocket_urlpatterns
 from apps.live.session_user import SessionUser
+from apps.live.streams import STREAMS
 from apps.live.topics import TOPICS
 from apps.play import operations as play
 from apps.play.shows.showcase import TOPIC as SHOWCASE
 from apps.play.shows.showcase import present
-from tests.apps.site.addresses import ENV_ID, ROLES, objects_of
+from tests.apps.site.addresses import objects_of
+from tests.apps.site.roles import ENV_ID, ROLES
 
 pytestmark = pytest.mark.django_db
 
@@ -64,9 +66,29 @@ def test_every_topic_is_in_the_table() -> None:
     assert set(TABLE) == set(TOPICS)
 
 
-def test_there_is_one_address_for_sockets() -> None:
+def test_sockets_are_for_pages_and_for_events_only() -> None:
     consumers = [getattr(pattern.callback, "consumer_class", None) for pattern in websocket_urlpatterns]
-    assert consumers == [LiveConsumer, None], "a new consumer needs a table like this one; the last refuses the rest"
+    others = "a new consumer needs a table like this one; the last refuses the rest"
+    assert consumers == [LiveConsumer, *[EventsConsumer] * 4, None], others
+
+
+EVENTS_TABLE = {
+    "episode": [dict.fromkeys(ROLES, "watch"), {**dict.fromkeys(ROLES, "watch"), "the owner": "seat-0"}],
+    "duel": [dict.fromkeys(ROLES, "watch")],
+    "job": [dict.fromkeys(ROLES, "other")] * 2,
+}
+"""By topic and row, as what audience each role follows its events. Rows with one seat have nothing to hide."""
+
+
+@pytest.mark.parametrize("topic", STREAMS)
+def test_each_role_follows_events_as_it_may(
+    topic: str, people: dict[str, User | None], keys: dict[str, list[str]]
+) -> None:
+    for key, audiences in zip(keys[topic], EVENTS_TABLE[topic], strict=True):
+        for role, audience in audiences.items():
+            person = session_of(people[role])
+            assert STREAMS[topic].audience_of(key, person.viewer, person.visitor) == audience
+            assert refusal(TOPICS[topic], key, audience, person) is None
 
 
 @pytest.mark.parametrize("topic", TABLE)

@@ -1,0 +1,281 @@
+"""From rows to the answers of the API, with what the caller may see of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from apps.accounts.models import Viewer
+from apps.agents.models import Agent, Upload
+from apps.agents.uploads import place as place_of_upload
+from apps.api.callers import visitor
+from apps.episodes.models import Batch, Episode, PendingTurn, Seat
+from apps.episodes.replays.downloads import episode_data
+from apps.episodes.snapshot import snapshot
+from apps.episodes.visibility import conceal, open_info, viewpoint
+from apps.jobs.models import Job
+from apps.jobs.pages import elapsed
+from apps.jobs.results import Tally
+from apps.play import pending
+from apps.play.shows import show_leases
+from gem.client import schemas
+from gem.seats import SPECTATOR, observation_for_seat
+
+
+def link(request: HttpRequest, path: str) -> str:
+    """The whole address of a page."""
+    return request.build_absolute_uri(path)
+
+
+# ---------------------------------------------------------------- agents
+
+
+def agent(request: HttpRequest, row: Agent) -> schemas.Agent:
+    """An agent. Only its owner sees the address of an endpoint."""
+    mine = row.owner_id is not None and row.owner_id == request.user.pk
+    endpoint = getattr(row, "endpoint", None) if row.kind == Agent.Kind.ENDPOINT else None
+    weights = getattr(row, "weights", None) if row.kind == Agent.Kind.CHECKPOINT else None
+    return schemas.Agent(
+        slug=row.slug,
+        name=row.name,
+        kind=known(row.kind),
+        about=row.about,
+        owner=row.owner.get_username() if row.owner else None,
+        mine=mine,
+        visibility=known(row.visibility),
+        set_up={"version": endpoint.version, **endpoint.asked} if endpoint else None,
+        endpoint_url=str(endpoint.spec["url"]) if endpoint and mine else None,
+        has_key=bool(endpoint.sealed_key) if endpoint and mine else None,
+        card=weights.card if weights else None,
+        size=weights.size if weights else None,
+        sha256=weights.sha256 if weights else None,
+        created=row.created,
+        url=link(request, row.get_absolute_url()) if endpoint or weights else None,
+    )
+
+
+def upload(row: Upload) -> schemas.Upload:
+    """An upload that is no agent yet."""
+    return schemas.Upload(
+        slug=row.slug,
+        name=row.name,
+        state="refused" if row.problem else "waiting",
+        problem=row.problem,
+        place=None if row.problem else place_of_upload(row),
+        created=row.created,
+    )
+
+
+# ---------------------------------------------------------------- episodes
+
+
+def episode_summary(request: HttpRequest, row: Episode) -> schemas.EpisodeSummary:
+    """An episode in a list, fetched with its seats and its batch."""
+    return schemas.EpisodeSummary(**_summary(request, row, seen_from(request, row)))
+
+
+def seen_from(request: HttpRequest, row: Episode, requested: str = "") -> int:
+    """The viewpoint from which the caller sees an episode."""
+    return viewpoint(row, request.user, visitor(request), requested)
+
+
+def _summary(request: HttpRequest, row: Episode, seat: int) -> dict[str, Any]:
+    sealed = row.sealed
+    seats = sorted(row.seats.all(), key=lambda each: each.number)
+    return {
+        "id": row.pk,
+        "env_id": row.env_id,
+        "env_version": row.env_version,
+        "seed": None if sealed else row.seed,
+        "outcome": row.outcome,
+        "success": row.success,
+        "turn_count": row.turn_count,
+        "max_turns": row.max_turns,
+        "seats": [_seat(each, request.user, visitor(request), sealed and each.number != seat) for each in seats],
+        "visibility": row.governing_visibility.value,
+        "created": row.created,
+        "ended": row.ended,
+        "url": link(request, row.get_absolute_url()),
+    }
+
+
+def _seat(row: Seat, user: Viewer, visitor_key: str, is_secret: bool) -> schemas.Seat:
+    return schemas.Seat(
+        number=row.number,
+        agent=row.agent.slug,
+        agent_name=row.agent.name,
+        total_reward=None if is_secret else row.total_reward,
+        success=None if is_secret else row.success,
+        mine=row.belongs_to(user, visitor_key),
+        free=row.is_free,
+    )
+
+
+def episode(request: HttpRequest, key: str) -> schemas.Episode:
+    """An episode as the caller sees it now. They were found to be allowed to see it."""
+    row = Episode.objects.with_seats().select_related("batch").get(pk=key)
+    seat = seen_from(request, row)
+    waiting = PendingTurn.objects.filter(episode=row).first() if row.slow else None
+    data = {**episode_data(row, seat, request.user, visitor(request)), **_summary(request, row, seat)}
+    is_own_problem = waiting is not None and waiting.seat == seat
+    return schemas.Episode(
+        **data,
+        **_now(request, row, seat),
+        goes_on_in=_key_if_visible(request, row.goes_on_in_id),
+        job=_job_of(request, row),
+        duel=row.batch_id if row.in_duel else None,
+        seq=row.seq,
+        acting=row.acting,
+        pending=waiting is not None and not waiting.problem,
+        place=_place(row, waiting),
+        problem=waiting.problem if waiting is not None and is_own_problem else "",
+    )
+
+
+def _now(request: HttpRequest, row: Episode, seat: int) -> dict[str, Any]:
+    """The latest observation, and whether it is the turn of the caller."""
+    has_own = any(each.belongs_to(request.user, visitor(request)) and each.number == seat for each in row.seats.all())
+    if row.seat_count > 1 and not row.over:
+        shot = snapshot(row, seat, history=1)
+        return {"observation": shot.observation, "info": shot.info, "your_turn": has_own and shot.yours}
+    last = row.turns.order_by("-number").first()
+    turn = None if last is None else conceal(last, seat, sealed=row.sealed)
+    observation = row.first_observation if turn is None else turn.observation
+    info = open_info(row.first_info if turn is None else turn.info, seat, sealed=row.sealed)
+    if seat != SPECTATOR:
+        observation, info = observation_for_seat(seat, observation, info)
+    return {"observation": observation, "info": info, "your_turn": has_own and not row.over}
+
+
+def _place(row: Episode, waiting: PendingTurn | None) -> int | None:
+    """The place in the queue of a turn that waits for a worker, or of a show that waits for a host."""
+    if row.over:
+        return None
+    if waiting is not None:
+        return None if waiting.problem else pending.place(row.pk)
+    return show_leases.place(row.pk) if hasattr(row, "show") else None
+
+
+def _key_if_visible(request: HttpRequest, key: str | None) -> str | None:
+    if key is None:
+        return None
+    return key if Episode.objects.visible_to(request.user, visitor(request)).filter(pk=key).exists() else None
+
+
+def _job_of(request: HttpRequest, row: Episode) -> str | None:
+    if not row.in_job:
+        return None
+    return Job.objects.visible_to(request.user).filter(batch=row.batch_id).values_list("pk", flat=True).first()
+
+
+def duel(request: HttpRequest, row: Batch) -> schemas.Duel:
+    """A duel with its episodes."""
+    episodes = row.episodes.with_seats().select_related("batch").order_by("slot")
+    mine = Batch.objects.owned(request.user, visitor(request)).filter(pk=row.pk).exists()
+    return schemas.Duel(
+        id=row.pk,
+        seq=row.seq,
+        visibility=known(row.visibility),
+        episodes=[episode_summary(request, each) for each in episodes],
+        mine=mine,
+        created=row.created,
+        url=link(request, reverse("duels:duel", args=[row.pk])),
+    )
+
+
+def turns_after(request: HttpRequest, row: Episode, seq: int) -> list[schemas.Turn]:
+    """The turns that were played after an episode had this `seq`."""
+    seat, sealed = seen_from(request, row), row.sealed
+    return [turn(each, seat, sealed=sealed) for each in row.turns.filter(seq__gt=seq).order_by("number")]
+
+
+def turn(row: Any, seat: int, *, sealed: bool) -> schemas.Turn:
+    """A turn, as a viewpoint sees it."""
+    shown = conceal(row, seat, sealed=sealed)
+    return schemas.Turn(
+        turn=shown.number,
+        seat=shown.seat,
+        action=None if shown.concealed else shown.action,
+        observation=shown.observation,
+        reward=None if shown.concealed else shown.reward,
+        info=shown.info,
+        extra=shown.extra,
+        created=shown.created,
+    )
+
+
+# ---------------------------------------------------------------- jobs
+
+
+def job_summary(request: HttpRequest, row: Job) -> schemas.JobSummary:
+    """A job in a list, fetched `for_page`."""
+    return schemas.JobSummary(**_job_summary(request, row))
+
+
+def _job_summary(request: HttpRequest, row: Job) -> dict[str, Any]:
+    return {
+        "id": row.pk,
+        "kind": row.kind,
+        "name": row.title,
+        "agent": row.agent.slug,
+        "owner": row.owner.get_username() if row.owner else None,
+        "mine": row.owner_id is not None and row.owner_id == request.user.pk,
+        "state": row.state,
+        "reason": row.reason,
+        "visibility": row.visibility.value,
+        "seq": row.seq,
+        "episodes_total": row.episodes_total,
+        "episodes_done": row.episodes_done,
+        "created": row.created,
+        "started": row.started,
+        "ended": row.ended,
+        "url": link(request, row.get_absolute_url()),
+    }
+
+
+def job_data(request: HttpRequest, row: Job, *, left: float | None, ahead: int | None) -> dict[str, Any]:
+    """The fields of a job of either kind."""
+    parent = Job.objects.visible_to(request.user).filter(pk=row.parent_id or "").first()
+    score = score_of(Tally.of(row.shards.all())) if row.kind == Job.Kind.EVALUATION else None
+    return {
+        **_job_summary(request, row),
+        "spec": row.spec,
+        "set_up": row.set_up,
+        "parent": parent.pk if parent else None,
+        "parent_update": row.parent_update,
+        "turns_done": row.turns_done,
+        "seconds_busy": row.seconds_busy,
+        "seconds_elapsed": elapsed(row),
+        "seconds_left": left,
+        "jobs_ahead": ahead,
+        "may_change": row.may_be_changed_by(request.user),
+        "score": score,
+    }
+
+
+def score_of(tally: Tally, env_id: str = "") -> schemas.Score:
+    """The results of some shards."""
+    solved = tally.solved
+    return schemas.Score(
+        env_id=env_id,
+        episodes=tally.total,
+        done=tally.done,
+        counted=tally.n,
+        won=tally.won,
+        limited=tally.limited,
+        errors=tally.errors,
+        unanswered=tally.unanswered,
+        success_rate=tally.won / tally.n if tally.n else None,
+        low=solved.low if solved else None,
+        high=solved.high if solved else None,
+        mean_return=tally.mean,
+        tokens_in=tally.tokens_in,
+        tokens_out=tally.tokens_out,
+    )
+
+
+def known(value: str) -> Any:
+    """A stored value, for a field whose type lists all of them."""
+    return value

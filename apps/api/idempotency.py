@@ -1,0 +1,112 @@
+"""Requests with an `Idempotency-Key`: sent again, they change nothing and get the response of the first time."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from apps.accounts.models import User
+from apps.api.models import IdempotentRequest
+from apps.episodes.errors import Refusal
+
+HEADER = "Idempotency-Key"
+MAX_KEY_CHARACTERS = 80
+GIVEN_UP_AFTER = timedelta(minutes=2)
+"""A request without a response after so long was interrupted, so another one with its key is answered anew."""
+Run = Callable[..., Any]
+
+
+class KeyRefused(Refusal):
+    """The `Idempotency-Key` cannot be used for this request."""
+
+    status = 422
+    title = "This Idempotency-Key cannot be used"
+
+
+class UnderWay(Refusal):
+    """The same request is being answered now."""
+
+    status = 409
+    title = "The same request is being answered"
+    wait = 1.0
+    """Seconds for `Retry-After`: a client that has lost its connection waits for the answer like this."""
+
+
+def idempotent(run: Run) -> Run:
+    """Let a view answer each request with an `Idempotency-Key` once."""
+
+    @functools.wraps(run)
+    def answer(request: HttpRequest, *arguments: Any, **parameters: Any) -> Any:
+        key = request.headers.get(HEADER)
+        if key is None or request.method in {"GET", "HEAD"} or not isinstance(request.user, User):
+            return run(request, *arguments, **parameters)
+        return _answer_once(request.user, key, request, functools.partial(run, request, *arguments, **parameters))
+
+    return answer
+
+
+def _answer_once(user: User, key: str, request: HttpRequest, run: Callable[[], HttpResponse]) -> HttpResponse:
+    from apps.api.problems import problem_of  # noqa: PLC0415 (views run inside of the API, which knows this module)
+
+    try:
+        row = _begin(user, key, _digest_of(request))
+    except Refusal as refusal:
+        return problem_of(request, refusal)
+    if row.status is not None:
+        response = HttpResponse(bytes(row.body or b""), status=row.status, content_type="application/json")
+        response["Idempotent-Replayed"] = "true"
+        return response
+    try:
+        response = run()
+    except BaseException:
+        row.delete()
+        raise
+    if 200 <= response.status_code < 300 and not response.streaming:
+        row.status, row.body = response.status_code, response.content
+        row.save(update_fields=["status", "body"])
+    else:
+        row.delete()  # nothing was changed, so it may be tried again with the same key
+    return response
+
+
+@transaction.atomic
+def _begin(user: User, key: str, digest: str) -> IdempotentRequest:
+    """The row of this request, with the response if it was answered before.
+
+    Raises:
+        KeyRefused, UnderWay: nothing was begun.
+    """
+    if not (0 < len(key) <= MAX_KEY_CHARACTERS and key.isascii() and key.isprintable()):
+        raise KeyRefused(f"An Idempotency-Key has 1 to {MAX_KEY_CHARACTERS} printable characters. Nothing was changed.")
+    row, is_new = IdempotentRequest.objects.select_for_update().get_or_create(
+        user=user, key=key, defaults={"digest": digest}
+    )
+    if is_new:
+        return row
+    if row.digest != digest:
+        raise KeyRefused("This Idempotency-Key was used for another request. Nothing was changed. Use a new one.")
+    if row.status is None and timezone.now() - row.created < GIVEN_UP_AFTER:
+        raise UnderWay("The same request is being answered now. Try again in some seconds.")
+    if row.status is None:
+        row.created = timezone.now()
+        row.save(update_fields=["created"])
+    return row
+
+
+def _digest_of(request: HttpRequest) -> str:
+    """A digest of what the request asks for. A form is told apart by its files' names and sizes."""
+    digest = hashlib.sha256(f"{request.method} {request.get_full_path()}\n".encode())
+    if request.content_type == "multipart/form-data":
+        sizes = ((name, getattr(file, "name", ""), getattr(file, "size", 0)) for name, file in request.FILES.items())
+        files = sorted(sizes)
+        digest.update(repr((sorted(request.POST.items()), files)).encode())
+    else:
+        digest.update(request.body)
+    return digest.hexdigest()

@@ -1,0 +1,34 @@
+"""The addresses of the API, a module for each resource. Every one calls what the page of the same thing calls."""
+
+from __future__ import annotations
+
+from ninja import Router
+
+from apps.api.routers import (
+    account,
+    agents,
+    duels,
+    environments,
+    episodes,
+    events,
+    jobs,
+    leaderboard,
+    play,
+    trainings,
+    uploads,
+)
+
+ROUTERS: tuple[tuple[str, Router], ...] = (
+    ("/account", account.router),
+    ("/environments", environments.router),
+    ("/agents", agents.router),
+    ("/uploads", uploads.router),
+    ("/episodes", episodes.router),
+    ("/shows", play.shows_router),
+    ("/duels", duels.router),
+    ("/jobs", jobs.router),
+    ("/trainings", trainings.router),
+    ("", leaderboard.router),
+    ("", events.router),
+)
+"""All routers with their prefixes."""

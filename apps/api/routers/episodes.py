@@ -1,0 +1,160 @@
+"""Episodes and their turns: lists, records, downloads, verification, and who may see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from ninja import Query, Router, Status
+
+from apps.api import answers
+from apps.api.callers import manager, visitor
+from apps.api.forms import checked, entries
+from apps.api.lines import jsonl
+from apps.api.paging import Cursor, Limit, bad_cursor, by_number, read_number
+from apps.api.problems import Invalid
+from apps.episodes import operations, verification
+from apps.episodes.forms import FilterForm
+from apps.episodes.models import Episode
+from apps.episodes.paging import beyond, page_of
+from apps.episodes.replays import downloads
+from apps.episodes.replays.views import begin_verification
+from apps.episodes.verification import Verdict
+from apps.episodes.views import NOT_THEIRS, find
+from apps.episodes.visibility import choices_of, conceal
+from apps.visibility import Visibility, no_such_choice
+from gem.client import schemas
+
+router = Router(tags=["episodes"])
+TURNS_AT_A_TIME = 500
+Outcome = Literal["won", "lost", "limit", "error", "running", "abandoned"]
+SeatChoice = Annotated[
+    str,
+    Query(
+        "",
+        max_length=10,
+        description="The viewpoint once nothing is hidden any more: the number of a seat, or `public`.",
+    ),
+]
+
+
+@router.get("", response=schemas.EpisodePage)
+def list_episodes(
+    request: HttpRequest,
+    env_id: Annotated[str, Query("", max_length=120)] = "",
+    agent: Annotated[str, Query("", max_length=80)] = "",
+    outcome: Annotated[Outcome | None, Query(None)] = None,
+    seed: Annotated[int | None, Query(None)] = None,
+    source: Annotated[Literal["", "jobs", "all"], Query("", description="Empty for those of people and shows.")] = "",
+    mine: Annotated[bool, Query(False, description="Only those in which you have a seat.")] = False,
+    cursor: Cursor = "",
+    limit: Limit = 50,
+) -> schemas.EpisodePage:
+    """Episodes, the newest first, with the filters of their page."""
+    values = {"env_id": env_id, "agent": agent, "outcome": outcome, "seed": seed, "source": source}
+    form = checked(FilterForm(request.user, entries({**values, "mine": "on" if mine else None})))
+    if cursor and beyond(cursor, newer=False) is None:
+        raise bad_cursor()
+    matches = form.episodes(request.user, visitor(request))
+    page = page_of(matches, {"before": cursor}, Episode.objects.with_seats().select_related("batch"), limit)
+    return schemas.EpisodePage(items=[answers.episode_summary(request, row) for row in page.rows], next=page.before)
+
+
+@router.get("/{episode_id}", response=schemas.Episode)
+def get_episode(request: HttpRequest, episode_id: str) -> schemas.Episode:
+    """One episode without its turns, as you may see it now."""
+    return answers.episode(request, find(request, episode_id).pk)
+
+
+@router.get("/{episode_id}/turns", response=schemas.TurnPage)
+def list_turns(
+    request: HttpRequest, episode_id: str, seat: SeatChoice = "", cursor: Cursor = "", limit: Limit = 50
+) -> schemas.TurnPage:
+    """The turns of an episode, in their order. The `cursor` may also be the number of any turn to go on after."""
+    row = find(request, episode_id)
+    turns, following = by_number(row.turns.all(), "number", cursor, limit)
+    seen_from, sealed = answers.seen_from(request, row, seat), row.sealed
+    return schemas.TurnPage(items=[answers.turn(each, seen_from, sealed=sealed) for each in turns], next=following)
+
+
+@router.get("/{episode_id}/turns.jsonl", response=bytes, openapi_extra={"x-media-type": "application/jsonl"})
+def stream_turns(request: HttpRequest, episode_id: str, seat: SeatChoice = "", after: Cursor = "") -> HttpResponseBase:
+    """The turns of an episode as JSON Lines, after the turn with the number `after`. They are sent as they are read."""
+    row = find(request, episode_id)
+    rows = _turns_in_pieces(row, answers.seen_from(request, row, seat), read_number(after) or 0)
+    return jsonl(rows, f"turns-{row.pk}.jsonl")
+
+
+def _turns_in_pieces(row: Episode, seat: int, after: int) -> Iterator[dict[str, Any]]:
+    sealed = row.sealed
+    while turns := list(row.turns.filter(number__gt=after).order_by("number")[:TURNS_AT_A_TIME]):
+        for turn in turns:
+            yield downloads.turn_data(conceal(turn, seat, sealed=sealed))
+        after = turns[-1].number
+
+
+@router.get("/{episode_id}/turns/{int:number}", response=schemas.Turn)
+def get_turn(request: HttpRequest, episode_id: str, number: int, seat: SeatChoice = "") -> schemas.Turn:
+    """One turn; the first is 1."""
+    row = find(request, episode_id)
+    turn = row.turns.filter(number=number).first() if number < 2**31 else None
+    if turn is None:
+        raise Http404(f"Episode {row.label} has turns 1 to {row.turn_count}; there is no turn {number}.")
+    return answers.turn(turn, answers.seen_from(request, row, seat), sealed=row.sealed)
+
+
+@router.get("/{episode_id}/record.json", response=schemas.EpisodeRecord)
+def get_record(request: HttpRequest, episode_id: str, seat: SeatChoice = "") -> HttpResponse:
+    """The whole record with all turns, from which `gem.replay` runs the episode again."""
+    return downloads.episode_json(request, episode_id)
+
+
+@router.get("/{episode_id}/record.jsonl", response=bytes, openapi_extra={"x-media-type": "application/jsonl"})
+def get_record_in_lines(request: HttpRequest, episode_id: str, seat: SeatChoice = "") -> HttpResponseBase:
+    """The record as JSON Lines: first the episode, then every turn. They are sent as they are read."""
+    row = find(request, episode_id)
+    seen_from = answers.seen_from(request, row, seat)
+    return jsonl(_record(request, row, seen_from), f"episode-{row.pk}.jsonl")
+
+
+def _record(request: HttpRequest, row: Episode, seat: int) -> Iterator[dict[str, Any]]:
+    yield downloads.episode_data(row, seat, request.user, visitor(request))
+    yield from _turns_in_pieces(row, seat, 0)
+
+
+# ---------------------------------------------------------------- verification
+
+
+@router.post("/{episode_id}/verification", response={200: schemas.Verdict, 202: schemas.Verdict})
+def verify_episode(request: HttpRequest, episode_id: str) -> Status[schemas.Verdict]:
+    """Run the episode again and compare every turn. A slow one is run by a worker: ask for the verdict later."""
+    return _verdict(begin_verification(request, find(request, episode_id)))
+
+
+@router.get("/{episode_id}/verification", response={200: schemas.Verdict, 202: schemas.Verdict})
+def get_verdict(request: HttpRequest, episode_id: str) -> Status[schemas.Verdict]:
+    """What a worker that was asked to verify the episode has found."""
+    return _verdict(verification.latest(find(request, episode_id)))
+
+
+def _verdict(verdict: Verdict) -> Status[schemas.Verdict]:
+    answer = schemas.Verdict(holds=verdict.holds, detail=verdict.sentence, waiting=verdict.is_waiting)
+    return Status(202 if verdict.is_waiting else 200, answer)
+
+
+# ---------------------------------------------------------------- who may see it
+
+
+@router.put("/{episode_id}/visibility", response=schemas.Episode, auth=manager)
+def set_visibility_of_episode(request: HttpRequest, episode_id: str, sent: schemas.VisibilityChoice) -> schemas.Episode:
+    """Change who may see an episode. Only the people who play it, or started it, can."""
+    row = find(request, episode_id)
+    choices = choices_of(row, request.user, visitor(request))
+    if not choices:
+        raise PermissionDenied(NOT_THEIRS)
+    if sent.visibility not in choices:
+        raise Invalid([("visibility", no_such_choice(choices))])
+    operations.set_visibility(row, Visibility(sent.visibility))
+    return answers.episode(request, row.pk)

@@ -1,0 +1,118 @@
+"""Benchmarks, and the ranking of agents on each."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from django.http import Http404, HttpRequest
+from django.urls import reverse
+from ninja import Query, Router
+
+from apps.api import answers
+from apps.jobs.models import Job
+from apps.leaderboard.board import Row, ranked
+from apps.leaderboard.frontier import tokens_per_episode
+from apps.leaderboard.models import Score
+from gem import benchmarks
+from gem.benchmarks import Benchmark
+from gem.client import schemas
+from gem.errors import UsageError
+
+router = Router(tags=["leaderboard"])
+
+
+@router.get("/benchmarks", response=schemas.BenchmarkPage)
+def list_benchmarks(request: HttpRequest) -> schemas.BenchmarkPage:
+    """All benchmarks."""
+    return schemas.BenchmarkPage(items=[_benchmark(request, benchmarks.load(name)) for name in benchmarks.names()])
+
+
+@router.get("/benchmarks/{name}", response=schemas.Benchmark)
+def get_benchmark(request: HttpRequest, name: str) -> schemas.Benchmark:
+    """One benchmark: its environments, seeds and scales."""
+    return _benchmark(request, _find(name))
+
+
+@router.get("/leaderboard/{name}", response=schemas.Leaderboard)
+def get_leaderboard(
+    request: HttpRequest,
+    name: str,
+    env_id: Annotated[str, Query("", max_length=120, description="Only this environment; empty for all.")] = "",
+    tools: Annotated[bool, Query(False, description="The agents with tools, which are ranked apart.")] = False,
+) -> schemas.Leaderboard:
+    """The ranking of a benchmark: the newest score of each agent, the best first."""
+    benchmark = _find(name)
+    if env_id and env_id not in benchmark.env_ids:
+        raise Http404(f"{env_id} is not in the benchmark {benchmark.name}.")
+    scores = list(Score.objects.of(benchmark).with_tools(tools).newest(env_id))
+    tokens = tokens_per_episode(scores, env_id)
+    items = [_row(row, tokens.get(row.score.job_id)) for row in ranked(scores)]
+    return schemas.Leaderboard(benchmark=benchmark.name, version=benchmark.version, env_id=env_id, items=items)
+
+
+@router.get("/leaderboard/rows/{int:score_id}", response=schemas.Leaderboard)
+def get_row(request: HttpRequest, score_id: int) -> schemas.Leaderboard:
+    """The scores of one row by environment. They have no ranks."""
+    visible = Score.objects.of_jobs(Job.objects.visible_to(request.user))
+    score = visible.filter(pk=score_id).first() if score_id < 2**63 else None
+    if score is None:
+        raise Http404("There is no such score.")
+    parts = Score.objects.filter(job=score.job).exclude(env_id="").select_related("agent", "job__owner").order_by("pk")
+    return schemas.Leaderboard(
+        benchmark=score.benchmark,
+        version=score.benchmark_version,
+        env_id="",
+        items=[_row(Row(part, 0, 0), None) for part in parts],
+    )
+
+
+def _find(name: str) -> Benchmark:
+    try:
+        return benchmarks.load(name)
+    except UsageError as error:
+        raise Http404(str(error)) from error
+
+
+def _benchmark(request: HttpRequest, benchmark: Benchmark) -> schemas.Benchmark:
+    return schemas.Benchmark(
+        name=benchmark.name,
+        version=benchmark.version,
+        title=benchmark.title,
+        summary=benchmark.summary,
+        entries=[
+            schemas.BenchmarkEntry(
+                env_id=entry.env_id,
+                first_seed=entry.first_seed,
+                episodes=entry.episodes,
+                random_return=entry.random_return,
+                best_return=entry.best_return,
+            )
+            for entry in benchmark.entries
+        ],
+        url=answers.link(request, f"{reverse('leaderboard:benchmark')}?benchmark={benchmark.name}"),
+    )
+
+
+def _row(row: Row, tokens: float | None) -> schemas.Row:
+    score = row.score
+    return schemas.Row(
+        id=score.pk,
+        rank=row.rank,
+        best_rank=row.best,
+        worst_rank=row.worst,
+        agent=score.agent.slug,
+        agent_name=score.agent.name,
+        owner=score.job.owner.get_username() if score.job.owner else None,
+        env_id=score.env_id,
+        tools=score.tools,
+        score=score.mean,
+        low=score.low,
+        high=score.high,
+        mean_return=score.mean_return,
+        success_rate=score.success_rate,
+        episodes=score.n,
+        errors=score.errors,
+        tokens_per_episode=tokens,
+        job=score.job_id,
+        created=score.created,
+    )

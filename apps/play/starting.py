@@ -1,0 +1,60 @@
+"""From a valid form to an episode that a person plays or that an agent plays live."""
+
+from __future__ import annotations
+
+from apps.accounts.models import Viewer, account_of
+from apps.agents.models import Agent
+from apps.episodes.models import Episode
+from apps.play import operations
+from apps.play.forms import NewForm, WatchForm
+from apps.play.shows import operations as shows
+from apps.play.tooling import ask_tools
+
+
+def begin(form: NewForm, user: Viewer, visitor: str, address: str) -> Episode:
+    """Begin the episode that a person has chosen. Raises the errors of `begin` and `begin_against`."""
+    chosen = form.cleaned_data
+    visibility, env_id, seed = chosen["visibility"], chosen["env_id"], chosen["seed"]
+    if form.seat_count == 1:
+        tools = form.tool_wrappers
+        return operations.begin(env_id, seed=seed, user=user, visitor=visitor, visibility=visibility, wrappers=tools)
+    return operations.begin_against(
+        env_id,
+        chosen["against"],
+        seat=chosen["seat"],
+        seed=seed,
+        user=user,
+        visitor=visitor,
+        address=address,
+        visibility=visibility,
+    )
+
+
+def start_show(form: WatchForm, pace: float, user: Viewer, visitor: str, address: str) -> Episode:
+    """Let the agent that a person has chosen play live. Raises the errors of `shows.start`."""
+    chosen = form.cleaned_data
+    ask_tools(chosen["env_id"], form.tool_wrappers)
+    return shows.start(
+        chosen["env_id"],
+        chosen["agent"],
+        opponent=chosen["opponent"],
+        seed=chosen["seed"],
+        wrappers=form.tool_wrappers,
+        pace=pace,
+        user=account_of(user),
+        visitor="" if user.is_authenticated else visitor,
+        address=address,
+        visibility=chosen["visibility"],
+    )
+
+
+def agent_to_finish(user: Viewer, slug: str) -> Agent:
+    """The agent that is to continue an episode.
+
+    Raises:
+        CannotPlay: this person may not use it, or there is none.
+    """
+    agent = Agent.objects.selectable_by(user).filter(slug=slug).first()
+    if agent is None:
+        raise shows.CannotPlay(f"There is no agent named {slug}. Choose the expert or the random agent.")
+    return agent

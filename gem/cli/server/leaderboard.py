@@ -1,0 +1,41 @@
+"""`gemweb leaderboard`: the ranking of agents on a benchmark."""
+
+from __future__ import annotations
+
+import argparse
+
+from gem.cli.output.tables import table
+from gem.cli.server import connection
+from gem.cli.server.connection import connect, print_json, share
+
+HEADINGS = ["agent", "rank", "score", "95 % interval", "solved", "episodes", "tokens per episode", "job"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument("benchmark", nargs="?", default="games", metavar="BENCHMARK", help="games, unless you name one")
+    parser.add_argument("--env", metavar="ID", help="rank by this environment alone")
+    parser.add_argument("--tools", action="store_true", help="the agents with tools, which are ranked apart")
+    connection.add_arguments(parser)
+
+
+def run(benchmark: str, env: str | None, tools: bool, url: str | None, as_json: bool) -> int:
+    """Print the newest score of each agent, the best first."""
+    with connect(url) as client:
+        board = client.leaderboards.get(benchmark, env_id=env, tools=tools)
+    if as_json:
+        print_json(board)
+        return 0
+    where = f", {board.env_id}" if board.env_id else ""
+    if not board.items:
+        print(f"Nobody is ranked on {board.benchmark} version {board.version}{where} yet.")
+        return 0
+    print(f"{board.benchmark}, version {board.version}{where}. Score: 0 is the random agent, 1 the best possible.")
+    rows = []
+    for row in board.items:
+        tokens = "" if row.tokens_per_episode is None else f"{row.tokens_per_episode:,.0f}"
+        interval = f"{row.low:.3f} to {row.high:.3f}"
+        solved = share(row.success_rate)
+        rows.append([row.agent, row.rank, f"{row.score:.3f}", interval, solved, f"{row.episodes:,}", tokens, row.job])
+    table(HEADINGS, rows)
+    return 0

@@ -1,0 +1,135 @@
+"""`gemweb submit`: submit an evaluation or a training, from a file, from options, or from both."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gem.cli.server import connection
+from gem.cli.server.connection import connect, print_json
+from gem.cli.server.logs import follow_job
+from gem.errors import UsageError
+
+if TYPE_CHECKING:
+    from gem.client import Client
+    from gem.client.schemas import Job
+
+EVALUATION_OPTIONS = {
+    "agent": "agent", "benchmark": "benchmark", "env": "env_ids", "episodes": "episodes_per_env", "seed": "seed",
+    "repeats": "repeats", "max_turns": "max_turns", "opponent": "opponent", "token_budget": "token_budget",
+    "tool": "tools", "tool_uses": "max_tool_uses", "tool_format": "tool_format",
+}  # fmt: skip
+"""Options for evaluations, and the fields of the `EvaluationSpec` that they set."""
+OF_EVALUATIONS = frozenset({"agent", "benchmark", "env_ids"})
+"""Fields that only the specification of an evaluation has."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument(
+        "file", nargs="?", metavar="SPEC.json", help="an EvaluationSpec or a TrainingSpec; - reads standard input"
+    )
+    group = parser.add_argument_group("an evaluation; these come before what the file says")
+    group.add_argument("--agent", help="the short name of the agent")
+    group.add_argument("--benchmark", help="play this benchmark, such as games")
+    group.add_argument("--env", action="append", metavar="ID", help="play this environment; may be given several times")
+    group.add_argument("--episodes", type=int, help="for each environment (100)")
+    group.add_argument("--seed", type=int, help="of the first episode; the others follow it (0)")
+    group.add_argument("--repeats", type=int, help="tries at each seed, for pass@k (1)")
+    group.add_argument("--max-turns", type=int, help="a turn limit below that of the environments")
+    group.add_argument("--opponent", help="the agent in the other seats, where there are several")
+    group.add_argument("--token-budget", type=int, help="stop after this number of input and output tokens")
+    group.add_argument("--tool", action="append", metavar="NAME", help="a tool of the site; may be given several times")
+    group.add_argument("--tool-uses", type=int, metavar="N", help="uses in an episode")
+    group.add_argument("--tool-format", choices=["tags", "native"], help="use tools by their tags, or as functions")
+    group = parser.add_argument_group("a training")
+    group.add_argument("--recipe", help="the recipe to train by")
+    group.add_argument("--set", action="append", metavar="KEY=VALUE", dest="settings", help="a setting of the training")
+    group.add_argument("--evaluate-best", action="store_true", help="evaluate the best checkpoint at the end")
+    parser.add_argument("--name", default="", help="what it is called")
+    parser.add_argument("--visibility", choices=["public", "unlisted", "private"], help="(what your account says)")
+    parser.add_argument("--key", help="submit it once, however often the command runs with this key within a day")
+    parser.add_argument("-f", "--follow", action="store_true", help="print its log until it ends")
+    connection.add_arguments(parser)
+
+
+def run(
+    *,
+    file: str | None,
+    recipe: str | None,
+    settings: list[str] | None,
+    evaluate_best: bool,
+    name: str,
+    visibility: Any,
+    key: str | None,
+    follow: bool,
+    url: str | None,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Submit the job, and with `follow` print its log; then the exit code is 1 if it failed."""
+    data = _read(file)
+    chosen = {EVALUATION_OPTIONS[option]: value for option, value in options.items() if value is not None}
+    is_training = bool(recipe or settings) or (bool(data) and not OF_EVALUATIONS & data.keys())
+    if is_training and chosen:
+        raise UsageError("This is a training: options of evaluations do not belong to it.")
+    if not is_training and not (data or chosen):
+        raise UsageError("Name what to submit: SPEC.json, or --agent with --env or --benchmark, or --recipe.")
+    if evaluate_best and not is_training:
+        raise UsageError("--evaluate-best belongs to trainings.")
+    with connect(url) as client:
+        job: Job
+        if is_training:
+            job = client.trainings.submit(
+                recipe or "",
+                {**data, **_settings(settings)},
+                name=name,
+                visibility=visibility,
+                evaluate_best=evaluate_best,
+                idempotency_key=key,
+            )
+        else:
+            job = client.jobs.submit({**data, **chosen}, name=name, visibility=visibility, idempotency_key=key)
+        return _report(client, job, follow=follow, as_json=as_json)
+
+
+def _report(client: Client, job: Job, *, follow: bool, as_json: bool) -> int:
+    if follow:
+        print(f"Submitted {job.kind} {job.id}: {job.url}", file=sys.stderr)
+        return follow_job(client, job.id, as_json=as_json)
+    if as_json:
+        print_json(job)
+    else:
+        print(f"Submitted {job.kind} {job.id}: {job.url}")
+        print(f"gemweb logs -f {job.id} follows it, gemweb pull {job.id} fetches what comes of it.")
+    return 0
+
+
+def _read(file: str | None) -> dict[str, Any]:
+    """Read a specification; no file is an empty one.
+
+    Raises:
+        UsageError: if it cannot be read, or is not a JSON object.
+    """
+    if file is None:
+        return {}
+    try:
+        data = json.loads(sys.stdin.read() if file == "-" else Path(file).read_text("utf-8"))
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}.") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{file} is not JSON: {error}.") from error
+    if not isinstance(data, dict):
+        raise UsageError(f"{file} is not a specification: it has to be a JSON object.")
+    return data
+
+
+def _settings(settings: list[str] | None) -> dict[str, Any]:
+    if not settings:
+        return {}
+    from gem.training.spec import with_settings  # noqa: PLC0415 (the other commands start faster without it)
+
+    return with_settings({}, settings)

@@ -1,0 +1,127 @@
+"""Environments, agents, and uploads of checkpoints."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import Field
+
+from gem.client.schemas.base import Answer, Body, Visibility
+
+
+class Baseline(Answer):
+    """A measured result of a built-in agent in an environment."""
+
+    agent: str
+    episodes: int
+    mean_return: float
+    success_rate: float
+
+
+class Environment(Answer):
+    """A registered environment."""
+
+    id: str
+    version: int
+    family: str
+    category: str
+    difficulty: str
+    summary: str
+    seats: int
+    turn_limit: int | None
+    """The maximal number of turns; null if every episode draws it, 0 if there is no limit."""
+    tools: list[str]
+    replay: Literal["exact", "taped", "none"]
+    cost: str
+    has_expert: bool
+    arguments: dict[str, str]
+    missing: list[str]
+    """Packages and other requirements that this site lacks."""
+    baselines: list[Baseline]
+    url: str
+    """Its page."""
+
+
+class EnvironmentPage(Answer):
+    """Environments of the catalog."""
+
+    items: list[Environment]
+    next: str | None = None
+
+
+class Agent(Answer):
+    """Whatever acts in a seat."""
+
+    slug: str
+    name: str
+    kind: Literal["human", "random", "expert", "endpoint", "checkpoint"]
+    about: str
+    owner: str | None
+    """The name of the account; null for built-in agents."""
+    mine: bool
+    visibility: Visibility
+    set_up: dict[str, Any] | None = None
+    """Of an endpoint: the model, the prompt and the sampling, without its address and key."""
+    endpoint_url: str | None = None
+    """Of an endpoint of your own: its address."""
+    has_key: bool | None = None
+    """Of an endpoint of your own: whether a key is stored."""
+    card: dict[str, Any] | None = None
+    """Of a checkpoint: its environment, recipe, number of updates and settings."""
+    size: int | None = None
+    """Of a checkpoint: the size of its weights in bytes."""
+    sha256: str | None = None
+    """Of a checkpoint: the SHA-256 digest of its weights."""
+    created: datetime
+    url: str | None
+    """Its page, if it has one."""
+
+
+class AgentPage(Answer):
+    """Agents."""
+
+    items: list[Agent]
+    next: str | None = None
+
+
+class NewAgent(Body):
+    """An endpoint agent to create."""
+
+    name: str
+    spec: dict[str, Any]
+    """A `gem.agents.endpoint.EndpointSpec`: at least `url` and `model`."""
+    key: str = Field(default="", max_length=2000)
+    """The API key of the server, which is stored encrypted and never shown."""
+    visibility: Visibility | None = None
+
+
+class AgentChange(Body):
+    """What to change of an endpoint agent or an uploaded checkpoint; what is left out stays."""
+
+    name: str | None = None
+    spec: dict[str, Any] | None = None
+    """Fields of the set-up. The others keep their values."""
+    key: str | None = Field(default=None, max_length=2000)
+    """A new key; an empty string deletes the stored one."""
+    visibility: Visibility | None = None
+
+
+class Upload(Answer):
+    """An uploaded checkpoint. A worker checks it, and then it is an agent with the same slug."""
+
+    slug: str
+    name: str
+    state: Literal["waiting", "refused", "accepted"]
+    problem: str
+    """Why it was refused."""
+    place: int | None
+    """Its place in the queue, from 1."""
+    created: datetime
+
+
+class UploadPage(Answer):
+    """Uploads that are no agents yet."""
+
+    items: list[Upload]
+    next: str | None = None

@@ -1,0 +1,279 @@
+"""Episodes, their turns, what a person plays, live shows of agents, and duels."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from gem.client.schemas.base import Answer, Body, Id, Outcome, Seed, Slug, Visibility
+
+Control = Literal["pause", "resume", "one-turn", "stop", "pace", "lock-step", "free"]
+"""What can be done with the agents that play live. The last two are for duels."""
+
+
+class Seat(Answer):
+    """A place in an episode, with the agent or person who acts from it."""
+
+    number: int
+    agent: str
+    """The slug of the agent; `human` for people."""
+    agent_name: str
+    total_reward: float | None
+    """Null while it is a secret of another seat."""
+    success: bool | None
+    mine: bool
+    free: bool
+    """Whether it waits for a person."""
+
+
+class EpisodeSummary(Answer):
+    """An episode in a list."""
+
+    id: Id
+    env_id: str
+    env_version: int
+    seed: int | None
+    """Null while it would reveal what the seats hide from one another."""
+    outcome: Outcome
+    success: bool | None
+    turn_count: int
+    max_turns: int
+    seats: list[Seat]
+    visibility: Visibility
+    created: datetime
+    ended: datetime | None
+    url: str
+    """Its page."""
+
+
+class EpisodePage(Answer):
+    """Episodes, the newest first."""
+
+    items: list[EpisodeSummary]
+    next: str | None = None
+
+
+class Episode(EpisodeSummary):
+    """The record of an episode without its turns, as the caller may see it."""
+
+    env_kwargs: dict[str, Any]
+    data_hash: str
+    wrappers: list[Any]
+    sealed: bool
+    """Whether its seats still have secrets from one another."""
+    engine_version: str
+    python_version: str
+    terminated: bool
+    truncated: bool
+    failure: str
+    failed_by: str
+    first_observation: str
+    first_info: dict[str, Any]
+    parent: Id | None
+    """The episode that it was forked from, if you may see it."""
+    parent_turn: int | None
+    goes_on_in: Id | None
+    """After an undo: the branch that continues it."""
+    job: Id | None
+    duel: Id | None
+    seq: int
+    """The number of its changes. A turn names the one that its player has seen (`expected_seq`)."""
+    acting: int
+    """The seat to act, or the last one that acted if the episode is over."""
+    your_turn: bool
+    observation: str
+    """What the caller reads now."""
+    info: dict[str, Any]
+    """The info that came with it; its `suffix` belongs to the prompt of an agent."""
+    pending: bool
+    """Whether an accepted turn waits for a worker, because the environment is slow."""
+    place: int | None
+    """The place of this turn in the queue, from 1."""
+    problem: str
+    """Why the last accepted turn was not played; empty if it was."""
+
+
+class Turn(Answer):
+    """One exchange of action, observation and reward, as the caller may see it."""
+
+    turn: int
+    """The number; the first is 1."""
+    seat: int
+    action: str | None
+    """Null while it is a secret of another seat."""
+    observation: str
+    reward: float | None
+    info: dict[str, Any]
+    extra: dict[str, Any] | None
+    """What is not from the environment: the agent's `note`, or what was `replaced` in the action."""
+    created: datetime
+
+
+class TurnPage(Answer):
+    """Turns of an episode, in their order."""
+
+    items: list[Turn]
+    next: str | None = None
+
+
+class EpisodeRecord(Answer):
+    """The whole record of an episode, from which `gem.replay` runs it again."""
+
+    id: Id
+    env_id: str
+    env_version: int
+    env_kwargs: dict[str, Any]
+    data_hash: str
+    wrappers: list[Any]
+    seed: int | None
+    sealed: bool
+    engine_version: str
+    python_version: str
+    seats: list[dict[str, Any]]
+    outcome: Outcome
+    terminated: bool
+    truncated: bool
+    success: bool | None
+    failure: str
+    failed_by: str
+    turn_count: int
+    max_turns: int
+    first_observation: str
+    first_info: dict[str, Any]
+    parent: Id | None
+    parent_turn: int | None
+    created: datetime
+    ended: datetime | None
+    turns: list[Turn] = []
+
+
+class TurnResult(Answer):
+    """What a turn led to."""
+
+    episode: Episode
+    turns: list[Turn]
+    """The turns that were played since `expected_seq`. None yet, if a worker plays it or other seats still choose."""
+
+
+class Verdict(Answer):
+    """Whether a replay is identical to its record."""
+
+    holds: bool | None
+    """Null if this is not known, or not yet."""
+    detail: str
+    waiting: bool
+    """Whether a worker has been asked and has not answered."""
+
+
+class Hint(Answer):
+    """What the expert would do now."""
+
+    action: str
+    note: str
+    """Why."""
+
+
+# ---------------------------------------------------------------- requests
+
+
+class NewEpisode(Body):
+    """An episode that the caller plays turn by turn."""
+
+    env_id: str
+    seed: Seed | None = None
+    """Drawn if it is left out."""
+    visibility: Visibility | None = None
+    opponent: str | None = None
+    """In environments with several seats: the agent in the others, or `person` for a person with a link."""
+    seat: Annotated[int, Field(ge=0)] | None = None
+    """Your own seat; drawn if it is left out."""
+    tools: list[str] = Field(default=[], max_length=20)
+    """Tools of this site that may be used between actions, such as `python`."""
+    max_tool_uses: int | None = None
+    tool_format: str = ""
+
+
+class NewTurn(Body):
+    """An action, and the state of the episode that its player has seen."""
+
+    action: str
+    expected_seq: Annotated[int, Field(ge=0)]
+    """The `seq` of the episode as its player has seen it. If the episode has changed since, nothing is played."""
+    as_written: bool = False
+    """Send the text even if the environment cannot read it; its rules punish it."""
+
+
+class Fork(Body):
+    """A turn to continue from."""
+
+    turn: Annotated[int, Field(ge=0)]
+
+
+class Finish(Body):
+    """An agent that continues an episode in a branch of its own."""
+
+    agent: Slug = "expert"
+    turn: Annotated[int, Field(ge=0)] | None = None
+    """The turn to continue from; the last one if it is left out."""
+
+
+class NewShow(Body):
+    """An episode that an agent plays live."""
+
+    env_id: str
+    agent: Slug
+    opponent: Slug | None = None
+    """In environments with several seats: the agent in the others; the same agent if it is left out."""
+    seed: Seed | None = None
+    pace: float = 1.0
+    """Seconds between two turns."""
+    tools: list[str] = Field(default=[], max_length=20)
+    max_tool_uses: int | None = None
+    tool_format: str = ""
+    visibility: Visibility | None = None
+
+
+class Steering(Body):
+    """What the agents that play live are to do."""
+
+    do: Control
+    pace: float | None = None
+    """The seconds between two turns, for `pace`."""
+
+
+# ---------------------------------------------------------------- duels
+
+
+class NewDuel(Body):
+    """Two to four episodes with the same environment and seed, side by side."""
+
+    env_id: str
+    agents: Annotated[list[Slug], Field(max_length=4)]
+    """The agents that play, from left to right."""
+    plays: bool = False
+    """Whether the caller plays too, on the left."""
+    seed: Seed | None = None
+    pace: float = 1.0
+    lock_step: bool = True
+    """Whether nobody takes a turn until the others have taken as many."""
+    visibility: Visibility | None = None
+
+
+class NewPlayer(Body):
+    """An agent that joins a duel."""
+
+    agent: Slug
+
+
+class Duel(Answer):
+    """A duel with its episodes, from left to right."""
+
+    id: Id
+    seq: int
+    visibility: Visibility
+    episodes: list[EpisodeSummary]
+    mine: bool
+    created: datetime
+    url: str

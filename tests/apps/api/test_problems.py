@@ -1,0 +1,121 @@
+"""Every error of the API is a problem (RFC 9457) whose sentences are those of the pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import override_settings
+from django.urls import reverse
+
+from apps.accounts.models import User
+from apps.api.problems import CONTENT_TYPE
+from apps.api.routers import environments
+from apps.play import operations as play
+from gem.client import schemas
+from tests.apps.api.conftest import Program
+
+pytestmark = pytest.mark.django_db
+ENV_ID = "game:GuessTheNumber-v0-easy"
+
+
+def problem_of(answer: Any, status: int) -> schemas.Problem:
+    """The problem that an answer is."""
+    assert answer.status_code == status, answer.content
+    assert answer["Content-Type"] == CONTENT_TYPE
+    problem = schemas.Problem.model_validate_json(answer.content)
+    assert problem.status == status
+    assert problem.detail.endswith((".", "!", "?")), problem.detail
+    return problem
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("GET", "nowhere", None, 404),
+        ("GET", "episodes/zzzzzzzzzzzz", None, 404),
+        ("GET", "environments/nope", None, 404),
+        ("POST", "environments", {}, 405),
+        ("DELETE", "jobs", None, 405),
+        ("GET", "account", None, 401),
+        ("POST", "episodes", {"env_id": ENV_ID}, 401),
+        ("GET", "jobs?limit=1000&kind=x", None, 422),
+    ],
+)
+def test_guests_get_problems(method: str, path: str, body: Any, status: int, guest: Program) -> None:
+    problem_of(guest.send(method, path, body), status)
+
+
+@pytest.mark.parametrize("body", [b"{", b"\xff", b'{"a": "\\u0000"}', b"[" * 9000, b"NaN"])
+def test_a_body_that_is_no_json_is_named(body: bytes, program: Program) -> None:
+    problem = problem_of(program.send("POST", "episodes", body), 400)
+    assert problem.title == "The body is not JSON"
+
+
+def test_a_body_that_is_missing_is_named(program: Program) -> None:
+    problem = problem_of(program.send("POST", "episodes"), 422)
+    assert [(error.field, error.detail) for error in problem.errors] == [("", "The body is missing.")]
+
+
+def test_a_body_that_is_too_large_is_refused(program: Program) -> None:
+    problem_of(program.send("POST", "episodes", b" " * (1024 * 1024 + 1)), 413)
+
+
+def test_an_error_of_the_site_is_a_problem_too(guest: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(environments, "all_entries", fail)
+    problem = problem_of(guest.get("environments"), 500)
+    assert "a bug" not in problem.detail
+    assert "Nothing that was saved before is lost" in problem.detail
+
+
+@override_settings(REQUESTS_PER_MINUTE=1)
+def test_the_rate_limit_is_a_problem_with_the_sentence_of_the_pages(owner: User, program: Program) -> None:
+    assert program.get("account").status_code == 200
+    answer = program.get("account")
+    problem = problem_of(answer, 429)
+    assert problem.detail.startswith("One account can send 1 requests a minute")
+    assert int(answer["Retry-After"]) > 0
+    assert answer["RateLimit-Remaining"] == "0"
+
+
+def test_all_wrong_fields_are_listed_at_once(program: Program) -> None:
+    spec = {"agent": "Random!", "env_ids": [ENV_ID, ENV_ID], "num_envs": 0, "colour": "red"}
+    problem = problem_of(program.post("jobs", {"spec": spec, "name": 7}), 422)
+    fields = {error.field for error in problem.errors}
+    assert {"spec.agent", "spec.env_ids", "spec.num_envs", "spec.colour", "name"} <= fields
+    sentences = {error.field: error.detail for error in problem.errors}
+    assert sentences["spec.env_ids"] == "An environment is chosen twice."
+
+
+def test_the_sentences_are_those_of_the_forms(owner: User, program: Program) -> None:
+    body = {"env_id": "game:Sokban-v0", "seat": 7, "tools": ["hammer"]}
+    problem = problem_of(program.post("episodes", body), 422)
+    program.client.force_login(owner)
+    page = program.client.post(reverse("play:new"), {"env_id": "game:Sokban-v0", "seat": "7", "tool": "hammer"})
+    on_page = {str(sentence) for errors in page.context["form"].errors.values() for sentence in errors}
+    assert {error.detail for error in problem.errors} == on_page
+    assert {error.field for error in problem.errors} == {"env_id", "seat", "tools"}
+
+
+def test_refusals_keep_their_status_title_and_suggestion(owner: User, program: Program) -> None:
+    episode = play.begin(ENV_ID, seed=1, user=owner, visitor="")
+    unreadable = program.post(f"episodes/{episode.pk}/turns", {"action": "2", "expected_seq": 0})
+    problem = problem_of(unreadable, 422)
+    assert problem.suggestion == "\\boxed{2}"
+    assert problem.title == "The environment cannot read this"
+    late = program.post(f"episodes/{episode.pk}/turns", {"action": "\\boxed{2}", "expected_seq": 7})
+    assert problem_of(late, 409).title == "The episode has moved on"
+
+
+def test_a_form_of_a_browser_needs_its_csrf_token(owner: User) -> None:
+    browser = Program()
+    browser.client.handler.enforce_csrf_checks = True
+    browser.client.force_login(owner)
+    problem = problem_of(browser.post("episodes", {"env_id": ENV_ID}), 403)
+    assert "CSRF" in problem.detail
+    assert browser.get("account").json()["name"] == "ada"
+    token = browser.client.get(reverse("accounts:account")).context["csrf_token"]
+    assert browser.post("episodes", {"env_id": ENV_ID}, X_CSRFToken=str(token)).status_code == 201

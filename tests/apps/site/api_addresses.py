@@ -1,0 +1,139 @@
+"""The table of the addresses of the API: what each needs, and its answers to each role and each scope of a token."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from django.test import Client
+
+from tests.apps.site.roles import ENV_ID, Address
+
+READ, PLAY, SUBMIT, MANAGE = "read", "play", "submit", "manage"
+PRIVATE = {"visibility": "private"}
+
+
+@dataclass(frozen=True, slots=True)
+class ApiAddress(Address):
+    """One operation of the API; `post` is true for every change."""
+
+    method: str = "GET"
+    body: Any = None
+    """What is sent as JSON."""
+    scope: str = ""
+    """The scope that a token needs; empty if guests get an answer too."""
+
+    def ask(self, client: Client, path: str, **headers: str) -> Any:
+        """Send the request, and return the response."""
+        body = "" if self.body is None else json.dumps(self.body)
+        return client.generic(self.method, path, body, content_type="application/json", headers=headers)
+
+    def status(self, role: str, visibility: str = "unlisted") -> int:
+        """What this role is answered. Guests are asked for a token before anything is looked up."""
+        return 401 if self.scope and role == "nobody" else Address.status(self, role, visibility)
+
+
+def get(answers: str, *names: str, scope: str = "") -> ApiAddress:
+    """An operation that reads."""
+    return ApiAddress(answers, names, scope=scope)
+
+
+def change(method: str, answers: str, *names: str, scope: str, body: Any = None) -> ApiAddress:
+    """An operation that changes something."""
+    return ApiAddress(answers, names, post=True, method=method, body=body, scope=scope)
+
+
+API_TABLE: dict[str, Address] = {
+    "api:openapi-json": get("200"),
+    "api:api-root": get("404"),
+    "api:who_am_i": get("401 200 200 200", scope=READ),
+    "api:list_quotas": get("401 200 200 200", scope=READ),
+    "api:list_tokens": get("401 200 200 200", scope=READ),
+    "api:revoke_this_token": change("DELETE", "401 204 204 204", scope=READ),
+    "api:list_environments": get("200"),
+    "api:get_environment": get("200", "env_id"),
+    "api:list_variants": get("200", "env_id"),
+    "api:list_agents": get("200"),
+    "api:create_agent": change(
+        "POST",
+        "401 201 201 201",
+        scope=MANAGE,
+        body={"name": "qwen", "spec": {"url": "http://127.0.0.1:1/v1", "model": "m"}},
+    ),
+    "api:get_agent": get("200", "agent"),
+    "api:change_agent": change("PATCH", "401 404 200 404", "agent", scope=MANAGE, body={"name": "another"}),
+    "api:delete_agent": change("DELETE", "401 404 204 404", "agent", scope=MANAGE),
+    "api:set_visibility_of_agent": change("PUT", "401 403 200 403", "agent", scope=MANAGE, body=PRIVATE),
+    "api:download_weights": get("404", "agent"),
+    "api:list_uploads": get("401 200 200 200", scope=READ),
+    "api:upload_checkpoint": change("POST", "401 422 422 422", scope=MANAGE),
+    "api:get_upload": get("401 404 200 404", "upload", scope=READ),
+    "api:list_episodes": get("200"),
+    "api:begin_episode": change("POST", "401 201 201 201", scope=PLAY, body={"env_id": ENV_ID}),
+    "api:get_episode": get("200", "episode"),
+    "api:list_turns": get("200", "episode"),
+    "api:stream_turns": get("200", "episode"),
+    "api:follow_episode": get("200", "episode"),
+    "api:follow_duel": get("200", "duel"),
+    "api:follow_job": get("200", "job"),
+    "api:follow_training": get("200", "training"),
+    "api:get_turn": get("200", "episode", "one"),
+    "api:get_record": get("200", "episode"),
+    "api:get_record_in_lines": get("200", "episode"),
+    "api:verify_episode": change("POST", "200", "episode", scope=""),
+    "api:get_verdict": get("200", "episode"),
+    "api:set_visibility_of_episode": change("PUT", "401 403 200 403", "episode", scope=MANAGE, body=PRIVATE),
+    "api:take_turn": change(
+        "POST",
+        "401 403 201 403",
+        "episode",
+        scope=PLAY,
+        body={"action": "\\boxed{2}", "expected_seq": 1},
+    ),
+    "api:undo_turn": change("POST", "401 403 201 403", "episode", scope=PLAY),
+    "api:fork_episode": change("POST", "401 201 201 201", "episode", scope=PLAY, body={"turn": 0}),
+    "api:finish_episode": change("POST", "401 201 201 201", "episode", scope=PLAY, body={}),
+    "api:abandon_episode": change("POST", "401 403 200 403", "episode", scope=PLAY),
+    "api:ask_for_hint": change("POST", "401 200 200 200", "episode", scope=PLAY),
+    "api:start_show": change("POST", "401 201 201 201", scope=PLAY, body={"env_id": ENV_ID, "agent": "random"}),
+    "api:control_show": change("POST", "401 403 200 200", "show", scope=PLAY, body={"do": "pause"}),
+    "api:start_duel": change(
+        "POST", "401 201 201 201", scope=PLAY, body={"env_id": ENV_ID, "agents": ["expert", "random"]}
+    ),
+    "api:get_duel": get("200", "duel"),
+    "api:add_to_duel": change("POST", "401 403 201 201", "duel", scope=PLAY, body={"agent": "random"}),
+    "api:control_duel": change("POST", "401 403 200 200", "duel", scope=PLAY, body={"do": "lock-step"}),
+    "api:set_visibility_of_duel": change("PUT", "401 403 200 403", "duel", scope=MANAGE, body=PRIVATE),
+    "api:list_jobs": get("200"),
+    "api:submit_evaluation": change(
+        "POST",
+        "401 201 201 201",
+        scope=SUBMIT,
+        body={"spec": {"agent": "random", "env_ids": [ENV_ID], "episodes_per_env": 2}},
+    ),
+    "api:get_job": get("200", "job"),
+    "api:get_results": get("200", "job"),
+    "api:list_episodes_of_job": get("200", "job"),
+    "api:export_episodes_of_job": get("200", "job"),
+    "api:list_log_of_job": get("200", "job"),
+    "api:cancel_job": change("POST", "401 403 200 200", "job", scope=SUBMIT),
+    "api:resume_evaluation": change("POST", "401 403 200 200", "job", scope=SUBMIT),
+    "api:resubmit_evaluation": change("POST", "401 201 201 201", "job", scope=SUBMIT),
+    "api:set_visibility_of_job": change("PUT", "401 403 200 403", "job", scope=MANAGE, body=PRIVATE),
+    "api:list_trainings": get("200"),
+    "api:submit_training": change("POST", "401 201 201 201", scope=SUBMIT, body={"spec": {"env_id": ENV_ID}}),
+    "api:get_training": get("200", "training"),
+    "api:get_metrics": get("200", "training"),
+    "api:list_checkpoints": get("200", "training"),
+    "api:download_checkpoint": get("404", "training", "one"),
+    "api:pause_training": change("POST", "401 403 200 200", "training", scope=SUBMIT),
+    "api:resume_training": change("POST", "401 403 422 422", "training", scope=SUBMIT),
+    "api:extend_training": change("POST", "401 403 200 200", "training", scope=SUBMIT, body={"updates": 1}),
+    "api:cancel_training": change("POST", "401 403 200 200", "training", scope=SUBMIT),
+    "api:evaluate_best_checkpoint": change("POST", "401 403 200 200", "training", scope=SUBMIT),
+    "api:list_benchmarks": get("200"),
+    "api:get_benchmark": get("200", "benchmark"),
+    "api:get_leaderboard": get("200", "benchmark"),
+    "api:get_row": get("200", "score"),
+}

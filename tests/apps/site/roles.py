@@ -1,0 +1,46 @@
+"""The roles that ask for addresses, and what one entry of the tables of addresses says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.test import Client
+
+OWNED = {"agent", "policy", "training", "episode", "show", "duel", "job", "job_episode", "score"}
+"""The objects with a visibility, by their names in the table."""
+ROLES = ("nobody", "somebody else", "the owner", "staff")
+ENV_ID = "game:GuessTheNumber-v0-easy"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One request and its answers."""
+
+    answers: str
+    """Four statuses, or one for all."""
+    names: tuple[str, ...] = ()
+    """Which of the objects below fill in the address."""
+    post: bool = False
+    sent: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def method(self) -> str:
+        """GET or POST."""
+        return "POST" if self.post else "GET"
+
+    def ask(self, client: Client, path: str) -> Any:
+        """Send the request to an address of this site, and return the response."""
+        return client.post(path, self.sent) if self.post else client.get(path, self.sent)
+
+    @property
+    def names_owned(self) -> bool:
+        """Whether it is about an object that can be private."""
+        return not OWNED.isdisjoint(self.names)
+
+    def status(self, role: str, visibility: str = "unlisted") -> int:
+        """What this role is answered about objects with this visibility."""
+        if visibility == "private" and self.names_owned and role in ("nobody", "somebody else"):
+            return 404
+        statuses = [int(status) for status in self.answers.split()]
+        return statuses[0] if len(statuses) == 1 else statuses[ROLES.index(role)]
