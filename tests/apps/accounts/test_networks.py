@@ -9,7 +9,7 @@ from django.test import Client, RequestFactory
 
 from apps.accounts import visitors
 from apps.accounts.models import User
-from apps.live.consumers import _socket_limit
+from apps.live.consumers import place_of
 from apps.live.publisher import client as valkey
 from apps.live.session_user import identify
 from apps.networks import network_of
@@ -34,7 +34,7 @@ def test_the_network_of_an_address(address: str, network: str) -> None:
     request = RequestFactory().get("/", REMOTE_ADDR=address)
     request.user = identify("").viewer
     assert len(visitors.address(request)) == 32
-    assert _socket_limit(identify(""), {"client": (address, 1)})[0] == f"network {network}"
+    assert place_of(identify(""), (address, 1))[0] == f"network {network}"
 
 
 @pytest.mark.django_db

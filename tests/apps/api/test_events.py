@@ -198,7 +198,7 @@ def test_duels_that_were_played_before_their_changes_were_stored_tell_the_same(d
     DuelChange.objects.filter(duel=duel).delete()
     Batch.objects.filter(pk=duel.pk).update(seq=5)
     with connection.cursor() as cursor:
-        cursor.execute(import_module("apps.episodes.migrations.0013_changes_of_old_duels").STORE_CHANGES)
+        cursor.execute(import_module("apps.episodes.migrations.0015_changes_of_old_duels").STORE_CHANGES)
     after = read("duel", duel.pk)
     assert [event.model_dump(exclude={"at"}) for event in after] == [
         event.model_dump(exclude={"at"}) for event in before
@@ -270,7 +270,7 @@ def test_events_that_were_stored_without_data_are_told_with_what_their_texts_say
     JobEvent.objects.filter(job=job).update(data={})
     JobEvent.objects.filter(job=job, kind=JobEvent.Kind.SAMPLES).delete()
     with connection.cursor() as cursor:
-        cursor.execute(import_module("apps.jobs.migrations.0009_data_of_old_events").READ_TEXTS)
+        cursor.execute(import_module("apps.jobs.migrations.0010_data_of_old_events").READ_TEXTS)
     data = [event.model_dump() for event in read("job", job.pk)]
     assert [entry["event"] for entry in data] == [
         "training.queued", "training.started", "training.updates", "training.checkpoint", "training.ended"

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0007_hidden_by_administrators'),
+        ('jobs', '0008_jobs_by_time'),
     ]
 
     operations = [

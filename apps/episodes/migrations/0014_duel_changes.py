@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('episodes', '0011_hidden_by_administrators'),
+        ('episodes', '0013_pendingverification'),
     ]
 
     operations = [

@@ -31,7 +31,7 @@ WHERE stored.duel_id = episodes_batch.id;
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('episodes', '0012_duel_changes'),
+        ('episodes', '0014_duel_changes'),
     ]
 
     operations = [

@@ -27,7 +27,7 @@ WHERE event.kind = 'ended' AND job.id = event.job_id AND job.state IN ('done', '
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0008_event_data'),
+        ('jobs', '0009_event_data'),
         ('agents', '0008_hidden_by_administrators'),
     ]
 
