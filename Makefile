@@ -21,7 +21,7 @@ PRODUCTION = SECRET_KEY=$$($(BIN)/python -c "import secrets; print(secrets.token
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help up test test-all check format lock audit bench backup restore clean reset dev programs training
+.PHONY: help up test test-all check format lock audit bench backup restore clean reset dev programs
 
 help:  ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -32,18 +32,16 @@ up:  ## Start everything and print the address; Ctrl-C stops it (PORT, BIND, STA
 dev:  ## Install the packages for tests and checks into .venv
 	@$(BOOTSTRAP) dev
 
-programs: dev  # of other people, for the tests: a browser, and servers in environments of their own
+programs: dev  # of other people, for the tests: PyTorch, a browser, and servers in environments of their own
+	-@$(BIN)/python -m gemweb.local.training
 	@$(BIN)/python -m tests.browser
 	@$(BIN)/python -m tests.installed
-
-training: dev
-	-@$(BIN)/python -m gemweb.local.training
 
 # First the tests that compute, then those with a browser, each kind in processes of its own; whatever comes of the
 # first, the others are run as well. Exit code 5 means that ARGS names none of a kind.
 OR_NONE = || [ $$? -eq 5 ]
 
-test: dev training programs  ## Run every test except the long ones (ARGS="-n 0 tests/engine -k sokoban")
+test: dev programs  ## Run every test except the long ones (ARGS="-n 0 tests/engine -k sokoban")
 	@began=$$(date +%s); failed=0; \
 	$(PYTEST) -n $(PROCESSES) -m "not walk and not fault and not long" $(ARGS) $(OR_NONE) || failed=1; \
 	$(PYTEST) -n 2 -m "walk and not fault and not long" $(ARGS) $(OR_NONE) || failed=1; \

@@ -1,6 +1,7 @@
 """Faults of the infrastructure, which are no faults of the work that met them: a full disk, a database that restarts.
 
-Work that meets one waits and is done again. It does not use up the attempts that unfit work has.
+Work that meets one waits and is done again. It does not use up the attempts that unfit work has, unless it meets again
+and again one that it may cause itself.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ _DISK = {
     errno.EMFILE: "This process has too many open files.",
     errno.ENFILE: "This machine has too many open files.",
 }
+_OF_LONG_WRITES = (postgres.TransactionTimeout, postgres.IdleInTransactionSessionTimeout)
 _DATABASE: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...] = (
     (postgres.DiskFull, "The disk of the database is full."),
     (postgres.ReadOnlySqlTransaction, "The database is read-only at the moment."),
-    ((postgres.TransactionTimeout, postgres.IdleInTransactionSessionTimeout), "A write took too long and was ended."),
+    (_OF_LONG_WRITES, "A write took too long and was ended."),
 )
 NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
 
@@ -32,6 +34,14 @@ NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
 def infrastructure_fault(error: BaseException) -> str | None:
     """What is wrong with the infrastructure, as a sentence; None if the error is one of the work itself."""
     return next((sentence for link in _causes(error) if (sentence := _fault_of(link)) is not None), None)
+
+
+def may_be_of_the_work(error: BaseException) -> bool:
+    """Whether the work may cause the fault itself: by writing for too long, or by opening files and closing none."""
+    return any(
+        isinstance(link, _OF_LONG_WRITES) or (isinstance(link, OSError) and link.errno == errno.EMFILE)
+        for link in _causes(error)
+    )
 
 
 def is_disk_full(error: BaseException | None) -> bool:

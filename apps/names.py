@@ -10,8 +10,16 @@ import unicodedata
 
 from django.core.exceptions import ValidationError
 
-RESERVED = {"admin", "anonymous", "deleted", "expert", "gemweb", "human", "random", "root", "staff", "system", "you"}
-"""Names that would be mistaken for a built-in agent, or for the people who run the site."""
+RESERVED = {
+    "admin", "anonymous", "deleted", "deletedaccount", "deletedagent", "expert", "gemweb", "human", "random", "root",
+    "staff", "system", "you",
+}  # fmt: skip
+"""Names that would be mistaken for a built-in agent, for the people who run the site, or for what was deleted."""
+_ARTICLES = {"a", "an", "the"}
+_CYRILLIC = zip("АВЕКМНОРСТУХЅІЈһагеорсухѕіјкмнпт", "ABEKMHOPCTYXSIJhareopcyxsijkmhnt", strict=True)
+_GREEK = zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαικνορτυχη", "ABEZHIKMNOPTYXaikvoptuxn", strict=True)
+_LOOK_ALIKES = {ord(letter): latin for letter, latin in (*_CYRILLIC, *_GREEK)}
+"""Letters of other scripts that are read as Latin ones, from the confusables of Unicode (UTS 39)."""
 
 _HIDDEN_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Control and escape characters, format characters (also those that reverse the text), and what is not assigned."""
@@ -51,8 +59,27 @@ def validate_free_name(name: str) -> None:
     validate_name(name)
     if is_reserved(name):
         raise ValidationError(f"The name {name} is reserved. Choose another one.")
+    if any(_mixes_look_alikes(word) for word in _words(unicodedata.normalize("NFKC", name))):
+        raise ValidationError("A word of this name mixes letters that look alike. Use one alphabet in each word.")
 
 
 def is_reserved(name: str) -> bool:
-    """Whether a name is one of the site's own, in any case, width or spacing."""
-    return "".join(unicodedata.normalize("NFKC", name).casefold().split()) in RESERVED
+    """Whether a name reads as one of the site's own, in any case, width, spacing or script.
+
+    Articles, punctuation and marks on letters make no difference.
+    """
+    latin = unicodedata.normalize("NFKC", name).translate(_LOOK_ALIKES).casefold()
+    unmarked = "".join(letter for letter in unicodedata.normalize("NFKD", latin) if not unicodedata.combining(letter))
+    words = _words(unmarked)
+    return not RESERVED.isdisjoint({"".join(words), "".join(word for word in words if word not in _ARTICLES)})
+
+
+def _words(name: str) -> list[str]:
+    """The parts of a name between its spaces and punctuation."""
+    return "".join(letter if unicodedata.category(letter)[0] in "LMN" else " " for letter in name).split()
+
+
+def _mixes_look_alikes(word: str) -> bool:
+    """Whether a word has Latin letters and letters of another script that are read as Latin ones."""
+    is_partly_latin = any(unicodedata.name(letter, "").startswith("LATIN ") for letter in word)
+    return is_partly_latin and any(ord(letter) in _LOOK_ALIKES for letter in word)

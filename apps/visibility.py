@@ -147,12 +147,14 @@ def no_such_choice(choices: Sequence[Visibility]) -> str:
     return f"Here you can choose {' or '.join(choice.label for choice in choices)}. Nothing was changed."
 
 
-def chosen_in(request: HttpRequest, choices: Sequence[Visibility] = tuple(Visibility)) -> Visibility | None:
-    """What the owner of a row has chosen on its page; None, with a sentence for them, if it is none of the choices."""
+def save_choice(
+    request: HttpRequest, save: Callable[[Visibility], object], choices: Sequence[Visibility] = tuple(Visibility)
+) -> None:
+    """Save what the owner of a row has chosen on its page, and tell them; nothing if it is none of the choices."""
     chosen = request.POST.get("visibility", "")
     if chosen not in choices:
         messages.error(request, no_such_choice(choices))
-        return None
+        return
     visibility = Visibility(chosen)
-    messages.success(request, f"Saved. {visibility.label} means: {visibility.sentence}.")
-    return visibility
+    save(visibility)
+    messages.success(request, f"Saved. {visibility.label.capitalize()} means: {visibility.sentence}.")

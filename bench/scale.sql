@@ -52,7 +52,8 @@ INSERT INTO episodes_episode (id, batch_id, slot, of_job, env_id, env_version, e
 SELECT id, batch_id, slot, of_job, env_id, 1, '{}', '', '[]', seed, '0.1.0', '3.11', status, status = 'ended' AND won <> 2,
        status = 'ended' AND won = 2, CASE WHEN status = 'ended' THEN won = 0 END,
        CASE WHEN status = 'failed' THEN 'an error of the environment' ELSE '' END, '', 'The first observation.', '{}', 0,
-       10, 1, 0, 0, 0, CASE WHEN of_job OR place %% 10 > 0 THEN 'public' ELSE 'unlisted' END, created, CASE WHEN status <> 'running' THEN created END
+       10, 1, 0, 0, 0, CASE WHEN of_job OR place %% 10 > 0 THEN 'public' ELSE 'unlisted' END, created,
+       CASE WHEN status <> 'running' THEN created END
 FROM (SELECT *, place %% 3 AS won,
              CASE WHEN place %% 20011 = 17 THEN 'failed' WHEN of_job THEN 'ended' WHEN place %% 100 = 3 THEN 'running'
                   WHEN place %% 40 = 7 THEN 'abandoned' ELSE 'ended' END AS status FROM made_episode) AS drawn;

@@ -17,7 +17,10 @@ import sys
 import tempfile
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
+from queue import SimpleQueue
 from typing import Any
 
 from gem.errors import EnvironmentFailure
@@ -37,7 +40,7 @@ def ending_in_words(code: int) -> str:
         return "was killed (SIGKILL), as the system does when memory runs out"
     if code < 0:
         verb = "crashed" if -code in _CRASHES else "was ended from outside"
-        return f"{verb} ({signal.Signals(-code).name})"
+        return f"{verb} ({_SIGNALS.get(-code, f'signal {-code}')})"
     return f"stopped unexpectedly, with exit code {code}"
 
 
@@ -47,6 +50,8 @@ def _has_used_its_time(code: int | None) -> bool:
     return code is not None and -code % 256 in timers - {0}
 
 
+_SIGNALS = {number.value: number.name for number in signal.Signals}
+"""Most of the real-time signals have no name."""
 _CRASHES = {signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE, signal.SIGBUS}
 
 
@@ -142,14 +147,16 @@ class HelperProcess:
     def _start(self) -> subprocess.Popen[str]:
         self._folder = tempfile.mkdtemp(prefix=self.folder) if self.folder else None
         command, environment = self._make_command()
-        self._process = subprocess.Popen(  # noqa: S603 (our own program)
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            encoding="utf-8",
-            env=environment,
-            cwd=self._folder,
+        self._process = _starter.start(
+            lambda: subprocess.Popen(  # noqa: S603 (our own program)
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                encoding="utf-8",
+                env=environment,
+                cwd=self._folder,
+            )
         )
         return self._process
 
@@ -195,16 +202,13 @@ class HelperPool:
 
     def call(self, **request: Any) -> dict[str, Any]:
         """Send a request to a helper that is free (see `HelperProcess.call`)."""
-        with self._freed:
-            self._freed.wait_for(lambda: self._free)
-            helper = next((helper for helper in self._free if helper.has_process), self._free[0])
-            self._free.remove(helper)
+        helper = self._take()
         try:
             return helper.call(**request)
         finally:
             with self._freed:
                 self._free.append(helper)
-                self._freed.notify()
+                self._freed.notify_all()
 
     def close(self) -> None:
         """End the processes; the next requests start others."""
@@ -214,7 +218,58 @@ class HelperPool:
     def detach(self) -> None:
         """Leave the processes to the parent after a fork (see `HelperProcess.detach`)."""
         self._free = list(self.helpers)
+        self._line: deque[object] = deque()
+        """Requests that have no helper yet, in the order of their arrival."""
         self._freed = threading.Condition()
+
+    def _take(self) -> HelperProcess:
+        """A helper, as soon as one is free and everybody who came before has one."""
+        ticket = object()
+        with self._freed:
+            self._line.append(ticket)
+            try:
+                self._freed.wait_for(lambda: self._free and self._line[0] is ticket)
+                helper = next((helper for helper in self._free if helper.has_process), self._free[0])
+                self._free.remove(helper)
+                return helper
+            finally:
+                self._line.remove(ticket)
+                self._freed.notify_all()  # the next in line may find a helper as well
+
+
+class _Starter:
+    """Starts processes from a thread that lasts as long as this process, whichever threads ask for them.
+
+    The kernel ends a confined process (PR_SET_PDEATHSIG) together with the thread that started it.
+    """
+
+    def __init__(self) -> None:
+        self._has_thread = False
+        self.detach()
+
+    def start(self, start: Callable[[], subprocess.Popen[str]]) -> subprocess.Popen[str]:
+        """Call `start` in that thread."""
+        with self._lock:
+            if not self._has_thread:
+                threading.Thread(target=self._serve, name="starter of helpers", daemon=True).start()
+                self._has_thread = True
+        started: Future[subprocess.Popen[str]] = Future()
+        self._orders.put((start, started))
+        return started.result()
+
+    def detach(self) -> None:
+        """Begin anew after a fork, which copies no thread."""
+        self._lock, self._has_thread = threading.Lock(), False
+        self._orders: SimpleQueue[tuple[Callable[[], subprocess.Popen[str]], Future[subprocess.Popen[str]]]]
+        self._orders = SimpleQueue()
+
+    def _serve(self) -> None:
+        while True:
+            start, started = self._orders.get()
+            try:
+                started.set_result(start())
+            except Exception as error:  # noqa: BLE001 (raised again where the process is awaited)
+                started.set_exception(error)
 
 
 def _kill_late(process: subprocess.Popen[str], is_late: threading.Event) -> None:
@@ -222,10 +277,12 @@ def _kill_late(process: subprocess.Popen[str], is_late: threading.Event) -> None
     process.kill()
 
 
+_starter = _Starter()
 _helpers: weakref.WeakSet[HelperProcess | HelperPool] = weakref.WeakSet()
 
 
 def _detach_all() -> None:
+    _starter.detach()
     for helper in list(_helpers):
         helper.detach()
 

@@ -2,28 +2,32 @@
 
 import os
 
-from django.core.asgi import get_asgi_application
+import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gemweb.settings")
-django_application = get_asgi_application()
+django.setup(set_prefix=False)
 
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.sessions import CookieMiddleware
 from django.conf import settings
 from django.urls import reverse
 
+from apps.accounts.request_limits import HandshakeLimit
 from apps.live.origin import OwnPagesOnly
 from apps.live.routing import websocket_urlpatterns
 from gemweb.bodies import BoundedBodies
+from gemweb.garbage import leave_out_what_is_loaded
+from gemweb.handler import SiteHandler
 from gemweb.upload_gate import UploadGate, describe_refusal
 
 MAX_BODY_BYTES = 4 * 10**6
 upload_gate = UploadGate()
 gates = {reverse("agents:upload"): upload_gate, reverse("api:upload_checkpoint"): upload_gate}
-pages = BoundedBodies(django_application, MAX_BODY_BYTES, gates, settings.REQUEST_SECONDS, describe_refusal)
+pages = BoundedBodies(SiteHandler(), MAX_BODY_BYTES, gates, settings.REQUEST_SECONDS, describe_refusal)
 application = ProtocolTypeRouter(
     {
         "http": pages,
-        "websocket": OwnPagesOnly(CookieMiddleware(URLRouter(websocket_urlpatterns))),
+        "websocket": OwnPagesOnly(CookieMiddleware(HandshakeLimit(URLRouter(websocket_urlpatterns)))),
     }
 )
+leave_out_what_is_loaded()

@@ -20,6 +20,7 @@ BYTES_PER_SECOND = 64 * 1024
 TOO_LONG = "This request is too large for this address. Nothing was stored."
 TOO_SLOW = "This request did not arrive in time. Nothing was stored. Send it again."
 NO_UTF_8 = "This site reads UTF-8 only. Nothing was changed."
+NO_CONTENT_TYPE = "The Content-Type of this request cannot be read. Nothing was changed."
 
 
 class BodyRefused(Exception):
@@ -32,12 +33,12 @@ class BodyRefused(Exception):
 
 
 class Gate(Protocol):
-    """Decides on the bodies that one address takes."""
+    """Decides on the bodies that are posted to one address."""
 
     max_bytes: int
 
-    def admit(self, scope: Scope, length: int | None) -> AbstractAsyncContextManager[None]:
-        """Hold a place for this request until the block ends; `length` is None if the headers do not tell it.
+    def admit(self, scope: Scope, length: int | None, body: Body) -> AbstractAsyncContextManager[None]:
+        """Hold a place for this body until the block ends; `length` is None if the headers do not tell it.
 
         Raises:
             BodyRefused: if the body may not be sent.
@@ -52,7 +53,7 @@ class SizeLimit:
         self.max_bytes = max_bytes
 
     @asynccontextmanager
-    async def admit(self, scope: Scope, length: int | None) -> AsyncIterator[None]:
+    async def admit(self, scope: Scope, length: int | None, body: Body) -> AsyncIterator[None]:
         """Admit every request."""
         yield
 
@@ -62,7 +63,7 @@ class BoundedBodies:
 
     Args:
         max_bytes: the limit for most addresses.
-        gates: by path, for addresses that decide otherwise.
+        gates: by path, for addresses that decide otherwise on what is posted to them.
         seconds: how long a body may take, besides a second for each `BYTES_PER_SECOND`.
         describe: the response to a refused request, as its content type and its body.
     """
@@ -83,16 +84,16 @@ class BoundedBodies:
         if scope["type"] != "http":
             await self.application(scope, receive, send)
             return
-        gate = self.gates.get(scope["path"], self.limit)
+        gate = self.gates.get(scope["path"], self.limit) if scope["method"] == "POST" else self.limit
+        body = Body(receive, gate.max_bytes, self.seconds)
         try:
             length = _check_headers(scope, gate.max_bytes)
-            async with gate.admit(scope, length):
-                await self._pass_on(scope, receive, send, gate.max_bytes)
+            async with gate.admit(scope, length, body):
+                await self._pass_on(scope, body, send)
         except BodyRefused as refusal:
             await _answer(send, refusal, self.describe(scope, refusal))
 
-    async def _pass_on(self, scope: Scope, receive: Receive, send: Send, max_bytes: int) -> None:
-        body = _Body(receive, max_bytes, self.seconds)
+    async def _pass_on(self, scope: Scope, body: Body, send: Send) -> None:
         has_answered = False
 
         async def note_answer(message: Any) -> None:
@@ -105,34 +106,51 @@ class BoundedBodies:
             raise body.refusal
 
 
-class _Body:
+class Body:
     """Receives a body. One that is refused ends for the application as if the client had gone."""
 
     def __init__(self, receive: Receive, max_bytes: int, seconds: float) -> None:
-        self._receive, self._max_bytes = receive, max_bytes
-        self._deadline = asyncio.get_running_loop().time() + seconds
-        self._received_bytes = 0
-        self._is_complete = False
+        self._receive, self._max_bytes, self._seconds = receive, max_bytes, seconds
+        self._began = asyncio.get_running_loop().time()
+        self._wait: asyncio.Timeout | None = None
+        self.received_bytes = 0
+        self.is_complete = False
         self.refusal: BodyRefused | None = None
+
+    @property
+    def age(self) -> float:
+        """For how many seconds the body has been on its way."""
+        return asyncio.get_running_loop().time() - self._began
+
+    def refuse(self, refusal: BodyRefused) -> None:
+        """Stop waiting for the rest of the body, and answer with the refusal."""
+        self.refusal = self.refusal or refusal
+        if self._wait is not None and not self._wait.expired():
+            self._wait.reschedule(self._began)
 
     async def receive(self) -> Any:
         """The next part of the body; after the last one, whatever the server reports."""
-        if self._is_complete:
+        if self.refusal is not None:
+            return {"type": "http.disconnect"}
+        if self.is_complete:
             return await self._receive()
+        deadline = self._began + self._seconds + self.received_bytes / BYTES_PER_SECOND
         try:
-            async with asyncio.timeout_at(self._deadline + self._received_bytes / BYTES_PER_SECOND):
+            async with asyncio.timeout_at(deadline) as self._wait:
                 message = await self._receive()
         except TimeoutError:
             return self._end(BodyRefused(408, TOO_SLOW))
+        finally:
+            self._wait = None
         if message["type"] == "http.request":
-            self._received_bytes += len(message.get("body", b""))
-            self._is_complete = not message.get("more_body", False)
-            if self._received_bytes > self._max_bytes:
+            self.received_bytes += len(message.get("body", b""))
+            self.is_complete = not message.get("more_body", False)
+            if self.received_bytes > self._max_bytes:
                 return self._end(BodyRefused(413, TOO_LONG))
         return message
 
     def _end(self, refusal: BodyRefused) -> Any:
-        self.refusal = refusal
+        self.refuse(refusal)
         return {"type": "http.disconnect"}
 
 
@@ -140,13 +158,17 @@ def _check_headers(scope: Scope, max_bytes: int) -> int | None:
     """The length of the body; None if the headers do not tell it.
 
     Raises:
-        BodyRefused: if it is too long, or in another character set than UTF-8.
+        BodyRefused: if it is too long, in another character set than UTF-8, or of a type that cannot be read.
     """
     values: dict[bytes, list[bytes]] = {}
     for name, value in scope["headers"]:
         values.setdefault(name, []).append(value)
     content_type = b",".join(values.get(b"content-type", [])).decode("latin-1")
-    if parse_header_parameters(content_type)[1].get("charset", "utf-8").lower() not in {"utf-8", "utf8"}:
+    try:
+        charset = parse_header_parameters(content_type)[1].get("charset", "utf-8")
+    except (ValueError, LookupError) as error:  # such as `charset*=foo''bar`; Django would raise them anywhere
+        raise BodyRefused(400, NO_CONTENT_TYPE) from error
+    if charset.lower() not in {"utf-8", "utf8"}:
         raise BodyRefused(415, NO_UTF_8)
     length = values.get(b"content-length", [b""])[-1]
     if length and (not length.isdigit() or int(length[:20]) > max_bytes):

@@ -70,7 +70,6 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "apps.accounts.lanes.lanes_middleware",
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "apps.site.static_files.StaticFilesMiddleware",
@@ -209,7 +208,7 @@ UPLOAD_MEGABYTES = env.whole("UPLOAD_MEGABYTES", default=2048)
 UPLOADS_PER_USER = env.whole("UPLOADS_PER_USER", default=20)
 """Uploaded checkpoints of one person."""
 UPLOADS_PER_HOUR = env.whole("UPLOADS_PER_HOUR", default=20)
-"""Uploads of one person in an hour, including refused ones."""
+"""Uploads of one person in an hour, including refused ones and those that were not completed."""
 
 UPLOADS_AT_A_TIME = env.whole("UPLOADS_AT_A_TIME", default=4)
 """Uploads that one web process receives at the same time, one of each person."""
@@ -236,7 +235,7 @@ STARTS_PER_MINUTE = env.whole("STARTS_PER_MINUTE", default=20)
 SIGNUPS_PER_HOUR = env.whole("SIGNUPS_PER_HOUR", default=30)
 """Accounts that can be created from one IP address in an hour; a classroom may share an address."""
 LOGINS_PER_MINUTE = env.whole("LOGINS_PER_MINUTE", default=8)
-"""Attempts to log in with one name in a minute, from anywhere; ten times as many from one IP address."""
+"""Attempts to log in with one name in a minute from one IP address (see `apps.accounts.limits`)."""
 CPU_SECONDS_PER_DAY = env.whole("CPU_SECONDS_PER_DAY", default=0 if LOCAL_MODE else 12 * 60 * 60) or None
 """CPU seconds that workers spend for one person in a day, UTC; None if there is no limit."""
 STORAGE_MEGABYTES_PER_USER = (

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,6 +14,7 @@ from django.http import parse_cookie
 from django.urls import reverse
 
 from apps.accounts.models import User, Viewer
+from apps.accounts.rate_limit import take
 from apps.agents import uploads
 from apps.agents.uploads import MEGABYTE, UploadRefused
 from apps.api import middleware
@@ -21,42 +24,87 @@ from apps.api.tokens import viewer_of_token
 from apps.live.session_user import identify
 from apps.live.threads import in_thread
 from apps.spec_forms import UNSTORABLE
-from gemweb.bodies import BodyRefused, as_text
+from gemweb.bodies import Body, BodyRefused, as_text
 
 FORM_BYTES = MEGABYTE
 """What the form around the file may take."""
+SAFE_BYTES_PER_SECOND = 512 * 1024
+"""An upload that is as fast keeps its place while others wait. A line of 5 Mbit/s sends 600 KiB/s."""
+SAFE_SECONDS = 10
+"""How long every upload keeps its place, however slow."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """An upload that this process is receiving."""
+
+    length: int
+    """The announced size in bytes."""
+    body: Body
+
+    @property
+    def bytes_per_second(self) -> float:
+        """How fast it has come so far."""
+        return self.body.received_bytes / max(1.0, self.body.age)
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether it keeps its place while others wait."""
+        is_young = self.body.age < SAFE_SECONDS
+        return is_young or self.body.is_complete or self.bytes_per_second >= SAFE_BYTES_PER_SECOND
 
 
 class UploadGate:
-    """Admits the uploads of people with an account, one of each person and a few in all at a time, if there is room."""
+    """Admits the uploads of people with an account, one of each person and a few in all at a time, if there is room.
+
+    If all places are taken, the slowest upload gives up its place, unless it is fast enough.
+    """
 
     def __init__(self) -> None:
         self.max_bytes = settings.UPLOAD_MEGABYTES * MEGABYTE + FORM_BYTES
-        self.bytes_under_way: dict[int, int] = {}
-        """The announced size of each upload that this process is receiving, by user."""
+        self.places: dict[int, Place] = {}
+        """By user."""
 
     @asynccontextmanager
-    async def admit(self, scope: dict[str, Any], length: int | None) -> AsyncIterator[None]:
-        """Hold a place for this upload.
+    async def admit(self, scope: dict[str, Any], length: int | None, body: Body) -> AsyncIterator[None]:
+        """Hold a place for this upload, and count it.
 
         Raises:
             BodyRefused: with the reason; a person without an account is sent to log in.
         """
-        if scope["method"] != "POST":
-            yield
-            return
         if length is None:
             raise BodyRefused(411, "An upload has to announce its size (Content-Length). Nothing was stored.")
-        owner_id = await in_thread(_check, scope, length, sum(self.bytes_under_way.values()))
-        if owner_id in self.bytes_under_way:
+        bytes_under_way = sum(place.length for place in self.places.values())
+        owner = await in_thread(_check, scope, length, bytes_under_way)
+        if owner.pk in self.places:
             raise BodyRefused(429, "You are uploading a checkpoint already. Wait until it is done.", _soon())
-        if len(self.bytes_under_way) >= settings.UPLOADS_AT_A_TIME:
-            raise BodyRefused(429, "Others are uploading now. Nothing was stored. Try again in a minute.", _soon())
-        self.bytes_under_way[owner_id] = length
+        if len(self.places) >= settings.UPLOADS_AT_A_TIME:
+            self._free_slowest()
+        place = self.places[owner.pk] = Place(length, body)
         try:
+            wait = await in_thread(take, *uploads.rate_limit_of(owner))
+            if wait > 0:
+                raise BodyRefused(429, uploads.too_often(wait), {"retry-after": str(math.ceil(wait))})
             yield
         finally:
-            del self.bytes_under_way[owner_id]
+            if self.places.get(owner.pk) is place:
+                del self.places[owner.pk]
+
+    def _free_slowest(self) -> None:
+        """End the slowest upload, so that somebody else gets its place.
+
+        Raises:
+            BodyRefused: if all are fast enough.
+        """
+        unsafe = [owner_id for owner_id, place in self.places.items() if not place.is_safe]
+        if not unsafe:
+            raise BodyRefused(429, "Others are uploading now. Nothing was stored. Try again in a minute.", _soon())
+        slowest = min(unsafe, key=lambda owner_id: self.places[owner_id].bytes_per_second)
+        sentence = (
+            "This upload was slow, and others were waiting for its place. Nothing was stored. Send it again when fewer "
+            f"people upload, or over a connection with at least {SAFE_BYTES_PER_SECOND // 1024} KiB/s."
+        )
+        self.places.pop(slowest).body.refuse(BodyRefused(429, sentence, _soon()))
 
 
 def _session_key(scope: dict[str, Any]) -> str:
@@ -90,8 +138,8 @@ def _sender(scope: dict[str, Any]) -> Viewer:
     return owner
 
 
-def _check(scope: dict[str, Any], own_bytes: int, bytes_under_way: int) -> int:
-    """The id of the person, if they may upload now."""
+def _check(scope: dict[str, Any], own_bytes: int, bytes_under_way: int) -> User:
+    """The person, if they may upload now."""
     owner = _sender(scope)
     if not isinstance(owner, User) and scope["path"].startswith(middleware.ROOT):
         raise BodyRefused(401, NO_ACCOUNT, {"www-authenticate": "Bearer"})
@@ -102,7 +150,7 @@ def _check(scope: dict[str, Any], own_bytes: int, bytes_under_way: int) -> int:
         uploads.check_admission(owner, own_bytes, bytes_under_way)
     except UploadRefused as refusal:
         raise BodyRefused(refusal.status, str(refusal), _soon() if refusal.status != 422 else None) from refusal
-    return owner.pk
+    return owner
 
 
 def _soon() -> dict[str, str]:

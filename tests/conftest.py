@@ -10,7 +10,6 @@ out, a file at a time. Each worker goes through all three steps, because the cha
 its databases: what one process published would reach the other's. The controller goes through none.
 """
 
-import gc
 import os
 import random
 import tempfile
@@ -23,9 +22,11 @@ import pytest
 from _pytest.fixtures import reorder_items
 from xdist.scheduler import LoadFileScheduling
 
+from gemweb.garbage import leave_out_what_is_loaded
 from tests import services
 from tests.browser import FLAGS, MISSING, find_browser
 
+pytest_plugins = ["tests.counts"]
 os.environ["GEM_DATA_FROM"] = "sample"  # the same problems on every machine, and no network
 
 
@@ -116,9 +117,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
 
 def pytest_collection_finish() -> None:
     """Leave what was imported and collected out of later garbage collections, which took a twelfth of all time."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
+    leave_out_what_is_loaded()
 
 
 def has_browser(item: pytest.Item) -> bool:

@@ -44,7 +44,7 @@ class ModelServer(ThreadingHTTPServer):
         """Requests under way, now and at most."""
         self.over = threading.Event()
         self.lock = threading.Lock()
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
     @property
     def url(self) -> str:

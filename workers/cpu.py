@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from time import monotonic
 from types import TracebackType
 from typing import Self, TypeVar
@@ -74,28 +75,43 @@ class CpuMeter:
             self._recorded = total
 
 
+@dataclass(slots=True, eq=False)
+class _Call:
+    """A call that runs."""
+
+    owner_id: int | None
+    since: float
+    """When it began, or when its seconds were last counted."""
+
+
 class CpuLedger:
     """Shares the CPU seconds of a host of live episodes between the people whose calls it runs at the same time.
 
     The calls run in threads, and much of their work in processes that several calls share. So what the host and its
-    children have used since the last record is divided by the time that the calls of each person took.
+    children have used since the last record is divided by the time that the calls of each person took in between,
+    those that still run included.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._called: dict[int | None, float] = {}
         """Seconds of calls since the last record, by person; those for visitors count for nobody."""
+        self._running: set[_Call] = set()
         self._recorded = cpu_seconds()
 
     def metered(self, owner_id: int | None, think: Callable[[], T]) -> Callable[[], T]:
         """`think`, whose calls count for a person."""
 
         def think_and_count() -> T:
-            began = monotonic()
+            call = _Call(owner_id, monotonic())
+            with self._lock:
+                self._running.add(call)
             try:
                 return think()
             finally:
-                self._add(owner_id, monotonic() - began)
+                with self._lock:
+                    self._running.remove(call)
+                    self._count(call)
 
         return think_and_count
 
@@ -107,6 +123,8 @@ class CpuLedger:
         """
         total = cpu_seconds()
         with self._lock:
+            for call in self._running:
+                self._count(call)
             called, self._called = self._called, {}
         seconds = sum(called.values())
         used = max(0.0, total - self._recorded)
@@ -115,11 +133,17 @@ class CpuLedger:
             try:
                 record_cpu(CpuUse.Use.LIVE, shares)
             except DatabaseError:
-                for owner_id, part in called.items():
-                    self._add(owner_id, part)
+                with self._lock:
+                    for owner_id, part in called.items():
+                        self._add(owner_id, part)
                 raise
         self._recorded = total
 
+    def _count(self, call: _Call) -> None:
+        """Add the seconds of a call until now. The caller holds the lock."""
+        now = monotonic()
+        self._add(call.owner_id, now - call.since)
+        call.since = now
+
     def _add(self, owner_id: int | None, seconds: float) -> None:
-        with self._lock:
-            self._called[owner_id] = self._called.get(owner_id, 0.0) + seconds
+        self._called[owner_id] = self._called.get(owner_id, 0.0) + seconds

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connection
 
-from apps.faults import infrastructure_fault
+from apps.faults import infrastructure_fault, may_be_of_the_work
 from apps.jobs import admission, leases
 from apps.jobs.leases import Claim
 from apps.leases import LOOK_SECONDS, Heartbeat, LeaseLost
@@ -42,7 +42,7 @@ class Lease:
     """A context manager that holds a claimed shard; `check` raises if the work must stop.
 
     An error that leaves the block, except `LeaseLost` and `Stopping`, is recorded as a failed attempt at the shard. A
-    fault of the infrastructure is not: the shard is queued again and rests for a while.
+    fault of the infrastructure is not: the shard is queued again and rests for a while (see `leases.postpone`).
 
     Args:
         slice_seconds: after this time, `gives_way` is set as soon as somebody else waits and has less.
@@ -78,7 +78,7 @@ class Lease:
             return isinstance(error, Stopping)
         if (fault := infrastructure_fault(error)) is not None:
             logger.warning("%s could not go on: %s %s", self._name, fault, error)
-            self._postpone(fault)
+            self._postpone(fault, may_be_of_the_work(error))
             return True
         reason = str(error) if isinstance(error, AttemptFailed) else f"{type(error).__name__}: {error}"
         leases.fail_shard(self.claim, reason)
@@ -92,12 +92,12 @@ class Lease:
                 self.gives_way.set()
         return leases.holds(self.claim)
 
-    def _postpone(self, fault: str) -> None:
+    def _postpone(self, fault: str, may_be_of_the_work: bool) -> None:
         """Give the shard back, with a pause. If the database is away, try until the lease expires by itself."""
         until = monotonic() + settings.LEASE_SECONDS
         while True:
             try:
-                leases.postpone(self.claim, fault)
+                leases.postpone(self.claim, fault, may_be_of_the_work=may_be_of_the_work)
                 return
             except DatabaseError as error:
                 logger.warning("%s cannot be given back yet: %s", self._name, error)

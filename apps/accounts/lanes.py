@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, OrderedDict, deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from inspect import iscoroutinefunction
 from typing import Any, TypeVar
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
-from django.urls import Resolver404, resolve
-from django.utils.decorators import sync_and_async_middleware
+from django.http import HttpRequest
+from django.urls import Resolver404, resolve, reverse
 
 from apps.accounts.hashing import SLOTS
+from apps.accounts.request_limits import EXEMPT
+from apps.networks import network_of
 
 READING, WRITING, HASHING = "reading", "writing", "hashing"
 SIZES = {READING: 6, WRITING: 3, HASHING: SLOTS}
@@ -97,28 +97,28 @@ def hashes_passwords(view: ViewT) -> ViewT:
 
 
 def lane_of(request: HttpRequest) -> str:
-    """The lane of a request; empty for static files, which are not computed."""
+    """The lane of a request; empty for static files and for monitors, which have to learn how the site is."""
     if request.method in ("GET", "HEAD", "OPTIONS"):
-        return "" if request.path.startswith(settings.STATIC_URL) else READING
+        is_free = request.path.startswith(settings.STATIC_URL) or request.path in map(reverse, EXEMPT)
+        return "" if is_free else READING
     try:
         return getattr(resolve(request.path_info).func, "lane", WRITING)
     except Resolver404:
         return WRITING
 
 
-@sync_and_async_middleware
-def lanes_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
-    """Let every request of the web process wait for a place in its lane. Elsewhere, such as in tests, nothing waits."""
-    if not iscoroutinefunction(get_response):
-        return get_response
-    answer: Callable[[HttpRequest], Awaitable[HttpResponse]] = get_response
-    lanes = {name: Lane(size) for name, size in SIZES.items()}
+class Lanes:
+    """The lanes of a process."""
 
-    async def wait_and_answer(request: HttpRequest) -> HttpResponse:
+    def __init__(self) -> None:
+        self._lanes = {name: Lane(size) for name, size in SIZES.items()}
+
+    @asynccontextmanager
+    async def place(self, request: HttpRequest) -> AsyncIterator[None]:
+        """Wait for a place in the lane of this request, and keep it while the block lasts."""
         name = lane_of(request)
         if not name:
-            return await answer(request)
-        async with lanes[name].place(request.META.get("REMOTE_ADDR", "")):
-            return await answer(request)
-
-    return wait_and_answer
+            yield
+            return
+        async with self._lanes[name].place(network_of(request.META.get("REMOTE_ADDR", ""))):
+            yield

@@ -31,9 +31,14 @@ class User(AbstractUser):
     agent_visibility = column(Visibility.PRIVATE)
     """The visibility of endpoint agents and uploaded checkpoints that they add without choosing one."""
     closed = models.DateTimeField(null=True, blank=True)
-    """When its owner deleted it. The scheduler deletes the row soon, with everything that belongs to it."""
+    """When its owner deleted it, or when the scheduler last failed to delete the row with all that belongs to it."""
 
     objects: ClassVar[PeopleManager] = PeopleManager()
+
+    @property
+    def former_name(self) -> str:
+        """The name of a closed account, until nothing mentions it any more. This column of Django has no other use."""
+        return self.first_name
 
     class Meta(AbstractUser.Meta):
         constraints = [

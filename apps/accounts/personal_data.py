@@ -1,7 +1,8 @@
 """What belongs to an account: its export as a zip archive, and its deletion.
 
 Apps register their part in `AppConfig.ready`. When somebody deletes their account, its name disappears and everything
-of theirs stops at once. The scheduler then deletes what they had, in small transactions, the upper apps first.
+of theirs stops at once. The scheduler then deletes what they had, in small transactions, the upper apps first. What
+somebody else has locked is left for its next round, so that one account's trouble delays no other.
 """
 
 from __future__ import annotations
@@ -9,19 +10,21 @@ from __future__ import annotations
 import json
 import logging
 import secrets
-import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from time import monotonic
-from typing import IO, Any, cast
+from typing import Any, TypeVar
 
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from apps.accounts import quotas
 from apps.accounts.models import User
+from apps.leases import RowsLocked, patient_transaction
+from apps.zips import ExportedFile, streamed
 
 logger = logging.getLogger(__name__)
 
@@ -29,20 +32,12 @@ ERASE_SECONDS = 5.0
 """How long the scheduler deletes before it goes on with its other duties; it continues ten seconds later."""
 FRESH_LOGIN = timedelta(minutes=15)
 """Somebody without a password deletes the account within this time after they logged in by a link."""
-CHUNK_BYTES = 64 * 1024
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 class NotYet(Exception):
     """Something cannot be deleted now, because a process still writes to it. The scheduler tries again."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExportedFile:
-    """A file of the archive."""
-
-    path: str
-    parts: Iterable[bytes]
-    compressed: bool = True
 
 
 def _nothing(_: User) -> Iterator[Any]:
@@ -55,13 +50,18 @@ class PersonalData:
 
     export: Callable[[User], Iterator[ExportedFile]] = _nothing
     stop: Callable[[User], object] = _nothing
-    """Ends what runs for a person who deletes the account; called in the transaction that closes it."""
+    """Ends what runs for a person whose account was closed, and what others use of theirs. It can be called again.
+
+    Raises:
+        RowsLocked: if something is locked (`stop_each`); the rest has been stopped.
+    """
     erase: Callable[[User], Iterator[None]] = _nothing
     """Deletes what a person had, with a step after each small transaction. It can be called again after any step, and
-    yields only when it has deleted something, so that every call gets further.
+    yields only when it has deleted something, so that every call gets further. Its transactions are patient.
 
     Raises:
         NotYet: if something is still in use.
+        RowsLocked: if something is locked.
     """
     goes: tuple[str, ...] = field(default=())
     """What is deleted, in words for the page that asks for a confirmation."""
@@ -82,45 +82,29 @@ def parts() -> list[PersonalData]:
     return list(_PARTS)
 
 
+def stop_each(keys: Iterable[Key], stop: Callable[[Key], object]) -> None:
+    """Call `stop` with each of these keys, in a transaction of its own that waits for a lock for a moment only.
+
+    Raises:
+        RowsLocked: after the last one, if something was locked.
+    """
+    locked: dict[Key, RowsLocked] = {}
+    for key in keys:
+        try:
+            with patient_transaction():
+                stop(key)
+        except RowsLocked as error:
+            locked[key] = error
+    if locked:
+        raise RowsLocked(f"locked: {', '.join(map(str, locked))}") from next(iter(locked.values()))
+
+
 # ---------------------------------------------------------------- export
 
 
 def archive_of(user: User) -> Iterator[bytes]:
     """A zip archive of everything that a person has here, in pieces, of which none is kept in memory."""
-    sink = _Sink()
-    with zipfile.ZipFile(cast("IO[bytes]", sink), "w") as archive:  # it writes to the sink in order and never goes back
-        for part in _PARTS:
-            for file in part.export(user):
-                info = zipfile.ZipInfo(file.path, timezone.now().timetuple()[:6])
-                info.compress_type = zipfile.ZIP_DEFLATED if file.compressed else zipfile.ZIP_STORED
-                with archive.open(info, "w", force_zip64=True) as out:
-                    for piece in file.parts:
-                        out.write(piece)
-                        if sink.size >= CHUNK_BYTES:
-                            yield sink.take()
-    yield sink.take()
-
-
-class _Sink:
-    """A file that can only be written to, whose content is taken away as it grows."""
-
-    def __init__(self) -> None:
-        self.size = 0
-        self._pieces: list[bytes] = []
-
-    def write(self, data: bytes, /) -> int:
-        """Append."""
-        self._pieces.append(bytes(data))
-        self.size += len(data)
-        return len(data)
-
-    def flush(self) -> None:
-        """Do nothing: everything is in memory."""
-
-    def take(self) -> bytes:
-        """What was written since the last call."""
-        data, self._pieces, self.size = b"".join(self._pieces), [], 0
-        return data
+    return streamed(file for part in _PARTS for file in part.export(user))
 
 
 def as_json(data: object) -> bytes:
@@ -150,34 +134,66 @@ def has_fresh_login(user: User) -> bool:
     return user.last_login is not None and timezone.now() - user.last_login < FRESH_LOGIN
 
 
-@transaction.atomic
 def close(user: User) -> None:
     """Close an account: its name disappears, nobody can log in to it, and everything that runs for it stops.
 
-    The scheduler deletes the rest soon (`erase_closed`).
+    The scheduler stops what is locked now, and deletes the rest soon (`erase_closed`).
     """
-    for part in reversed(_PARTS):
-        part.stop(user)
+    user.first_name = user.get_username()  # `former_name`
     user.username = f"deleted {secrets.token_hex(6)}"
-    user.first_name = user.last_name = user.email = ""
+    user.last_name = user.email = ""
     user.is_active = user.is_staff = user.is_superuser = False
     user.set_unusable_password()
     user.closed = timezone.now()
     user.save()
+    try:
+        _stop(user)
+    except RowsLocked as reason:
+        logger.info("%s: not everything has stopped yet: %s", user, reason)
+
+
+def _stop(user: User) -> None:
+    """End everything that runs for a closed account.
+
+    Raises:
+        RowsLocked: if something is locked; the rest has been stopped.
+    """
+    locked = None
+    for part in reversed(_PARTS):
+        try:
+            part.stop(user)
+        except RowsLocked as error:
+            locked = error
+    if locked is not None:
+        raise locked
 
 
 def erase_closed() -> None:
-    """Delete what closed accounts had, and then the accounts, for `ERASE_SECONDS`. The next call goes on."""
+    """Delete what closed accounts had, and then the accounts, for `ERASE_SECONDS`. The next call goes on.
+
+    An account that cannot be deleted now goes to the end of the line, so that it keeps no other one waiting.
+    """
     until = monotonic() + ERASE_SECONDS
     for user in User.objects.exclude(closed=None).order_by("closed"):
         try:
+            _stop(user)
             for part in reversed(_PARTS):
                 for _ in part.erase(user):
                     if monotonic() > until:
                         return
-            user.delete()
-        except NotYet as reason:
+            with patient_transaction():
+                user.delete()
+            continue
+        except (NotYet, RowsLocked) as reason:
             logger.info("%s is not deleted yet: %s", user, reason)
+        except Exception:  # whatever is wrong with one account must not keep the others from their deletion
+            logger.exception("%s cannot be deleted", user)
+        _to_the_end_of_the_line(user)
+
+
+def _to_the_end_of_the_line(user: User) -> None:
+    with suppress(RowsLocked), patient_transaction():
+        User.objects.filter(pk=user.pk).update(closed=Now())
 
 
 # ---------------------------------------------------------------- the account itself

@@ -18,16 +18,16 @@ SILENCE_SECONDS = 5.0
 _TAKE = """
 local now = redis.call('TIME')
 now = now[1] + now[2] / 1000000
-local size, rate, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local size, rate = tonumber(ARGV[1]), tonumber(ARGV[2])
 local bucket = redis.call('HMGET', KEYS[1], 'tokens', 'at')
 local tokens = math.min(size, (tonumber(bucket[1]) or size) + (now - (tonumber(bucket[2]) or now)) * rate)
 local wait = 0
-if tokens >= 1 then tokens = tokens - cost else wait = (1 - tokens) / rate end
+if tokens >= 1 then tokens = tokens - 1 else wait = (1 - tokens) / rate end
 redis.call('HSET', KEYS[1], 'tokens', tostring(tokens), 'at', tostring(now))
 redis.call('EXPIRE', KEYS[1], math.ceil(size / rate) + 1)
 return {tostring(wait), tostring(tokens)}
 """
-"""The bucket holds ARGV[1] tokens and gains ARGV[2] a second. If it has one, ARGV[3] are taken.
+"""The bucket holds ARGV[1] tokens and gains ARGV[2] a second. If it has one, it is taken.
 
 Returns the seconds until it has one, or 0 if it had, and the tokens that are left.
 """
@@ -50,11 +50,6 @@ class Level:
         return (self.size - self.left) / self.per_second
 
 
-def measure(bucket: str, size: float, per_second: float) -> Level:
-    """Take a token like `take`, and return how full the bucket is."""
-    return _take(bucket, size, per_second, cost=1)
-
-
 def take(bucket: str, size: float, per_second: float) -> float:
     """Take a token from a bucket, and return 0; return the seconds to wait if the bucket is empty.
 
@@ -65,19 +60,15 @@ def take(bucket: str, size: float, per_second: float) -> float:
         size: the number of tokens in a full bucket.
         per_second: the number of tokens that the bucket gains in a second.
     """
-    return _take(bucket, size, per_second, cost=1).wait
+    return measure(bucket, size, per_second).wait
 
 
-def look(bucket: str, size: float, per_second: float) -> float:
-    """What `take` would return. Nothing is taken."""
-    return _take(bucket, size, per_second, cost=0).wait
-
-
-def _take(bucket: str, size: float, per_second: float, *, cost: int) -> Level:
+def measure(bucket: str, size: float, per_second: float) -> Level:
+    """Take a token like `take`, and return how full the bucket is."""
     if monotonic() < _silence.until:
         return Level(size, per_second, 0.0, size)
     try:
-        wait, left = client().eval(_TAKE, 1, f"limit:{bucket}", str(size), str(per_second), str(cost))
+        wait, left = client().eval(_TAKE, 1, f"limit:{bucket}", str(size), str(per_second))
         return Level(size, per_second, float(wait), float(left))
     except redis.RedisError as error:
         logger.warning("%s is not limited, because Valkey does not answer: %s", bucket, error)

@@ -1,19 +1,27 @@
-"""The middleware that limits how many requests an account, or the visitors at one address, send in a minute."""
+"""Limits how many requests and handshakes of sockets an account, or the visitors at one address, send in a minute."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
+from apps.accounts import visitors
 from apps.accounts.limits import MINUTE, in_words
 from apps.accounts.rate_limit import Level, measure
+from apps.live.threads import in_thread
+from apps.networks import network_of
+from apps.spec_forms import UNSTORABLE
 
 VISITORS_PER_ADDRESS = 4
 """How many visitors at one IP address, such as a classroom, may send as many requests as one account."""
@@ -61,12 +69,15 @@ def _buckets(request: HttpRequest) -> list[RequestBucket]:
     buckets: list[RequestBucket] | None = getattr(request, "rate_buckets", None)
     if buckets is not None:
         return buckets
-    user_id = request.session.get(SESSION_KEY)
+    return [_bucket(request.session.get(SESSION_KEY), visitors.network(request))]
+
+
+def _bucket(user_id: str | None, network: str) -> RequestBucket:
+    """The bucket of an account or, without one, of a network."""
     if user_id is not None:
-        return [account_bucket(user_id)]
-    address = request.META.get("REMOTE_ADDR", "")
+        return account_bucket(user_id)
     size = settings.REQUESTS_PER_MINUTE * VISITORS_PER_ADDRESS
-    return [RequestBucket(f"requests:from:{address}", size, "All visitors at one IP address together")]
+    return RequestBucket(f"requests:from:{network}", size, "All visitors at one IP address together")
 
 
 def account_bucket(user_id: object) -> RequestBucket:
@@ -96,3 +107,41 @@ def _refuse(request: HttpRequest, bucket: RequestBucket, level: Level) -> HttpRe
     refusal.sentence = sentence  # type: ignore[attr-defined]
     refusal["Retry-After"] = str(math.ceil(level.wait))
     return refusal
+
+
+class HandshakeLimit:
+    """Counts handshakes of sockets as requests, and answers them with 429 above the limit.
+
+    The scope has `cookies`. Pages try again after a while, because they were never connected.
+    """
+
+    def __init__(self, application: Callable[..., Awaitable[None]]) -> None:
+        self.application = application
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        """Pass on the handshake, or refuse it."""
+        if not settings.REQUESTS_PER_MINUTE:
+            await self.application(scope, receive, send)
+            return
+        session_key = scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
+        client = scope.get("client")
+        wait = await in_thread(_count_handshake, session_key, network_of(client[0] if client else ""))
+        if wait <= 0:
+            await self.application(scope, receive, send)
+            return
+        await receive()
+        retry_after = str(math.ceil(wait)).encode()
+        await send({
+            "type": "websocket.http.response.start", "status": 429, "headers": [(b"retry-after", retry_after)]
+        })  # fmt: skip
+        await send({"type": "websocket.http.response.body", "body": b"Too many requests."})
+
+
+def _count_handshake(session_key: str, network: str) -> float:
+    """Count a handshake. Returns the seconds to wait if there are too many."""
+    user_id = None
+    if session_key and not UNSTORABLE.search(session_key):
+        with suppress(DatabaseError):  # the consumer will say so
+            user_id = import_module(settings.SESSION_ENGINE).SessionStore(session_key).get(SESSION_KEY)
+    bucket = _bucket(user_id, network)
+    return measure(bucket.name, bucket.size, bucket.size / MINUTE).wait

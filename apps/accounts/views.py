@@ -47,7 +47,7 @@ def login(request: HttpRequest) -> HttpResponse:
             user = form.get_user()
             assert isinstance(user, User)
             operations.log_in(request, user)
-            return HttpResponseRedirect(next_url(request))
+            return limits.remember_browser(request, HttpResponseRedirect(next_url(request)))
     except limits.TooOften as refusal:
         form.add_error(None, str(refusal))
         wait = refusal.wait
@@ -74,7 +74,7 @@ def signup(request: HttpRequest) -> HttpResponse:
             form.add_error(None, str(refusal))
             wait = refusal.wait
         else:
-            return HttpResponseRedirect(next_url(request))
+            return limits.remember_browser(request, HttpResponseRedirect(next_url(request)))
     page = render(request, "accounts/signup.html", {**gate(request, form), "rules": password_rules()})
     return _with_wait(page, wait)
 

@@ -1,6 +1,5 @@
 """Visitors, that is people without an account: a random key in their session identifies their seats."""
 
-import ipaddress
 import secrets
 from collections.abc import Callable
 
@@ -8,6 +7,7 @@ from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 
 from apps.accounts.models import User
+from apps.networks import network_of
 
 _SESSION_KEY = "visitor"
 _HANDLERS: list[Callable[[User, str], object]] = []
@@ -27,25 +27,19 @@ def known(request: HttpRequest) -> str:
     return str(request.session.get(_SESSION_KEY, ""))
 
 
-def address(request: HttpRequest) -> str:
-    """The IP address of a person without an account, hashed; empty for people with an account.
+def network(request: HttpRequest) -> str:
+    """The network that a request comes from, for limits by address."""
+    return network_of(request.META.get("REMOTE_ADDR", ""))
 
-    Whoever has one IPv6 address has a whole network of them, so the network counts.
-    """
+
+def address(request: HttpRequest) -> str:
+    """The network of a person without an account, hashed; empty for people with an account."""
     if request.user.is_authenticated:
         return ""
-    text = request.META.get("REMOTE_ADDR", "")
-    try:
-        ip = ipaddress.ip_address(text)
-    except ValueError:  # behind a Unix socket
-        return salted_hmac("address", text).hexdigest()[:_ADDRESS_DIGITS]
-    bits = 32 if ip.version == 4 else _NETWORK_BITS
-    network = ipaddress.ip_network(f"{ip}/{bits}", strict=False)
-    return salted_hmac("address", str(network)).hexdigest()[:_ADDRESS_DIGITS]
+    return salted_hmac("address", network(request)).hexdigest()[:_ADDRESS_DIGITS]
 
 
 _ADDRESS_DIGITS = 32
-_NETWORK_BITS = 64
 
 
 def when_joining(handler: Callable[[User, str], object]) -> None:

@@ -191,5 +191,7 @@ def share_of(person: str, address: str) -> str:
 
 def forget_parties() -> int:
     """Delete parties that have not been served for a day. Returns their number."""
-    deleted, _ = Party.objects.filter(served__lt=Now() - FORGET).delete()
+    with transaction.atomic():
+        old = Party.objects.filter(served__lt=Now() - FORGET).select_for_update(skip_locked=True)
+        deleted, _ = Party.objects.filter(pk__in=[party.pk for party in old]).delete()
     return deleted

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
-from collections.abc import AsyncIterator
-from typing import IO
+from collections.abc import AsyncIterator, Iterator
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -16,13 +14,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts.models import User
-from apps.accounts.rate_limit import take
 from apps.agents import uploads
 from apps.agents.forms import UploadForm
 from apps.agents.models import Agent, Upload
 from apps.agents.operations import TooManyAgents
 from apps.htmx import wants_part
-from gem.training.checkpoints.archive import CHUNK_BYTES, POLICY_FILES, pack
+from apps.zips import ExportedFile, content_of, stored_size, streamed
+from gem.training.checkpoints.archive import POLICY_FILES
 from gem.training.checkpoints.folder_check import ARCHITECTURES
 
 
@@ -48,20 +46,18 @@ def archive_of(agent: Agent) -> HttpResponseBase:
     """
     if not agent.weights.path.is_dir():
         raise Http404("The files of this checkpoint are gone.")
-    file = tempfile.TemporaryFile()  # noqa: SIM115 (closed after it was sent)
-    pack(agent.weights.path, file, agent.slug)
-    length = file.tell()
-    file.seek(0)
-    response = StreamingHttpResponse(_stream(file), content_type="application/zip")
+    paths = {f"{agent.slug}/{path.name}": path for path in sorted(agent.weights.path.iterdir())}
+    length = stored_size({name: path.stat().st_size for name, path in paths.items()})
+    files = (ExportedFile(name, content_of(path), compressed=False) for name, path in paths.items())
+    response = StreamingHttpResponse(_stream(streamed(files)), content_type="application/zip")
     response["Content-Length"] = str(length)
     response["Content-Disposition"] = f'attachment; filename="{agent.slug}.zip"'
     return response
 
 
-async def _stream(file: IO[bytes]) -> AsyncIterator[bytes]:
-    with file:
-        while chunk := await asyncio.to_thread(file.read, CHUNK_BYTES):
-            yield chunk
+async def _stream(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+        yield piece
 
 
 @never_cache
@@ -74,10 +70,6 @@ def upload(request: HttpRequest) -> HttpResponse:
         initial = {"name": request.GET.get("name", ""), "visibility": request.user.agent_visibility}
         return _form_page(request, UploadForm(initial=initial))
     form = UploadForm(request.POST, request.FILES)
-    wait = take(*uploads.rate_limit_of(request.user))
-    if wait > 0:
-        form.add_error(None, uploads.too_often(wait))
-        return _form_page(request, form, status=429)
     if not form.is_valid():
         return _form_page(request, form, status=422)
     values = form.cleaned_data

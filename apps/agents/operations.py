@@ -6,7 +6,7 @@ import secrets
 import shutil
 
 from django.db import transaction
-from django.db.models import ProtectedError
+from django.db.models import ProtectedError, Q
 from django.utils.text import slugify
 from pydantic import SecretStr
 
@@ -88,24 +88,36 @@ def delete(agent: Agent) -> None:
             agent.delete()
     except ProtectedError:
         with transaction.atomic():
-            Endpoint.objects.filter(agent=agent).delete()
             Weights.objects.filter(agent=agent, uploaded=True).delete()
-            Agent.objects.filter(pk=agent.pk).update(retired=True, visibility=Visibility.PRIVATE)
+            retire(agent.pk)
     if weights is not None:
         shutil.rmtree(weights.path, ignore_errors=True)
 
 
 @transaction.atomic
+def retire(agent_id: int) -> None:
+    """Let an agent play nothing from now on, and delete its key and set-up. Its episodes and its row stay."""
+    Endpoint.objects.filter(agent=agent_id).delete()
+    Agent.objects.filter(pk=agent_id).update(retired=True, visibility=Visibility.PRIVATE)
+
+
+@transaction.atomic
 def make_nameless(agent: Agent, owner: User, slug: str) -> None:
-    """Leave of a deleted agent only what its episodes need: a row of `owner` that says nothing about it."""
-    Endpoint.objects.filter(agent=agent).delete()
+    """Leave of a deleted agent only what its episodes need: a row of `owner` that says nothing about it.
+
+    Replays need the actions and nothing of the agent, so its set-up goes from the jobs and episodes of others too.
+    """
+    retire(agent.pk)
     Weights.objects.filter(agent=agent).delete()
-    for job in agent.jobs.all():
-        job.spec["agent"] = slug  # the earlier one was made from its name
-        job.save(update_fields=["spec"])
-    Agent.objects.filter(pk=agent.pk).update(
-        name="deleted agent", slug=slug, about="", owner=owner, visibility=Visibility.PRIVATE, retired=True
-    )
+    agent.seats.filter(set_up__isnull=False).update(set_up=None)
+    for job in agent.jobs.model.objects.filter(Q(agent=agent) | Q(spec__opponent=agent.slug)):
+        for role in ("agent", "opponent"):
+            if job.spec.get(role) == agent.slug:  # which was made from its name
+                job.spec[role] = slug
+        if job.agent_id == agent.pk:
+            job.set_up = None
+        job.save(update_fields=["spec", "set_up"])
+    Agent.objects.filter(pk=agent.pk).update(name="deleted agent", slug=slug, about="", owner=owner)
 
 
 def new_slug(name: str) -> str:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
-from pathlib import Path
 
-from django.db import transaction
 from django.db.models import ProtectedError
 
 from apps.accounts.models import User
-from apps.accounts.personal_data import ExportedFile, PersonalData, as_line, tombstone
+from apps.accounts.personal_data import PersonalData, as_line, stop_each, tombstone
 from apps.agents import operations, uploads
 from apps.agents.models import Agent, Upload
-from gem.training.checkpoints.archive import CHUNK_BYTES
+from apps.leases import patient_transaction
+from apps.zips import ExportedFile, content_of
 
 
 def _export(user: User) -> Iterator[ExportedFile]:
@@ -21,7 +20,7 @@ def _export(user: User) -> Iterator[ExportedFile]:
     yield ExportedFile("agents.jsonl", (as_line(_described(agent)) for agent in agents))
     for agent in agents.filter(weights__uploaded=True):
         for path in sorted(agent.weights.path.glob("*")):
-            yield ExportedFile(f"uploads/{agent.slug}/{path.name}", _content(path), compressed=False)
+            yield ExportedFile(f"uploads/{agent.slug}/{path.name}", content_of(path), compressed=False)
 
 
 def _described(agent: Agent) -> dict[str, object]:
@@ -35,31 +34,28 @@ def _described(agent: Agent) -> dict[str, object]:
     return described
 
 
-def _content(path: Path) -> Iterator[bytes]:
-    try:
-        with path.open("rb") as file:
-            while chunk := file.read(CHUNK_BYTES):
-                yield chunk
-    except FileNotFoundError:  # deleted since it was listed
-        return
+def _stop(user: User) -> None:
+    """Retire the agents of a person, whose keys and set-ups go at once, and withdraw their uploads."""
+    stop_each(Agent.objects.filter(owner=user, retired=False).values_list("pk", flat=True), operations.retire)
+    stop_each(Upload.objects.filter(owner=user).values_list("pk", flat=True), uploads.withdraw)
 
 
 def _erase(user: User) -> Iterator[None]:
-    for upload in Upload.objects.filter(owner=user):
-        uploads.withdraw(upload)
-        yield
     for agent in Agent.objects.filter(owner=user):
-        operations.delete(agent)
+        with patient_transaction():
+            operations.delete(agent)
         try:
-            with transaction.atomic():
+            with patient_transaction():
                 Agent.objects.filter(pk=agent.pk).delete()
         except ProtectedError:
-            operations.make_nameless(agent, tombstone(), f"deleted-{secrets.token_hex(6)}")
+            with patient_transaction():
+                operations.make_nameless(agent, tombstone(), f"deleted-{secrets.token_hex(6)}")
         yield
 
 
 PART = PersonalData(
     export=_export,
+    stop=_stop,
     erase=_erase,
     goes=("your agents, with their keys, and the checkpoints that you uploaded",),
     stays=("agents that have played in other people's episodes or on the leaderboard: each is called deleted agent",),

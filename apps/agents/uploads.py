@@ -30,7 +30,6 @@ from django.db.models.functions import Now
 
 from apps.accounts import quotas
 from apps.accounts.models import User
-from apps.accounts.rate_limit import look
 from apps.admission.line import Line, rows
 from apps.admission.models import name_of_account
 from apps.agents.models import Agent, Upload, UploadQuerySet, Weights
@@ -53,6 +52,8 @@ PROBLEM_CHARS = 1000
 HOUR = 3600
 COPIES = 2
 """How often a file is on the disk while it is received and read."""
+MAX_WAITING = 2
+"""How many uploads of one person wait to be checked at a time."""
 DRAFT_SECONDS = 3600.0
 """Unpacked folders and files without a row are deleted when they are this old: nobody uses them any more."""
 REFUSED_DAYS = 7
@@ -71,22 +72,24 @@ class UploadRefused(Exception):
 
 
 def check_admission(owner: User, own_bytes: int, bytes_under_way: int = 0) -> None:
-    """Check that a person may upload now, by what is known before the file is sent. Nothing is counted here.
+    """Check that a person may upload now, by what is known before the file is sent.
 
     Args:
         own_bytes: the size of this upload.
         bytes_under_way: the size of those that are being received from others.
 
     Raises:
-        UploadRefused: if they have uploaded too much or too often, or if there is no room.
+        UploadRefused: if they have uploaded too much, or if there is no room.
     """
     try:
         _check_room(owner, own_bytes)
     except TooManyAgents as error:
         raise UploadRefused(422, str(error)) from error
-    wait = look(*rate_limit_of(owner))
-    if wait > 0:
-        raise UploadRefused(429, too_often(wait))
+    if Upload.objects.waiting().filter(owner=owner).count() >= MAX_WAITING:
+        raise UploadRefused(
+            429,
+            f"{MAX_WAITING} of your checkpoints still wait to be checked. Nothing was stored. Try again in a minute.",
+        )
     needed_bytes = own_bytes + bytes_under_way
     _uploads().mkdir(parents=True, exist_ok=True)
     is_full = bytes_in(_uploads()) + needed_bytes > settings.UPLOAD_FOLDER_MEGABYTES * MEGABYTE
@@ -116,7 +119,7 @@ def bytes_in(folder: Path) -> int:
 
 
 def accept(owner: User, name: str, file: IO[bytes] | UploadedFile[bytes], *, visibility: str = "") -> Upload:
-    """Store an archive until a worker has checked it. Nothing is checked here.
+    """Store an archive until a worker has checked it. Only its name is checked here.
 
     Args:
         name: the name of the later agent; if empty, the recipe on its card.
@@ -124,8 +127,11 @@ def accept(owner: User, name: str, file: IO[bytes] | UploadedFile[bytes], *, vis
         visibility: that of the later agent; if empty, the one that the account says.
 
     Raises:
+        ValidationError: if an agent cannot have this name. Nothing is stored then.
         TooManyAgents: if they have as many as one person may have, or no room. Nothing is stored then.
     """
+    if name:
+        validate_free_name(name)
     _check_room(owner)
     slug = new_slug(name or "checkpoint")
     _uploads().mkdir(parents=True, exist_ok=True)
@@ -143,11 +149,10 @@ def accept(owner: User, name: str, file: IO[bytes] | UploadedFile[bytes], *, vis
     return upload
 
 
-def withdraw(upload: Upload) -> None:
+def withdraw(slug: str) -> None:
     """Delete an upload that is not an agent yet, with its file. A worker that is checking it stores nothing."""
-    archive = _sent(upload.slug)
-    upload.delete()
-    archive.unlink(missing_ok=True)
+    Upload.objects.filter(pk=slug).delete()
+    _sent(slug).unlink(missing_ok=True)
 
 
 def _save_archive(file: IO[bytes] | UploadedFile[bytes], place: Path) -> None:
@@ -347,7 +352,10 @@ def reap() -> None:
     waiting = Upload.objects.waiting().free().first()
     if waiting is not None:
         enqueue(TASK, waiting.slug)
-    Upload.objects.exclude(problem="").filter(created__lt=Now() - timedelta(days=REFUSED_DAYS)).delete()
+    with transaction.atomic():
+        refused = Upload.objects.exclude(problem="").filter(created__lt=Now() - timedelta(days=REFUSED_DAYS))
+        old = refused.select_for_update(skip_locked=True).values_list("pk", flat=True)
+        Upload.objects.filter(pk__in=list(old)).delete()
     waiting_slugs = set(Upload.objects.waiting().values_list("slug", flat=True))
     for leftover in (*_uploads().glob(".*.new"), *_uploads().glob(".*.sent")):
         if leftover.name[1:].removesuffix(".sent") in waiting_slugs or _age(leftover) < DRAFT_SECONDS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -24,7 +25,7 @@ from apps.agents.forms import EndpointForm, initial
 from apps.agents.models import Agent, Upload
 from apps.agents.operations import TooManyAgents
 from apps.agents.seal import CannotUnseal, unseal
-from apps.visibility import chosen_in
+from apps.visibility import save_choice
 from gem.agents.endpoint import EndpointSpec, Trial, try_out
 from gem.net.http import origin
 
@@ -125,8 +126,7 @@ def visibility(request: HttpRequest, slug: str) -> HttpResponse:
         raise Http404("There is no such agent, or it is private.")
     if agent.owner is None or agent.owner != request.user:
         raise PermissionDenied("Only the owner of an agent can change who may see it.")
-    if (chosen := chosen_in(request)) is not None:
-        operations.set_visibility(agent, chosen)
+    save_choice(request, partial(operations.set_visibility, agent))
     return redirect(agent)
 
 

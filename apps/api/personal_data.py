@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from apps.accounts.models import User
-from apps.accounts.personal_data import ExportedFile, PersonalData, as_json
+from apps.accounts.personal_data import PersonalData, as_json
 from apps.api.models import ApiToken, IdempotentRequest
+from apps.zips import ExportedFile
 
 
 def _export(user: User) -> Iterator[ExportedFile]:

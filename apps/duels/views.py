@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -30,7 +31,7 @@ from apps.play.shows import operations as shows
 from apps.play.shows.views import VERBS as SHOW_VERBS
 from apps.play.shows.views import steering
 from apps.play.tooling import ask_tools
-from apps.visibility import chosen_in
+from apps.visibility import save_choice
 from gem.agents import has_expert
 
 DEFAULT_ENV = "game:Sokoban-v0-easy"
@@ -140,8 +141,7 @@ def visibility(request: HttpRequest, duel_id: str) -> HttpResponse:
     batch = _find(request, duel_id)
     if not _is_mine(request, batch):
         raise PermissionDenied("Only the person who started this duel can change who may see it.")
-    if (chosen := chosen_in(request)) is not None:
-        operations.set_visibility(batch, chosen)
+    save_choice(request, partial(operations.set_visibility, batch))
     return redirect("duels:duel", batch.id)
 
 

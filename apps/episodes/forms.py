@@ -8,7 +8,6 @@ from django.db.models import Q
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.episodes.models import Episode, EpisodeQuerySet
-from apps.episodes.visibility import seats_of
 from gem import registry
 from gem.core import MAX_SEED
 
@@ -64,7 +63,7 @@ class FilterForm(forms.Form):
         self.is_valid()
         values = self.cleaned_data
         if values.get("mine"):
-            episodes = Episode.objects.filter(pk__in=seats_of(user, visitor).values("episode"))
+            episodes = Episode.objects.owned_outside_jobs(user, visitor)
         else:
             episodes = Episode.objects.listed_for(user)
         if values.get("env_id"):

@@ -6,6 +6,8 @@ Everything that people and agents play is stored in these tables: games of peopl
 from __future__ import annotations
 
 import secrets
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.conf import settings
@@ -98,13 +100,23 @@ class EpisodeQuerySet(VisibleQuerySet["Episode"]):
 
     def owned_by(self, user: Person, visitor: str) -> models.Q:
         """See `VisibleQuerySet.owned_by`: episodes in which this person has a seat, and those that others claim."""
+        return reduce(or_, self._reasons(user, visitor), models.Q(pk__in=[]))
+
+    def owned_outside_jobs(self, user: Person, visitor: str) -> EpisodeQuerySet:
+        """Episodes of this person that no job has played.
+
+        Their keys are united, because the database would compare every episode with several reasons in one condition.
+        """
+        found = [Episode.objects.filter(reason, of_job=False).values("pk") for reason in self._reasons(user, visitor)]
+        return self.filter(pk__in=found[0].union(*found[1:])) if found else self.none()
+
+    def _reasons(self, user: Person, visitor: str) -> list[models.Q]:
+        """A filter for each reason for which this person owns episodes; none for a visitor without a key."""
         if not user.is_authenticated and not visitor:
-            return models.Q(pk__in=[])
+            return []
         mine = models.Q(user=user.pk) if user.is_authenticated else models.Q(user=None, visitor=visitor)
-        condition = models.Q(pk__in=Seat.objects.filter(mine).values("episode"))
-        for claim in self.claims:
-            condition |= claim(user, visitor)
-        return condition
+        seats = models.Q(pk__in=Seat.objects.filter(mine).values("episode"))
+        return [seats, *(claim(user, visitor) for claim in self.claims)]
 
     def running(self) -> EpisodeQuerySet:
         """Episodes that have not ended."""
@@ -357,6 +369,8 @@ class Seat(models.Model):
     """The agent's set-up at the start (`Agent.set_up`). Episodes of a job have it on the job."""
     held = models.TextField(blank=True, default="", db_default="")
     """If all seats choose at the same time: the action of this seat, until the seats before it have chosen."""
+    held_address = models.CharField(max_length=32, blank=True, default="", db_default="")
+    """The hashed IP address of the person without an account who sent the last action that was held."""
     advised = models.BooleanField(default=False, db_default=False)
     """Whether the person got a hint from the expert."""
 
@@ -461,3 +475,15 @@ class PendingTurn(Admitted):
 
     def __str__(self) -> str:
         return f"turn {self.number} of {self.episode_id}, pending"
+
+
+class PendingVerification(Admitted):
+    """A slow episode that somebody wants verified: it waits for a worker, or one replays it now."""
+
+    episode = models.OneToOneField(Episode, models.CASCADE, primary_key=True, related_name="+")
+    created = models.DateTimeField(auto_now_add=True)
+
+    objects = LeasedQuerySet["PendingVerification"].as_manager()
+
+    def __str__(self) -> str:
+        return f"verification of {self.pk}"

@@ -232,9 +232,13 @@ def record_turn(
     return turn
 
 
-def hold(episode: Episode, seat: Seat, action: str) -> Episode:
-    """Store the action of a seat that has chosen before its turn. `play_held` plays it when its turn comes."""
-    episode.seats.filter(number=seat.number).update(held=storable(action))
+def hold(episode: Episode, seat: Seat, action: str, address: str = "") -> Episode:
+    """Store the action of a seat that has chosen before its turn. `play_held` plays it when its turn comes.
+
+    Args:
+        address: the hashed IP address of a person without an account, in whose queue the turn may have to wait.
+    """
+    episode.seats.filter(number=seat.number).update(held=storable(action), held_address=address)
     return touch(episode)
 
 

@@ -1,7 +1,7 @@
-"""Pages of the list of episodes. Their links name a place in it, so that a deep page costs no more than the first.
+"""Pages of the lists of episodes and of jobs. Links name a place, so a deep page costs no more than the first one.
 
-A place is the time and the id of an episode: `?before=` begins after it, `?after=` ends before it. Addresses with a
-number (`?page=7`), which earlier versions linked to, still lead to that page.
+A place is the time and the id of a row: `?before=` begins after it, `?after=` ends before it. Addresses with a
+number (`?page=7`), which earlier versions linked to, still lead to that page, or to `MAX_PAGE` if theirs is deeper.
 """
 
 from __future__ import annotations
@@ -9,24 +9,35 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Generic, Protocol, TypeVar, cast
 
+from django.db import models
 from django.db.models import Q
 
-from apps.episodes.models import ID_LENGTH, Episode, EpisodeQuerySet
+from apps.episodes.models import ID_LENGTH
 
-PAGE_SIZE = 50
-"""Episodes on a page."""
-MAX_PAGE = 10_000
+MAX_PAGE = 200
+"""The last page that has a number: the database reads everything before it. Its links lead on."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_MICROSECOND = 10**17
 """Some time in the year 5138. Later ones are no places."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A page of the list, newest episodes first."""
+class Listed(Protocol):
+    """A row of a list: an episode or a job."""
 
-    episodes: list[Episode]
+    pk: str
+    created: datetime
+
+
+Row = TypeVar("Row", bound=models.Model)
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Row]):
+    """A page of the list, newest rows first."""
+
+    rows: list[Row]
     number: int | None
     """Its number, if its address has one; the first page is 1."""
     before: str | None
@@ -35,45 +46,53 @@ class Page:
     """The place before which the previous, newer page ends; None on the first page."""
 
 
-def place_of(episode: Episode) -> str:
-    """The place of an episode in the list, for addresses."""
-    return f"{(episode.created - _EPOCH) // timedelta(microseconds=1)}-{episode.pk}"
+def place_of(row: Listed) -> str:
+    """The place of a row in its list, for addresses."""
+    return f"{(row.created - _EPOCH) // timedelta(microseconds=1)}-{row.pk}"
 
 
-def page_of(matches: EpisodeQuerySet, asked: Mapping[str, str], size: int = PAGE_SIZE) -> Page:
-    """The page of these episodes that an address asks for by `before`, `after` or `page`; the first page otherwise."""
+def page_of(
+    matches: models.QuerySet[Row], asked: Mapping[str, str], shown: models.QuerySet[Row], size: int
+) -> Page[Row]:
+    """The page that an address asks for by `before`, `after` or `page`; the first page otherwise.
+
+    Args:
+        matches: the rows of the list.
+        shown: all rows with what the page shows of them.
+        size: rows on a page.
+    """
+
+    def rows_of(ordered: models.QuerySet[Row], start: int = 0) -> list[Row]:
+        """The rows of a page and one more, if there is one. Of those that are passed over, only keys are read."""
+        keys = list(ordered.values_list("pk", flat=True)[start : start + size + 1])
+        found = shown.in_bulk(keys)
+        return [found[key] for key in keys if key in found]
+
     ordered = matches.order_by("-created", "id")
     if older := beyond(asked.get("before", ""), newer=False):
-        return _page(_rows(ordered.filter(older), size), size, is_first=False)
+        return _page(rows_of(ordered.filter(older)), size, is_first=False)
     if newer := beyond(asked.get("after", ""), newer=True):
-        rows = _rows(matches.filter(newer).order_by("created", "-id"), size)
+        rows = rows_of(matches.filter(newer).order_by("created", "-id"))
         if len(rows) > size:
             return _page([*reversed(rows[:size]), rows[0]], size, is_first=False)
-        return _page(_rows(ordered, size), size, is_first=True, number=1)  # fewer are newer than fit on the first page
+        return _page(rows_of(ordered), size, is_first=True, number=1)  # fewer are newer than fit on the first page
     number = _number(asked.get("page", ""))
-    return _page(_rows(ordered, size, (number - 1) * size), size, is_first=number == 1, number=number)
+    return _page(rows_of(ordered, (number - 1) * size), size, is_first=number == 1, number=number)
 
 
-def _rows(ordered: EpisodeQuerySet, size: int, start: int = 0) -> list[Episode]:
-    """The episodes of a page and one more, if there is one. Only their keys are read of those that are passed over."""
-    keys = list(ordered.values_list("pk", flat=True)[start : start + size + 1])
-    found = Episode.objects.with_seats().select_related("batch").in_bulk(keys)
-    return [found[key] for key in keys if key in found]
-
-
-def _page(rows: list[Episode], size: int, *, is_first: bool, number: int | None = None) -> Page:
+def _page(rows: list[Row], size: int, *, is_first: bool, number: int | None = None) -> Page[Row]:
     """The page of these rows, the last of which only says that there are more."""
     shown = rows[:size]
     return Page(
         shown,
         number,
-        before=place_of(shown[-1]) if len(rows) > size else None,
-        after=place_of(shown[0]) if shown and not is_first else None,
+        before=place_of(cast("Listed", shown[-1])) if len(rows) > size else None,
+        after=place_of(cast("Listed", shown[0])) if shown and not is_first else None,
     )
 
 
 def beyond(place: str, *, newer: bool) -> Q | None:
-    """The episodes on one side of a place; None if it is no place."""
+    """The rows on one side of a place; None if it is no place."""
     time, _, key = place.partition("-")
     is_place = time.isascii() and time.isdecimal() and len(time) <= 17 and len(key) == ID_LENGTH and key.isalnum()
     if not is_place or int(time) > _LAST_MICROSECOND:
@@ -86,4 +105,4 @@ def beyond(place: str, *, newer: bool) -> Q | None:
 
 def _number(text: str) -> int:
     """The number of a page; 1 if it is none."""
-    return min(MAX_PAGE, max(1, int(text))) if text.isascii() and text.isdecimal() and len(text) < 6 else 1
+    return min(MAX_PAGE, max(1, int(text[:9]))) if text.isascii() and text.isdecimal() else 1

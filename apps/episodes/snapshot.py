@@ -302,7 +302,7 @@ class Standing:
 def snapshot(episode: Episode, viewpoint: int, history: int = HISTORY) -> Snapshot:
     """The episode as `viewpoint` (a seat or `gem.seats.SPECTATOR`) may see it, with its last `history` turns."""
     sealed = episode.sealed
-    seats = list(episode.seats.select_related("agent", "user").order_by("number"))
+    seats = _seats_of(episode)
     view, to_act = _now(episode, viewpoint)
     if viewpoint != SPECTATOR and seats[viewpoint].held:
         view = without_actions(view)
@@ -316,6 +316,13 @@ def snapshot(episode: Episode, viewpoint: int, history: int = HISTORY) -> Snapsh
         to_act=tuple(number for number in to_act if not seats[number].held),
         pending=PendingTurn.objects.filter(episode=episode).first() if episode.slow else None,
     )
+
+
+def _seats_of(episode: Episode) -> list[Seat]:
+    """The seats in order, without a query if a list has fetched them (`EpisodeQuerySet.with_seats`)."""
+    seats = episode.seats.all()
+    fetched: Sequence[Seat] | None = getattr(seats, "_result_cache", None)
+    return sorted(seats if fetched is not None else seats.select_related("agent", "user"), key=lambda seat: seat.number)
 
 
 def public_snapshot(episode: Episode, history: int = HISTORY) -> Snapshot:

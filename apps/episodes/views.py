@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -18,7 +19,10 @@ from apps.episodes.paging import page_of
 from apps.episodes.snapshot import Snapshot
 from apps.episodes.visibility import choices_of, viewpoint
 from apps.htmx import wants_part
-from apps.visibility import chosen_in
+from apps.visibility import save_choice
+
+PAGE_SIZE = 50
+"""Episodes on a page of the list."""
 
 NOT_THEIRS = (
     "Only the person who played or started this episode can change who may see it. Episodes of jobs and duels follow "
@@ -65,7 +69,7 @@ def list_episodes(request: HttpRequest) -> HttpResponse:
         query.pop(name, None)
     context = {
         "form": form,
-        "page": page_of(matches, request.GET),
+        "page": page_of(matches, request.GET, Episode.objects.with_seats(), PAGE_SIZE),
         "query": query.urlencode(),
         "filtered": any(query.values()),
     }
@@ -80,6 +84,5 @@ def visibility(request: HttpRequest, episode_id: str) -> HttpResponse:
     choices = choices_of(episode, request.user, visitor)
     if not choices:
         raise PermissionDenied(NOT_THEIRS)
-    if (chosen := chosen_in(request, choices)) is not None:
-        operations.set_visibility(episode, chosen)
+    save_choice(request, partial(operations.set_visibility, episode), choices)
     return redirect(episode)

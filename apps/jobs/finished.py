@@ -21,9 +21,15 @@ ENDINGS = {
 """The outcomes of finished episodes as filters, which can use an index."""
 
 
-def finished(job: Job) -> QuerySet[Episode]:
-    """The job's finished episodes by slot, annotated with their outcome (`ending`) and return (`reached`)."""
+def finished(job: Job, *, hidden: bool = False) -> QuerySet[Episode]:
+    """The job's finished episodes by slot, annotated with their outcome (`ending`) and return (`reached`).
+
+    Args:
+        hidden: whether to include those that administrators have hidden, for the job's owner and for staff.
+    """
     episodes = Episode.objects.filter(batch=job.batch_id, seats__number=F("scored_seat"))
+    if not hidden:
+        episodes = episodes.filter(hidden_reason="")
     return episodes.annotate(ending=OUTCOME, reached=F("seats__total_reward")).order_by("slot")
 
 
@@ -57,10 +63,11 @@ class FinishedEpisodes(Sequence[Episode]):
     Args:
         env_id: only episodes of this environment; empty for all.
         ending: only episodes with this outcome; empty for all.
+        hidden: see `finished`. Hidden episodes are counted in any case.
     """
 
-    def __init__(self, job: Job, env_id: str = "", ending: str = "") -> None:
-        self._job, self._ending = job, ending
+    def __init__(self, job: Job, env_id: str = "", ending: str = "", *, hidden: bool = False) -> None:
+        self._job, self._ending, self._hidden = job, ending, hidden
         self._shards = [shard for shard in job.shards.all() if not env_id or shard.env_id == env_id]
         self._slots = slots_of(job, env_id, ending)
 
@@ -79,5 +86,5 @@ class FinishedEpisodes(Sequence[Episode]):
     def __getitem__(self, place: int | slice) -> Episode | list[Episode]:
         """The episodes of a page, or one of them."""
         window = place if isinstance(place, slice) else slice(place, place + 1)
-        episodes = list(finished(self._job).filter(slot__in=list(self._slots[window])))
+        episodes = list(finished(self._job, hidden=self._hidden).filter(slot__in=list(self._slots[window])))
         return episodes if isinstance(place, slice) else episodes[0]

@@ -41,6 +41,8 @@ logger = logging.getLogger(__name__)
 
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 2.0, 300.0
 """How long a shard rests after a fault of the infrastructure. Each further one without progress doubles the pause."""
+MAX_SETBACKS = 5
+"""So many setbacks without progress count as an attempt, if the work may cause the last one itself."""
 MAX_REASON_CHARS = 2000
 """The reason of a failure is cut to this length, because an exception may have a message of any length."""
 
@@ -291,13 +293,23 @@ _ATTEMPTS_BEFORE = Greatest(F("attempt") - 1, 0)
 
 
 @transaction.atomic
-def postpone(claim: Claim, reason: str) -> None:
+def postpone(claim: Claim, reason: str, *, may_be_of_the_work: bool = False) -> None:
     """Queue the shard again after a pause, because of a fault of the infrastructure. This does not count as an attempt.
 
     Does nothing if the lease is lost.
+
+    Args:
+        may_be_of_the_work: whether the work may cause the fault itself. Then every `MAX_SETBACKS` without progress
+            count as one attempt, so that a shard that can never be written is not played for ever.
     """
+    if may_be_of_the_work:
+        lock_shards(claim.job_id)
     shard = owned(claim).select_for_update().first()
-    if shard is not None:
+    if shard is None:
+        return
+    if may_be_of_the_work and shard.setbacks + 1 >= MAX_SETBACKS:
+        fail_attempt(shard, reason)
+    else:
         rest(shard, reason)
 
 
@@ -365,7 +377,7 @@ def fail_attempt(shard: Shard, reason: str) -> None:
     """Queue a shard again whose attempt failed, or end its job. The caller has locked all shards of the job."""
     reason = storable(shortened(reason, MAX_REASON_CHARS))
     if shard.attempt < settings.MAX_ATTEMPTS:
-        Shard.objects.filter(pk=shard.pk).release(state=Shard.State.QUEUED, reason=reason, sent=Now())
+        Shard.objects.filter(pk=shard.pk).release(state=Shard.State.QUEUED, setbacks=0, reason=reason, sent=Now())
         attempt = f"attempt {shard.attempt} of {settings.MAX_ATTEMPTS}"
         text = f"shard {shard.number} will be tried again, {attempt} failed: {reason}"
         change(shard.job_id, JobEvent.Kind.REQUEUED, text, tone=JobEvent.Tone.WARN)

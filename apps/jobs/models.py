@@ -109,6 +109,7 @@ class Job(Moderated):
         ordering = ["-created"]
         indexes = [
             models.Index(fields=["state", "created"]),
+            models.Index(fields=["-created", "id"], name="jobs_by_time"),
             models.Index(fields=["owner", "-created"]),
             models.Index(
                 "kind",
@@ -217,7 +218,7 @@ class Shard(Leased):
     state = models.CharField(max_length=12, choices=State.choices, default=State.QUEUED)
     reason = models.TextField(blank=True)
     setbacks = models.PositiveSmallIntegerField(default=0, db_default=0)
-    """How often a fault of the infrastructure interrupted it since it last made progress."""
+    """How often a fault of the infrastructure interrupted it since it last made progress or an attempt failed."""
     rests_until = models.DateTimeField(null=True, blank=True)
     """After a setback: when it may be claimed again."""
     sent = models.DateTimeField(null=True, blank=True)

@@ -184,12 +184,15 @@ def resume(job_id: str, by: User) -> Job:
 
     Raises:
         NotYours: if `by` is neither its owner nor staff.
+        UnknownAgent: if an agent is no longer available to the owner.
         Job.DoesNotExist: if there is no such evaluation.
     """
     lock_shards(job_id)
     job = Job.objects.evaluations().get(pk=job_id)
     if not job.may_be_changed_by(by):
         raise NotYours("This job belongs to somebody else. Only its owner can resume it.")
+    for slug in filter(None, (job.spec["agent"], job.spec.get("opponent"))):
+        find_agent(job.owner, slug)
     if Job.objects.filter(pk=job_id, state=Job.State.PAUSED).update(state=Job.State.QUEUED, reason=""):
         shards = Shard.objects.filter(job=job_id, state=Shard.State.PAUSED)
         queued = shards.update(state=Shard.State.QUEUED, sent=Now(), attempt=0, setbacks=0, rests_until=None)

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 from django.utils import timezone
 
+from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.jobs import admission, estimates, finished, results
 from apps.jobs.cached import shared
@@ -37,14 +38,20 @@ class TimeSplit:
 
 
 def evaluation(
-    job: Job, *, pages: Mapping[str, int] | None = None, cells: bool = True, only: set[int] | None = None
+    job: Job,
+    *,
+    pages: Mapping[str, int] | None = None,
+    cells: bool = True,
+    only: set[int] | None = None,
+    priced: bool = False,
 ) -> dict[str, Any]:
-    """The part of a job's page that changes and is the same for everybody.
+    """The part of a job's page that changes and is the same for everybody, but for the cost.
 
     Args:
         pages: the page of the grid by environment; the first where there is none.
         cells: whether to include the cells of the grid.
         only: the slots whose cells are included; None includes all on the pages.
+        priced: whether to include the cost, for those who may see the agent's set-up (`may_see_set_up`).
     """
     shards = list(job.shards.all())
     repeats = int(job.spec.get("repeats", 1))
@@ -56,7 +63,7 @@ def evaluation(
     return {
         "job": job,
         "tally": tally,
-        "cost": cost_of(job, tally),
+        "cost": cost_of(job, tally) if priced else None,
         "lines": lines,
         "partly": only is not None,
         "elapsed": elapsed(job),
@@ -72,6 +79,11 @@ def evaluation(
         "low": min([0.0, *(line.tally.low for line in lines if line.tally.low is not None)]),
         "high": max([1.0, *(line.tally.high for line in lines if line.tally.high is not None)]),
     }
+
+
+def may_see_set_up(job: Job, viewer: Viewer) -> bool:
+    """Whether this person may see the set-up of the job's agent: who may open the agent's page, while it has one."""
+    return Agent.objects.endpoints().visible_to(viewer).filter(pk=job.agent_id).exists()
 
 
 def cost_of(job: Job, tally: Tally) -> float | None:
@@ -112,7 +124,7 @@ def set_up(job: Job) -> dict[str, Any]:
 
 def _agent_options(job: Job) -> list[str]:
     """Command-line options for an agent that is not built in: an endpoint of one's own, or a downloaded checkpoint."""
-    if job.set_up:
+    if job.agent.kind == Agent.Kind.ENDPOINT:
         return ["--agent endpoint --agent-spec agent.json", "--url http://127.0.0.1:8000/v1"]
     return ["--agent policy --checkpoint checkpoint"] if job.agent.kind == Agent.Kind.CHECKPOINT else []
 

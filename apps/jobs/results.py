@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from django.db.models import Case, Count, F, Q, Value, When
 
@@ -131,6 +130,7 @@ class EpisodeCell:
     seed: int
     state: str
     episode_id: str = ""
+    """Empty if there is no episode yet, or if administrators have hidden it."""
     seat: int | None = None
     """The agent's seat, if there are several."""
 
@@ -239,17 +239,23 @@ def fill(job: Job, shards: Sequence[Shard], lines: Iterable[EnvironmentResults],
     """Add the cells of each environment's page; with `only`, just those slots and the running ones."""
     lines = list(lines)
     ended_cells = _ended(job, [slot for line in lines for slot in line.window])
+    surveyed = [line for line in lines if line.tally.total > MAX_SEGMENTS and line.pages > 1 and only is None]
+    if surveyed:
+        segments = shared(job, "segments", lambda: {line.key: _segments(job, line) for line in surveyed})
+        for line in surveyed:
+            line.segments.extend(segments.get(line.key, []))
     for line in lines:
         window = line.window
         ended = {slot: ended_cells[slot] for slot in window if slot in ended_cells}
         running = set() if job.over else _running(shards, ended, window, int(job.spec.get("num_envs", 1)))
         for slot in window:
             if only is None or slot in only or slot in running:
-                state = "running" if slot in running else "queued"
-                seed, seat = line.place(slot)
-                line.cells.append(ended.get(slot) or EpisodeCell(slot, seed, state, seat=seat))
-        if line.tally.total > MAX_SEGMENTS and line.pages > 1 and only is None:
-            line.segments.extend(shared(job, f"segments:{line.key}", partial(_segments, job, line)))
+                line.cells.append(ended.get(slot) or _open_cell(line, slot, is_running=slot in running))
+
+
+def _open_cell(line: EnvironmentResults, slot: int, *, is_running: bool) -> EpisodeCell:
+    seed, seat = line.place(slot)
+    return EpisodeCell(slot, seed, "running" if is_running else "queued", seat=seat)
 
 
 OUTCOME = Case(
@@ -264,11 +270,11 @@ def _ended(job: Job, slots: list[int]) -> dict[int, EpisodeCell]:
     rows = (
         Episode.objects.filter(batch=job.batch_id, slot__in=slots)
         .annotate(ending=OUTCOME)
-        .values_list("slot", "seed", "ending", "id", "scored_seat", "seat_count")
+        .values_list("slot", "seed", "ending", "id", "scored_seat", "seat_count", "hidden_reason")
     )
     return {
-        slot: EpisodeCell(slot, seed, str(ending), key, seat if seats > 1 else None)
-        for slot, seed, ending, key, seat, seats in rows
+        slot: EpisodeCell(slot, seed, str(ending), "" if hidden_reason else key, seat if seats > 1 else None)
+        for slot, seed, ending, key, seat, seats, hidden_reason in rows
         if slot is not None
     }
 

@@ -10,11 +10,18 @@ from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job, JobEvent
 from apps.live.topics import Event
 
-AUDIENCES = {"first", "other"}
+PRICED = "-priced"
+"""The end of the name of an audience that may see the set-up of the agent, and with it the cost."""
+AUDIENCES = {f"{part}{end}" for part in ("first", "other") for end in ("", PRICED)}
 """`first`: every environment shows the first page of its grid, whose cells are updated. `other`: some show another."""
 
 UNSETTLING_KINDS = {JobEvent.Kind.REQUEUED, JobEvent.Kind.ENDED}
 """After these events no episode is running, so all cells are sent anew."""
+
+
+def audience(*, first: bool, priced: bool) -> str:
+    """The name of the audience of a page."""
+    return ("first" if first else "other") + (PRICED if priced else "")
 
 
 class JobTopic:
@@ -30,7 +37,10 @@ class JobTopic:
 
     def allows(self, key: str, audience: str, viewer: Viewer, visitor: str) -> bool:
         """See `Topic.allows`."""
-        return audience in AUDIENCES
+        if audience not in AUDIENCES:
+            return False
+        job = Job.objects.filter(pk=key).first() if audience.endswith(PRICED) else None
+        return job is None or pages.may_see_set_up(job, viewer)
 
     def events(self, key: str, after: int, audience: str) -> list[Event]:
         """The changes since `after`, rendered by the kind of the job."""
@@ -45,5 +55,6 @@ def evaluation_events(job: Job, after: int, audience: str) -> list[Event]:
     happened = list(JobEvent.objects.filter(job=job, seq__gt=after, seq__lte=job.seq))
     is_unsettled = any(event.kind in UNSETTLING_KINDS for event in happened)
     changed_slots = None if is_unsettled else {slot for event in happened for slot in event.slots}
-    context = pages.evaluation(job, cells=audience == "first", only=changed_slots)
+    shows_cells, priced = audience.startswith("first"), audience.endswith(PRICED)
+    context = pages.evaluation(job, cells=shows_cells, only=changed_slots, priced=priced)
     return [Event(job.seq, render_to_string("jobs/event.html", {**context, "happened": happened, "swap": True}))]

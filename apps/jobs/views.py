@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,13 +19,14 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from apps.accounts.models import User, Viewer, account_of, default_visibility
 from apps.agents.models import Agent
 from apps.catalog.entries import all_entries
-from apps.jobs import estimates, operations, pages, results
+from apps.episodes.paging import page_of
+from apps.jobs import estimates, operations, pages, results, topics
 from apps.jobs.errors import JobRefusal, NoExpert, NotYours, TooManyEpisodes, UnknownAgent
 from apps.jobs.finished import ENDINGS, FinishedEpisodes
 from apps.jobs.forms import FIELDS, EvaluationForm, prefilled
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job
-from apps.visibility import chosen_in
+from apps.visibility import save_choice
 from gem import benchmarks
 
 JOBS_ON_A_PAGE = 25
@@ -46,10 +47,11 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
     jobs = Job.objects.owned(request.user) if mine else Job.objects.listed_for(request.user)
     if state in Job.State.values:
         jobs = jobs.filter(state=state)
-    page = Paginator(jobs.for_page().order_by("-created", "-pk"), JOBS_ON_A_PAGE).get_page(request.GET.get("page"))
-    shown = {"page": page, "items": pages.items(page), "mine": mine, "state": state, "states": Job.State.choices}
+    page = page_of(jobs, request.GET, Job.objects.for_page(), JOBS_ON_A_PAGE)
+    query = urlencode({"whose": "mine", "state": state} if mine else {"state": state})
+    shown = {"page": page, "items": pages.items(page.rows), "mine": mine, "state": state, "states": Job.State.choices}
     restored = Job.objects.listed_for(request.user).filter(state=Job.State.PAUSED).exclude(reason="")
-    return render(request, "jobs/list.html", {**shown, "restored": restored.count()})
+    return render(request, "jobs/list.html", {**shown, "query": query, "restored": restored.count()})
 
 
 @never_cache
@@ -160,16 +162,17 @@ def job(request: HttpRequest, job_id: str) -> HttpResponse:
 def evaluation(request: HttpRequest, job: Job) -> HttpResponse:
     """The page of a job that evaluates an agent."""
     page_by_env = _pages(request)
-    contents = pages.evaluation(job, pages=page_by_env)
+    may_see_set_up = pages.may_see_set_up(job, request.user)
+    contents = pages.evaluation(job, pages=page_by_env, priced=may_see_set_up)
     context = {
         **contents,
         **pages.set_up(job),
-        "audience": "other" if any(page != 1 for page in page_by_env.values()) else "first",
+        "audience": topics.audience(first=all(page == 1 for page in page_by_env.values()), priced=may_see_set_up),
         "key": uuid.uuid4().hex,
         "parent": parent_of(job, request.user),
         "is_mine": job.owner is not None and job.owner == request.user,
         "may_change": job.may_be_changed_by(request.user),
-        "may_see_set_up": Agent.objects.endpoints().visible_to(request.user).filter(pk=job.agent_id).exists(),
+        "may_see_set_up": may_see_set_up,
     }
     return render(request, "jobs/evaluation.html", context)
 
@@ -180,7 +183,9 @@ def episodes(request: HttpRequest, job_id: str) -> HttpResponse:
     """All finished episodes of an evaluation in a paginated table, optionally of one environment or outcome."""
     job = _evaluation(request, job_id)
     env_id, outcome = request.GET.get("env_id", ""), request.GET.get("outcome", "")
-    rows = FinishedEpisodes(job, env_id if env_id in job.spec["env_ids"] else "", outcome if outcome in ENDINGS else "")
+    env_id_or_all = env_id if env_id in job.spec["env_ids"] else ""
+    outcome_or_all = outcome if outcome in ENDINGS else ""
+    rows = FinishedEpisodes(job, env_id_or_all, outcome_or_all, hidden=job.may_be_changed_by(request.user))
     page = Paginator(rows, EPISODES_ON_A_PAGE).get_page(request.GET.get("page"))
     outcomes = {state: results.WORDS[state] for state in ENDINGS}
     context = {"job": job, "page": page, "env_id": env_id, "outcome": outcome, "outcomes": outcomes}
@@ -228,8 +233,7 @@ def visibility(request: HttpRequest, job: Job, by: User) -> HttpResponse:
     """Change who may see a job. Only its owner can."""
     if job.owner != by:
         raise NotYours("Only the owner of a job can change who may see it.")
-    if (chosen := chosen_in(request)) is not None:
-        operations.set_visibility(job, chosen)
+    save_choice(request, partial(operations.set_visibility, job))
     return redirect(job)
 
 
@@ -245,7 +249,11 @@ def cancel(request: HttpRequest, job: Job, by: User) -> HttpResponse:
 @button
 def resume(request: HttpRequest, job: Job, by: User) -> HttpResponse:
     """Continue an evaluation that a restore has paused."""
-    return redirect(operations.resume(_only_evaluation(job).pk, by))
+    try:
+        operations.resume(_only_evaluation(job).pk, by)
+    except UnknownAgent as refusal:
+        messages.error(request, f"The job stays paused. {refusal}")
+    return redirect(job)
 
 
 @button

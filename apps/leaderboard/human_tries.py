@@ -85,7 +85,7 @@ def rivals(benchmark: Benchmark, episode: Episode) -> EpisodeQuerySet:
     scores = Score.objects.of(benchmark).with_tools(False).newest(episode.env_id)
     return (
         Episode.objects.ended()
-        .filter(**start_of(episode)._asdict(), batch__in=scores.values("job__batch"))
+        .filter(Episode.objects.is_shown(), **start_of(episode)._asdict(), batch__in=scores.values("job__batch"))
         .exclude(pk=episode.pk)
     )
 

@@ -15,6 +15,7 @@ from apps.live.hub import FORBIDDEN, GONE, hub
 from apps.live.session_user import SessionUser, identify
 from apps.live.threads import in_thread
 from apps.live.topics import TOPICS, Topic
+from apps.networks import network_of
 
 TRY_LATER = 1013
 NOT_ACCEPTED = 1008
@@ -116,5 +117,5 @@ def _socket_limit(session_user: SessionUser, scope: dict[str, object]) -> tuple[
     if session_user.viewer.is_authenticated:
         return f"user {session_user.viewer.pk}", settings.SOCKETS_PER_USER
     client = scope.get("client")
-    address = client[0] if isinstance(client, tuple | list) else "unknown"
-    return f"address {address}", settings.SOCKETS_PER_ADDRESS
+    network = network_of(client[0]) if isinstance(client, tuple | list) else "unknown"
+    return f"network {network}", settings.SOCKETS_PER_ADDRESS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,11 @@ class ModeratedKind:
         """The rows that this person may open, who has an account or the key of a visitor, or neither."""
         return self.rows().visible_to(viewer, visitor)
 
+    def named(self, keys: Iterable[str], viewer: Viewer) -> dict[str, Any]:
+        """The rows with these keys that this person may open, by their keys."""
+        rows = self.seen_by(viewer).filter(**{f"{self.key}__in": set(keys)})
+        return {str(getattr(row, self.key)): row for row in rows}
+
     def find(self, key: str, viewer: Viewer, visitor: str = "") -> Any | None:
         """The row with this key, if this person may open it; None otherwise."""
         return self.seen_by(viewer, visitor).filter(**{self.key: key}).first()
@@ -40,6 +45,11 @@ _KINDS: dict[str, ModeratedKind] = {}
 def register(kind: ModeratedKind) -> None:
     """Add a kind. Called in `AppConfig.ready`."""
     _KINDS[kind.name] = kind
+
+
+def kinds() -> list[ModeratedKind]:
+    """All kinds."""
+    return list(_KINDS.values())
 
 
 def kind_named(name: str) -> ModeratedKind | None:

@@ -18,7 +18,7 @@ from apps.accounts.models import User
 from apps.accounts.rate_limit import take
 from apps.moderation import operations
 from apps.moderation.forms import ReasonForm
-from apps.moderation.kinds import ModeratedKind, kind_named
+from apps.moderation.kinds import ModeratedKind, kind_named, kinds
 from apps.moderation.models import Decision, Report
 
 MAX_REPORTS = 200
@@ -54,21 +54,32 @@ def _wait(request: HttpRequest) -> float:
     """Seconds until this person may send a report; one is counted."""
     size = settings.REPORTS_PER_HOUR
     user_id = request.user.pk
-    whose = f"user:{user_id}" if user_id else f"from:{request.META.get('REMOTE_ADDR', '')}"
+    whose = f"user:{user_id}" if user_id else f"from:{visitors.network(request)}"
     return take(f"report:{whose}", size, size / HOUR)
 
 
 @never_cache
 @require_GET
 def reports(request: HttpRequest) -> HttpResponse:
-    """The open reports and the last decisions, for administrators."""
+    """The open reports, what is hidden now, and the last decisions, for administrators."""
     user = _administrator(request)
     found = list(Report.objects.filter(closed=None).select_related("reporter")[:MAX_REPORTS])
+    rows = {
+        kind.name: kind.named((report.key for report in found if report.kind == kind.name), user) for kind in kinds()
+    }
     context = {
-        "reports": [{"report": each, "row": _row(each.kind, each.key, user)} for each in found],
+        "reports": [{"report": each, "row": rows.get(each.kind, {}).get(each.key)} for each in found],
+        "hidden": [(kind, key, row) for kind in kinds() for key, row in _hidden(kind, user).items()],
         "decisions": Decision.objects.all()[:MAX_DECISIONS],
     }
     return render(request, "moderation/reports.html", context)
+
+
+def _hidden(kind: ModeratedKind, viewer: User) -> dict[str, Any]:
+    """The rows of a kind that are hidden now, by their keys. Only what a decision has hidden is looked up."""
+    decisions = Decision.objects.filter(kind=kind.name, verb=Decision.Verb.HIDE)
+    rows = kind.named(decisions.values_list("key", flat=True), viewer)
+    return {key: row for key, row in rows.items() if row.hidden_reason}
 
 
 @require_POST
@@ -79,7 +90,7 @@ def decide(request: HttpRequest, kind: str, key: str) -> HttpResponse:
     if action == Decision.Verb.DISMISS:
         operations.dismiss(decided_kind, key, user)
         return redirect("moderation:reports")
-    row = _row(kind, key, user)
+    row = decided_kind.find(key, user)
     if row is None:
         raise Http404("There is nothing with this address that could be hidden.")
     form = ReasonForm(request.POST)
@@ -105,9 +116,3 @@ def _kind(name: str) -> ModeratedKind:
     if kind is None:
         raise Http404(f"There is nothing of the kind {name}.")
     return kind
-
-
-def _row(kind_name: str, key: str, viewer: User) -> Any | None:
-    """The row that a report names; None if it is gone."""
-    kind = kind_named(kind_name)
-    return kind.find(key, viewer) if kind is not None else None

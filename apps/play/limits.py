@@ -24,8 +24,8 @@ def check_start(request: HttpRequest) -> None:
         buckets = [(f"start:user:{request.user.pk}", 4 * per_minute)]
     else:
         # Visitors can discard their key, so the IP address counts too. A whole class may share one.
-        address = request.META.get("REMOTE_ADDR", "")
-        buckets = [(f"start:visitor:{visitors.key(request)}", per_minute), (f"start:from:{address}", 4 * per_minute)]
+        network = visitors.network(request)
+        buckets = [(f"start:visitor:{visitors.key(request)}", per_minute), (f"start:from:{network}", 4 * per_minute)]
     for bucket, size in buckets:
         wait = take(bucket, size, size / 60)
         if wait > 0:

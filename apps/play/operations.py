@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 
 import gem
-from apps.accounts.models import User, Viewer, default_visibility
+from apps.accounts.models import User, Viewer, account_of, default_visibility
 from apps.agents.models import Agent
 from apps.episodes import branches, operations
 from apps.episodes.errors import EpisodeEnded, NotYourTurn, OtherSeatActs, Refusal, SeatTaken, TurnTaken, Unreadable
@@ -57,15 +57,18 @@ def begin_against(
     seed: int | None = None,
     user: Viewer,
     visitor: str,
+    address: str = "",
     visibility: str = "",
 ) -> Episode:
     """Begin an episode with several seats: this person in `seat` (random if None), `opponent` in the others.
 
     Without an opponent, the other seats stay free for people with a link (`join`). Then the seed is always random,
-    because a known seed would reveal what is hidden.
+    because a known seed would reveal what is hidden. An agent's turns wait in the queue of the person and, without an
+    account, of their hashed `address`.
 
     Raises:
         CannotPlay: the opponent cannot act in this environment.
+        TooManyShows: the person has used up their CPU seconds, which an agent would need.
         gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: the message is for the person.
     """
     count = gem.spec(env_id).seats
@@ -81,7 +84,7 @@ def begin_against(
     episode = operations.draft(env_id, seed=seed)
     with transaction.atomic():
         operations.store(episode, seats=seats, visibility=visibility or default_visibility(user))
-        shows.accompany(episode)
+        shows.accompany(episode, _starter(user, visitor, address))
     return episode
 
 
@@ -157,7 +160,7 @@ def take_turn(
                 action = as_action(env, action, own.number)
                 _check_readable(env, action)
             if episode.acting != own.number:
-                return operations.hold(episode, own, action)
+                return operations.hold(episode, own, action, address)
             if episode.slow:
                 return pending.accept(episode, own, action, address)
             operations.record_turn(episode, env, action)
@@ -189,25 +192,25 @@ def abandon(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
         return operations.abandon(episode)
 
 
-def fork(episode: Episode, turn: int, *, user: Viewer, visitor: str) -> Episode:
+def fork(episode: Episode, turn: int, *, user: Viewer, visitor: str, address: str = "") -> Episode:
     """Begin another episode with the same turns up to `turn`, continued by this person.
 
-    If there are several seats, the person takes the one to act. The other seats keep their agents; an expert replaces
-    other people.
+    If there are several seats, the person takes the one to act. The other seats keep the agents that the person may
+    choose; an expert replaces other people and all other agents.
 
     Raises:
-        NotFound, EpisodeEnded, Sealed, Outdated: nothing was begun.
+        NotFound, EpisodeEnded, Sealed, Outdated, TooManyShows: nothing was begun.
     """
     own = branches.acting_after(episode, turn)
     seats = [
-        _person(user, visitor) if seat.number == own else Occupant(shows.stand_in(episode.env_id, seat.agent))
-        for seat in episode.seats.select_related("agent").order_by("number")
+        _person(user, visitor) if number == own else Occupant(agent)
+        for number, agent in enumerate(shows.stand_ins(episode, user))
     ]
     branch = branches.draft_fork(episode, turn)
     branch.visibility = narrower(branch.visibility, default_visibility(user))
     with transaction.atomic():
         branches.store_branch(branch, seats=seats)
-        shows.accompany(branch)
+        shows.accompany(branch, _starter(user, visitor, address))
     return branch
 
 
@@ -216,12 +219,12 @@ def note_advice(episode: Episode, number: int) -> None:
     episode.seats.filter(number=number, advised=False).update(advised=True)
 
 
-def undo(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
+def undo(episode_id: str, *, user: Viewer, visitor: str, address: str = "") -> Episode:
     """Undo the person's last turn: a new branch begins before it, and the old episode stays readable.
 
     Raises:
-        NotFound, NotYourTurn, EpisodeEnded, TurnTaken, Outdated: nothing was changed.
-        Refusal: another person plays too, or the episode belongs to a duel.
+        NotFound, NotYourTurn, EpisodeEnded, TurnTaken, Outdated, TooManyShows: nothing was changed.
+        Refusal: another person plays too, the episode belongs to a duel, or its agent does not play for the person now.
     """
     episode = operations.find(episode_id)
     own = _own_seat(episode, user, visitor)
@@ -230,6 +233,7 @@ def undo(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
         raise Refusal("You cannot undo a turn that another person has seen. You can undo turns only against agents.")
     if episode.in_duel:
         raise Refusal("You cannot undo a turn in a duel, because the others play the same seed turn by turn.")
+    shows.check_available(episode, user)
     last = episode.turns.filter(seat=own.number).order_by("-number").values_list("number", flat=True).first()
     if last is None:
         raise EpisodeEnded("There is no turn to undo.")
@@ -241,7 +245,7 @@ def undo(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
         if locked.seq != episode.seq:
             raise TurnTaken("The episode changed in the meantime. Nothing was undone. Look at the board and try again.")
         branches.take_back(locked, branch, seats=occupants)
-        shows.accompany(branch)
+        shows.accompany(branch, _starter(user, visitor, address))
     return branch
 
 
@@ -254,6 +258,11 @@ def _person(user: Viewer, visitor: str) -> Occupant:
     if isinstance(user, User):
         return Occupant(human, user=user)
     return Occupant(human, visitor=visitor)
+
+
+def _starter(user: Viewer, visitor: str, address: str) -> shows.Starter:
+    signed_in = account_of(user)
+    return shows.Starter(signed_in, "" if signed_in else visitor, address)
 
 
 def _own_seat(episode: Episode, user: Viewer, visitor: str) -> Seat:

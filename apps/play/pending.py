@@ -83,7 +83,7 @@ def accept_held(episode: Episode) -> None:
     seat = None if episode.over else episode.seats.exclude(held="").filter(number=episode.acting).first()
     if seat is not None:
         episode.seats.filter(number=seat.number).update(held="")
-        _store(episode, seat, seat.held)
+        _store(episode, seat, seat.held, seat.held_address)
 
 
 def _store(episode: Episode, seat: Seat, action: str, address: str = "") -> None:

@@ -11,7 +11,7 @@ from apps.play.shows import operations as shows
 from apps.play.tooling import ask_tools
 
 
-def begin(form: NewForm, user: Viewer, visitor: str) -> Episode:
+def begin(form: NewForm, user: Viewer, visitor: str, address: str) -> Episode:
     """Begin the episode that a person has chosen. Raises the errors of `begin` and `begin_against`."""
     chosen = form.cleaned_data
     visibility, env_id, seed = chosen["visibility"], chosen["env_id"], chosen["seed"]
@@ -25,6 +25,7 @@ def begin(form: NewForm, user: Viewer, visitor: str) -> Episode:
         seed=seed,
         user=user,
         visitor=visitor,
+        address=address,
         visibility=visibility,
     )
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -15,7 +16,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from apps.accounts import visitors
 from apps.accounts.models import account_of
+from apps.agents.models import Agent
 from apps.episodes.errors import ActionTooLong, NotFound, Refusal
+from apps.episodes.models import Episode
 from apps.episodes.snapshot import public_snapshot
 from apps.episodes.text import MAX_ACTION_BYTES
 from apps.episodes.tools import choice as tool_choice
@@ -59,7 +62,7 @@ def new(request: HttpRequest) -> HttpResponse:
         return form_again(request, "play/new.html", form)
     try:
         limits.check_start(request)
-        episode = starting.begin(form, request.user, visitors.key(request))
+        episode = starting.begin(form, request.user, visitors.key(request), visitors.address(request))
     except Refusal as refusal:
         return form_again(request, "play/new.html", form, refusal)
     return go_to(request, episode)
@@ -172,7 +175,8 @@ def join(request: HttpRequest, episode_id: str, number: int, signature: str) -> 
 def undo(request: HttpRequest, episode_id: str) -> HttpResponse:
     """Undo the last turn by continuing in a branch without it."""
     try:
-        branch = operations.undo(episode_id, user=request.user, visitor=visitors.known(request))
+        visitor, address = visitors.known(request), visitors.address(request)
+        branch = operations.undo(episode_id, user=request.user, visitor=visitor, address=address)
     except Refusal as refusal:
         return refused(request, find(request, episode_id), refusal, after=None)
     return go_to(request, branch)
@@ -197,9 +201,11 @@ def fork(request: HttpRequest, episode_id: str) -> HttpResponse:
         if turn is None:
             raise NotFound(f"A turn is a whole number from 0 to {episode.turn_count}.")
         limits.check_start(request)
-        branch = operations.fork(episode, turn, user=request.user, visitor=visitors.key(request))
+        visitor, address = visitors.key(request), visitors.address(request)
+        branch = operations.fork(episode, turn, user=request.user, visitor=visitor, address=address)
     except Refusal as refusal:
         return refused(request, episode, refusal, after=None)
+    _name_stand_ins(request, episode, branch)
     return go_to(request, branch)
 
 
@@ -219,10 +225,20 @@ def finish(request: HttpRequest, episode_id: str) -> HttpResponse:
         branch = shows.go_on(episode, turn, agent, user=user, visitor=visitor, address=address)
     except Refusal as refusal:
         return refused(request, episode, refusal, after=None)
+    _name_stand_ins(request, episode, branch)
     return go_to(request, branch)
 
 
 # ---------------------------------------------------------------- helpers
+
+
+def _name_stand_ins(request: HttpRequest, episode: Episode, branch: Episode) -> None:
+    """Tell the person which agents of the episode do not play for them, and who plays in the branch instead."""
+    unavailable = shows.unavailable(episode, request.user) if episode.seat_count > 1 else {}
+    for seat in branch.seats.select_related("agent").order_by("number"):
+        if seat.number in unavailable and seat.agent.kind != Agent.Kind.HUMAN:
+            name = unavailable[seat.number].name
+            messages.info(request, f"{name} is not available to you, so {seat.agent.name} plays in its seat here.")
 
 
 def _number(request: HttpRequest, name: str) -> int | None:

@@ -8,6 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -16,7 +17,9 @@ from prometheus_client import Gauge
 
 from apps import queue
 from apps.agents.models import Upload
+from apps.episodes.models import PendingTurn
 from apps.jobs.models import Job, Shard
+from apps.leases import LeasedQuerySet
 from apps.play import pending
 from apps.play.models import Show
 from apps.play.shows import show_leases
@@ -25,7 +28,10 @@ _FREE = Gauge("gemweb_free_bytes", "Free bytes of the disk of a folder", ["folde
 _TRANSACTION = Gauge("gemweb_longest_transaction_seconds", "Age of the longest transaction, backups excluded")
 _BLOCKED = Gauge("gemweb_blocked_backends", "Connections of Postgres that wait for a lock")
 _REAP = Gauge("gemweb_seconds_since_reap", "Seconds since the scheduler last finished its search for lost work")
-_EXPIRED = Gauge("gemweb_expired_leases", "Shards and shows whose lease has expired and that nobody has taken back")
+_EXPIRED = Gauge(
+    "gemweb_expired_leases",
+    "Shards, live episodes, turns and uploads whose lease has expired and that nobody has taken back",
+)
 _WAITING = Gauge("gemweb_waiting", "Work that waits for a worker, by kind", ["queue", "kind"])
 _LAST_ATTEMPTS = Gauge("gemweb_shards_on_last_attempt", "Shards whose job fails if they fail once more")
 
@@ -79,7 +85,7 @@ class Load:
     blocked_seconds: float
     """How long the transaction of the first of them has lasted."""
     expired_leases: int
-    """Shards and shows whose lease has expired for longer than a search for lost work takes."""
+    """Work whose lease has expired for longer than a search for lost work takes."""
     last_attempts: int
     """Shards that are not over and whose job fails if they fail once more."""
 
@@ -104,14 +110,18 @@ def load() -> Load:
             """
         )
         age, blocked, blocked_seconds = cursor.fetchone()
-    running = Shard.objects.filter(state=Shard.State.RUNNING)
+    leased: list[LeasedQuerySet[Any]] = [
+        Shard.objects.filter(state=Shard.State.RUNNING),
+        Show.objects.filter(episode__status="running"),
+        PendingTurn.objects.filter(problem=""),
+        Upload.objects.waiting(),
+    ]
     overdue = Now() - timedelta(seconds=settings.REAP_SECONDS)
-    shows = Show.objects.filter(episode__status="running", lease_until__lte=overdue)
     return Load(
         transaction_seconds=float(age),
         blocked=blocked,
         blocked_seconds=float(blocked_seconds),
-        expired_leases=running.filter(lease_until__lte=overdue).count() + shows.count(),
+        expired_leases=sum(rows.filter(lease_until__lte=overdue).count() for rows in leased),
         last_attempts=Shard.objects.filter(
             state__in=[Shard.State.QUEUED, Shard.State.RUNNING], attempt__gte=settings.MAX_ATTEMPTS - 1
         ).count(),

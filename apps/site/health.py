@@ -57,6 +57,8 @@ class Check:
     """The label of a warning."""
     details: tuple[str, ...] = ()
     """Hosts, processes and other facts, shown to the operators of the site only."""
+    figures: Mapping[str, float | None] = field(default_factory=dict)
+    """The numbers that it has looked at, for monitoring; like details."""
     waiting: Mapping[str, int] = field(default_factory=dict)
     """Of the workers of a queue: how much of each kind of work waits for them."""
 
@@ -121,18 +123,20 @@ def check_space() -> Check:
     title = "Disk space"
     disks = figures.spaces()
     details = tuple(f"{disk.folder}: {disk.free / MEGABYTE:,.0f} MB, {disk.percent:.0f} % free" for disk in disks)
+    free: dict[str, float | None] = {f"free_bytes of {disk.folder}": disk.free for disk in disks}
+    check = functools.partial(Check, "space", title, details=details, figures=free)
     remedy = "Delete what is not needed (docs/deploy.md, What grows), or give it a larger disk. Nothing stored is lost."
     least = min(disks, key=lambda disk: disk.free)
     finding = f"{least.free / MEGABYTE:,.0f} MB free ({least.percent:.0f} %) for the {least.folder}."
     if least.free < settings.LEAST_MEGABYTES * MEGABYTE:
-        return Check("space", title, "fail", f"No space left to work: {finding}", remedy, details=details)
+        return check("fail", f"No space left to work: {finding}", remedy)
     if _disk_was_full():
-        return Check("space", title, "fail", "A disk is full: a write has just failed.", remedy, details=details)
+        return check("fail", "A disk is full: a write has just failed.", remedy)
     short = next((disk for disk in disks if disk.percent < settings.FREE_PERCENT), least)
     if short.percent < settings.FREE_PERCENT or short.free < settings.FREE_MEGABYTES * MEGABYTE:
         finding = f"{short.free / MEGABYTE:,.0f} MB free ({short.percent:.0f} %) for the {short.folder}."
-        return Check("space", title, "warn", f"Space is short: {finding}", remedy, "short", details)
-    return Check("space", title, "ok", finding, details=details)
+        return check("warn", f"Space is short: {finding}", remedy, "short")
+    return check("ok", finding)
 
 
 def _disk_was_full() -> bool:
@@ -153,15 +157,17 @@ def check_work() -> tuple[Check, ...]:
 def _check_locks(load: figures.Load) -> Check:
     title, limit = "Transactions", max(2 * settings.TRANSACTION_SECONDS, MIN_TRANSACTION_SECONDS)
     details = (f"the longest has lasted {load.transaction_seconds:.0f} s", f"{load.blocked} wait for a lock")
+    numbers = {"longest_transaction_seconds": round(load.transaction_seconds, 1), "blocked_backends": load.blocked}
+    check = functools.partial(Check, "transactions", title, details=details, figures=numbers)
     if load.blocked and load.blocked_seconds > limit:
         finding = f"Something has waited for a lock for {load.blocked_seconds:.0f} s; pages and jobs may fail."
         remedy = "Look for a frozen process. Postgres ends its transaction after TRANSACTION_SECONDS."
-        return Check("transactions", title, "fail", finding, remedy, details=details)
+        return check("fail", finding, remedy)
     if load.transaction_seconds > limit:
         finding = f"A transaction has lasted {load.transaction_seconds:.0f} s."
         remedy = "It is a command of `manage.py`, or a program of yours. Jobs wait if it locks their rows."
-        return Check("transactions", title, "warn", finding, remedy, "long", details)
-    return Check("transactions", title, "ok", "No transaction lasts long.", details=details)
+        return check("warn", finding, remedy, "long")
+    return check("ok", "No transaction lasts long.")
 
 
 def _check_recovery(load: figures.Load) -> Check:
@@ -172,20 +178,22 @@ def _check_recovery(load: figures.Load) -> Check:
         return Check("recovery", title, "warn", "Not known, because the broker does not answer.")
     last = f"{load.last_attempts} on the last attempt" if load.last_attempts else "none on the last attempt"
     details = (f"{load.expired_leases} expired leases", f"shards: {last}")
+    numbers = {"expired_leases": load.expired_leases, "last_attempts": load.last_attempts, "seconds_since_reap": since}
+    check = functools.partial(Check, "recovery", title, details=details, figures=numbers)
     if since is None:
-        return Check("recovery", title, "warn", "No search for lost work has ended yet.", "Check again in a moment.")
+        return check("warn", "No search for lost work has ended yet.", "Check again in a moment.")
     if since > LATE_SEARCHES * settings.REAP_SECONDS + SEARCH_SECONDS:
         finding = f"The last search for lost work ended {since:.0f} s ago. The work of a process that dies waits."
         remedy = "Look at the log of the scheduler: its search fails or does not end."
-        return Check("recovery", title, "fail", finding, remedy, details=details)
+        return check("fail", finding, remedy)
     if load.expired_leases:
         finding = f"Work of dead processes waits: {load.expired_leases}."
         remedy = "Check again in a moment. If it stays, look at the log of the scheduler."
-        return Check("recovery", title, "warn", finding, remedy, "waits", details)
+        return check("warn", finding, remedy, "waits")
     if load.last_attempts:
         finding = f"Shards that fail their job if they fail once more: {load.last_attempts}."
-        return Check("recovery", title, "warn", finding, "The logs of their jobs say what failed.", "at risk", details)
-    return Check("recovery", title, "ok", f"The last search ended {since:.0f} s ago.", details=details)
+        return check("warn", finding, "The logs of their jobs say what failed.", "at risk")
+    return check("ok", f"The last search ended {since:.0f} s ago.")
 
 
 def check_migrations() -> Check:
@@ -297,8 +305,9 @@ def check_versions() -> Check:
     return Check("versions", "Versions", "ok", finding)
 
 
-def as_json(status: Report) -> dict[str, Any]:
-    """The report as JSON, without hosts and processes, because it is public."""
+def as_json(status: Report, *, with_figures: bool = False) -> dict[str, Any]:
+    """The report as JSON, without hosts and processes, because it is public. The figures are not."""
+    numbers = {name: figure for check in status.checks for name, figure in check.figures.items()}
     return {
         "ok": status.ok,
         "version": settings.VERSION,
@@ -306,6 +315,7 @@ def as_json(status: Report) -> dict[str, Any]:
             check.name: {"state": check.state, "said": check.finding, "do": check.remedy} for check in status.checks
         },
         "waiting": {check.name: dict(check.waiting) for check in status.checks if check.waiting},
+        **({"figures": numbers} if with_figures else {}),
     }
 
 

@@ -161,9 +161,10 @@ def health(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def health_json(request: HttpRequest) -> HttpResponse:
-    """The health report as JSON: status 200, or 503 if a part failed."""
+    """The health report as JSON: status 200, or 503 if a part failed. Whoever may see the metrics gets figures too."""
     report = parts.report()
-    return JsonResponse(parts.as_json(report), status=200 if report.ok else 503)
+    with_figures = _has_metrics_token(request) or (report.has_database and request.user.is_staff)
+    return JsonResponse(parts.as_json(report, with_figures=with_figures), status=200 if report.ok else 503)
 
 
 @never_cache
@@ -185,10 +186,7 @@ def ready(request: HttpRequest) -> HttpResponse:
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
     """Prometheus metrics, for staff and for requests with `Authorization: Bearer METRICS_TOKEN`."""
-    expected = f"Bearer {settings.METRICS_TOKEN}" if settings.METRICS_TOKEN else ""
-    sent = request.headers.get("Authorization", "")
-    has_token = bool(expected) and secrets.compare_digest(sent.encode(), expected.encode())
-    if not (has_token or request.user.is_staff):
+    if not (_has_metrics_token(request) or request.user.is_staff):
         raise Http404
     try:
         figures.export()
@@ -196,6 +194,12 @@ def metrics(request: HttpRequest) -> HttpResponse:
         logger.warning("The figures of the site's health are old: %s", error)
     response: HttpResponse = ExportToDjangoView(request)
     return response
+
+
+def _has_metrics_token(request: HttpRequest) -> bool:
+    expected = f"Bearer {settings.METRICS_TOKEN}" if settings.METRICS_TOKEN else ""
+    sent = request.headers.get("Authorization", "")
+    return bool(expected) and secrets.compare_digest(sent.encode(), expected.encode())
 
 
 # ---------------------------------------------------------------- errors

@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 
 from apps.accounts.models import Viewer, default_visibility
-from apps.names import validate_name
+from apps.names import validate_free_name
 from apps.spec_forms import JsonObjectField, SpecForm, plain_field, value_of
 from apps.trainings import permissions
 from apps.visibility import VisibilityField
@@ -68,7 +68,7 @@ class TrainingForm(SpecForm[TrainingSpec]):
     spec_model = TrainingSpec
 
     recipe = forms.CharField(max_length=80, required=False)
-    name = forms.CharField(max_length=120, required=False, strip=True, validators=[validate_name])
+    name = forms.CharField(max_length=120, required=False, strip=True, validators=[validate_free_name])
     more = JsonObjectField(
         label="Other settings",
         required=False,

@@ -44,7 +44,7 @@ def log(request: HttpRequest, job_id: str) -> HttpResponseBase:
     """The whole log as plain text."""
     _training(request, job_id)
     try:
-        file = _log_path(job_id).open("rb")
+        file = log_of(job_id).open("rb")
     except FileNotFoundError as error:
         raise Http404("This training has no log yet.") from error
     response = StreamingHttpResponse(_stream(file), content_type="text/plain; charset=utf-8")
@@ -55,7 +55,7 @@ def log(request: HttpRequest, job_id: str) -> HttpResponseBase:
 def tail_of(job_id: str) -> str:
     """The last complete lines of the log; empty before there are any."""
     try:
-        with _log_path(job_id).open("rb") as file:
+        with log_of(job_id).open("rb") as file:
             length = file.seek(0, 2)
             file.seek(max(0, length - TAIL_BYTES))
             text = file.read().decode("utf-8", errors="replace")
@@ -73,7 +73,8 @@ def _training(request: HttpRequest, job_id: str) -> Job:
     return job
 
 
-def _log_path(job_id: str) -> Path:
+def log_of(job_id: str) -> Path:
+    """The path of the log, which exists after the training has started."""
     return folder_of(job_id) / LOG_NAME
 
 

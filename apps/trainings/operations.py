@@ -37,13 +37,13 @@ class Unfit(JobRefusal):
 
 
 def check_room(owner: User, trainings: int) -> None:
-    """Check that `owner` may have this many more trainings waiting or running.
+    """Check that `owner` may have this many more trainings waiting or running, and has room for what they store.
 
     Raises:
         TooManyJobs: if not, or if their trainings and uploads fill their storage.
     """
-    problem = quotas.refusal(owner, quotas.TRAININGS, trainings) or quotas.refusal(owner, quotas.STORAGE, 0)
-    if problem:
+    problem = trainings and quotas.refusal(owner, quotas.TRAININGS, trainings)
+    if problem := problem or quotas.refusal(owner, quotas.STORAGE, 0):
         raise TooManyJobs(problem)
 
 
@@ -193,11 +193,13 @@ def resume(job_id: str, by: User) -> Job:
 
     Raises:
         NotYours, Unfit: if it belongs to somebody else, or is not stopped.
+        TooManyJobs: see `check_room`.
         Job.DoesNotExist: if there is no such training.
     """
     job = _lock_training(job_id, by)
     if job.state not in {Job.State.PAUSED, Job.State.CANCELLED, Job.State.FAILED}:
         raise Unfit(f"This training is {job.state}. Only a paused, cancelled or failed training can be resumed.")
+    _check_room_again(job)
     _queue(job, f"resumed by {by.get_username()}")
     return Job.objects.get(pk=job.pk)
 
@@ -208,11 +210,13 @@ def extend(job_id: str, by: User, updates: int) -> Job:
 
     Raises:
         NotYours, Unfit: if it belongs to somebody else, or would have too many updates.
+        TooManyJobs: see `check_room`.
         Job.DoesNotExist: if there is no such training.
     """
     job = _lock_training(job_id, by)
     if updates < 1:
         raise Unfit("Add at least one update.")
+    _check_room_again(job)
     spec = changed(job, {"updates": job.spec["updates"] + updates})
     Job.objects.filter(pk=job.pk).update(spec=spec.model_dump(mode="json"), episodes_total=spec.updates * spec.episodes)
     Shard.objects.filter(job=job).update(count=spec.updates)
@@ -260,6 +264,13 @@ def with_changes(spec: TrainingSpec, settings_: Mapping[str, Any]) -> TrainingSp
         return read_spec({**spec.model_dump(mode="json"), **settings_})
     except InvalidArgument as error:
         raise Unfit(str(error)) from error
+
+
+def _check_room_again(job: Job) -> None:
+    """Check that the owner of a training may go on with it. If it waits or runs, it has its place already."""
+    if job.owner_id is not None:
+        owner = User.objects.select_for_update(no_key=True).get(pk=job.owner_id)  # as in `_create`
+        check_room(owner, 0 if job.state in {Job.State.QUEUED, Job.State.RUNNING} else 1)
 
 
 def _queue(job: Job, text: str) -> None:

@@ -7,7 +7,10 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from apps.accounts.models import Viewer
+from apps.agents.models import Agent
 from apps.catalog.entries import entry_of
+from apps.episodes.models import Episode
 from apps.episodes.templatetags.episodes import bare
 from apps.jobs import admission
 from apps.jobs.models import Checkpoint, Job, Point, Sample
@@ -40,9 +43,11 @@ AXES = ("update", "turns", "seconds")
 COLOURS = {"generation": 6, "environment": 3, "learner": 4}
 
 
-def training(job: Job) -> dict[str, Any]:
-    """The part of a training's page that changes."""
+def training(job: Job, viewer: Viewer | None = None) -> dict[str, Any]:
+    """The part of a training's page that changes, for one person or, in live events, for everybody who may see it."""
     last = job.points.order_by("update").last()
+    checkpoints = list(shown_checkpoints(job, viewer).select_related("agent"))
+    best = best_of(job)
     return {
         "job": job,
         "shard": job.shards.get(),
@@ -54,16 +59,26 @@ def training(job: Job) -> dict[str, Any]:
         "failed_batch": _failed_batch(job, last),
         "random": baseline(job.spec["env_id"], "random"),
         "splits": splits(last),
-        "checkpoints": list(job.checkpoints.select_related("agent")),
-        "best": best_of(job),
+        "checkpoints": checkpoints,
+        "best": best if best is not None and best.checkpoint in checkpoints else None,
         "benchmark": benchmark_of(job.spec["env_id"]),
         "evaluations": _evaluations(job),
     }
 
 
+def shown_checkpoints(job: Job, viewer: Viewer | None) -> QuerySet[Checkpoint]:
+    """The checkpoints of a training that this person may open; without one, those that everybody may who may see it."""
+    agents = Agent.objects.filter(checkpoint__job=job)
+    if viewer is not None:
+        return job.checkpoints.filter(agent__in=agents.visible_to(viewer))
+    return job.checkpoints.filter(agent__in=agents.filter(hidden_reason="", visibility__in=as_open_as(job.visibility)))
+
+
 def _evaluations(job: Job) -> list[Job]:
     """The evaluations of its checkpoints that everybody who may see it may see, since live events go to all of them."""
-    evaluations = Job.objects.evaluations().filter(parent=job, batch__visibility__in=as_open_as(job.visibility))
+    evaluations = Job.objects.evaluations().filter(
+        Job.objects.is_shown(), parent=job, batch__visibility__in=as_open_as(job.visibility)
+    )
     return list(evaluations.select_related("agent").order_by("created"))
 
 
@@ -139,14 +154,14 @@ def curves(job: Job, after: int = 0) -> dict[str, Any]:
     return {"last": points[-1].update if points else after, "over": job.over, **columns}
 
 
-def samples(job: Job, update: int) -> dict[str, Any]:
-    """The samples of the update nearest to this one, grouped by seed."""
+def samples(job: Job, update: int, viewer: Viewer) -> dict[str, Any]:
+    """The samples of the update nearest to this one, grouped by seed, that this person may open."""
     updates = sorted(set(job.samples.filter(exam=False).values_list("update", flat=True)))
     if not updates:
         return {"update": update, "groups": [], "updates": []}
     nearest = min(updates, key=lambda number: abs(number - update))
     rows_by_group: dict[int, list[EpisodeRow]] = {}
-    for sample in _with_turns(job.samples.filter(update=nearest, exam=False)):
+    for sample in _with_turns(job.samples.filter(update=nearest, exam=False), viewer):
         rows_by_group.setdefault(sample.group, []).append(_row(sample))
     groups = [SeedGroup(rows[0].episode.seed, rows) for rows in rows_by_group.values()]
     index = updates.index(nearest)
@@ -156,13 +171,13 @@ def samples(job: Job, update: int) -> dict[str, Any]:
         "alone": [group.rows[0] for group in groups if len(group.rows) == 1],
         "previous": updates[index - 1] if index else None,
         "next": updates[index + 1] if index + 1 < len(updates) else None,
-        "checkpoint": Checkpoint.objects.filter(job=job, update__lte=nearest).order_by("-update").first(),
+        "checkpoint": shown_checkpoints(job, viewer).filter(update__lte=nearest).order_by("-update").first(),
     }
 
 
-def then_and_now(job: Job, update: int, seed: int) -> dict[str, Any]:
+def then_and_now(job: Job, update: int, seed: int, viewer: Viewer) -> dict[str, Any]:
     """The exams of all checkpoints on one seed. The one nearest to `update` is highlighted."""
-    exams = [_row(sample) for sample in _with_turns(job.samples.filter(exam=True, episode__seed=seed))]
+    exams = [_row(sample) for sample in _with_turns(job.samples.filter(exam=True, episode__seed=seed), viewer)]
     seeds = sorted(set(job.samples.filter(exam=True).values_list("episode__seed", flat=True)))
     if not exams:
         return {"exams": [], "seeds": seeds, "seed": seed, "chosen": None, "branches": []}
@@ -188,7 +203,8 @@ def _select_exams(exams: list[EpisodeRow], chosen: EpisodeRow, max_rows: int) ->
     return [exams[index] for index in sorted(indexes)]
 
 
-def _with_turns(samples: QuerySet[Sample]) -> QuerySet[Sample]:
+def _with_turns(samples: QuerySet[Sample], viewer: Viewer) -> QuerySet[Sample]:
+    samples = samples.filter(episode__in=Episode.objects.visible_to(viewer))
     return samples.select_related("episode").prefetch_related("episode__seats", "episode__turns").order_by("update")
 
 

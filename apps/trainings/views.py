@@ -185,7 +185,7 @@ def _continuation(agent: Agent) -> dict[str, Any]:
 def training(request: HttpRequest, job: Job) -> HttpResponse:
     """The page of a training. Later changes come through the socket."""
     update = _number(request.GET.get("update", ""))
-    contents = pages.training(job)
+    contents = pages.training(job, request.user)
     looked_at = contents["update"] if update is None else update
     context = {
         **contents,
@@ -194,8 +194,8 @@ def training(request: HttpRequest, job: Job) -> HttpResponse:
         "is_mine": job.owner is not None and job.owner == request.user,
         "looked_at": looked_at,
         "chosen": update is not None,
-        "kept": pages.samples(job, looked_at),
-        "then": pages.then_and_now(job, looked_at, _number(request.GET.get("seed", "")) or 0),
+        "kept": pages.samples(job, looked_at, request.user),
+        "then": pages.then_and_now(job, looked_at, _number(request.GET.get("seed", "")) or 0, request.user),
         "seeds": comparing.trainings_with_same_settings(job, Job.objects.listed_for(request.user)),
         "axes": {"update": "Update", "turns": "Turns", "seconds": "Time"},
         "may_change": job.may_be_changed_by(request.user),
@@ -230,8 +230,8 @@ def update(request: HttpRequest, job_id: str, number: int) -> HttpResponse:
     seed = _number(request.GET.get("seed", "")) or 0
     context = {
         "job": job,
-        "kept": pages.samples(job, number),
-        "then": pages.then_and_now(job, number, seed),
+        "kept": pages.samples(job, number, request.user),
+        "then": pages.then_and_now(job, number, seed, request.user),
         "looked_at": number,
     }
     return render(request, "trainings/update.html", context)
@@ -240,8 +240,8 @@ def update(request: HttpRequest, job_id: str, number: int) -> HttpResponse:
 @require_GET
 def checkpoint(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase:
     """Download a checkpoint: weights, configuration, tokenizer and card in one archive."""
-    checkpoints = Checkpoint.objects.filter(job=_training(request, job_id), update=number)
-    found = checkpoints.select_related("agent__weights").first()
+    checkpoints = pages.shown_checkpoints(_training(request, job_id), request.user)
+    found = checkpoints.filter(update=number).select_related("agent__weights").first()
     if found is None:
         raise Http404("There is no such checkpoint.")
     return archive_of(found.agent)

@@ -15,6 +15,7 @@ from typing import Any
 import httpcore
 
 TIMEOUT_SECONDS = 120.0
+BOUNDARY = "boundary-that-is-in-no-archive"
 _numbers = itertools.count(2)
 
 
@@ -83,11 +84,13 @@ class Visitor:
         if "csrftoken" not in self.cookies:
             await self.get(path)
         parts = [
-            f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n' for name, text in fields.items()
+            f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n'
+            for name, text in fields.items()
         ]
         disposition = 'Content-Disposition: form-data; name="file"; filename="c.zip"'
-        head = "".join(parts) + f"--x\r\n{disposition}\r\nContent-Type: application/zip\r\n\r\n"
-        return await self._send(path, head.encode() + content + b"\r\n--x--\r\n", "multipart/form-data; boundary=x")
+        head = "".join(parts) + f"--{BOUNDARY}\r\n{disposition}\r\nContent-Type: application/zip\r\n\r\n"
+        body = head.encode() + content + f"\r\n--{BOUNDARY}--\r\n".encode()
+        return await self._send(path, body, f"multipart/form-data; boundary={BOUNDARY}")
 
     async def close(self) -> None:
         """Close the connections."""

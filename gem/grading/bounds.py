@@ -4,8 +4,9 @@ r"""Says whether a formula is small enough for SymPy, from its text alone and in
     is_small("$9^{9^{x}}$")          # True: nothing is computed
 
 SymPy computes powers, factorials, sums and products of numbers as soon as it reads them, and expands powers of sums
-when it compares. So the size of every number is estimated from above before that, as its bits; names of variables keep
-a power from being computed. What is small here can still take long, and then the judge's time limit ends it.
+when it compares. So the size of every number is estimated from above before that, as its bits. Variables may cancel
+out, as in `9^{x-x+9999999999}`, so they count as 1; those in the body of a sum or product, as its largest index. What
+is small here can still take long, and then the judge's time limit ends it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ MAX_DEPTH = 30
 MAX_NUMBER_CHARS = 1_000
 """The longest number."""
 MAX_RANGE = 10_000
-"""The largest number of steps of a sum or product."""
+"""The largest number of steps of a sum or product, nested ones multiplied."""
 MAX_TERMS = 10_000
 """The largest number of terms of a power of a sum."""
 MAX_BIG_OPERATORS = 3
@@ -32,15 +33,25 @@ MAX_BIG_OPERATORS = 3
 
 _WORD = re.compile(r"\\[a-zA-Z]+|\\.|\d+(?:\.\d+)?|\.\d+|[a-zA-Z]|\*\*|\S", re.DOTALL)
 _LARGE_EXPONENT = re.compile(r"\d[eE][-+]?\d{4}")
-_OPENING = {"{": "}", "(": ")", "[": "]", "\\{": "\\}"}
+_OPENING = {
+    "{": "}", "(": ")", "[": "]", "\\{": "\\}", "\\lfloor": "\\rfloor", "\\lceil": "\\rceil", "\\lvert": "\\rvert",
+    "\\lVert": "\\rVert", "⌊": "⌋", "⌈": "⌉",
+}  # fmt: skip
 _CLOSING = frozenset(_OPENING.values())
+_ARGUMENTS = frozenset("{([")
+_BARS = frozenset({"|", "\\|", "\\vert", "\\Vert", "\\mid"})
+_MARKS = frozenset({"!", "_", "^", "**"})
+_SEPARATORS = frozenset("+-,;=<>")
 _CONSTANTS = frozenset({"e", "i", "\\pi"})
 _RANGES = frozenset({"\\sum", "\\prod"})
 _BIG_OPERATORS = _RANGES | {"\\int", "\\iint", "\\iiint", "\\oint", "\\bigcup", "\\bigcap", "\\lim"}
 _BINOMIALS = frozenset({"\\binom", "\\dbinom", "\\tbinom"})
 _EXPONENTIALS = frozenset({"\\exp", "\\sinh", "\\cosh"})
 _VARIABLES = frozenset("\\" + name for name in NAMES)
-_SPACES = frozenset({"\\,", "\\!", "\\;", "\\:", "\\ ", "\\\\", "\\left", "\\right", "\\displaystyle", "$", "&"})
+_SPACES = frozenset({
+    "\\,", "\\!", "\\;", "\\:", "\\ ", "\\\\", "\\left", "\\right", "\\displaystyle", "\\limits", "\\nolimits",
+    "$", "&", *(f"\\{size}{side}" for size in ("big", "Big", "bigg", "Bigg") for side in ("", "l", "m", "r")),
+})  # fmt: skip
 
 
 class _TooLarge(Exception):
@@ -81,6 +92,10 @@ class _Estimate:
         self.position = 0
         self.depth = 0
         self.num_operators = 0
+        self.steps = 1.0
+        """Steps of the sums and products around this place, multiplied."""
+        self.variable_bits = 0.0
+        """The binary logarithm of the largest index of those."""
         self._check_chains()
 
     def all(self) -> None:
@@ -104,37 +119,57 @@ class _Estimate:
 
     def sequence(self, closing: str) -> _Size:
         """The size of everything up to `closing` or the end; the terms of a sum, each a product."""
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise _TooLarge
-        total, term, size = 0.0, 0.0, _Size(terms=1)
+        self._descend()
+        total, size = 0.0, _Size(terms=1)
+        term = _Size()
         left: float | None = None
-        while self.current and self.current != closing and not (self.current in _CLOSING and not closing):
+        while not self._ends(closing):
             word = self.current
-            if word in ("+", "-", ",", ";", "=", "<", ">"):
+            if word in _SEPARATORS:
                 self.position += 1
-                total, term = max(total, term) + 1, 0.0
+                total, term = max(total, term.bits) + 1, _Size()
                 size.terms += word in "+-"
             elif word == "\\choose":
                 self.position += 1
-                left, total, term = max(total, term), 0.0, 0.0
+                left, total, term = max(total, term.bits), 0.0, _Size()
             else:
-                part = self.powers()
-                term += part.bits
-                size.variables |= part.variables
-        size.bits = max(total, term)
+                term = self.product(closing, max(total, term.bits))
+                size.variables |= term.variables
+        size.bits = max(total, term.bits)
         if left is not None:
             size = _binomial(_Size(left), size)
         self.depth -= 1
         return _checked(size)
 
-    def powers(self) -> _Size:
-        """The size of one item with everything that is attached to it: factorials, an index, an exponent."""
-        word = self.current
-        if word in _BIG_OPERATORS:
-            return self.big_operator()
+    def product(self, closing: str, bits: float) -> _Size:
+        """The size of everything up to the next sign or `closing`.
+
+        Args:
+            bits: the size of what comes before in the same brackets, all of which may be between two bars.
+        """
+        size = _Size()
+        while not (self._ends(closing) or self.current in _SEPARATORS or self.current == "\\choose"):
+            if self.current in _BIG_OPERATORS:
+                part = self.big_operator(closing)
+            else:
+                part = self.powers(_Size(max(bits, size.bits), size.variables))
+            size = _Size(size.bits + part.bits, size.variables | part.variables)
+        return size
+
+    def powers(self, before: _Size | None = None) -> _Size:
+        """The size of one item with everything that is attached to it: factorials, an index, an exponent.
+
+        Args:
+            before: what comes before it, and is between bars if it is one. Without it, a bar begins something.
+        """
+        is_bar = self.current in _BARS
         base = self.item()
-        while self.current in ("!", "_", "^", "**"):
+        if is_bar and before is None:
+            base = self.sequence(self.words[self.position - 1])
+            self.position += 1
+        elif is_bar and self.current in _MARKS and before is not None:
+            base = before
+        while self.current in _MARKS:
             mark = self.current
             self.position += 1
             if mark == "!":
@@ -147,11 +182,8 @@ class _Estimate:
 
     def exponent(self) -> _Size:
         """An exponent, which may have one itself: the upper ones are computed first."""
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise _TooLarge
-        while self.current in ("+", "-") and self.current:
-            self.position += 1
+        self._descend()
+        self._skip_signs()
         size = self.powers()
         self.depth -= 1
         return size
@@ -167,28 +199,58 @@ class _Estimate:
         if word[:1].isdecimal() or (word[:1] == "." and len(word) > 1):
             return _number(word)
         if word in _CONSTANTS:
-            return _Size(2.0)
+            return _Size(max(2.0, self.variable_bits))
         if word in _VARIABLES or word.isalpha():
-            return _Size(1.0, frozenset({word}))
+            return _Size(self.variable_bits, frozenset({word}))
         if word in _BINOMIALS:
             return _binomial(self.item(), self.item())
         if word in _EXPONENTIALS:
             return _power(_Size(2.0), self.exponent())
-        return _Size()
+        size = _Size()
+        while word[:1] == "\\" and self.current in _ARGUMENTS:  # a command, such as a fraction or a root
+            argument = self.item()
+            size = _Size(
+                size.bits + argument.bits, size.variables | argument.variables, max(size.terms, argument.terms)
+            )
+        return size
 
-    def big_operator(self) -> _Size:
-        """A sum, a product or an integral with its limits."""
-        is_range = self.current in _RANGES
+    def big_operator(self, closing: str) -> _Size:
+        """A sum or product with its limits and its body; an integral with its limits."""
+        operator = self.current
         self.position += 1
         self.num_operators += 1
         if self.num_operators > MAX_BIG_OPERATORS:
             raise _TooLarge
+        steps = 1.0
         while self.current in ("_", "^"):
             self.position += 1
-            limit = self.item()
-            if is_range and limit.value > MAX_RANGE:
-                raise _TooLarge
-        return _Size()
+            steps = max(steps, self.item().value)
+        if operator not in _RANGES:
+            return _Size()
+        around = self.steps, self.variable_bits
+        self.steps, self.variable_bits = self.steps * steps, max(self.variable_bits, math.log2(steps))
+        if self.steps > MAX_RANGE:
+            raise _TooLarge
+        self._descend()
+        self._skip_signs()
+        body = self.product(closing, 0.0)
+        self.depth -= 1
+        self.steps, self.variable_bits = around
+        bits = body.bits * steps if operator == "\\prod" else body.bits + math.log2(steps)
+        return _checked(_Size(bits, body.variables))
+
+    def _ends(self, closing: str) -> bool:
+        """Whether `closing` or the end is here; without `closing`, also what closes anything else."""
+        return not self.current or self.current == closing or (self.current in _CLOSING and not closing)
+
+    def _descend(self) -> None:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise _TooLarge
+
+    def _skip_signs(self) -> None:
+        while self.current in ("+", "-") and self.current:
+            self.position += 1
 
 
 def _number(text: str) -> _Size:
@@ -199,25 +261,20 @@ def _number(text: str) -> _Size:
 
 
 def _power(base: _Size, exponent: _Size) -> _Size:
-    variables = base.variables | exponent.variables
-    if exponent.variables:
-        return _checked(_Size(base.bits + exponent.bits, variables))
     if base.variables and base.terms > 1:
         degree = min(int(exponent.value), MAX_TERMS)
         if math.comb(degree + min(base.terms, len(base.variables) + 1) - 1, degree) > MAX_TERMS:
             raise _TooLarge
-    return _checked(_Size(max(base.bits, 1.0) * exponent.value, variables))
+    bits = base.bits if exponent.variables else max(base.bits, 1.0)
+    return _checked(_Size(bits * exponent.value, base.variables | exponent.variables))
 
 
 def _factorial(size: _Size) -> _Size:
-    return size if size.variables else _checked(_Size(size.bits * size.value))
+    return _checked(_Size(size.bits * size.value, size.variables))
 
 
 def _binomial(above: _Size, below: _Size) -> _Size:
-    variables = above.variables | below.variables
-    if variables:
-        return _Size(above.bits + below.bits, variables)
-    return _checked(_Size((above.bits + 1) * min(above.value, below.value)))
+    return _checked(_Size((above.bits + 1) * min(above.value, below.value), above.variables | below.variables))
 
 
 def _checked(size: _Size) -> _Size:

@@ -51,6 +51,8 @@ class PolicyLimits:
     cpu_seconds: int
     """CPU time, after which it is ended."""
     threads: int = 64
+    """Processes and threads, where there are namespaces. Landlock does not limit them: the kernel counts them by user,
+    and there the process keeps ours. It can start threads only, within its memory."""
 
 
 def command(

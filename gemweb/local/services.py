@@ -61,9 +61,9 @@ def workers(env: Mapping[str, str]) -> list[Service]:
     # The reaper has a separate process, so it finds lost work even if all workers are busy with slow agents.
     scheduler = ["-Q", "reap", "-P", "solo", "-n", "scheduler@%h", "--beat", "-s", f"{env['STATE_DIR']}/beat"]
     return [
-        Service("play", _python("workers.play"), env=env, cwd=ROOT, niceness=5),
-        Service("worker", _python("celery", *celery, *worker, flags=QUIET), env=env, cwd=ROOT, niceness=10),
-        Service("train", _python("celery", *celery, *trainer, flags=QUIET), env=env, cwd=ROOT, niceness=10),
+        Service("play", _python("workers.play"), env=env, cwd=ROOT, niceness=2),
+        Service("worker", _python("celery", *celery, *worker, flags=QUIET), env=env, cwd=ROOT, niceness=5),
+        Service("train", _python("celery", *celery, *trainer, flags=QUIET), env=env, cwd=ROOT, niceness=5),
         Service("scheduler", _python("celery", *celery, *scheduler, flags=QUIET), env=env, cwd=ROOT),
     ]
 

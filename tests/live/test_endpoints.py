@@ -91,7 +91,8 @@ def rests(episode: Episode) -> bool:
 
 
 def test_resuming_asks_again(fleet: Fleet, server: ModelServer, agent_of: MakeAgent) -> None:
-    episode = shows.start(ENV_ID, agent_of("flaky-1-400"), seed=2, pace=0.1, visitor="a")
+    agent = agent_of("flaky-1-400")
+    episode = shows.start(ENV_ID, agent, seed=2, pace=0.1, user=agent.owner)
     fleet.host()
     wait_for(lambda: rests(episode), "the show to rest")
     server.well = True

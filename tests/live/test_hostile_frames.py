@@ -9,12 +9,18 @@ import struct
 from collections.abc import Callable
 
 import pytest
+from django.db import transaction
+from websockets.sync.client import ClientConnection
 
+from apps.episodes import operations
 from apps.episodes.models import Episode
+from tests.counts import Counted
 from tests.live.processes import Fleet, Web, wait_for
 from tests.live.test_sockets import events_until, turns_in
 
 FRAMES_ON_A_SOCKET = 25
+BUFFERS_BYTES = 6_000_000
+"""More than Linux keeps for a connection by default (the last number of `tcp_wmem`, and a small `tcp_rmem`)."""
 TEXT, BINARY, CLOSE, PING, PONG, CONTINUED = 0x1, 0x2, 0x8, 0x9, 0xA, 0x0
 
 
@@ -56,14 +62,18 @@ KINDS: dict[str, Callable[[random.Random], bytes]] = {
 }
 
 
-def open_socket(web: Web, path: str) -> socket.socket:
-    """A connection whose handshake is done."""
+def open_socket(web: Web, path: str, receive_bytes: int = 0) -> socket.socket:
+    """A connection whose handshake is done; with a small buffer for what it is sent, if a size is given."""
     request = (
         f"GET /live/{path}/?after=0 HTTP/1.1\r\nHost: 127.0.0.1:{web.port}\r\nOrigin: http://127.0.0.1:{web.port}\r\n"
         "Upgrade: websocket\r\nConnection: Upgrade\r\n"
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
     )
-    connection = socket.create_connection(("127.0.0.1", web.port), timeout=60)
+    connection = socket.socket()
+    connection.settimeout(60)
+    if receive_bytes:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+    connection.connect(("127.0.0.1", web.port))
     connection.sendall(request.encode())
     assert connection.recv(1024).startswith(b"HTTP/1.1 101")
     return connection
@@ -91,6 +101,27 @@ def open_connections(web: Web) -> int:
     return sum(local.endswith(f":{web.port:04X}") and state in {"01", "08"} for local, _, state in rows)
 
 
+def queued(web: Web, connection: socket.socket) -> int:
+    """How many bytes the kernel holds that the process has sent to this connection and nobody has read."""
+    ours, its = f":{web.port:04X}", f":{connection.getsockname()[1]:04X}"
+    with open("/proc/net/tcp") as lines:
+        rows = [line.split()[1:5] for line in lines]
+    sent = [int(queues[:8], 16) for local, remote, _, queues in rows if local.endswith(ours) and remote.endswith(its)]
+    here = [int(queues[9:], 16) for local, remote, _, queues in rows if local.endswith(its) and remote.endswith(ours)]
+    return sum(sent) + sum(here)
+
+
+def fill(spectator: ClientConnection, episode: Episode) -> int:
+    """Send events of 400 kB until no buffer of the kernel has room for all of them. Returns their bytes."""
+    episode.turns.update(observation="'" * 60_000)  # six bytes each in a page
+    size = 0
+    while size < BUFFERS_BYTES:
+        with transaction.atomic():
+            seq = operations.touch(operations.lock(episode.id)).seq
+        size += sum(len(event) for event in events_until(spectator, seq, seconds=60))
+    return size
+
+
 def memory_mb(web: Web) -> int:
     """The memory of the process in MB."""
     with open(f"/proc/{web.running.process.pid}/statm") as statm:
@@ -102,11 +133,15 @@ def check_attack(fleet: Fleet, episode: Episode, take_turns: Callable[..., None]
     web, path = fleet.web(), f"episode/{episode.id}"
     with web.watch(path) as spectator:
         attack(web, path, 10 * FRAMES_ON_A_SOCKET)  # whatever is loaded once
+        take_turns(episode, 1)
+        events_until(spectator, 1, seconds=60)
+        slow = [open_socket(web, path, receive_bytes=4096) for _ in range(10)]  # they read nothing
         memory = memory_mb(web)
-        slow = [open_socket(web, path) for _ in range(10)]  # they read nothing
+        sent = fill(spectator, episode)
+        assert all(queued(web, connection) < sent - 200_000 for connection in slow), "the process waits for them"
         attack(web, path, frames)
         take_turns(episode, 1)
-        assert turns_in(events_until(spectator, 1, seconds=60)) == [1]
+        assert turns_in(events_until(spectator, 1, seconds=60)) == [2]
         for connection in slow:
             connection.close()
         wait_for(lambda: open_connections(web) == 1, "the connections to be closed")
@@ -116,10 +151,16 @@ def check_attack(fleet: Fleet, episode: Episode, take_turns: Callable[..., None]
     assert "Error" not in lines, lines
 
 
-def test_5000_hostile_frames_harm_nobody(fleet: Fleet, episode: Episode, take_turns: Callable[..., None]) -> None:
+def test_5000_hostile_frames_harm_nobody(
+    fleet: Fleet, episode: Episode, take_turns: Callable[..., None], counted: Counted
+) -> None:
     check_attack(fleet, episode, take_turns, 5_000)
+    counted("hostile frames", 5_000)
 
 
 @pytest.mark.long
-def test_100000_hostile_frames_harm_nobody(fleet: Fleet, episode: Episode, take_turns: Callable[..., None]) -> None:
+def test_100000_hostile_frames_harm_nobody(
+    fleet: Fleet, episode: Episode, take_turns: Callable[..., None], counted: Counted
+) -> None:
     check_attack(fleet, episode, take_turns, 100_000)
+    counted("hostile frames", 100_000)

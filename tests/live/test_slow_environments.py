@@ -148,7 +148,7 @@ def test_replay_fork_and_undo_take_the_states_that_were_kept(fleet: Fleet, perso
 
 def test_a_page_leaves_the_verification_to_a_worker(person: Person, episode: Episode) -> None:
     answer = person.client.post(f"/episodes/{episode.id}/verify/", headers={"HX-Request": "true"})
-    assert "A worker is replaying it" in answer.content.decode()
+    assert "It is 1st in the queue" in answer.content.decode()
     assert Laboratory.stepped == 0
 
 

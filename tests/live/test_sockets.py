@@ -187,6 +187,16 @@ def test_one_address_has_a_number_of_sockets_and_gets_them_back(fleet: Fleet, ep
         wait_for(lambda: _stays_open(web, path), "a free place")
 
 
+def test_handshakes_above_the_limit_are_answered_with_429(fleet: Fleet, episode: Episode) -> None:
+    web = fleet.web(REQUESTS_PER_MINUTE="1")  # four for visitors
+    with pytest.raises(InvalidStatus) as refused:
+        for _ in range(6):
+            with web.watch(f"episode/{episode.id}"):
+                pass
+    assert refused.value.response.status_code == 429
+    assert int(refused.value.response.headers["Retry-After"]) > 0
+
+
 @pytest.mark.fault
 def test_spectators_are_counted_over_all_processes_and_vanish_with_a_killed_one(
     fleet: Fleet, episode: Episode, monkeypatch: pytest.MonkeyPatch

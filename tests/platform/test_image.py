@@ -27,6 +27,12 @@ def test_nothing_else_is_sent() -> None:
     assert copied() == LET_THROUGH
 
 
+def test_the_containers_encrypt_nothing_by_themselves_and_do_not_say_so() -> None:
+    environment = yaml.safe_load((ROOT / "docker" / "compose.yml").read_text())["x-gemweb"]["environment"]
+    assert "BIND=0.0.0.0" in DOCKERFILE, "so that a start without HTTPS is refused"
+    assert environment["TLS_IN_FRONT"] == "${TLS_IN_FRONT:-0}"
+
+
 def test_every_process_runs_the_code_of_the_image() -> None:
     services = yaml.safe_load((ROOT / "docker" / "compose.yml").read_text())["services"]
     words = {word for service in services.values() for word in service.get("command", [])}

@@ -4,31 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.db import transaction
 from django.urls import reverse
 from playwright.sync_api import Page
 
-from tests.walks.accessibility import overflow
+from tests.counts import Counted
 from tests.walks.hostile_texts import HUGE, LINKS, MARK, SCRIPTS, TEXTS
 from tests.walks.site import Site
 
-LISTS = ("site:home", "site:search", "accounts:account", "agents:list", "episodes:list", "play:lobby", "jobs:list",
-         "jobs:submit", "play:watch_new", "duels:new", "trainings:compare", "leaderboard:benchmark")  # fmt: skip
-"""Pages whose address names no row, and which list rows of everybody or of one person."""
+LISTS = {
+    "site:home": "", "site:search": "q=hostile", "accounts:account": "", "moderation:reports": "", "agents:list": "",
+    "agents:upload": "name=<b id=hostile>", "episodes:list": "mine=on&source=all", "episodes:recent": "",
+    "play:lobby": "", "play:watch_new": "", "duels:new": "", "jobs:list": "whose=mine", "jobs:recent": "",
+    "jobs:submit": "agent={agent}", "trainings:train": "parent={training}&parent_update=1",
+    "trainings:compare": "job={training}", "leaderboard:benchmark": "", "leaderboard:top": "",
+    "leaderboard:agents": "", "leaderboard:yours": "",
+}  # fmt: skip
+"""Pages and fragments whose address names no row, and which list rows of everybody or of one person; with a query."""
+SHOW_NONE = {"trainings:train", "leaderboard:yours"}
+"""Of these, those that show no text of the rows."""
 NO_PAGES = {"episodes:turn_json", "episodes:json", "episodes:jsonl", "jobs:spec", "agents:weights", "site:picture",
             "site:doc", "trainings:checkpoint", "trainings:log", "accounts:login_link",
             "catalog:environment"}  # fmt: skip
 """Addresses that name a row and answer with data, with a text of our own, or with a refusal."""
-FOUND = f"""() => [
+FOUND = f"""[
   ...document.querySelectorAll('#{MARK}, [onerror], [onload], [onfocus], [onclick], [onmouseover], iframe, object'),
   ...document.querySelectorAll('a[href^="javascript:" i], a[href^="data:text" i], a[href^="vbscript:" i]'),
   ...document.querySelectorAll('[src*="//evil.example"], [href^="https://evil" i], [href^="//evil" i], base[href]'),
   ...(window.{MARK} ? [document.documentElement] : []),
 ].map((element) => element.outerHTML.slice(0, 200))"""
-WIDE = """() => {
+WIDE = """(() => {
   const root = document.documentElement;
+  if (root.scrollWidth <= root.clientWidth) return "";
   const isCulprit = (element) => {
     const before = element.style.display;
     element.style.display = "none";
@@ -39,21 +49,36 @@ WIDE = """() => {
   let found = document.body;
   for (let next = found; next; next = [...found.children].find(isCulprit)) found = next;
   return found.cloneNode().outerHTML.slice(0, 200) + found.textContent.trim().slice(0, 80);
+})()"""
+"""The innermost element that makes a page wider than the window; empty if none does."""
+FETCHED = """async (path) => {
+  const html = await (await fetch(path)).text();
+  if (html.includes("<html")) return false;
+  document.querySelector("main").innerHTML = html;
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  return true;
 }"""
-"""The innermost element that makes a page wider than the window."""
+"""Put a fragment into the page, as htmx does; false if it is a page of its own."""
+CHECKED = f"(isWhole) => [{FOUND}, isWhole ? {WIDE} : '', document.documentElement.innerHTML.includes('{MARK}')]"
 
 
 @pytest.fixture
 def rows(site: Site, person: Any) -> Iterator[dict[str, Any]]:
     """Rows of every kind that belong to `person`, with hostile texts written past every check; gone afterwards."""
     from apps.agents.models import Agent, Upload
-    from apps.episodes.models import Episode, Turn
+    from apps.episodes.models import Batch, Episode, Turn
     from apps.jobs.models import Job
-    from tests.apps.site.addresses import objects_of
+    from apps.leaderboard.models import Score
+    from apps.moderation.models import Decision, Report
+    from tests.apps.site.addresses import ENV_ID, SCORE, objects_of
 
     with transaction.atomic():
         objects = objects_of({"the owner": person})
         Job.objects.filter(owner=person).update(state=Job.State.CANCELLED, name=SCRIPTS[0][:120], reason="".join(TEXTS))
+        Job.objects.filter(owner=person, kind="training").update(hidden_reason="".join(SCRIPTS))
+        ranked = Job.objects.get(pk=objects["job"])
+        Job.objects.filter(pk=ranked.pk).update(state=Job.State.DONE)
+        Batch.objects.filter(pk=ranked.batch_id).update(visibility="public")
         episode = Episode.objects.get(pk=objects["episode"])
         first = episode.turns.get()
         call = {"name": "search", "input": "", "output": ""}
@@ -67,12 +92,19 @@ def rows(site: Site, person: Any) -> Iterator[dict[str, Any]]:
         )  # fmt: skip
         episode.turn_count = episode.seq = len(TEXTS) + first.number
         episode.status = Episode.Status.FAILED
-        episode.failure = "".join(SCRIPTS)
+        episode.failure = episode.hidden_reason = "".join(SCRIPTS)
         episode.save()
-        Agent.objects.filter(owner=person).update(name=SCRIPTS[2][:80], about="\n".join(TEXTS))
+        Agent.objects.filter(owner=person).update(name=SCRIPTS[2][:80], about="\n".join(TEXTS), visibility="public")
+        agent, reason = Agent.objects.get(slug=objects["agent"]), "\n".join(text[:500] for text in TEXTS)
+        Score.objects.filter(pk=objects["score"]).update(agent=agent)
+        Score.objects.create(job=ranked, agent=agent, **SCORE, env_id=ENV_ID)
+        for kind, key in (("episode", objects["episode"]), ("agent", agent.slug), ("job", ranked.pk), (MARK, MARK)):
+            Report.objects.create(kind=kind, key=key, reason=reason, reporter=person)
+        Decision.objects.create(verb="hide", kind="episode", key=MARK, reason=reason, by=SCRIPTS[0])
         Upload.objects.filter(owner=person).update(name=LINKS[0][:80], problem="".join(SCRIPTS)[:1000])
-        type(person).objects.filter(pk=person.pk).update(username=SCRIPTS[0])
+        type(person).objects.filter(pk=person.pk).update(username=SCRIPTS[0], is_staff=True)
     yield objects
+    Report.objects.filter(reporter=person).delete()
     type(person).objects.filter(pk=person.pk).update(username=f"formerly-hostile-{person.pk}")
     Job.objects.filter(owner=person).delete()
     Agent.objects.filter(owner=person).delete()
@@ -99,27 +131,28 @@ def watched(logged_in: Page) -> tuple[Page, list[str]]:
 
 
 def test_no_text_runs_or_loads_anything_on_any_page(
-    watched: tuple[Page, list[str]], rows: dict[str, Any], expected: list[str]
+    watched: tuple[Page, list[str]], rows: dict[str, Any], expected: list[str], counted: Counted
 ) -> None:
     from tests.apps.site.addresses import TABLE
 
     page, did = watched
     expected.append("status of 40")
     rows_of = {name for name, address in TABLE.items() if address.names and not address.post} - NO_PAGES
-    names = [name for name in TABLE if name in LISTS or name in rows_of]
-    visited = 0
+    page.goto(reverse("site:docs"), wait_until="domcontentloaded")
+    names, shown = sorted(rows_of | set(LISTS)), set()
     for name in names:
         address = TABLE[name]
-        query = "&".join(f"{key}={value}" for key, value in address.sent.items())
         path = reverse(name, args=[rows[part] for part in address.names])
-        page.goto(f"{path}?{query}", wait_until="domcontentloaded")
-        assert page.evaluate(FOUND) == [], name
-        is_fragment = page.locator("link[rel=stylesheet]").count() == 0
-        assert is_fragment or overflow(page) <= 0, f"{name} is {overflow(page)} px too wide: {page.evaluate(WIDE)}"
-        visited += 1
+        query = LISTS.get(name, "").format(**rows) or urlencode(address.sent)
+        if is_whole := not page.evaluate(FETCHED, f"{path}?{query}"):
+            page.goto(f"{path}?{query}", wait_until="domcontentloaded")
+        found, culprit, is_shown = page.evaluate(CHECKED, is_whole)
+        assert found == [], name
+        assert not culprit, f"{name} is too wide: {culprit}"
+        shown.update([name] if is_shown else [])
     assert did == []
-    assert visited > 25
-    print(f"{len(TEXTS)} texts on {visited} pages")
+    assert set(LISTS) - SHOW_NONE <= shown
+    counted("hostile texts on pages", len(TEXTS) * len(names))
 
 
 def test_a_line_of_ten_megabytes_leaves_the_page_usable(watched: tuple[Page, list[str]], rows: dict[str, Any]) -> None:

@@ -26,7 +26,9 @@ pytestmark = pytest.mark.fault
 HERE, THERE = "10.213.77.1", "10.213.77.2"
 SPACE, LINK = f"gemweb{os.getpid()}", f"gw{os.getpid()}"
 """A network namespace for the second host, and its link to this one."""
-LIMITS = {"TRANSACTION_SECONDS": "3", "SILENCE_SECONDS": "6"}
+LEASE_SECONDS = 6
+LIMITS = {"LEASE_SECONDS": str(LEASE_SECONDS), "TRANSACTION_SECONDS": "2", "SILENCE_SECONDS": str(LEASE_SECONDS)}
+"""What a site has by default, with shorter leases."""
 EPISODES = 120
 SUBMIT = f"""
 from apps.accounts.models import User
@@ -109,13 +111,19 @@ def test_a_host_that_is_cut_off_in_a_write_stops_nobody() -> None:
             **LIMITS,
         )
         command = ["ip", "netns", "exec", SPACE, sys.executable, "-c", PLAY]
-        with subprocess.Popen(command, cwd=ROOT, env=far) as cut_off:
+        reaper = worker(queues="reap", DATABASE_URL=url, **LIMITS)
+        with reaper, subprocess.Popen(command, cwd=ROOT, env=far) as cut_off:
             try:
                 host = psutil.Process(cut_off.pid)
                 wait_until(lambda: host.status() == psutil.STATUS_STOPPED, "it is in the middle of a write")
                 assert failure_of(f"link set {LINK} down") is None
+                cut_at = asked(url, "SELECT extract(epoch FROM clock_timestamp()) * 1000")
                 cut_off.send_signal(signal.SIGCONT)
-                with worker(DATABASE_URL=url, **LIMITS):
+                requeued = "SELECT {} FROM jobs_jobevent WHERE kind = 'requeued'"
+                wait_until(lambda: asked(url, requeued.format("count(*)")) == 1, "its shard is for another host")
+                requeued_at = asked(url, requeued.format("extract(epoch FROM at) * 1000"))
+                assert requeued_at - cut_at < 2000 * LEASE_SECONDS, "in the time of the database"
+                with worker(scheduler=False, DATABASE_URL=url, **LIMITS):
                     done = "SELECT count(*) FROM jobs_job WHERE state = 'done'"
                     wait_until(lambda: asked(url, done) == 1, "the first host finishes the job")
             finally:

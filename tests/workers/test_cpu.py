@@ -65,6 +65,31 @@ def test_a_host_shares_what_it_used_by_the_time_of_calls(anna: User) -> None:
     assert CpuUse.objects.get().seconds == charged  # nothing was called since
 
 
+def test_a_call_that_still_runs_is_charged_and_not_the_short_ones_beside_it(anna: User) -> None:
+    ben = User.objects.create_user("ben")
+    ledger = CpuLedger()
+    has_spent, may_end = threading.Event(), threading.Event()
+
+    def think_for_long() -> None:
+        spend(0.1)
+        has_spent.set()
+        may_end.wait()
+
+    call = threading.Thread(target=ledger.metered(anna.pk, think_for_long), daemon=True)
+    call.start()
+    has_spent.wait()
+    ledger.metered(ben.pk, lambda: None)()
+    ledger.record()
+    charged = CpuUse.objects.get(user=anna).seconds
+    assert charged >= 0.05
+    assert CpuUse.objects.get(user=ben).seconds < charged
+    spend(0.02)
+    may_end.set()
+    call.join()
+    ledger.record()
+    assert CpuUse.objects.get(user=anna).seconds > charged
+
+
 def test_calls_of_several_threads_are_all_counted(anna: User) -> None:
     ledger = CpuLedger()
     threads = [threading.Thread(target=ledger.metered(anna.pk, lambda: spend(0.01))) for _ in range(8)]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 from django.db.models.functions import Now
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from apps.jobs import leases, operations, recovery
@@ -18,6 +18,7 @@ from apps.jobs.models import Job, Shard
 from apps.leases import LeaseLost
 from gem.agents import make_agent
 from gem.rollout import rollout
+from tests.counts import Counted
 from tests.workers.environments import SLOW
 from tests.workers.records import Submit, assert_exactly_once, fresh
 
@@ -135,11 +136,23 @@ class Machine:
             self.owners.clear()
 
 
-@given(steps=st.lists(step, max_size=40))
-@settings(
-    max_examples=25, deadline=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-def test_every_episode_once_whatever_happens(submit: Submit, steps: list[tuple[Any, ...]]) -> None:
+@pytest.mark.parametrize("examples", [25, pytest.param(2_000, marks=pytest.mark.long)])
+def test_every_episode_once_whatever_happens(submit: Submit, examples: int, counted: Counted) -> None:
+    taken: list[int] = []
+
+    @settings(max_examples=examples, deadline=None, phases=[Phase.generate])
+    @given(steps=st.lists(step, max_size=40))
+    def check(steps: list[tuple[Any, ...]]) -> None:
+        taken.append(len(steps))
+        check_steps(submit, steps)
+
+    check()
+    assert len(taken) >= examples
+    counted("jobs in any order: steps", sum(taken))
+
+
+def check_steps(submit: Submit, steps: list[tuple[Any, ...]]) -> None:
+    """Take these steps, then end the job: every episode was recorded once."""
     Job.objects.all().delete()
     job = submit(FAST, 30)
     split(job, 3)

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from psycopg import errors as postgres
 
-from apps.faults import infrastructure_fault, is_disk_full
+from apps.faults import infrastructure_fault, is_disk_full, may_be_of_the_work
 from apps.jobs import leases, recovery
 from apps.jobs.models import Job, JobEvent, Shard
 from gem.agents import make_agent
@@ -27,6 +27,7 @@ from tests.workers.environments import SLOW
 from tests.workers.processes import environment, wait_until, worker
 from tests.workers.records import Submit, assert_exactly_once, fresh, play_out
 from workers import evaluate
+from workers.lease import Lease
 
 NO_ROOM = """
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
@@ -123,6 +124,31 @@ def test_a_lease_that_a_restart_of_postgres_ended_costs_no_attempt(submit: Submi
     assert (shard.state, shard.attempt, shard.reason) == (Shard.State.QUEUED, 0, "The database was restarted.")
 
 
+def meets(job: Job, error: Exception) -> None:
+    """A worker claims the job's shard and meets a fault."""
+    claim = leases.claim()
+    assert claim is not None
+    with Lease(claim, lambda: False):
+        raise error
+    rested(job)
+
+
+def test_work_that_meets_nothing_but_a_fault_of_its_own_is_not_done_for_ever(submit: Submit) -> None:
+    job = submit(SLOW, 5)
+    job.shards.update(setbacks=leases.MAX_SETBACKS)
+    meets(job, OSError(errno.ENOSPC, "No space left on device"))
+    assert (job.shards.get().attempt, job.shards.get().setbacks) == (0, leases.MAX_SETBACKS + 1), "a full disk is not"
+    too_many = OSError(errno.EMFILE, "Too many open files")
+    meets(job, too_many)
+    assert (job.shards.get().attempt, job.shards.get().setbacks) == (1, 0)
+    meets(job, too_many)
+    assert (job.shards.get().attempt, job.shards.get().setbacks) == (1, 1)
+    job.shards.update(attempt=2, setbacks=leases.MAX_SETBACKS - 1)
+    meets(job, too_many)
+    assert fresh(job).state == Job.State.FAILED
+    assert "This process has too many open files." in fresh(job).reason
+
+
 def raised(error: Exception, cause: Exception | None) -> Exception:
     error.__cause__ = cause
     return error
@@ -135,6 +161,7 @@ def raised(error: Exception, cause: Exception | None) -> Exception:
         (raised(OperationalError("the connection is lost"), None), "The database was not available."),
         (raised(InternalError(), postgres.TransactionTimeout()), "A write took too long"),
         (OSError(errno.ENOSPC, "No space left on device"), "The disk is full."),
+        (OSError(errno.EMFILE, "Too many open files"), "This process has too many open files."),
         (raised(RuntimeError("cannot save"), OSError(errno.ENOSPC, "")), "The disk is full."),
         (redis.ConnectionError(), "The broker was not available."),
     ],
@@ -142,6 +169,7 @@ def raised(error: Exception, cause: Exception | None) -> Exception:
 def test_what_is_wrong_is_said_in_words(error: Exception, words: str) -> None:
     assert (infrastructure_fault(error) or "").startswith(words)
     assert is_disk_full(error) == ("full" in words)
+    assert may_be_of_the_work(error) == words.startswith(("A write took", "This process has"))
 
 
 @pytest.mark.parametrize("error", [ValueError("of the work"), OSError("the wire is cut"), InternalError(), KeyError()])
@@ -155,6 +183,7 @@ def test_other_errors_are_of_the_work(error: Exception) -> None:
         (-signal.SIGKILL, "was killed (SIGKILL), as the system does when memory runs out"),
         (-signal.SIGSEGV, "crashed (SIGSEGV)"),
         (-signal.SIGTERM, "was ended from outside (SIGTERM)"),
+        (-40, "was ended from outside (signal 40)"),
         (7, "stopped unexpectedly, with exit code 7"),
     ],
 )

@@ -12,8 +12,8 @@ import pytest
 
 from apps.agents import uploads
 from apps.agents.models import Agent, Upload
-from gem.training.checkpoints.archive import pack
 from gem.training.policy.prompts import policy_location
+from tests.archives import pack
 from tests.workers.processes import Worker, wait_until, worker
 
 if TYPE_CHECKING:

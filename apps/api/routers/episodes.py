@@ -20,7 +20,7 @@ from apps.episodes.forms import FilterForm
 from apps.episodes.models import Episode
 from apps.episodes.paging import beyond, page_of
 from apps.episodes.replays import downloads
-from apps.episodes.replays.views import check_verification
+from apps.episodes.replays.views import ask_verification
 from apps.episodes.verification import Verdict
 from apps.episodes.views import NOT_THEIRS, find
 from apps.episodes.visibility import choices_of, conceal
@@ -57,8 +57,9 @@ def list_episodes(
     form = checked(FilterForm(request.user, entries({**values, "mine": "on" if mine else None})))
     if cursor and beyond(cursor, newer=False) is None:
         raise bad_cursor()
-    page = page_of(form.episodes(request.user, visitor(request)), {"before": cursor}, limit)
-    return schemas.EpisodePage(items=[answers.episode_summary(request, row) for row in page.episodes], next=page.before)
+    shown = Episode.objects.with_seats().select_related("batch")
+    page = page_of(form.episodes(request.user, visitor(request)), {"before": cursor}, shown, limit)
+    return schemas.EpisodePage(items=[answers.episode_summary(request, row) for row in page.rows], next=page.before)
 
 
 @router.get("/{episode_id}", response=schemas.Episode)
@@ -130,8 +131,7 @@ def _record(request: HttpRequest, row: Episode, seat: int) -> Iterator[dict[str,
 def verify_episode(request: HttpRequest, episode_id: str) -> Status[schemas.Verdict]:
     """Run the episode again and compare every turn. A slow one is run by a worker: ask for the verdict later."""
     row = find(request, episode_id)
-    check_verification(request, row)
-    return _verdict(verification.verify(row))
+    return _verdict(ask_verification(request, row))
 
 
 @router.get("/{episode_id}/verification", response={200: schemas.Verdict, 202: schemas.Verdict})

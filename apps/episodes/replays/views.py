@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.utils.cache import get_conditional_response, set_response_etag
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts import visitors
 from apps.accounts.rate_limit import take
+from apps.admission.models import name_of
 from apps.episodes import verification
 from apps.episodes.errors import Refusal, Sealed, TooFast
 from apps.episodes.models import Episode
@@ -20,7 +22,6 @@ from apps.episodes.verification import Verdict
 from apps.episodes.views import find, play_page, seen_from
 from apps.episodes.visibility import own_seat, viewpoints
 from apps.htmx import wants_part
-from apps.visibility import Visibility
 from gem.seats import rewards
 
 CHUNK = 50
@@ -74,8 +75,12 @@ def _replay(request: HttpRequest, episode: Episode, number: int, **more: Any) ->
 
 
 @require_safe
-def frames(request: HttpRequest, episode_id: str, chunk: int) -> HttpResponse:
-    """The turns of one chunk as HTML for the player. A chunk never changes after the episode has ended."""
+def frames(request: HttpRequest, episode_id: str, chunk: int) -> HttpResponseBase:
+    """The turns of one chunk as HTML for the player.
+
+    A browser keeps those of an ended episode, which do not change any more, and asks each time whether it may still
+    show them, because the episode may have become private or hidden since.
+    """
     episode = find(request, episode_id)
     first = chunk * CHUNK
     if first > episode.turn_count:
@@ -84,21 +89,12 @@ def frames(request: HttpRequest, episode_id: str, chunk: int) -> HttpResponse:
     context = {"moments": replay_frames(episode, first, last, seen_from(request, episode)), "episode": episode}
     context["several"] = episode.seat_count > 1
     response = render(request, "episodes/frames.html", context)
-    is_final = episode.over and not episode.sealed
-    response["Cache-Control"] = (
-        f"{_cache_scope(request, episode)}, max-age=31536000, immutable" if is_final else "no-store"
-    )
-    return response
-
-
-def _cache_scope(request: HttpRequest, episode: Episode) -> str:
-    """`public` if everybody gets the same response. An address without a seat shows the reader's own seat.
-
-    Only the reader's browser keeps what is not public.
-    """
-    if episode.governing_visibility != Visibility.PUBLIC:
-        return "private"
-    return "public" if episode.seat_count == 1 or request.GET.get("seat", "") in viewpoints(episode) else "private"
+    if not episode.over or episode.sealed:
+        response["Cache-Control"] = "no-store"
+        return response
+    response["Cache-Control"] = "private, no-cache"
+    set_response_etag(response)
+    return get_conditional_response(request, etag=response["ETag"], response=response) or response
 
 
 @require_POST
@@ -106,8 +102,7 @@ def verify(request: HttpRequest, episode_id: str) -> HttpResponse:
     """Replay the episode and report whether every turn is as recorded; a worker replays a slow one."""
     episode = find(request, episode_id)
     try:
-        check_verification(request, episode)
-        verdict = verification.verify(episode)
+        verdict = ask_verification(request, episode)
     except Refusal as refusal:
         verdict = Verdict(None, str(refusal))
     if wants_part(request):
@@ -124,8 +119,8 @@ def verdict(request: HttpRequest, episode_id: str) -> HttpResponse:
     return render(request, "episodes/episode.html#verdict", context)
 
 
-def check_verification(request: HttpRequest, episode: Episode) -> None:
-    """Check that an episode may be verified now. That of a slow one is counted, because a worker replays it.
+def ask_verification(request: HttpRequest, episode: Episode) -> Verdict:
+    """Have an episode verified. That of a slow one is counted, because a worker replays it.
 
     Raises:
         Sealed: if it has not ended.
@@ -133,12 +128,16 @@ def check_verification(request: HttpRequest, episode: Episode) -> None:
     """
     if episode.sealed:
         raise Sealed("An episode can be verified only after it ends.")
-    if not episode.slow:
-        return
-    name = f"user:{request.user.pk}" if request.user.is_authenticated else f"from:{request.META.get('REMOTE_ADDR', '')}"
-    wait = take(f"verify:{name}", VERIFICATIONS_PER_MINUTE, VERIFICATIONS_PER_MINUTE / 60)
-    if wait > 0:
+    if episode.slow and (wait := _wait_for_worker(request)):
         raise TooFast(f"You have had many episodes verified. Try again in {max(1, round(wait))} s.", wait)
+    person = name_of(request.user.pk, "" if request.user.is_authenticated else visitors.key(request))
+    return verification.verify(episode, person, visitors.address(request))
+
+
+def _wait_for_worker(request: HttpRequest) -> float:
+    """Seconds until this person may have another slow episode verified; 0 if that is now."""
+    name = f"user:{request.user.pk}" if request.user.is_authenticated else f"from:{visitors.network(request)}"
+    return take(f"verify:{name}", VERIFICATIONS_PER_MINUTE, VERIFICATIONS_PER_MINUTE / 60)
 
 
 def _strip(episode: Episode, seat: int) -> list[dict[str, Any]]:

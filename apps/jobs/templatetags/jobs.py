@@ -17,24 +17,35 @@ register = template.Library()
 ICONS = {"won": "check", "lost": "cross", "limit": "limit", "error": "warn"}
 
 
-@register.simple_tag(name="cell")
-def draw_cell(cell: EpisodeCell, *, swap: bool = False) -> SafeString:
-    """An episode in the grid of a job: `{% cell cell %}`. A page may have 1,500, and templates would be too slow."""
+@register.simple_tag(name="cells")
+def draw_cells(line: EnvironmentResults, *, swap: bool = False) -> SafeString:
+    """The episodes of an environment in the grid of a job: `{% cells line %}`.
+
+    A page may have 1,500, and templates would be too slow.
+    """
+    return SafeString("".join(_cell(cell, swap=swap) for cell in line.cells))
+
+
+def _cell(cell: EpisodeCell, *, swap: bool) -> str:
     oob = ' hx-swap-oob="true"' if swap else ""
     if not cell.episode_id:  # nothing here is a text of somebody: numbers, our own words, and ids that we made
-        return SafeString(f'<span class="ep" id="e{cell.slot}" data-s="{cell.state}"{oob}></span>')
-    return SafeString(
+        return f'<span class="ep" id="e{cell.slot}" data-s="{cell.state}"{oob}></span>'
+    return (
         f'<a class="ep" id="e{cell.slot}" data-s="{cell.state}" href="{_address().format(cell.episode_id)}"'
         f' aria-label="{cell.words}"{oob}>'
         f'<svg class="icon" aria-hidden="true"><use href="{_icon(cell.state)}"/></svg></a>'
     )
 
 
-@register.simple_tag(name="segment")
-def draw_segment(line: EnvironmentResults, segment: Segment) -> SafeString:
-    """A part of an environment in its overview: `{% segment line segment %}`. A page may have 2,000."""
+@register.simple_tag(name="segments")
+def draw_segments(line: EnvironmentResults) -> SafeString:
+    """The overview of an environment: `{% segments line %}`. A page may have 2,000 segments."""
+    return SafeString("".join(_segment(line, segment) for segment in line.segments))
+
+
+def _segment(line: EnvironmentResults, segment: Segment) -> str:
     place = f'x="{segment.x:.3f}" y="0" width="{segment.width:.3f}" height="4"'
-    return SafeString(  # numbers, our own words, and an id of the registry
+    return (  # numbers, our own words, and an id of the registry
         f'<a href="?env_id={quote(line.env_id)}&amp;page={segment.page}#grid" tabindex="-1">'
         f"<title>{segment.words}</title>"
         f'<rect class="ground" {place}/><rect class="share" fill-opacity="{segment.ink:.2f}" {place}/></a>'

@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 from django.db import models, transaction
 from django.db.models.functions import Least, Now
 
@@ -38,6 +39,8 @@ PACE_BOUNDS = (0.1, 60.0)
 ANSWER_SECONDS = 0.5
 """The pause between a person's turn and the agent's, long enough to see the result of one's own turn."""
 MAX_TURNS_DUE = 20
+ACCOMPANIES = models.Q(showcase=False, started_by=None, visitor="")
+"""A filter for the shows of agents in a person's game, which nobody has started."""
 ROOM = 2
 """How many times as many shows a person or an address may have as play at the same time. The others wait."""
 TOO_MANY = (
@@ -127,6 +130,9 @@ def go_on(
 ) -> Episode:
     """Let `agent` continue any episode live from a turn, in a new branch.
 
+    It replaces people or, if there are none, the agent to act. Other seats keep the agents that the person may choose;
+    an expert replaces the others.
+
     Raises:
         CannotPlay, PaceRefused, TooManyShows: the message is for the person.
         NotFound, EpisodeEnded, Sealed, Outdated: see `episodes.branches.draft_fork`.
@@ -135,13 +141,11 @@ def go_on(
     pace = _check_pace(pace)
     starter = Starter(user, visitor, address)
     _check_limit(starter)
-    agents = [seat.agent for seat in episode.seats.select_related("agent").order_by("number")]
-    replaced = [old_agent.kind == Agent.Kind.HUMAN or len(agents) == 1 for old_agent in agents]
-    if not any(replaced):
-        replaced[branches.acting_after(episode, turn)] = True
+    people = episode.seats.filter(agent__kind=Agent.Kind.HUMAN).values_list("number", flat=True)
+    replaced = set(people) or {branches.acting_after(episode, turn)}
     seats = [
-        operations.Occupant(agent if is_replaced else old_agent)
-        for old_agent, is_replaced in zip(agents, replaced, strict=True)
+        operations.Occupant(agent if number in replaced else kept)
+        for number, kept in enumerate(stand_ins(episode, user or AnonymousUser()))
     ]
     branch = branches.draft_fork(episode, turn)
     branch.visibility = narrower(branch.visibility, default_visibility(user))
@@ -165,13 +169,11 @@ class Starter:
         return name_of(self.user.pk if self.user else None, self.visitor)
 
 
-def _show(episode: Episode, pace: float, starter: Starter, **kind: bool) -> None:
+def _show(episode: Episode, pace: float, starter: Starter, **kind: Any) -> None:
     Show.objects.create(
         episode=episode,
         pace=pace,
-        **kind,
-        started_by=starter.user,
-        visitor=starter.visitor,
+        **{"started_by": starter.user, "visitor": starter.visitor, **kind},
         person=starter.name,
         address=starter.address,
         next_turn_at=Now() + timedelta(seconds=pace),
@@ -179,11 +181,20 @@ def _show(episode: Episode, pace: float, starter: Starter, **kind: bool) -> None
     wake(HOSTS, episode.id)
 
 
-def accompany(episode: Episode) -> None:
-    """Let the agents in a person's episode play, each a moment after its turn comes."""
+def accompany(episode: Episode, player: Starter) -> None:
+    """Let the agents in a person's episode play, each a moment after its turn comes.
+
+    Such a show waits in the queue of the player, but nobody has started it: nobody controls it, and it is none of the
+    live episodes of which a person may have only so many.
+
+    Raises:
+        TooManyShows: the person has used up their CPU seconds.
+    """
     seats = list(episode.seats.select_related("agent"))
     if len(seats) > 1 and any(seat.agent.kind != Agent.Kind.HUMAN for seat in seats):
-        _show(episode, ANSWER_SECONDS, Starter())
+        if player.user and (problem := quotas.refusal(player.user, quotas.CPU_SECONDS, 0)):
+            raise TooManyShows(problem)
+        _show(episode, ANSWER_SECONDS, player, started_by=None, visitor="")
 
 
 def answer(episode: Episode) -> None:
@@ -193,12 +204,37 @@ def answer(episode: Episode) -> None:
         wake(HOSTS, episode.id)  # in a duel, an agent may have waited for this turn of the person
 
 
-def stand_in(env_id: str, agent: Agent) -> Agent:
-    """The agent that replaces `agent` in a branch: itself, or for a person the expert or the random agent."""
-    if agent.kind != Agent.Kind.HUMAN:
-        return agent
-    kind = Agent.Kind.EXPERT if has_expert(env_id) else Agent.Kind.RANDOM
-    return Agent.objects.get(kind=kind, owner=None)
+def stand_ins(episode: Episode, user: Viewer) -> list[Agent]:
+    """The agents for the seats of a branch that `user` begins: the same, if `user` may choose them.
+
+    The expert or the random agent replaces people and all other agents, which are private, hidden or deleted, or need
+    an account.
+    """
+    agents = [seat.agent for seat in episode.seats.select_related("agent").order_by("number")]
+    kept = set(Agent.objects.selectable_by(user).filter(pk__in=[agent.pk for agent in agents]))
+    kind = Agent.Kind.EXPERT if has_expert(episode.env_id) else Agent.Kind.RANDOM
+    stand_in = Agent.objects.get(kind=kind, owner=None)
+    return [agent if agent in kept else stand_in for agent in agents]
+
+
+def unavailable(episode: Episode, user: Viewer) -> dict[int, Agent]:
+    """The agents of this episode that `user` may not choose, by the number of their seat."""
+    seats = episode.seats.exclude(agent__kind=Agent.Kind.HUMAN)
+    seats = seats.exclude(agent__in=Agent.objects.selectable_by(user))
+    return {seat.number: seat.agent for seat in seats.select_related("agent")}
+
+
+def check_available(episode: Episode, user: Viewer) -> None:
+    """Refuse to ask an agent again on behalf of somebody for whom it does not play, or no longer.
+
+    Raises:
+        CannotPlay: the message is for the person.
+    """
+    for agent in unavailable(episode, user).values():
+        raise CannotPlay(
+            f"{agent.name} is not available to you now: its owner has made it private or deleted it. Nothing was "
+            "changed, and all turns are kept. You can fork the episode from any turn and go on with another agent."
+        )
 
 
 def started_by(user: Person, visitor: str) -> models.Q:
@@ -242,15 +278,27 @@ def pause(episode_id: str) -> None:
     _change(episode_id, paused=True, turns_due=0)
 
 
-def resume(episode_id: str) -> None:
-    """Continue at the show's pace, and ask an agent that gave no answer again. Raises the same errors as `pause`."""
+def resume(episode_id: str, user: Viewer | None = None) -> None:
+    """Continue at the show's pace, and ask an agent that gave no answer again.
+
+    Raises the same errors as `pause`, and CannotPlay if the agent does not play for whoever started the show or, if
+    nobody with an account did, for `user`.
+    """
+    _check_again(episode_id, user)
     _change(episode_id, paused=False, turns_due=0, trouble="", next_turn_at=Now())
 
 
-def one_turn(episode_id: str) -> None:
-    """Play one turn now and then pause. Raises the same errors as `pause`."""
+def one_turn(episode_id: str, user: Viewer | None = None) -> None:
+    """Play one turn now and then pause. Raises the same errors as `resume`."""
+    _check_again(episode_id, user)
     due = Least(models.F("turns_due") + 1, MAX_TURNS_DUE)
     _change(episode_id, paused=True, turns_due=due, trouble="", next_turn_at=Now())
+
+
+def _check_again(episode_id: str, user: Viewer | None) -> None:
+    show = Show.objects.select_related("episode", "started_by").filter(pk=episode_id).first()
+    if show is not None:
+        check_available(show.episode, show.started_by or user or AnonymousUser())
 
 
 def set_pace(episode_id: str, seconds: float) -> None:
@@ -328,8 +376,8 @@ def _check_limit(starter: Starter) -> None:
         )
         if problem:
             raise TooManyShows(problem)
-    elif starter.name:
-        limit, number = settings.SHOWS_PER_PERSON, _live().filter(person=starter.name).count()
+    elif starter.visitor:
+        limit, number = settings.SHOWS_PER_PERSON, _live().filter(visitor=starter.visitor).count()
         if number >= ROOM * limit:
             raise TooManyShows(TOO_MANY.format(used=number, most=ROOM * limit, limit=limit))
     most = ROOM * settings.SHOWS_PER_ADDRESS
@@ -341,9 +389,10 @@ def _check_limit(starter: Starter) -> None:
 
 
 def _live() -> LeasedQuerySet[Show]:
-    return Show.objects.filter(episode__status=Episode.Status.RUNNING, showcase=False)
+    """Live episodes that play or wait, without the showcase and the agents in people's games."""
+    return Show.objects.filter(episode__status=Episode.Status.RUNNING, showcase=False).exclude(ACCOMPANIES)
 
 
 def live_episodes_of(user: User) -> int:
     """How many live episodes this person has started that play or wait."""
-    return _live().filter(person=name_of(user.pk)).count()
+    return _live().filter(started_by=user).count()

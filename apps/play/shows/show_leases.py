@@ -32,7 +32,7 @@ from apps.leases import LeasedQuerySet, LeaseLost, RowsLocked, patient_transacti
 from apps.live import wake
 from apps.play import pending
 from apps.play.models import Show
-from apps.play.shows.operations import HOSTS
+from apps.play.shows.operations import ACCOMPANIES, HOSTS
 from gem.agents import Decision, Exchange
 from gem.core import Step
 from gem.errors import Side
@@ -103,7 +103,11 @@ def claim(token: UUID, limit: int, *, showcase: bool) -> list[str]:
     for episode_id in playable.worn().values_list("pk", flat=True)[:limit]:
         with suppress(RowsLocked):  # the next sweep tries again
             _give_up(episode_id)
-    return _line().claim(_rows(playable.claimable()), _busy(), token, limit)
+    claimed: list[str] = []
+    for line, kind in _lines():
+        free = playable.filter(kind).claimable()
+        claimed += line.claim(_rows(free), _busy(kind), token, limit - len(claimed))
+    return claimed
 
 
 def waiting() -> LeasedQuerySet[Show]:
@@ -113,21 +117,27 @@ def waiting() -> LeasedQuerySet[Show]:
 
 def place(episode_id: str) -> int | None:
     """The place of this show in the queue, from 1; None if it need not wait for a host."""
-    return _line().place(_rows(waiting()), _busy(), episode_id)
+    places = (line.place(_rows(waiting().filter(kind)), _busy(kind), episode_id) for line, kind in _lines())
+    return next(filter(None, places), None)
 
 
-def _line() -> Line:
+def _lines() -> list[tuple[Line, Q]]:
+    """The lines with filters for their shows: the agents in people's games come first.
+
+    The limits count for each line: whoever watches as many live episodes as one may can still play against an agent.
+    """
     others = {name_of(user_id): most for user_id, most in quotas.overrides(quotas.LIVE_EPISODES).items()}
-    return Line("show", settings.SHOWS_PER_PERSON, settings.SHOWS_PER_ADDRESS, others)
+    limits = (settings.SHOWS_PER_PERSON, settings.SHOWS_PER_ADDRESS)
+    return [(Line("answer", *limits), ACCOMPANIES), (Line("show", *limits, others), ~ACCOMPANIES)]
 
 
 def _rows(shows: LeasedQuerySet[Show]) -> LeasedQuerySet[Show]:
     return rows(shows, since="next_turn_at", unit=Coalesce("episode__batch_id", "episode_id"))
 
 
-def _busy() -> LeasedQuerySet[Show]:
-    """The shows that hosts play now."""
-    return _rows(Show.objects.filter(lease_until__gt=Now()))
+def _busy(kind: Q) -> LeasedQuerySet[Show]:
+    """The shows of one line that hosts play now."""
+    return _rows(Show.objects.filter(kind, lease_until__gt=Now()))
 
 
 def renew(token: UUID) -> int:

@@ -99,8 +99,8 @@ def pace_of(request: HttpRequest) -> float:
 
 VERBS: dict[str, Callable[[HttpRequest], Callable[[str], None]]] = {
     "pause": lambda _: shows.pause,
-    "resume": lambda _: shows.resume,
-    "one-turn": lambda _: shows.one_turn,
+    "resume": lambda request: functools.partial(shows.resume, user=request.user),
+    "one-turn": lambda request: functools.partial(shows.one_turn, user=request.user),
     "stop": lambda _: shows.stop,
     "pace": lambda request: functools.partial(shows.set_pace, seconds=pace_of(request)),
 }

@@ -3,7 +3,8 @@
 The host starts this program instead of the server (`gem.sandbox.process_confinement`), with the settings in a variable
 of its environment, which other users cannot read. The first process stays on the host and forwards the permitted
 connections (`inside.proxy`); the second leaves the host and is process 1 of the namespaces; the third becomes the
-server, with the standard streams of the first. When one of them ends, all end.
+server, with the standard streams of the first. When one of them ends, all end: the first holds one end of a pair of
+sockets for as long as it lives, and process 1 watches the other.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ import socket
 import struct
 import sys
 import threading
-import time
 from typing import Any, NoReturn
 
 from . import proxy
@@ -31,8 +31,8 @@ POLL_SECONDS = 0.25
 """Interval at which the server's memory is measured."""
 MAX_ERROR_BYTES = 2000
 """How much of the end of the server's standard error is repeated when it fails."""
-MAX_LINE_BYTES = 32 << 20
-"""Size limit of a message, which is one line."""
+MAX_LINE_BYTES = 8 << 20
+"""Size limit of a message, which is one line. The host joins its pieces, which takes the square of their number."""
 DRAIN_SECONDS = 2.0
 """How long the server's remaining output is forwarded after its end."""
 MAX_OPEN_FILES = 256
@@ -56,7 +56,6 @@ def main() -> None:
     try:
         if user:
             kernel.map_user("/proc/self", None, user, group)
-        kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
         socket.sethostname("server")
         _supervise(settings, child_line)
@@ -75,7 +74,7 @@ def _serve_network(child: int, line: socket.socket, settings: dict[str, Any]) ->
 
     Args:
         child: the process id of process 1 of the namespaces.
-        line: the socket on which it sends the proxy's listening socket.
+        line: the socket on which it sends the proxy's listening socket. It stays open until this process ends.
     """
     null = os.open("/dev/null", os.O_RDWR)
     for stream in (0, 1):  # only the server may hold its streams, so that their reader sees its end
@@ -111,7 +110,6 @@ def _supervise(settings: dict[str, Any], line: socket.socket) -> NoReturn:
     )
     if settings["network"]:
         socket.send_fds(line, [b"."], [_make_listener().detach()])
-    line.close()
     errors, server_errors = os.pipe()
     output, server_output = os.pipe()
     server = os.fork()
@@ -122,7 +120,7 @@ def _supervise(settings: dict[str, Any], line: socket.socket) -> NoReturn:
     os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
     forwarding = threading.Thread(target=_forward_output, args=(output, server), daemon=True)
     forwarding.start()
-    error_output, code = _watch(server, errors, settings["memory_bytes"])
+    error_output, code = _watch(server, errors, line, settings["memory_bytes"])
     with contextlib.suppress(ProcessLookupError):
         os.kill(-1, signal.SIGKILL)
     forwarding.join(DRAIN_SECONDS)
@@ -160,16 +158,25 @@ def _make_listener() -> socket.socket:
     return listener
 
 
-def _watch(server: int, errors: int, max_memory_bytes: int) -> tuple[bytearray, int]:
-    """The end of what the server wrote to its standard error, and its exit code."""
+def _watch(server: int, errors: int, line: socket.socket, max_memory_bytes: int) -> tuple[bytearray, int]:
+    """The end of what the server wrote to its standard error, and its exit code.
+
+    Args:
+        line: readable as soon as the process on the host has ended. The kernel cannot tell process 1 by a signal: the
+            process on the host is another user by then, who may not send it one.
+    """
     error_output = bytearray()
+    watched: list[int | socket.socket] = [line, errors]
     while True:
-        if select.select([errors], [], [], POLL_SECONDS)[0]:
+        readable = select.select(watched, [], [], POLL_SECONDS)[0]
+        if line in readable:
+            return error_output, EXIT_BROKEN
+        if errors in readable:
             data = os.read(errors, 1 << 16)
             error_output += data
             del error_output[:-MAX_ERROR_BYTES]
             if not data:
-                time.sleep(POLL_SECONDS)  # the server has closed its standard error
+                watched.remove(errors)  # the server has closed its standard error
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)

@@ -1,4 +1,4 @@
-"""A policy's folder as one file to send: packed, and unpacked from an archive that may be hostile. Needs no torch.
+"""A policy's folder unpacked from an archive that may be hostile. Needs no torch.
 
 The sizes that an archive states are not trusted: bytes are counted while they are read. Only files that belong to a
 policy are written, under their own names. `folder_check` decides whether they may be loaded.
@@ -87,13 +87,6 @@ class ArchiveEntry(NamedTuple):
     """Whether it is neither a link nor a device nor encrypted."""
     file: IO[bytes] | None
     """Its content; None if it is not plain."""
-
-
-def pack(folder: Path, file: IO[bytes], name: str) -> None:
-    """Write the files of a folder as a zip archive, in which they are in a folder called `name`."""
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as bundle:  # weights cannot be compressed
-        for path in sorted(folder.iterdir()):
-            bundle.write(path, f"{name}/{path.name}")
 
 
 def sha256(path: Path) -> str:

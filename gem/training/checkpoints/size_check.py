@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError, model_validator
 
 from gem.errors import InvalidArgument
 
@@ -26,9 +26,20 @@ SPARE_PARAMETERS = 1_000_000
 MAX_LABELS = 10_000
 
 
-def _named(*names: str, default: Any = ...) -> Any:
-    """A size that architectures call by different names."""
-    return Field(default, validation_alias=AliasChoices(*names), ge=0)
+LEARNED_POSITIONS = {"gpt2", "opt"}
+"""Types of models that have a parameter for each position; the others compute them."""
+EXPERTS_APART = {"qwen2_moe", "qwen3_moe"}
+"""Types of models whose experts have a size of their own."""
+ALIASES = {
+    "hidden_size": ("n_embd",),
+    "num_hidden_layers": ("n_layer",),
+    "num_attention_heads": ("n_head",),
+    "num_key_value_heads": ("num_kv_heads",),
+    "intermediate_size": ("n_inner", "ffn_dim", "ffn_hidden_size"),
+    "experts": ("num_experts", "num_local_experts", "n_routed_experts"),
+    "positions": ("max_position_embeddings", "n_positions", "n_ctx"),
+}
+"""What architectures call a size. Which one a library reads depends on the type, so the largest counts."""
 
 
 class _Sizes(BaseModel):
@@ -36,27 +47,44 @@ class _Sizes(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    vocab_size: int = _named("vocab_size")
-    hidden_size: int = _named("hidden_size", "n_embd")
-    num_hidden_layers: int = _named("num_hidden_layers", "n_layer")
-    num_attention_heads: int = _named("num_attention_heads", "n_head", default=1)
-    num_key_value_heads: int | None = _named("num_key_value_heads", "num_kv_heads", default=0)
-    head_dim: int | None = _named("head_dim", default=0)
-    feed_forward_size: int | None = _named(
-        "moe_intermediate_size", "intermediate_size", "n_inner", "ffn_dim", default=0
-    )
-    intermediate_size: int | None = _named("intermediate_size", "ffn_hidden_size", default=0)
-    shared_expert_intermediate_size: int | None = _named("shared_expert_intermediate_size", default=0)
-    experts: int | None = _named("num_experts", "num_local_experts", "n_routed_experts", default=1)
-    word_embed_proj_dim: int | None = _named("word_embed_proj_dim", default=0)
+    vocab_size: NonNegativeInt
+    hidden_size: NonNegativeInt
+    num_hidden_layers: NonNegativeInt
+    num_attention_heads: NonNegativeInt = 1
+    num_key_value_heads: NonNegativeInt = 0
+    head_dim: NonNegativeInt = 0
+    intermediate_size: NonNegativeInt = 0
+    moe_intermediate_size: NonNegativeInt = 0
+    shared_expert_intermediate_size: NonNegativeInt = 0
+    experts: NonNegativeInt = 1
+    word_embed_proj_dim: NonNegativeInt = 0
+    positions: NonNegativeInt = 0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_the_largest(cls, config: Mapping[str, Any]) -> dict[str, Any]:
+        unused = set() if config.get("model_type") in LEARNED_POSITIONS else {"positions"}
+        unused |= set() if config.get("model_type") in EXPERTS_APART else {"moe_intermediate_size"}
+        named = {
+            name: [config[each] for each in (name, *ALIASES.get(name, ())) if config.get(each) is not None]
+            for name in cls.model_fields
+            if name not in unused
+        }
+        return {name: _largest(sizes) for name, sizes in named.items() if sizes}
 
     def parameters(self) -> int:
         """About how many parameters a model of these sizes has at least."""
         head_dim = self.head_dim or self.hidden_size // max(1, self.num_attention_heads)
-        attention = 2 * head_dim * (self.num_attention_heads + (self.num_key_value_heads or 0))
-        feed_forward = 2 * (self.feed_forward_size or 0) * max(1, self.experts or 1)
-        layer = self.hidden_size * (attention + feed_forward)
-        return self.vocab_size * self.hidden_size + self.num_hidden_layers * layer
+        attention = 2 * head_dim * (self.num_attention_heads + self.num_key_value_heads)
+        experts = max(1, self.experts) * (self.moe_intermediate_size or self.intermediate_size)
+        layer = self.hidden_size * (attention + 2 * max(self.intermediate_size, experts))
+        return (self.vocab_size + self.positions) * self.hidden_size + self.num_hidden_layers * layer
+
+
+def _largest(sizes: Sequence[Any]) -> Any:
+    """The largest size; what is no number instead, so that it is refused."""
+    strange = [size for size in sizes if not isinstance(size, int)]
+    return strange[0] if strange else max(sizes)
 
 
 def check_sizes(config: Mapping[str, Any], shapes: Shapes) -> None:

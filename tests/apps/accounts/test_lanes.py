@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import threading
 
 import pytest
 from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 from django.urls import reverse
 
-from apps.accounts.lanes import HASHING, READING, SIZES, WRITING, Lane, lane_of, lanes_middleware
+from apps.accounts.lanes import HASHING, READING, SIZES, WRITING, Lane, Lanes, lane_of
+from gemweb.handler import SiteHandler
 
 
 async def settle() -> None:
@@ -82,25 +83,48 @@ def test_somebody_who_goes_away_takes_no_place() -> None:
 
 def test_a_page_does_not_wait_for_forms_or_forms_for_passwords() -> None:
     async def story() -> None:
-        held = asyncio.Event()
+        held, lanes, requests = asyncio.Event(), Lanes(), RequestFactory()
 
-        async def answer(request: HttpRequest) -> HttpResponse:
-            if request.method == "POST" and "turn" not in request.path:
+        async def log_in(number: int) -> None:
+            async with lanes.place(requests.post(reverse("accounts:login"), REMOTE_ADDR=f"10.0.0.{number}")):
                 await held.wait()
-            return HttpResponse(request.path)
 
-        middleware: Callable[[HttpRequest], Awaitable[HttpResponse]] = lanes_middleware(answer)
-        requests = RequestFactory()
-        logins = [
-            asyncio.ensure_future(middleware(requests.post(reverse("accounts:login"), REMOTE_ADDR=f"10.0.0.{number}")))
-            for number in range(SIZES[HASHING] + 5)
-        ]
+        logins = [asyncio.create_task(log_in(number)) for number in range(SIZES[HASHING] + 5)]
         await settle()
-        turn = await asyncio.wait_for(middleware(requests.post("/play/x/turn/")), 5)
-        page = await asyncio.wait_for(middleware(requests.get(reverse("site:home"))), 5)
-        assert (turn.status_code, page.status_code) == (200, 200)
+        async with asyncio.timeout(5):
+            async with lanes.place(requests.post("/play/x/turn/")), lanes.place(requests.get(reverse("site:home"))):
+                assert not any(login.done() for login in logins)
         held.set()
-        assert len(await asyncio.gather(*logins)) == SIZES[HASHING] + 5
+        await asyncio.gather(*logins)
+
+    asyncio.run(story())
+
+
+def test_a_request_keeps_its_place_until_its_thread_ends() -> None:
+    began, may_end = threading.Event(), threading.Event()
+
+    class Handler(SiteHandler):
+        def get_response(self, request: HttpRequest) -> HttpResponse:
+            began.set()
+            may_end.wait(20)
+            return HttpResponse("done")
+
+    async def story() -> None:
+        handler = Handler()
+        handler._lanes._lanes[WRITING] = Lane(1)
+        gone = asyncio.create_task(handler.get_response_async(RequestFactory().post("/play/new/")))
+        while not began.is_set():
+            await asyncio.sleep(0.001)
+        gone.cancel()
+        began.clear()
+        late = asyncio.create_task(handler.get_response_async(RequestFactory().post("/play/new/")))
+        await settle()
+        assert not gone.done(), "its thread still runs"
+        assert not began.is_set()
+        may_end.set()
+        assert (await late).content == b"done"
+        with pytest.raises(asyncio.CancelledError):
+            await gone
 
     asyncio.run(story())
 
@@ -114,6 +138,7 @@ def test_a_page_does_not_wait_for_forms_or_forms_for_passwords() -> None:
         ("post", "/play/new/", WRITING),
         ("post", "/nowhere/", WRITING),
         ("get", "/static/css/gemweb.css", ""),
+        ("get", "/health/live", ""),
     ],
 )
 def test_every_request_has_its_lane(method: str, path: str, lane: str) -> None:

@@ -20,18 +20,21 @@ from pytest_django import Settings
 from apps.accounts import personal_data
 from apps.accounts.models import User
 from apps.agents import operations as agents
-from apps.agents.models import Agent, Upload, Weights
+from apps.agents.models import Agent, Endpoint, Upload, Weights
+from apps.agents.players import player
 from apps.episodes.models import Batch, Episode, Turn
 from apps.jobs import leases
 from apps.jobs import operations as jobs
-from apps.jobs.models import Job, JobEvent, Point, Shard
+from apps.jobs.models import Checkpoint, Job, JobEvent, Point, Shard
 from apps.leaderboard.models import Score
 from apps.moderation.models import Report
 from apps.play import operations as play
 from apps.play.shows import operations as shows
 from apps.trainings import operations as trainings
+from apps.visibility import Visibility
 from gem.agents import make_agent
 from gem.agents.endpoint import EndpointSpec
+from gem.errors import AgentStopped
 from gem.evaluation.spec import EvaluationSpec
 from gem.rollout import rollout
 from gem.training.run_folder import RunFolder
@@ -96,6 +99,18 @@ def uploaded(user: User, runs: Path) -> Agent:
     return agent
 
 
+def saved(training: Job, runs: Path) -> None:
+    """A checkpoint of a training after its third update, and a log."""
+    folder = runs / training.pk / "checkpoints" / "3"
+    folder.mkdir(parents=True)
+    (folder / "model.safetensors").write_bytes(b"5678")
+    (folder / "trainer.safetensors").write_bytes(b"0")
+    (runs / training.pk / "log.txt").write_text("a line\n")
+    agent = Agent.objects.create(slug="third", name="third", kind="checkpoint", owner=training.owner, colour=1)
+    Weights.objects.create(agent=agent, folder=str(folder.relative_to(runs)))
+    Checkpoint.objects.create(job=training, update=3, agent=agent)
+
+
 def archive(user: User) -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(b"".join(personal_data.archive_of(user)))) as packed:
         assert packed.testzip() is None
@@ -119,7 +134,10 @@ def test_the_export_has_everything_of_the_person_and_nothing_of_others(anna: Use
     Point.objects.create(job=training, update=1, data={"update": 1, "success": 0.5})
     agents.create(anna, "mine", EndpointSpec(url="http://127.0.0.1:1/v1", model="m"), SecretStr("sk-very-secret"))
     uploaded(anna, runs)
+    saved(training, runs)
     bert = User.objects.create_user("bert")
+    for reporter, key in ((anna, "x"), (bert, "y")):
+        Report.objects.create(kind="episode", key=key, reason="no", reporter=reporter)
     played(bert)
     evaluated(bert)
     files = archive(anna)
@@ -132,6 +150,9 @@ def test_the_export_has_everything_of_the_person_and_nothing_of_others(anna: Use
     assert lines(files[f"trainings/{training.pk}/metrics.jsonl"]) == [{"update": 1, "success": 0.5}]
     assert json.loads(files[f"trainings/{training.pk}/spec.json"])["env_id"] == ENV_ID
     assert files["uploads/hers/model.safetensors"] == b"1234"
+    assert files[f"trainings/{training.pk}/log.txt"] == b"a line\n"
+    assert files[f"trainings/{training.pk}/checkpoints/3/model.safetensors"] == b"5678"
+    assert [(each["key"], each["reason"]) for each in lines(files["reports.jsonl"])] == [("x", "no")]
     assert json.loads(files["profile.json"])["name"] == "anna"
     everything = b"".join(files.values())
     assert b"sk-very-secret" not in everything
@@ -156,6 +177,16 @@ def test_a_wrong_password_deletes_nothing(anna: User, her_browser: Client) -> No
     assert anna.closed is None
 
 
+def test_too_many_passwords_are_refused_in_a_sentence_that_fits_the_page(
+    her_browser: Client, settings: Settings
+) -> None:
+    settings.PASSWORD_CHANGES_PER_HOUR = 0.5
+    refused = her_browser.post("/account/delete/", {"password": PASSWORD})
+    assert refused.status_code == 429
+    assert "Nothing was changed" in refused.content.decode()
+    assert "change your password" not in refused.content.decode()
+
+
 def test_after_the_confirmation_nobody_can_log_in_and_the_name_is_free(anna: User, her_browser: Client) -> None:
     other = Client()
     other.force_login(anna)
@@ -175,6 +206,47 @@ def test_somebody_without_a_password_needs_a_fresh_login(her_browser: Client, an
     assert her_browser.post("/account/delete/", {"sure": "on"}).status_code == 422
     User.objects.update(last_login=timezone.now())
     assert her_browser.post("/account/delete/", {"sure": "on"}).status_code == 302
+
+
+def test_everything_that_runs_stops_when_the_account_is_closed(anna: User, runs: Path) -> None:
+    spec = EndpointSpec(url="http://127.0.0.1:1/v1", model="m")
+    mine = agents.create(anna, "mine", spec, SecretStr("sk-very-secret"), visibility="public")
+    bert = User.objects.create_user("bert")
+    assert mine in Agent.objects.selectable_by(bert)
+    alone, against = played(anna), play.begin_against(FOR_TWO, Agent.objects.get(slug="random"), user=anna, visitor="")
+    shared, show = played_with(anna, bert), shows.start(ENV_ID, Agent.objects.get(slug="random"), user=anna)
+    of_bert = shows.start(ENV_ID, Agent.objects.get(slug="random"), user=bert)
+    Upload.objects.create(slug="waiting", owner=anna)
+    personal_data.close(anna)
+    assert set(Episode.objects.running()) == {of_bert}
+    assert set(Episode.objects.filter(status="abandoned")) == {alone, against, shared, show}
+    assert mine not in Agent.objects.selectable_by(bert)
+    assert not Endpoint.objects.exists()
+    assert not Upload.objects.exists()
+    with pytest.raises(AgentStopped, match="was deleted by its owner"):
+        player(mine)
+
+
+def test_an_account_that_cannot_be_deleted_keeps_no_other_waiting(
+    anna: User, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training = trainings.submit(anna, read_spec({"env_id": ENV_ID}))
+    (runs / training.pk).mkdir()
+    personal_data.close(anna)
+    personal_data.close(User.objects.create_user("bert"))
+    closed = User.objects.latest("closed").closed
+    assert closed is not None
+
+    def refuse(_: Path) -> None:
+        raise PermissionError("not yours")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.rmtree", refuse)
+        personal_data.erase_closed()
+    assert list(User.objects.exclude(closed=None)) == [anna]
+    assert User.objects.filter(pk=anna.pk, closed__gt=closed).exists()  # the others come first from now on
+    personal_data.erase_closed()
+    assert not User.objects.exclude(closed=None).exists()
 
 
 def test_private_data_goes_with_its_files(anna: User, runs: Path) -> None:
@@ -232,6 +304,30 @@ def test_ranked_rows_stay_without_a_name_and_prune_never_takes_what_they_rest_on
         answer = visitor.get(address)
         assert answer.status_code == 200, address
         assert "anna" not in answer.content.decode(), address
+
+
+def test_the_set_up_of_somebody_elses_private_agent_is_neither_exported_nor_kept(anna: User) -> None:
+    bert = User.objects.create_user("bert")
+    spec = EndpointSpec(url="http://127.0.0.1:1/v1", model="m", system="a secret prompt")
+    agent = agents.create(bert, "of bert", spec, visibility="public")
+    for_two = EvaluationSpec(agent="random", opponent=agent.slug, env_ids=(FOR_TWO,), episodes_per_env=1)
+    against = jobs.submit(anna, for_two)
+    job = jobs.submit(anna, EvaluationSpec(agent=agent.slug, env_ids=(ENV_ID,), episodes_per_env=1))
+    show = shows.start(ENV_ID, agent, user=anna)
+    assert "a secret prompt" in archive(anna)["jobs.jsonl"].decode()
+    agents.set_visibility(agent, Visibility.PRIVATE)
+    assert "a secret prompt" not in archive(anna)["jobs.jsonl"].decode()
+    assert "a secret prompt" in archive(bert)["agents.jsonl"].decode()
+    left_by(bert)
+    agent.refresh_from_db()
+    assert agent.name == "deleted agent"
+    assert list(Job.objects.exclude(set_up=None)) == []
+    assert show.seats.get().set_up is None
+    for row in (job, against):
+        row.refresh_from_db()
+        page = Client().get(row.get_absolute_url()).content.decode()
+        assert "of-bert" not in page + row.title + json.dumps(row.spec), row.title
+    assert against.spec["opponent"] == agent.slug
 
 
 def test_a_training_whose_process_still_writes_is_deleted_when_it_has_ended(anna: User, runs: Path) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from django.core.exceptions import ValidationError
+from django.core.management import CommandError, call_command
 from django.test import Client
 
 from apps.accounts.models import User
 from apps.agents import operations as agents
 from apps.agents.forms import EndpointForm, UploadForm
-from apps.agents.models import Agent
+from apps.agents.models import Agent, Upload
 from apps.jobs.forms import EvaluationForm
 from apps.names import is_reserved, validate_name
 from apps.trainings.forms import TrainingForm
@@ -39,7 +42,24 @@ HOSTILE = {
     "tower of marks": "z" + "\u0301" * 20,
 }
 HONEST = ["qwen3-4b", "my first, GRPO, seed 2", "Müller's Ägent", "模型", "модель", "नमूना", "🐙", "C++ (2)", "a.b"]
+HONEST += [
+    "北京",
+    "Ольга",
+    "Хор",
+    "Νίκος",
+    "Qwen-модель 2",
+    "Ольга GRPO",
+    "β-VAE",
+    "μP",
+    "π0",
+    "expert 2",
+    "The A",
+    "Ну",
+]
 TAKEN = ["Expert", "expert", "Human", "RANDOM", " admin ", "ｅｘｐｅｒｔ", "E x p e r t"]
+TAKEN += ["Expert.", "the expert", "The-Expert!", "an Expert", "«Expert»", "Éxpert", "deleted agent", "Deleted-Account"]
+TAKEN += ["Ехреrt", "Ехрегt", "ΕΧΡΕRT", "аdmin", "Qwеn", "GРT-4", "sуsteм"]
+"""The last ones have Cyrillic or Greek letters."""
 
 
 def refusals(name: str) -> list[bool]:
@@ -70,7 +90,16 @@ def test_names_of_all_languages_are_names(name: str) -> None:
 
 @pytest.mark.parametrize("name", TAKEN)
 def test_nobody_and_no_agent_is_called_like_those_of_the_site(name: str) -> None:
-    assert refusals(name) == [True, True, False, False]
+    assert refusals(name) == [True, True, False, True]
+
+
+def test_an_upload_by_command_has_such_a_name_too(tmp_path: Path) -> None:
+    User.objects.create_user("ada")
+    (tmp_path / "policy.zip").write_bytes(b"0")
+    for name in ("Expert", "a\u202eb"):
+        with pytest.raises(CommandError, match=r"reserved|cannot be seen"):
+            call_command("upload_checkpoint", str(tmp_path / "policy.zip"), "--owner", "ada", "--name", name)
+    assert not Upload.objects.exists()
 
 
 def test_every_built_in_agent_has_a_reserved_name() -> None:

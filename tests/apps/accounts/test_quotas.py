@@ -12,7 +12,8 @@ from pytest_django import Settings
 
 from apps.accounts import quotas
 from apps.accounts.models import CpuUse, QuotaOverride, User
-from apps.agents.models import Agent
+from apps.agents import uploads
+from apps.agents.models import Agent, Upload
 from apps.jobs import leases
 from apps.jobs import operations as jobs
 from apps.jobs.errors import TooManyJobs
@@ -135,3 +136,15 @@ def test_full_storage_refuses_trainings_and_deletes_nothing(anna: User, settings
     with pytest.raises(TooManyJobs, match="take 3 MB, and one person may use 3 MB"):
         trainings.submit(anna, read_spec({"env_id": ENV_ID}))
     assert file.exists()
+
+
+def test_few_checkpoints_of_one_person_wait_to_be_checked(anna: User, settings: Settings, tmp_path: Path) -> None:
+    settings.RUNS_DIR = tmp_path
+    waiting = [
+        Upload.objects.create(slug=f"waits-{number}", owner=anna, name="Waits") for number in range(uploads.MAX_WAITING)
+    ]
+    with pytest.raises(uploads.UploadRefused, match="still wait to be checked") as refused:
+        uploads.check_admission(anna, 1)
+    assert refused.value.status == 429
+    Upload.objects.filter(pk=waiting[0].pk).update(problem="It has no weights.")
+    uploads.check_admission(anna, 1)

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 import pytest
 import redis
+from asgiref.sync import async_to_sync, sync_to_async
+from asgiref.testing import ApplicationCommunicator
 from django.test import Client
 from pytest_django import Settings
 
-from apps.accounts import rate_limit
+from apps.accounts import rate_limit, request_limits
 from apps.accounts.models import User
+from apps.accounts.request_limits import HandshakeLimit
+from tests.networks import fresh_address
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def address(settings: Settings) -> str:
-    """An address of which nobody has sent a request yet; one account may send three a minute."""
+    """An address in a network that has sent no request yet; one account may send three a minute."""
     settings.REQUESTS_PER_MINUTE = 3
-    return f"2001:db8::{uuid.uuid4().hex[:4]}:{uuid.uuid4().hex[:4]}"
+    return fresh_address()
 
 
 def statuses(client: Client, count: int, path: str = "/account/login/") -> list[int]:
@@ -41,6 +46,40 @@ def test_an_account_has_a_limit_of_its_own(address: str) -> None:
     assert statuses(client, 4, "/account/") == [200, 200, 200, 429]
 
 
+def handshakes(address: str, count: int, cookies: dict[str, str]) -> list[tuple[str, int]]:
+    """Type and status of the first answer to each handshake of a socket."""
+
+    async def accept(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept"})
+
+    async def ask() -> dict[str, Any]:
+        scope = {"type": "websocket", "client": (address, 1), "cookies": cookies, "headers": []}
+        talk = ApplicationCommunicator(HandshakeLimit(accept), scope)
+        await talk.send_input({"type": "websocket.connect"})
+        answer: dict[str, Any] = await talk.receive_output()
+        return answer
+
+    answers = [async_to_sync(ask)() for _ in range(count)]
+    return [(answer["type"], answer.get("status", 0)) for answer in answers]
+
+
+ACCEPTED = ("websocket.accept", 0)
+REFUSED = ("websocket.http.response.start", 429)
+
+
+def test_sockets_count_as_requests_of_their_person(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_limits, "in_thread", lambda function, *args: sync_to_async(function)(*args))
+    assert handshakes(address, 6, {}) == [ACCEPTED] * 6
+    assert handshakes(address, 6, {"sessionid": "nobody-has-this\0"}) == [ACCEPTED] * 6
+    assert handshakes(address, 1, {"sessionid": "nobody-has-this-one"}) == [REFUSED]
+    assert statuses(Client(REMOTE_ADDR=address), 1) == [429], "both are counted together"
+    client = Client()
+    client.force_login(User.objects.create_user(uuid.uuid4().hex))
+    cookies = {"sessionid": client.cookies["sessionid"].value}
+    assert handshakes(address, 4, cookies) == [ACCEPTED] * 3 + [REFUSED]
+
+
 def test_monitors_and_static_files_are_never_refused(address: str) -> None:
     client = Client(REMOTE_ADDR=address)
     assert statuses(client, 20, "/health/live") == [200] * 20
@@ -54,5 +93,6 @@ def test_without_valkey_pages_are_neither_refused_nor_slow(
     nobody = redis.Redis.from_url("redis://127.0.0.1:1/0")
     monkeypatch.setattr(rate_limit, "client", lambda: nobody)
     monkeypatch.setattr(rate_limit._silence, "until", 0.0)
+    monkeypatch.setattr(rate_limit, "SILENCE_SECONDS", 1000.0)
     assert statuses(Client(REMOTE_ADDR=address), 20) == [200] * 20
     assert caplog.text.count("Valkey does not answer") == 1  # the other requests did not wait for it

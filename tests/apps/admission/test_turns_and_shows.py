@@ -10,28 +10,31 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
 from django.db.models import F
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
 import gem
-from apps.accounts import quotas
+from apps.accounts import quotas, visitors
 from apps.admission.line import note_spent
 from apps.admission.models import Party
 from apps.episodes.models import Episode, PendingTurn
+from apps.episodes.operations import step
 from apps.play import pending
 from apps.play.models import Show
 from apps.play.shows import operations as shows
 from apps.play.shows import show_leases
+from gem.envs.duels.prisoners_dilemma import PrisonersDilemma
 from gem.envs.games.guess_the_number import GuessTheNumber
 from gem.registry import ENV_REGISTRY
 from tests.apps.agents import built_in
 from tests.apps.play.people import BOX, Person
 from tests.html import tight
 
-SLOW, FAST = "test:Slow-v0", "game:GuessTheNumber-v0-easy"
+SLOW, HELD, FAST = "test:Slow-v0", "test:HeldDilemma-v0", "game:GuessTheNumber-v0-easy"
 BUSY, QUIET = "203.0.113.7", "198.51.100.2"
 HOST_TURNS = 8
 
@@ -40,6 +43,10 @@ pytestmark = pytest.mark.django_db
 
 class Slow(GuessTheNumber):
     """An environment that nobody has declared fast."""
+
+
+class HeldDilemma(PrisonersDilemma):
+    """The same with two seats that choose at the same time."""
 
 
 @pytest.fixture(autouse=True)
@@ -70,8 +77,7 @@ def place_of(person: Person, episode_id: str) -> str:
 
 
 def test_sixteen_guests_of_one_address_do_not_keep_another_visitor_waiting(settings: Settings) -> None:
-    settings.STARTS_PER_MINUTE = 1000
-    theirs = [episode for _ in range(16) for episode in send_turns(guest(BUSY))]
+    theirs = [*send_turns(guest(BUSY)), *(turn_of(f"visitor:{n}", hashed(BUSY), n) for n in range(15))]
     (honest,) = send_turns(guest(QUIET))
     claimed = pending.claim(uuid4(), HOST_TURNS)
     assert honest in claimed
@@ -91,9 +97,8 @@ def test_a_discarded_cookie_earns_no_turn_and_visitors_of_one_address_take_turns
 
 
 def test_a_person_with_an_account_has_a_share_of_their_own(settings: Settings, django_user_model: Any) -> None:
-    settings.STARTS_PER_MINUTE = 1000
-    for _ in range(6):
-        send_turns(guest(BUSY))
+    for number in range(6):
+        turn_of(f"visitor:{number}", hashed(BUSY), number)
     member = guest(BUSY)
     member.client.force_login(django_user_model.objects.create_user("ada"))
     (own,) = send_turns(member)
@@ -125,8 +130,8 @@ def test_time_that_was_spent_is_forgotten() -> None:
 
 def test_too_many_waiting_turns_of_one_address_are_refused(settings: Settings) -> None:
     settings.TURNS_WAITING_PER_PERSON = 1
-    for _ in range(pending.PEOPLE_PER_ADDRESS):
-        send_turns(guest(BUSY))
+    for number in range(pending.PEOPLE_PER_ADDRESS):
+        turn_of(f"visitor:{number}", hashed(BUSY), number)
     late = guest(BUSY)
     answer = late.send(late.begin(SLOW, 1), BOX % 5)
     assert answer.status_code == 429
@@ -149,6 +154,13 @@ def test_a_pending_turn_has_a_place_in_the_queue(settings: Settings) -> None:
     ]  # fmt: skip
 
 
+def hashed(address: str) -> str:
+    """An address as turns have it."""
+    request = RequestFactory(REMOTE_ADDR=address).get("/")
+    request.user = AnonymousUser()
+    return visitors.address(request)
+
+
 def turn_of(person: str, address: str, number: int) -> str:
     """A pending turn without anything else, in the queue."""
     episode = Episode.objects.create(env_id=SLOW, env_version=1, seed=number)
@@ -156,7 +168,7 @@ def turn_of(person: str, address: str, number: int) -> str:
     return episode.pk
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
 @pytest.mark.parametrize("limits", [(1, 2), (2, 3), (99, 99)])
 def test_everybody_who_waits_is_served_in_turn_and_nobody_exceeds_a_limit(
     seed: int, limits: tuple[int, int], settings: Settings
@@ -263,6 +275,87 @@ def test_an_agent_answers_a_person_at_once_however_many_shows_they_have(settings
     start_show(person)
     episode = person.begin("duel:TicTacToe-v0", opponent="random", seat="1")
     assert episode.pk in claim_shows()[1]
+
+
+def begin_against_an_agent(person: Person, number: int) -> list[str]:
+    """Begin episodes in which an agent has the first turn."""
+    return [person.begin("duel:TicTacToe-v0", opponent="random", seat="1").pk for _ in range(number)]
+
+
+def test_a_guest_who_begins_and_forks_many_games_keeps_no_agent_from_answering_another(settings: Settings) -> None:
+    settings.STARTS_PER_MINUTE = 1000
+    settings.SHOWS_PER_PERSON = settings.SHOWS_PER_ADDRESS = 3
+    greedy, honest = guest(BUSY), guest(QUIET)
+    begun = begin_against_an_agent(greedy, 8)
+    Episode.objects.filter(pk=begun[0]).update(status=Episode.Status.ABANDONED)
+    for _ in range(8):
+        assert greedy.client.post(f"/play/{begun[0]}/fork/", {"turn": "0"}).status_code == 302
+    (own,) = begin_against_an_agent(honest, 1)
+    Show.objects.update(next_turn_at=F("next_turn_at") - timedelta(minutes=5))
+    first = show_leases.claim(uuid4(), 2, showcase=False)
+    assert own in first, "they are served in turn"
+    assert len(claim_shows()[1]) == 2, "the address has a limit"
+    others = begin_against_an_agent(guest(BUSY), 1)
+    assert place_of(guest(QUIET), others[0]).endswith("in the queue")
+    assert claim_shows()[1] == set()
+
+
+def test_games_against_agents_are_not_the_live_episodes_that_one_may_start(settings: Settings) -> None:
+    settings.SHOWS_PER_PERSON = settings.SHOWS_PER_ADDRESS = 1
+    person = guest(QUIET)
+    begin_against_an_agent(person, 5)
+    start_show(person)
+    start_show(person)
+    assert "one person may have 2" in start_show(person, 429)
+
+
+def test_nobody_steers_the_agent_that_they_play_against() -> None:
+    person = guest(QUIET)
+    (episode,) = begin_against_an_agent(person, 1)
+    assert person.client.post(f"/play/{episode}/control/pause/").status_code == 403
+
+
+def test_without_cpu_seconds_nobody_begins_forks_or_takes_back_a_game_against_an_agent(
+    settings: Settings, django_user_model: Any
+) -> None:
+    ada = django_user_model.objects.create_user("ada")
+    person = guest(QUIET)
+    person.client.force_login(ada)
+    sent = {"env_id": "duel:TicTacToe-v0", "opponent": "random", "seat": "0", "seed": ""}
+    running, over = person.begin(**sent), person.begin(**sent)
+    person.send(running, BOX % 5)
+    Episode.objects.filter(pk=over.pk).update(status=Episode.Status.ABANDONED)
+    settings.CPU_SECONDS_PER_DAY = 0
+    for address, fields in [
+        ("/play/new/", sent),
+        (f"/play/{over.pk}/fork/", {"turn": "0"}),
+        (f"/play/{running.pk}/undo/", {}),
+    ]:
+        answer = person.client.post(address, fields)
+        assert answer.status_code == 429, address
+        assert b"CPU seconds of today" in answer.content
+    assert Episode.objects.count() == 2
+    assert Episode.objects.get(pk=running.pk).status == Episode.Status.RUNNING
+
+
+def test_a_choice_that_was_held_waits_in_the_queue_of_its_address(settings: Settings) -> None:
+    gem.register(HELD, HeldDilemma, seats=2)
+    try:
+        people = guest(QUIET), guest(BUSY)
+        episode = people[0].begin(HELD, opponent="person", seat="0")
+        people[1].sit_down(people[0].link(episode))
+        people[1].send(episode, BOX % "betray")
+        people[0].send(episode, BOX % "silent")
+        token = uuid4()
+        assert pending.claim(token, 1) == [episode.pk]
+        claimed = pending.begin(episode.pk, token)
+        sent_from = PendingTurn.objects.get().address
+        pending.finish(claimed, token, step(claimed.episode, claimed.env, claimed.action))
+    finally:
+        del ENV_REGISTRY[HELD]
+    held = PendingTurn.objects.get()
+    assert held.seat == 1
+    assert held.address not in {"", sent_from}
 
 
 def test_the_shows_of_the_site_itself_have_no_limit(settings: Settings) -> None:

@@ -36,11 +36,12 @@ from gem.errors import EnvironmentFailure
 from gem.rollout import EpisodeRequest, rollout
 from gem.sandbox import process_confinement
 from gem.sandbox.inside.confinement import landlock
-from gem.training.checkpoints.archive import pack, sha256
+from gem.training.checkpoints.archive import sha256
 from gem.training.checkpoints.folder_check import WEIGHTS
 from gem.training.checkpoints.trial import TrialResult, try_folder
 from gem.training.policy.prompts import policy_location
 from gem.training.spec import read_spec
+from tests.archives import pack
 
 pytest.importorskip("torch", reason="policies need torch, which `make test` installs")
 ENV_ID = "game:GuessTheNumber-v0-easy"

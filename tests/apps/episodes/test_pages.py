@@ -54,10 +54,17 @@ def test_what_agents_write_is_text_and_never_markup(client: Client, ended: Episo
     assert "<i>" not in page.replace('<i class="', "")
 
 
-def test_the_frames_of_an_ended_episode_never_change(client: Client, ended: Episode) -> None:
+def test_browsers_keep_the_frames_of_an_ended_episode_and_ask_whether_they_may_show_them(
+    client: Client, ended: Episode
+) -> None:
     answer = client.get(f"/episodes/{ended.id}/frames/0/", headers={"Accept-Encoding": "gzip"})
-    assert "immutable" in answer["Cache-Control"]
+    assert answer["Cache-Control"] == "private, no-cache"
     assert answer["Content-Encoding"] == "gzip"
+    kept = {"Accept-Encoding": "gzip", "If-None-Match": answer["ETag"]}
+    assert client.get(f"/episodes/{ended.id}/frames/0/", headers=kept).status_code == 304
+    Episode.objects.filter(pk=ended.pk).update(visibility="private")
+    assert client.get(f"/episodes/{ended.id}/frames/0/", headers=kept).status_code == 404
+    Episode.objects.filter(pk=ended.pk).update(visibility="public")
     page = client.get(f"/episodes/{ended.id}/frames/0/").content.decode()
     assert [f'data-frame="{turn}"' in page for turn in range(6)] == [True] * 5 + [False]
     assert page.count('role="img"') == 5

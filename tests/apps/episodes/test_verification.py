@@ -11,7 +11,7 @@ from django.test import Client
 
 import gem
 from apps.episodes import operations, verification
-from apps.episodes.models import Episode
+from apps.episodes.models import Episode, PendingVerification
 from apps.episodes.operations import Occupant
 from apps.episodes.restore import restore
 from tests.apps.agents import built_in
@@ -60,29 +60,29 @@ def test_a_slow_episode_is_verified_by_a_worker(
         pages = [verify(client, episode), verify(client, episode), verdict(client, episode)]
     assert len(messages) == 1, "one worker is enough"
     for page in pages:
-        assert "A worker is replaying it" in page
+        assert "It is 1st in the queue" in page
         assert f'hx-get="/episodes/{episode.pk}/verdict/"' in page
-    verification.answer(episode.pk)
+    assert verification.answer_next()
     page = verdict(client, episode)
     assert "Identical in its only turn" in page
     assert "hx-get" not in page
     monkeypatch.setattr(operations, "verify", lambda _: pytest.fail("it is known already"))
-    verification.answer(episode.pk)
     assert "Identical in its only turn" in verify(client, episode)
+    assert not verification.answer_next(), "it is known already"
 
 
 def test_a_changed_grade_of_a_slow_episode_is_found(client: Client) -> None:
     episode = ended(SLOW)
     episode.turns.filter(number=1).update(reward=1.0)
     verify(client, episode)
-    verification.answer(episode.pk)
+    verification.answer_next()
     assert "Not identical" in verdict(client, episode)
 
 
 def test_nobody_keeps_all_workers_busy_with_it(client: Client) -> None:
     episodes = [ended(SLOW) for _ in range(12)]
     pages = [verify(client, episode) for episode in episodes]
-    assert ["A worker is replaying it" in page for page in pages] == [True] * 10 + [False] * 2
+    assert ["in the queue" in page for page in pages] == [True] * 10 + [False] * 2
     assert "Try again in" in pages[-1]
 
 
@@ -95,3 +95,26 @@ def test_without_an_answer_the_page_says_what_to_do(client: Client, monkeypatch:
 
     monkeypatch.setattr(verification.cache, "add", away)
     assert "No worker has answered" in verify(client, episode)
+
+
+def test_people_are_served_in_turn_and_the_page_says_the_place(client: Client) -> None:
+    greedy = [ended(SLOW) for _ in range(4)]
+    for episode in greedy:
+        verify(client, episode)
+    own = ended(SLOW)
+    honest = Client(REMOTE_ADDR="198.51.100.2")
+    assert "It is 2nd in the queue" in verify(honest, own)
+    assert "It is 5th in the queue" in verdict(client, greedy[-1])
+    assert verification.answer_next()
+    assert verification.answer_next()
+    assert "Identical in its only turn" in verdict(honest, own)
+
+
+def test_a_worker_that_died_is_replaced_until_all_have_died(client: Client) -> None:
+    episode = ended(SLOW)
+    verify(client, episode)
+    PendingVerification.objects.update(lease_until="2020-01-01T00:00Z", attempt=1)
+    assert "1st in the queue" in verdict(client, episode)
+    PendingVerification.objects.update(attempt=9)
+    assert not verification.answer_next()
+    assert "No worker has answered" in verdict(client, episode)

@@ -1,9 +1,11 @@
 """The pages of jobs: what they show, what they refuse, and that they stay small."""
 
 import re
+from html import unescape
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.template.loader import render_to_string
 from django.test import Client
 from django.utils.html import strip_tags
@@ -11,12 +13,14 @@ from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
 from apps.accounts.models import User
+from apps.agents import operations as agents
 from apps.agents.models import Agent
 from apps.jobs import leases, operations
-from apps.jobs.models import Job
+from apps.jobs.models import Job, Shard
 from apps.jobs.pages import set_up
 from apps.jobs.topics import JobTopic
 from gem.agents import make_agent
+from gem.agents.endpoint import EndpointSpec
 from gem.evaluation.spec import EvaluationSpec
 from gem.rollout import rollout
 from tests.html import tight
@@ -227,6 +231,23 @@ def test_anybody_may_watch_and_only_known_audiences(ada: User) -> None:
     assert topic.current("nosuchjob000") is None
 
 
+def test_the_set_up_of_a_private_agent_and_its_prices_are_for_those_who_may_open_it(client: Client, ada: User) -> None:
+    prices = {"tokens_in": 100_000, "tokens_out": 0}
+    spec = EndpointSpec.model_validate({"url": "http://127.0.0.1:1/v1", "model": "a-secret-model", "prices": prices})
+    agent = agents.create(ada, "mine", spec, visibility="private")
+    job = submit(ada, agent=agent.slug)
+    Shard.objects.update(tokens_in=1230)
+    topic, secrets = JobTopic(), ("a-secret-model", "set-up version", "123.00")
+    for viewer, may_see in ((ada, True), (User.objects.create_user("bert"), False)):
+        client.force_login(viewer)
+        page = client.get(job.get_absolute_url()).content.decode()
+        (audience,) = re.findall(r"audience=([\w-]+)", page)
+        assert [secret in page for secret in secrets] == [may_see] * 3
+        assert ("123.00" in topic.events(job.pk, 0, audience)[0].html) == may_see
+        assert topic.allows(job.pk, audience, viewer, "")
+        assert topic.allows(job.pk, "first-priced", viewer, "") == may_see
+
+
 def test_the_list_shows_mine_and_all_newest_first(as_ada: Client, ada: User) -> None:
     first = submit(ada)
     other = submit(User.objects.create_user("bob"))
@@ -282,10 +303,27 @@ def test_the_next_page_of_a_list_keeps_its_filters(as_ada: Client, ada: User, mo
     monkeypatch.setattr("apps.jobs.views.JOBS_ON_A_PAGE", 1)
     for seed in range(3):
         submit(ada, seed=seed)
-    page = as_ada.get("/jobs/?whose=mine&state=queued&page=2").content.decode()
-    links = dict(re.findall(r'<a href="([^"]+)" rel="(\w+)">', page))
-    assert set(links.values()) == {"prev", "next"}
-    for address in links:
-        assert "whose=mine" in address
-        assert "state=queued" in address
-    assert "Page 2 of 3" in tight(page)
+    keys = [job.pk for job in Job.objects.order_by("-created", "pk")]
+
+    def look(query: str) -> tuple[list[str], dict[str, str]]:
+        page = as_ada.get(f"/jobs/{query}").content.decode()
+        links = re.findall(r'href="(\?[^"]+)"\s+rel="(\w+)"', page)
+        return [key for key in keys if f'href="/jobs/{key}/"' in page], {word: unescape(query) for query, word in links}
+
+    second, links = look("?whose=mine&state=queued&page=2")
+    assert second == keys[1:2], "addresses with a number still lead to their page"
+    assert set(links) == {"prev", "next"}
+    for query in links.values():
+        assert query.startswith("?whose=mine&state=queued&")
+    assert look(links["next"])[0] == keys[2:]
+    assert look(links["prev"])[0] == keys[:1]
+    assert set(look(links["next"])[1]) == {"prev"}
+    for capped in ("999999", "9" * 400, "-1", "x"):
+        assert as_ada.get(f"/jobs/?page={capped}").status_code == 200
+
+
+def test_a_deep_page_of_jobs_reads_no_other_pages(ada: User) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+    plan = Job.objects.filter(batch__visibility="public", hidden_reason="").order_by("-created", "id")[:25].explain()
+    assert "jobs_by_time" in plan

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import uuid
+from pathlib import Path
 
 import pytest
 from django.db import Error as DatabaseError
 from django.db import transaction
 from django.test import Client
-from pytest_django import Settings
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from apps.accounts.models import User
 from apps.agents import operations as agents
@@ -18,17 +18,23 @@ from apps.duels import operations as duels
 from apps.episodes.models import Batch, Episode
 from apps.jobs import leases
 from apps.jobs import operations as jobs
+from apps.jobs.models import Checkpoint, Job, Shard
+from apps.leaderboard import human_tries
 from apps.leaderboard.models import Score
 from apps.live.session_user import identify
 from apps.live.topics import TOPICS
 from apps.moderation.models import Decision, Report
 from apps.play.operations import begin, take_turn
 from apps.trainings import operations as trainings
+from apps.visibility import Visibility
+from gem import benchmarks
 from gem.agents import make_agent
 from gem.agents.endpoint import EndpointSpec
 from gem.evaluation.spec import EvaluationSpec
 from gem.rollout import rollout
 from gem.training.spec import read_spec
+from tests.apps.trainings.trainings import small, trained
+from tests.networks import fresh_address
 
 pytestmark = pytest.mark.django_db
 
@@ -47,7 +53,7 @@ def administrator() -> Client:
 
 def logged_in(user: User | None = None) -> Client:
     """A browser at an address of its own."""
-    client = Client(REMOTE_ADDR=f"2001:db8::{uuid.uuid4().hex[:4]}:{uuid.uuid4().hex[:4]}")
+    client = Client(REMOTE_ADDR=fresh_address())
     if user is not None:
         client.force_login(user)
     return client
@@ -172,6 +178,112 @@ def test_a_hidden_training_and_a_hidden_agent_are_gone_too(anna: User, administr
     assert "Hidden by the administrators" in logged_in(anna).get(agent.get_absolute_url()).content.decode()
 
 
+SECRET = "a foul action"
+
+
+def addresses_of(job: Job) -> list[str]:
+    """The pages of a job that may show its episodes or checkpoints."""
+    page = job.get_absolute_url()
+    if job.kind == Job.Kind.TRAINING:
+        seeds = sorted(set(job.samples.values_list("episode__seed", flat=True)))
+        return [page, *(f"{page}updates/4/?seed={seed}" for seed in seeds), f"{page}?update=4", f"{page}curves.json"]
+    return [page, f"{page}episodes/", f"{page}episodes/?outcome=error", f"{page}spec.json"]
+
+
+def shown_by(client: Client, job: Job) -> str:
+    """All pages of a job, and its live events."""
+    pages = [client.get(address) for address in addresses_of(job)]
+    assert [page.status_code for page in pages] == [200] * len(pages)
+    events = TOPICS["job"].events(job.pk, 0, "first")
+    assert events
+    return "".join([*(page.content.decode() for page in pages), *(event.html for event in events)])
+
+
+def with_secret(episode: Episode) -> Episode:
+    """The episode, whose texts are foul."""
+    episode.turns.update(action=f"\\boxed{{{SECRET}}}")
+    Episode.objects.filter(pk=episode.pk).update(failure=SECRET)
+    return episode
+
+
+def test_no_page_of_a_job_shows_its_hidden_episodes(anna: User, administrator: Client) -> None:
+    job = Job.objects.get(pk=played_job(anna))
+    failed, ended = (with_secret(episode) for episode in job.batch.episodes.order_by("slot"))
+    Episode.objects.filter(pk=failed.pk).update(status=Episode.Status.FAILED, success=None)
+    Shard.objects.update(errors=1)
+    hide(administrator, "episode", failed.pk)
+    hide(administrator, "episode", ended.pk)
+    found = shown_by(logged_in(User.objects.create_user("bert")), job)
+    assert not [secret for secret in (failed.pk, ended.pk, SECRET) if secret in found]
+    for may_see in (logged_in(anna), administrator):
+        assert ended.pk in may_see.get(f"/jobs/{job.pk}/episodes/").content.decode()
+
+
+def test_no_page_of_a_training_shows_its_hidden_episodes_and_checkpoints(
+    anna: User, administrator: Client, settings: Settings, tmp_path: Path
+) -> None:
+    settings.RUNS_DIR = tmp_path
+    training = trainings.submit(anna, small())
+    trained(training)
+    hidden = [with_secret(sample.episode) for sample in training.samples.select_related("episode")]
+    checkpoint = training.checkpoints.get()
+    evaluation = jobs.submit(
+        anna, EvaluationSpec(agent=checkpoint.agent.slug, env_ids=(ENV_ID,)), name="foul job", checkpoint=checkpoint
+    )
+    fork, weights = (
+        f"/jobs/train/?parent={training.pk}&parent_update={checkpoint.update}",
+        checkpoint_address(checkpoint),
+    )
+    bert, owner = logged_in(User.objects.create_user("bert")), logged_in(anna)
+    secrets = [*(episode.pk for episode in hidden), SECRET, checkpoint.agent.slug, weights, evaluation.pk]
+    before = shown_by(bert, training)
+    assert [secret for secret in secrets if secret not in before] == []
+    assert [bert.get(address).status_code for address in (weights, fork)] == [200, 200]
+    for episode in hidden:
+        hide(administrator, "episode", episode.pk)
+    hide(administrator, "agent", checkpoint.agent.slug)
+    hide(administrator, "job", evaluation.pk)
+    found = shown_by(bert, training)
+    assert [secret for secret in secrets if secret in found] == []
+    assert [bert.get(address).status_code for address in (weights, fork)] == [404, 404]
+    for may_see in (owner, administrator):
+        assert hidden[0].pk in shown_by(may_see, training)
+        assert checkpoint.agent.slug in may_see.get(training.get_absolute_url()).content.decode()
+        assert may_see.get(weights).status_code == 200
+
+
+def test_a_checkpoint_that_its_owner_made_private_is_not_downloaded_through_its_training(
+    anna: User, settings: Settings, tmp_path: Path
+) -> None:
+    settings.RUNS_DIR = tmp_path
+    training = trainings.submit(anna, small())
+    trained(training)
+    checkpoint = training.checkpoints.get()
+    agents.set_visibility(checkpoint.agent, Visibility.PRIVATE)
+    found = [logged_in(user).get(checkpoint_address(checkpoint)).status_code for user in (None, anna)]
+    assert found == [404, 200]
+
+
+def checkpoint_address(checkpoint: Checkpoint) -> str:
+    """Where a training's page offers its download."""
+    return f"/jobs/{checkpoint.job_id}/checkpoints/{checkpoint.update}.zip"
+
+
+def test_ranked_episodes_that_are_hidden_are_not_among_the_rivals_of_a_person(
+    anna: User, administrator: Client
+) -> None:
+    job_id, values = played_job(anna), {"mean": 0.5, "low": 0.4, "high": 0.6, "mean_return": 1.0, "success_rate": 0.5}
+    random = Agent.objects.get(slug="random")
+    benchmark = benchmarks.load("games")
+    score = {"benchmark": benchmark.name, "benchmark_version": benchmark.version, "n": 2}
+    Score.objects.create(job_id=job_id, agent=random, env_id=ENV_ID, **score, **values)
+    first = Episode.objects.filter(batch__job=job_id).order_by("slot")[0]
+    own = begin(ENV_ID, seed=first.seed, visibility="public", user=anna, visitor="")
+    assert first in human_tries.rivals(benchmark, own)
+    hide(administrator, "episode", first.pk)
+    assert not human_tries.rivals(benchmark, own).exists()
+
+
 def test_what_is_private_can_neither_be_reported_nor_seen_by_others_whether_hidden_or_not(
     anna: User, administrator: Client
 ) -> None:
@@ -224,3 +336,24 @@ def test_the_log_of_decisions_can_only_grow(anna: User, administrator: Client) -
     for change in (lambda: Decision.objects.update(reason=""), lambda: Decision.objects.all().delete()):
         with pytest.raises(DatabaseError, match="append-only"), transaction.atomic():
             change()
+
+
+def test_what_is_hidden_can_always_be_shown_again(
+    anna: User, administrator: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    agent = agents.create(anna, "foul agent", EndpointSpec(url="http://127.0.0.1:1/v1", model="m"), visibility="public")
+    episode = ended_episode(anna)
+    hide(administrator, "agent", agent.slug)
+    hide(administrator, "episode", episode.pk, "It is rude.")
+    show(administrator, "episode", episode.pk)
+    Decision.objects.bulk_create(
+        Decision(verb="dismiss", kind="episode", key=episode.pk, by="root-of-site") for _ in range(60)
+    )
+    Report.objects.bulk_create(Report(kind="episode", key=episode.pk, reason=f"no {i}") for i in range(30))
+    with django_assert_max_num_queries(20):
+        page = administrator.get("/reports/").content.decode()
+    assert page.count("Show it again") == 1
+    assert f"/reports/decide/agent/{agent.slug}/" in page
+    assert page.count(f'href="{episode.get_absolute_url()}"') == 30
+    show(administrator, "agent", agent.slug)
+    assert "Show it again" not in administrator.get("/reports/").content.decode()

@@ -20,6 +20,7 @@ from apps.episodes.models import Episode
 from apps.episodes.restore import restore
 from tests.apps.agents import built_in
 from tests.apps.play.people import Person
+from tests.counts import Counted
 
 ALONE = ("game:GuessTheNumber-v0-easy", "game:TowerofHanoi-v0-easy", "game:Wordle-v0-easy")
 TOGETHER = ("duel:TicTacToe-v0", "duel:PrisonersDilemma-v0")
@@ -203,8 +204,10 @@ class Play(RuleBasedStateMachine):
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("examples", [6, pytest.param(200, marks=pytest.mark.long)])
-def test_nobody_acts_for_another_and_the_record_is_what_was_played(settings_of_site: None, examples: int) -> None:
+@pytest.mark.parametrize("examples", [6, pytest.param(600, marks=pytest.mark.long)])
+def test_nobody_acts_for_another_and_the_record_is_what_was_played(
+    settings_of_site: None, examples: int, counted: Counted
+) -> None:
     ran.clear()
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         Play,
@@ -217,7 +220,8 @@ def test_nobody_acts_for_another_and_the_record_is_what_was_played(settings_of_s
             suppress_health_check=list(HealthCheck),
         ),
     )
-    print(", ".join(f"{name}: {count}" for name, count in sorted(ran.items())))
+    for name, count in ran.items():
+        counted(f"play in any order: {name}", count)
     assert ran["turn"] > 0
 
 

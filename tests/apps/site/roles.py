@@ -7,7 +7,7 @@ from typing import Any
 
 from django.test import Client
 
-OWNED = {"agent", "training", "episode", "show", "duel", "job", "job_episode", "score"}
+OWNED = {"agent", "policy", "training", "episode", "show", "duel", "job", "job_episode", "score"}
 """The objects with a visibility, by their names in the table."""
 ROLES = ("nobody", "somebody else", "the owner", "staff")
 ENV_ID = "game:GuessTheNumber-v0-easy"
@@ -23,6 +23,11 @@ class Address:
     """Which of the objects below fill in the address."""
     post: bool = False
     sent: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def method(self) -> str:
+        """GET or POST."""
+        return "POST" if self.post else "GET"
 
     def ask(self, client: Client, path: str) -> Any:
         """Send the request to an address of this site, and return the response."""

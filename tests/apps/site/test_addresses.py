@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.accounts.models import User
-from tests.apps.site.addresses import TABLE, addresses
+from tests.apps.site.addresses import FORMS, TABLE, addresses, requests
 from tests.apps.site.roles import ROLES, Address
 
 pytestmark = pytest.mark.django_db
@@ -22,8 +22,27 @@ def test_every_address_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_each_role_gets_its_answers(role: str, people: dict[str, User | None], objects: dict[str, Any]) -> None:
-    answers = {name: answered_and_undone(name, address, people[role], objects) for name, address in TABLE.items()}
-    assert answers == {name: address.status(role) for name, address in TABLE.items()}
+    answers = {
+        (name, address.method): answered_and_undone(name, address, people[role], objects)
+        for name, address in requests()
+    }
+    assert answers == {(name, address.method): address.status(role) for name, address in requests()}
+
+
+def test_no_method_of_an_address_is_missing(people: dict[str, User | None], objects: dict[str, Any]) -> None:
+    client = Client(raise_request_exception=False)
+    assert people["staff"] is not None
+    client.force_login(people["staff"])
+    assert set(FORMS) <= {name for name, address in TABLE.items() if not address.post}
+    missing = []
+    for name, address in TABLE.items():
+        path = reverse(name, args=[objects[part] for part in address.names])
+        with transaction.atomic():
+            answer = client.get(path) if address.post else client.post(path)
+            transaction.set_rollback(True)
+        if name not in FORMS and answer.status_code != 405:
+            missing.append((name, answer.status_code))
+    assert missing == []
 
 
 def answered_and_undone(name: str, address: Address, person: User | None, objects: dict[str, Any]) -> int:
@@ -41,9 +60,9 @@ def answered_and_undone(name: str, address: Address, person: User | None, object
 def test_what_writes_is_never_a_get_and_never_without_a_token(
     objects: dict[str, Any], people: dict[str, User | None]
 ) -> None:
-    writing = {name: address for name, address in TABLE.items() if address.post}
-    assert len(writing) > 20
-    for name, address in writing.items():
+    writing = [(name, address) for name, address in requests() if address.post]
+    assert len(writing) > 30
+    for name, address in writing:
         path = reverse(name, args=[objects[part] for part in address.names])
         client = Client(enforce_csrf_checks=True)
         if name.startswith("api:"):  # guests need no token of a form, because they may change nothing

@@ -22,6 +22,7 @@ from apps.jobs import operations as jobs
 from apps.jobs.models import Job, Shard
 from apps.leaderboard.models import Score
 from apps.play import operations as play
+from apps.play.shows import operations as shows
 from apps.trainings import operations as trainings
 from gem import benchmarks
 from gem.evaluation.spec import EvaluationSpec
@@ -142,6 +143,31 @@ def test_a_branch_is_as_closed_as_its_parent_or_its_owner(ada: User) -> None:
     assert play.fork(public, 0, user=ada, visitor="").visibility == "public"
     assert play.fork(public, 0, user=bob, visitor="").visibility == "private"
     assert play.fork(private, 0, user=ada, visitor="").visibility == "private"
+
+
+def test_people_find_the_shows_that_they_started_among_their_episodes(as_ada: Client, ada: User) -> None:
+    random = Agent.objects.get(slug="random")
+    of_ada = shows.start(ENV_ID, random, user=ada, visibility="private")
+    visitor = Person()
+    key = visitor.begin(ENV_ID, 7).seats.get().visitor
+    of_visitor = shows.start(ENV_ID, random, visitor=key, visibility="private")
+    for browser, own, other in ((as_ada, of_ada, of_visitor), (visitor.client, of_visitor, of_ada)):
+        page = browser.get("/episodes/?mine=on").content.decode()
+        assert own.pk in page
+        assert other.pk not in page
+
+
+def test_saving_a_visibility_is_told_after_it_was_saved(
+    as_ada: Client, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    episode = play.begin(ENV_ID, seed=1, user=ada, visitor="", visibility="public")
+    answer = as_ada.post(f"/episodes/{episode.pk}/visibility/", {"visibility": "private"}, follow=True)
+    assert "Saved. Private means: only you, and those who run this site." in answer.content.decode()
+    as_ada.raise_request_exception = False
+    monkeypatch.delattr("apps.episodes.operations.Episode")  # nothing can be saved
+    as_ada.post(f"/episodes/{episode.pk}/visibility/", {"visibility": "public"})
+    monkeypatch.undo()
+    assert "Saved." not in as_ada.get("/account/").content.decode()
 
 
 def test_no_shared_cache_keeps_what_is_not_public(as_ada: Client, ada: User) -> None:

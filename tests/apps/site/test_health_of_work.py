@@ -6,6 +6,7 @@ import errno
 import json
 import threading
 from collections.abc import Callable, Iterator
+from uuid import uuid4
 
 import pytest
 from django.db import OperationalError, connection, transaction
@@ -16,8 +17,10 @@ from pytest_django import Settings
 from apps import queue
 from apps.accounts.models import User
 from apps.agents.models import Agent, Upload
+from apps.episodes.models import PendingTurn
 from apps.jobs import leases, operations
 from apps.jobs.models import Shard
+from apps.play.models import Show
 from apps.play.shows import operations as shows
 from apps.site import figures, health, views
 from gem.evaluation.spec import EvaluationSpec
@@ -113,6 +116,34 @@ def test_expired_leases_and_last_attempts_are_counted() -> None:
     Shard.objects.update(lease_until="2020-01-01T00:00Z")
     assert check("recovery").word == "waits"
     assert figures.load().expired_leases == 1
+
+
+def test_turns_uploads_and_live_episodes_of_dead_workers_are_counted() -> None:
+    long_ago = {"lease_until": "2020-01-01T00:00Z", "lease_token": uuid4(), "attempt": 1}
+    agent = Agent.objects.get_or_create(slug="random", defaults={"name": "random", "kind": "random", "colour": 8})[0]
+    episode = shows.start("game:GuessTheNumber-v0-easy", agent)
+    Show.objects.update(**long_ago)
+    PendingTurn.objects.create(episode=episode, number=1, action="", **long_ago)
+    Upload.objects.create(slug="one", owner=User.objects.create_user("ada"), **long_ago)
+    assert figures.load().expired_leases == 3
+    PendingTurn.objects.update(problem="It was refused.")
+    Upload.objects.update(problem="It was refused.")
+    assert figures.load().expired_leases == 1
+
+
+def test_figures_are_for_those_who_may_see_the_metrics(client: Client, settings: Settings) -> None:
+    queue.note(queue.REAPED)
+    assert "figures" not in client.get("/health.json").json()
+    settings.METRICS_TOKEN = "a token"
+    told = Client().get("/health.json", headers={"Authorization": "Bearer a token"}).json()["figures"]
+    assert "figures" not in Client().get("/health.json", headers={"Authorization": "Bearer "}).json()
+    assert {"longest_transaction_seconds", "blocked_backends", "expired_leases", "last_attempts"} <= told.keys()
+    assert told["seconds_since_reap"] is not None
+    assert [name for name in told if name.startswith("free_bytes of ")]
+    client.force_login(User.objects.create_user("ada"))
+    assert "figures" not in client.get("/health.json").json()
+    client.force_login(User.objects.create_user("staff", is_staff=True))
+    assert client.get("/health.json").json()["figures"].keys() == told.keys()
 
 
 def test_what_waits_is_counted_for_each_kind_of_worker(client: Client) -> None:

@@ -2,15 +2,20 @@
 
 The addresses are those of the table, and the parameters are found: a request shows which keys a view reads from its
 query and its body, and which fields its form has. So new addresses and parameters are in these tests by themselves.
+Who asks is somebody whom the address does not refuse: a form to log in reads nothing that its owner of a session sends.
 """
 
 from __future__ import annotations
 
 import logging
+import os
+import random
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from itertools import cycle
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -20,11 +25,13 @@ from django.db import transaction
 from django.http import QueryDict
 from django.test import Client
 from django.urls import reverse
+from pytest_django.fixtures import Settings
 
 from apps.accounts.models import User
 from apps.agents.forms import EndpointForm
-from tests.apps.site.addresses import TABLE
-from tests.apps.site.roles import Address
+from tests.apps.site.addresses import FORMS, TABLE, requests
+from tests.apps.site.roles import ROLES, Address
+from tests.counts import Counted
 
 pytestmark = pytest.mark.django_db
 
@@ -117,132 +124,173 @@ class Forms(HTMLParser):
             self.found[-1][2][self.area] += data
 
 
-@dataclass
-class Attack:
-    """Requests of one person, of which nothing stays; `failures` are those that were answered 5xx."""
-
-    person: User | None
-    monkeypatch: pytest.MonkeyPatch
-    failures: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.client = Client(raise_request_exception=False)
-        if self.person is not None:
-            self.client.force_login(self.person)
-        self.cookies = self.client.cookies.output(header="", sep=";")
-
-    def ask(self, path: str, values: dict[str, bytes], *, post: bool, label: str) -> tuple[int, str, Reads]:
-        """Send a request, and note a failure. Returns the status, the page and what was read."""
-        text = "&".join(f"{quote(name)}={quote(value)}" for name, value in values.items())
-        with transaction.atomic(), watched(self.monkeypatch) as reads:
-            self.client.cookies.load(self.cookies)
-            if post:
-                answer = self.client.post(path, text, content_type="application/x-www-form-urlencoded")
-            else:
-                answer = self.client.get(path, QUERY_STRING=text)
-            page = "" if answer.streaming else answer.content.decode(errors="replace")
-            transaction.set_rollback(True)
-        if answer.status_code >= 500 and not path.startswith("/health"):
-            cause = getattr(answer, "exc_info", None)
-            self.failures.append(
-                f"{'POST' if post else 'GET'} {path[:80]} {label}: {cause[1]!r:.300}" if cause else label
-            )
-        return answer.status_code, page, reads
-
-
-def encoded(address: Address) -> dict[str, bytes]:
-    """What the table sends to an address."""
-    return {name: value.encode() for name, value in address.sent.items()}
-
-
-@dataclass
+@dataclass(frozen=True)
 class Target:
     """An address with what is sent to it untouched, and the parameters that are known to be read there."""
 
     name: str
     path: str
-    post: bool
+    address: Address
+    role: str
+    """Who asks."""
     base: dict[str, bytes]
     parameters: set[str]
 
 
-def find_targets(attack: Attack, objects: dict[str, Any]) -> list[Target]:
-    """Every address by GET or by POST; what a page's form would send to it untouched is sent to it."""
-    paths = {name: reverse(name, args=[objects[part] for part in TABLE[name].names]) for name in TABLE}
-    sent: dict[str, dict[str, bytes]] = {}
-    targets = []
-    for name, path in paths.items():
-        if TABLE[name].post and name.startswith("api:"):
-            continue  # tests/apps/api/test_hostile_bodies.py sends JSON to these
-        base = encoded(TABLE[name])
-        status, page, reads = attack.ask(path, base, post=False, label="as it is")
-        if status == 405:
-            continue
-        targets.append(Target(name, path, False, base, set(reads.names) | set(base)))
-        for method, action, values in Forms(page).found if status == 200 and "<form" in page else ():
-            if method == "post":
-                sent.setdefault(urlsplit(action or path).path, {key: value.encode() for key, value in values.items()})
-    for name, path in paths.items():
-        if not name.startswith("api:") and (TABLE[name].post or path in sent):
-            base = sent.get(path, {}) | encoded(TABLE[name])
-            _, _, reads = attack.ask(path, base, post=True, label="as it is")
-            targets.append(Target(name, path, True, base, set(reads.names) | set(base) - {""}))
-    return targets
+@dataclass
+class Attack:
+    """Requests of which nothing stays; `failures` are those that were answered 5xx."""
+
+    people: dict[str, User | None]
+    objects: dict[str, Any]
+    monkeypatch: pytest.MonkeyPatch
+    failures: list[str] = field(default_factory=list)
+    asked: Counter[str] = field(default_factory=Counter)
+    """How often each kind of value was sent."""
+    past: set[tuple[str, str]] = field(default_factory=set)
+    """Addresses with their method that answered somebody with more than a refusal."""
+
+    def __post_init__(self) -> None:
+        self.clients = {role: Client(raise_request_exception=False) for role in ROLES}
+        for role, person in self.people.items():
+            if person is not None:
+                self.clients[role].force_login(person)
+        self.cookies = {role: client.cookies.output(header="", sep=";") for role, client in self.clients.items()}
+
+    def ask(self, target: Target, values: dict[str, bytes], kind: str, *, path: str = "") -> tuple[int, str]:
+        """Send a request, and note a failure and what was read. Returns the status and the page."""
+        text = "&".join(f"{quote(name)}={quote(value)}" for name, value in values.items())
+        path = path or target.path
+        client = self.clients[target.role]
+        with transaction.atomic(), watched(self.monkeypatch) as reads:
+            client.cookies.load(self.cookies[target.role])
+            if target.address.post:
+                answer = client.post(path, text, content_type="application/x-www-form-urlencoded")
+            else:
+                answer = client.get(path, QUERY_STRING=text)
+            page = "" if answer.streaming else answer.content.decode(errors="replace")
+            transaction.set_rollback(True)
+        self.asked[kind] += 1
+        target.parameters.update(reads.names)
+        if answer.status_code >= 500 and not path.startswith("/health"):
+            cause = getattr(answer, "exc_info", None)
+            label = f"{target.address.method} {path[:80]} {kind} in {', '.join(values)[:200]}"
+            self.failures.append(f"{label}: {cause[1]!r:.300}" if cause else label)
+        elif answer.status_code not in REFUSALS and LOGIN not in answer.headers.get("Location", ""):
+            self.past.add((target.name, target.address.method))
+        return answer.status_code, page
+
+    def targets(self, draw: random.Random | None = None) -> Iterator[Target]:
+        """Every address by each of its methods; what a page's form would send to it untouched is sent to it."""
+        sent: dict[str, dict[str, bytes]] = {}
+        for name, address in requests():
+            path = reverse(name, args=[self.objects[part] for part in address.names])
+            first, *others = not_refused(TABLE[name] if name in FORMS else address)
+            role = first if address.post or draw is None else draw.choice([first, *others])
+            base = {**sent.get(path, {}), **{key: value.encode() for key, value in address.sent.items()}}
+            target = Target(name, path, address, role, base, set(base) - {""})
+            status, page = self.ask(target, base, "as it is")
+            for method, action, values in Forms(page).found if status == 200 and "<form" in page else ():
+                if method == "post":
+                    filled = {key: value.encode() for key, value in values.items()}
+                    sent.setdefault(urlsplit(action or path).path, filled)
+            yield target
+
+    def hostile_path(self, target: Target, part: str, value: bytes) -> str:
+        """The path with this value for one of its parts."""
+        return target.path.replace(f"/{quote(str(self.objects[part]))}", f"/{quote(value, safe='')}", 1)
 
 
-def attack_parameters(attack: Attack, target: Target, values: dict[str, bytes]) -> None:
-    """Put each value into each parameter of an address, also into those that only an attack shows."""
-    waiting = sorted(target.parameters)
-    while waiting:
-        name = waiting.pop()
-        for kind, value in values.items():
-            sent = target.base | {name: value}
-            _, _, reads = attack.ask(target.path, sent, post=target.post, label=f"{name}={kind}")
-            waiting += [new for new in reads.names if new not in target.parameters]
-            target.parameters |= set(reads.names)
+REFUSALS = {401, 403, 404, 405}
+LOGIN = "/account/login/"
 
 
-def attack_path(attack: Attack, target: Target, objects: dict[str, Any], values: dict[str, bytes]) -> None:
-    """Put each value into each part of an address that names an object."""
-    for name in TABLE[target.name].names:
-        part = quote(str(objects[name]))
-        for kind, value in values.items():
-            hostile = target.path.replace(f"/{part}", f"/{quote(value, safe='')}", 1)
-            attack.ask(hostile, target.base, post=target.post, label=f"{name}={kind}")
-
-
-def attack_everything(
-    attack: Attack, objects: dict[str, Any], values: dict[str, bytes], ids: tuple[str, ...]
-) -> list[Target]:
-    """Each value in each parameter and each part of each address; and ids of another kind than an address expects."""
-    others = {f"the id of a {kind}": str(objects[kind]).encode() for kind in ids}
-    targets = find_targets(attack, objects)
-    for target in targets:
-        attack_parameters(attack, target, values)
-        attack_path(attack, target, objects, values | others)
-    return targets
+def not_refused(address: Address) -> list[str]:
+    """Owner and guest, if they get a page; otherwise the first of owner, guest and staff who is not refused."""
+    shown = [role for role in ("the owner", "nobody") if address.status(role) == 200]
+    return shown or [role for role in ("the owner", "nobody", "staff") if address.status(role) not in REFUSALS][:1]
 
 
 @pytest.fixture
-def attack(people: dict[str, User | None], monkeypatch: pytest.MonkeyPatch) -> Iterator[Attack]:
-    """The owner of everything, whom no permission stops; the log does not repeat the refusals."""
+def attack(
+    people: dict[str, User | None], objects: dict[str, Any], monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> Iterator[Attack]:
+    """Attackers of each role; the log does not repeat the refusals."""
+    settings.REPORTS_PER_HOUR = settings.ENDPOINT_TRIALS_PER_MINUTE = 10**6
     logging.disable(logging.CRITICAL)
-    yield Attack(people["the owner"], monkeypatch)
+    yield Attack(people, objects, monkeypatch)
     logging.disable(logging.NOTSET)
 
 
-def test_no_address_fails_over_a_nul_or_an_id_of_another_kind(attack: Attack, objects: dict[str, Any]) -> None:
-    targets = attack_everything(attack, objects, {"NUL": VALUES["NUL"]}, ids=("training",))
+def test_no_address_fails_over_some_value(attack: Attack, counted: Counted) -> None:
+    """In each run every address gets two requests with other values, and every kind of value is sent somewhere."""
+    draw = random.Random(os.environ["SHUFFLE"])
+    values = VALUES | IN_JSON
+    kinds = cycle(draw.sample(sorted(values), len(values)))
+    found: dict[str, set[str]] = {}
+    for target in attack.targets(draw):
+        found[target.name] = target.parameters
+        if target.parameters:
+            kind, one = next(kinds), draw.choice(sorted(target.parameters))
+            attacked = draw.choice([[one], sorted(target.parameters)])
+            attack.ask(target, target.base | dict.fromkeys(attacked, values[kind]), kind)
+        if target.address.names:
+            part, kind = draw.choice(target.address.names), draw.choice(["NUL", "of another kind", next(kinds)])
+            value = values.get(kind, str(attack.objects["training"]).encode())
+            attack.ask(target, target.base, kind, path=attack.hostile_path(target, part, value))
     assert attack.failures == []
-    found = {target.name: target.parameters for target in targets if not target.post}
+    assert attack.past == {(name, address.method) for name, address in requests()}
+    assert set(attack.asked) >= set(values)
+    counted("hostile values in addresses and parameters", attack.asked.total() - attack.asked["as it is"])
     assert {"q", "page", "sort", "kind"} <= found["catalog:list"]
-    assert {"parent", "parent_update", "recipe"} <= found["trainings:train"]
+    assert {"username", "password", "next"} <= found["accounts:login"]
 
 
 @pytest.mark.long
-def test_no_address_fails_over_any_value(attack: Attack, objects: dict[str, Any]) -> None:
-    attack_everything(attack, objects, VALUES | IN_JSON, ids=("training", "job", "episode", "duel", "agent"))
+def test_no_address_fails_over_any_value(attack: Attack, counted: Counted) -> None:
+    values, ids = VALUES | IN_JSON, ("training", "job", "episode", "duel", "agent")
+    others = {f"the id of a {kind}": str(attack.objects[kind]).encode() for kind in ids}
+    for target in attack.targets():
+        waiting, done = sorted(target.parameters), set[str]()
+        while waiting:  # also those that only an attack shows
+            name = waiting.pop()
+            done.add(name)
+            for kind, value in values.items():
+                attack.ask(target, target.base | {name: value}, kind)
+            waiting += sorted(target.parameters - done - set(waiting))
+        for part in target.address.names:
+            for kind, value in (values | others).items():
+                attack.ask(target, target.base, kind, path=attack.hostile_path(target, part, value))
     assert attack.failures == []
+    counted("hostile values in addresses and parameters", attack.asked.total() - attack.asked["as it is"])
+
+
+ALONE = ("Authorization", "Cookie", "Host")
+"""Headers with which a request may be refused before a view reads the others. Of `Content-Type` see `test_bodies`."""
+TOGETHER = (
+    "Accept", "Accept-Encoding", "Accept-Language", "HX-Boosted", "HX-Current-URL", "HX-Request", "HX-Target",
+    "HX-Trigger", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "Origin", "Range", "Referer",
+    "User-Agent", "X-CSRFToken", "X-Forwarded-For", "X-Forwarded-Proto", "X-Requested-With",
+)  # fmt: skip
+IN_HEADERS = {
+    "a charset": "text/plain; charset*=foo''bar",
+    "an address": "http://[::1/?next=\xff",
+    "cookies": 'sessionid="\\000"; csrftoken=\xff; messages=x; logged_in_before=a:b:c; =; ;',
+    "ranges": "bytes=-1-,9" + "9" * 5000,
+    "languages": "*;q=nan, x-" + "y" * 600 + ";q=1e999",
+    "tags": 'W/"\xc3\xa9", "',
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("path", ["/account/login/", "/episodes/", "/static/favicon.svg"])
+def test_no_header_is_an_error_of_the_site(path: str, people: dict[str, User | None]) -> None:
+    client = Client(raise_request_exception=False)
+    sets = [dict.fromkeys(TOGETHER, value) for value in IN_HEADERS.values()]
+    sets += [{name: value} for name in ALONE for value in IN_HEADERS.values()]
+    statuses = [(headers, client.get(path, headers=headers).status_code) for headers in sets]
+    statuses += [(headers, client.post(path, {"a": "b"}, headers=headers).status_code) for headers in sets]
+    assert [(headers, status) for headers, status in statuses if status >= 500] == []
 
 
 def test_a_cookie_that_cannot_be_looked_up_is_no_cookie(client: Client) -> None:

@@ -9,10 +9,11 @@ from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from apps.accounts import personal_data
 from apps.accounts.models import User, Viewer
 from apps.agents.models import Agent
 from apps.episodes.models import Batch, Episode, Turn
-from apps.play.operations import begin, fork, take_turn
+from apps.play.operations import begin, begin_against, fork, join, take_turn
 from apps.play.shows import operations as shows
 from workers.reap import tidy
 
@@ -63,6 +64,17 @@ def test_what_belongs_to_somebody_or_to_something_stays() -> None:
     Episode.objects.update(created=timezone.now() - timedelta(days=400))
     assert prune("--days", "1") == "Episodes deleted: 0."
     assert left() == {hers.pk, shown.pk, example.pk, parent.pk, branch.pk}
+
+
+def test_an_episode_of_two_people_goes_when_neither_has_an_account_any_more() -> None:
+    anna, bert = (User.objects.create_user(name) for name in ("anna", "bert"))
+    episode = begin_against("duel:TicTacToe-v0", None, seat=0, user=anna, visitor="")
+    join(episode.pk, 1, user=bert, visitor="")
+    for person, number in ((anna, 0), (bert, 1)):
+        personal_data.close(person)
+        personal_data.erase_closed()
+        Episode.objects.update(created=timezone.now() - timedelta(days=400))
+        assert prune("--days", "1") == f"Episodes deleted: {number}."
 
 
 def test_days_are_a_number_above_nought() -> None:

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
 from django.test import Client
 from pytest_django.fixtures import Settings
 
@@ -68,7 +69,7 @@ def outline(branches: Sequence[Branch]) -> list[object]:
 
 
 def test_what_episodes_share_is_one_branch(job: Job) -> None:
-    group = pages.samples(job, 1)["groups"][0]
+    group = pages.samples(job, 1, AnonymousUser())["groups"][0]
     assert outline(group.branches) == [
         [["1", "2"], 1, [[["3", "5"], 2, []], [["4"], 1, []]]],
         [["9", "8"], 1, []],
@@ -84,12 +85,12 @@ def test_every_episode_is_at_exactly_one_end(job: Job) -> None:
     def ends(branches: Sequence[Branch]) -> list[EpisodeRow]:
         return [row for one in branches for row in [*one.ends, *ends(one.branches)]]
 
-    group = pages.samples(job, 1)["groups"][0]
+    group = pages.samples(job, 1, AnonymousUser())["groups"][0]
     assert sorted(row.episode.pk for row in ends(group.branches)) == sorted(row.episode.pk for row in group.rows)
 
 
 def test_a_long_line_is_shortened_in_its_middle(job: Job) -> None:
-    row = replace(pages.samples(job, 1)["groups"][1].rows[0], actions=tuple("abcdefghij"))
+    row = replace(pages.samples(job, 1, AnonymousUser())["groups"][1].rows[0], actions=tuple("abcdefghij"))
     (alone,) = tree([row])
     assert (alone.shown, alone.left_out, alone.shown_last) == (("a", "b", "c"), 4, ("h", "i", "j"))
 
@@ -124,7 +125,7 @@ def test_the_page_draws_it_as_nested_lists_with_a_link_at_every_end(client: Clie
     read.feed(drawn[drawn.index("<ul>") :])
     assert read.depth == 0
     assert read.deepest == 3
-    ids = [row.episode.pk for row in pages.samples(job, 1)["groups"][0].rows]
+    ids = [row.episode.pk for row in pages.samples(job, 1, AnonymousUser())["groups"][0].rows]
     assert sorted(read.links) == sorted(f"/episodes/{pk}/turns/0/" for pk in ids)
     assert re.search(r"return, 2 turns, replay", drawn)
     alone = part.partition('<div class="table-wrap">')[2]

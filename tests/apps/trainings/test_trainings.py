@@ -11,11 +11,12 @@ import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
 
+from apps.accounts import quotas
 from apps.accounts.models import User
 from apps.agents.players import player
 from apps.jobs import operations as jobs
 from apps.jobs.errors import NotYours, TooManyJobs
-from apps.jobs.models import Checkpoint, Job, Point
+from apps.jobs.models import Checkpoint, Job, Point, Shard
 from apps.jobs.topics import JobTopic
 from apps.leases import LeaseLost
 from apps.trainings import compare, operations, records
@@ -157,6 +158,40 @@ def test_nobody_has_more_trainings_than_one_person_may(ada: User, settings: Sett
     operations.submit(ada, small())
     with pytest.raises(TooManyJobs, match="one person may have at most 1"):
         operations.submit(ada, small())
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_what_was_stopped_goes_on_only_if_there_is_room(is_over: bool, ada: User, settings: Settings) -> None:
+    settings.TRAININGS_PER_USER = 1
+    stopped = operations.submit(ada, small(updates=4))
+    if is_over:
+        records.finish(trained(stopped))
+    else:
+        operations.pause(stopped.pk, ada)
+    running = operations.submit(ada, small())
+    staff = User.objects.create_user("staff", is_staff=True)
+    for change in (lambda: operations.extend(stopped.pk, staff, 2), lambda: operations.resume(stopped.pk, ada)):
+        with pytest.raises((TooManyJobs, operations.Unfit)) as refused:
+            change()
+        assert isinstance(refused.value, TooManyJobs) or is_over
+    assert Job.objects.get(pk=stopped.pk).spec["updates"] == 4
+    assert not Job.objects.get(pk=stopped.pk).shards.filter(state=Shard.State.QUEUED).exists()
+    operations.extend(running.pk, ada, 2)
+    jobs.cancel(running.pk, ada)
+    operations.extend(stopped.pk, ada, 2)
+    assert Job.objects.get(pk=stopped.pk).state == Job.State.QUEUED
+
+
+def test_nobody_without_room_for_files_goes_on_or_extends(ada: User, client: Client) -> None:
+    paused, queued = operations.submit(ada, small()), operations.submit(ada, small())
+    operations.pause(paused.pk, ada)
+    quotas.set_limit(ada, quotas.STORAGE, 0)
+    client.force_login(ada)
+    for job, change in [(paused, {"do": "resume"}), (queued, {"do": "extend", "updates": "5"})]:
+        page = client.post(f"{job.get_absolute_url()}change/", change, follow=True)
+        assert "one person may use 0 MB" in page.content.decode(), change
+    assert Job.objects.get(pk=paused.pk).state == Job.State.PAUSED
+    assert Job.objects.get(pk=queued.pk).spec["updates"] == 10
 
 
 def test_the_page_shows_curves_episodes_and_checkpoints(client: Client, ada: User) -> None:

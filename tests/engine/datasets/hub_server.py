@@ -20,7 +20,7 @@ class Hub:
         self.break_after: int | None = None
         """Bytes of a file that are sent before the connection breaks, once."""
         self.server = _Server(self)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     @property
     def address(self) -> str:

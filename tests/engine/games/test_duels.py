@@ -1,6 +1,7 @@
 """The rules of the games for two, their experts, and that nobody learns what is hidden from them."""
 
 import json
+import re
 from itertools import product
 from typing import Any
 
@@ -11,7 +12,8 @@ from gem.agents import Request, make_agent
 from gem.agents.experts import kuhn_poker, negotiation
 from gem.agents.experts.connect_four import MAX_NODES, choose
 from gem.envs.duels.connect_four import ConnectFour
-from gem.envs.duels.negotiation import TOTAL, item_counts, value_pairs, worth
+from gem.envs.duels.negotiation import TOTAL, Negotiation, item_counts, value_pairs, worth
+from gem.rng import SplitMix64, choice, randbelow
 from gem.rollout import EpisodeRequest, rollout
 from gem.seats import SPECTATOR
 
@@ -275,10 +277,10 @@ def test_cards_are_named_to_nobody_else_before_they_are_compared() -> None:
 def test_a_sealed_choice_is_shown_to_nobody() -> None:
     env = gem.make("duel:PrisonersDilemma-v0")
     shown = []
-    for choice in ("silent", "betray"):
+    for action in ("silent", "betray"):
         env.reset(seed=0)
         assert env.to_act == (0, 1)
-        observation, _, _, _, info = env.step(f"\\boxed{{{choice}}}")
+        observation, _, _, _, info = env.step(f"\\boxed{{{action}}}")
         assert env.to_act == (1,)
         shown.append([observation, info, [env.view(seat) for seat in (0, 1, SPECTATOR)]])
     assert shown[0] == shown[1]
@@ -328,6 +330,21 @@ def test_the_negotiation_answers_what_cannot_be_done(actions: str, said: str) ->
     _, observation, info = play("duel:Negotiation-v0", actions)
     assert said in observation
     assert info["error"] == "rule"
+
+
+def test_a_proposal_is_read_as_when_its_version_was_recorded() -> None:
+    """The expression that first read them takes quadratic time, and means exactly this."""
+    first = re.compile(
+        r"\\boxed{\s*(propose|accept|say)\b\s*(?:((?<=propose )\s*\d{1,2}(?:[\s,]+\d{1,2})*)\s*:?)?\s*([^{}]*)}",
+        re.IGNORECASE | re.ASCII,
+    )
+    words = (*" \n\t12,:x{}", "propose", "Propose ", "say", "accept", "  ", "12", "123")
+    rng = SplitMix64(1)
+    for _ in range(3000):
+        text = "\\boxed{" + "".join(choice(rng, words) for _ in range(1 + randbelow(rng, 10))) + "}"
+        assert Negotiation.pattern.findall(text) == first.findall(text), text
+    _, observation, _ = play("duel:Negotiation-v0", "propose  1 1 1")
+    assert "does not name books, hats and balls as three numbers" in observation
 
 
 def test_talks_without_a_deal_end_after_the_last_round() -> None:

@@ -47,6 +47,16 @@ TOO_LARGE = (
     *(opening * depth + "x" + closing * depth for opening, closing in ("()", "[]", "{}", ("\\{", "\\}"), ("\\sqrt{",
     "}"),
       ("\\frac{1}{1+", "}"), ("x^{", "}"), ("\\left(", "\\right)")) for depth in (40, 150)),
+    "|99999999|!", "||99999999||!", "\\lvert 99999999\\rvert!", "\\lfloor 99999999\\rfloor!",
+    "\\lceil 99999999\\rceil!",
+    "|9^{9000}|^{9000}", "\\left|9^{9000}\\right|^{9000}", "9^|99999999|", "9^\\frac{99999999}{1}", "\\sqrt{99999999}!",
+    "9^\\bigl(99999999\\bigr)", "9^{\\lfloor 99999999\\rfloor}",
+    "9^{x-x+9999999999}", "9^{0x+999999999}", "(x-x+99999999)!", "\\binom{x-x+10^9}{x-x+10^8}", "(x+y)^{n-n+99999}",
+    "\\exp(x-x+10^9)", "\\prod_{i=1}^{9999} 9^{9999}", "\\prod_{i=1}^{9999} -9^{9999}", "\\sum_{k=1}^{9} 9^{9^k}",
+    "\\sum_{i=1}^{9} 9^{9^i}", "\\prod_{k=1}^{3000} 9^{k}", "\\sum\\limits_{n=1}^{10^9} n",
+    *(f"{chr(92)}{outer}_{{i=1}}^{{9999}} {chr(92)}{inner}_{{j=1}}^{{9999}} {chr(92)}{inner}_{{k=1}}^{{9999}} 2"
+      for outer in ("sum", "prod") for inner in ("sum", "prod")),
+    "\\sum_{i=1}^{999} (1+\\sum_{j=1}^{999} (1+\\sum_{k=1}^{999} k))",
     *(prefix * 100 + "2" for prefix in ("\\sqrt", "\\sin", "-", "+-", "\\frac", "\\log\\ln")),
 )  # fmt: skip
 """Formulas that have to be refused before SymPy reads them."""

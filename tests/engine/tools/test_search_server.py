@@ -56,7 +56,7 @@ def send(handler: BaseHTTPRequestHandler, body: bytes, status: int = 200, **head
 @pytest.fixture
 def server() -> Iterator[Server]:
     running = Server()
-    thread = threading.Thread(target=running.http.serve_forever, daemon=True)
+    thread = threading.Thread(target=running.http.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     yield running
     running.http.shutdown()

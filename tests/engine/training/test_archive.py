@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from gem.errors import InvalidArgument
-from gem.training.checkpoints.archive import pack, unpack
+from gem.training.checkpoints.archive import unpack
 from gem.training.checkpoints.folder_check import check_folder, check_self_contained
 from gem.training.policy.prompts import policy_location
+from tests.archives import pack
 
 BASE = Path(policy_location("nano-base"))
 MAX_BYTES = 10_000_000

@@ -86,7 +86,7 @@ def server(tiny: Path) -> Iterator[Any]:
     made.busy = 0
     made.raw = False  # as with --logprobs-mode processed_logprobs
     made.defaults = {"top_k": 1}  # of the model's generation_config.json
-    threading.Thread(target=made.serve_forever, daemon=True).start()
+    threading.Thread(target=made.serve_forever, args=(0.02,), daemon=True).start()
     yield made
     made.shutdown()
     made.server_close()

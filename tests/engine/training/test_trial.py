@@ -5,6 +5,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import struct
 import sys
 from pathlib import Path
@@ -15,9 +16,13 @@ import pytest
 
 from gem.errors import InvalidArgument
 from gem.sandbox import process_confinement
+from gem.sandbox.inside.confinement.landlock import ABI_WITH_TRUNCATE
+from gem.sandbox.inside.confinement.landlock import abi as landlock_abi
+from gem.training.checkpoints import trial
 from gem.training.checkpoints.trial import FIRST_TURN, TIMEOUT_SECONDS, try_folder
 from gem.training.policy.prompts import policy_location
 from tests import warm
+from tests.engine.sandbox.leftovers import wait_until_none_is_left
 
 pytest.importorskip("torch", reason="policies need torch, which `make test` installs")
 
@@ -66,23 +71,46 @@ def test_it_plays_what_its_card_names_in_a_process_without_network_or_files(fold
     assert result.parameters == 229_824
 
 
+def test_a_chat_template_that_loops_ends_the_process(folder: Path) -> None:
+    done = warm.run("training", first_turn_command(with_template(folder, LOOP)))
+    assert done.returncode == -signal.SIGPROF
+    assert trial._describe_end(done.returncode).startswith("The chat template was ended after a second")
+
+
+@pytest.mark.skipif(landlock_abi() < ABI_WITH_TRUNCATE, reason="no Landlock here")
+def test_it_plays_where_there_are_no_namespaces(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_confinement, "_obstacle", "There are no namespaces.")
+    assert try_folder(folder, "game:TowerofHanoi-v0-easy").env_id == "game:TowerofHanoi-v0-easy"
+
+
 LOOP = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
 
 
-@pytest.mark.parametrize("template", [LOOP, pytest.param("{{ 9 ** (9 ** 9) }}", marks=pytest.mark.long)])
-def test_a_chat_template_that_loops_is_ended_after_a_second(folder: Path, template: str) -> None:
+def with_template(folder: Path, template: str) -> Path:
+    """The policy with this chat template."""
     tokenizer = (folder / "tokenizer.json").read_text()
     (folder / "tokenizer.json").write_text(tokenizer.replace("<act>", "<say>"))  # so it is no nano policy
     changed(folder, "tokenizer_config.json", chat_template=template)
+    return folder
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("template", [LOOP, "{{ 9 ** (9 ** 9) }}"])
+def test_a_chat_template_that_loops_is_ended_after_a_second(folder: Path, template: str) -> None:
+    with_template(folder, template)
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     with pytest.raises(InvalidArgument, match=r"The chat template was ended after a second"):
         try_folder(folder)
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < TIMEOUT_SECONDS / 4
 
 
+def first_turn_command(folder: Path, env_id: str = "") -> list[str]:
+    return [sys.executable, "-m", FIRST_TURN, str(folder), env_id]
+
+
 def first_turn(folder: Path, env_id: str = "") -> dict[str, Any]:
     """What the process says that `try_folder` starts."""
-    done = warm.run("training", [sys.executable, "-m", "gem.training.checkpoints.first_turn", str(folder), env_id])
+    done = warm.run("training", first_turn_command(folder, env_id))
     told: dict[str, Any] = json.loads(done.stdout)
     assert done.returncode == ("refused" in told)
     return told
@@ -117,3 +145,4 @@ def test_a_configuration_that_wants_all_memory_ends_the_process_only(folder: Pat
 def test_one_that_takes_too_long_is_ended(folder: Path) -> None:
     with pytest.raises(InvalidArgument, match=r"did not answer within 0 s"):
         try_folder(folder, timeout_seconds=0.05)
+    wait_until_none_is_left(folder)

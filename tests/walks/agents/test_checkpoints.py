@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from gem.training.checkpoints.archive import pack
 from gem.training.policy.prompts import policy_location
+from tests.archives import pack
 from tests.walks.conftest import check_looks
 
 pytest.importorskip("torch", reason="policies need torch, which `make test` installs")

@@ -4,6 +4,7 @@ from pathlib import Path
 from time import sleep
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.accounts.models import User
@@ -42,6 +43,8 @@ class Command(BaseCommand):
             raise CommandError(f"The archive cannot be read: {error}.") from error
         except TooManyAgents as refused:
             raise CommandError(str(refused)) from refused
+        except ValidationError as refused:
+            raise CommandError(" ".join(refused.messages)) from refused
         while still := Upload.objects.filter(pk=accepted.pk).first():
             if still.problem:
                 still.delete()

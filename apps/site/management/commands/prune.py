@@ -1,4 +1,4 @@
-"""Delete old episodes of visitors, so that the database does not grow without limit."""
+"""Delete old episodes of nobody with an account, so that the database does not grow without limit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Command(BaseCommand):
     """Run `python manage.py prune --days 90 --dry-run`."""
 
     help = (
-        "Delete old episodes and shows that nobody with an account began, unless another episode branches from them. "
+        "Delete old episodes and shows that belong to nobody with an account, unless another one branches from them. "
         "Episodes of people with an account, of jobs, of duels and of the catalog stay."
     )
 
