@@ -18,7 +18,7 @@ from django.urls import reverse
 
 from apps.accounts import visitors
 from apps.accounts.limits import MINUTE, in_words
-from apps.accounts.rate_limit import Level, measure, take
+from apps.accounts.rate_limit import Level, measure
 from apps.live.threads import in_thread
 from apps.networks import network_of
 from apps.spec_forms import UNSTORABLE
@@ -72,7 +72,7 @@ def _buckets(request: HttpRequest) -> list[RequestBucket]:
     return [_bucket(request.session.get(SESSION_KEY), visitors.network(request))]
 
 
-def _bucket(user_id: object, network: str) -> RequestBucket:
+def _bucket(user_id: str | None, network: str) -> RequestBucket:
     """The bucket of an account or, without one, of a network."""
     if user_id is not None:
         return account_bucket(user_id)
@@ -144,4 +144,4 @@ def _count_handshake(session_key: str, network: str) -> float:
         with suppress(DatabaseError):  # the consumer will say so
             user_id = import_module(settings.SESSION_ENGINE).SessionStore(session_key).get(SESSION_KEY)
     bucket = _bucket(user_id, network)
-    return take(bucket.name, bucket.size, bucket.size / MINUTE)
+    return measure(bucket.name, bucket.size, bucket.size / MINUTE).wait

@@ -16,7 +16,7 @@ from apps.episodes.replays.downloads import episode_data
 from apps.episodes.snapshot import snapshot
 from apps.episodes.visibility import conceal, open_info, viewpoint
 from apps.jobs.models import Job
-from apps.jobs.pages import elapsed
+from apps.jobs.pages import elapsed, may_see_set_up
 from apps.jobs.results import Tally
 from apps.play import pending
 from apps.play.shows import show_leases
@@ -242,7 +242,7 @@ def job_data(request: HttpRequest, row: Job, *, left: float | None, ahead: int |
     return {
         **_job_summary(request, row),
         "spec": row.spec,
-        "set_up": row.set_up,
+        "set_up": row.set_up if may_see_set_up(row, request.user) else None,
         "parent": parent.pk if parent else None,
         "parent_update": row.parent_update,
         "turns_done": row.turns_done,

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
 from ninja import NinjaAPI, Status
 from ninja.errors import ValidationErrorContext
 from ninja.openapi.schema import OpenAPISchema
@@ -98,6 +99,7 @@ api = Api(
     description=openapi.DESCRIPTION,
     urls_namespace="api",
     docs_url=None,
+    docs_decorator=require_safe,
     parser=StorableJson(),
 )
 api.add_decorator(idempotent, mode="view")

@@ -41,8 +41,8 @@ def tokens(request: HttpRequest) -> HttpResponse:
     return render(request, "api/tokens.html", context, status=status)
 
 
-@login_required
 @require_POST
+@login_required
 def revoke(request: HttpRequest, token_id: int) -> HttpResponse:
     """Revoke a token of your own."""
     assert isinstance(request.user, User)

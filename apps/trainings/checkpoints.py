@@ -15,9 +15,8 @@ def checkpoint_to_fork(viewer: Viewer, job_id: str, update: int | None) -> Check
     Raises:
         Http404: if there is none that this person may see.
     """
-    checkpoints = Checkpoint.objects.filter(
-        job__in=Job.objects.visible_to(viewer).filter(pk=job_id), agent__in=Agent.objects.visible_to(viewer)
-    )
+    jobs, agents = Job.objects.visible_to(viewer).filter(pk=job_id), Agent.objects.visible_to(viewer)
+    checkpoints = Checkpoint.objects.filter(job__in=jobs, agent__in=agents)
     if update is not None:
         checkpoints = checkpoints.filter(update=update) if update < 2**31 else checkpoints.none()
     checkpoint = checkpoints.select_related("job").order_by("-update").first()

@@ -20,7 +20,7 @@ from apps.episodes.forms import FilterForm
 from apps.episodes.models import Episode
 from apps.episodes.paging import beyond, page_of
 from apps.episodes.replays import downloads
-from apps.episodes.replays.views import begin_verification
+from apps.episodes.replays.views import ask_verification
 from apps.episodes.verification import Verdict
 from apps.episodes.views import NOT_THEIRS, find
 from apps.episodes.visibility import choices_of, conceal
@@ -57,8 +57,8 @@ def list_episodes(
     form = checked(FilterForm(request.user, entries({**values, "mine": "on" if mine else None})))
     if cursor and beyond(cursor, newer=False) is None:
         raise bad_cursor()
-    matches = form.episodes(request.user, visitor(request))
-    page = page_of(matches, {"before": cursor}, Episode.objects.with_seats().select_related("batch"), limit)
+    shown = Episode.objects.with_seats().select_related("batch")
+    page = page_of(form.episodes(request.user, visitor(request)), {"before": cursor}, shown, limit)
     return schemas.EpisodePage(items=[answers.episode_summary(request, row) for row in page.rows], next=page.before)
 
 
@@ -130,7 +130,8 @@ def _record(request: HttpRequest, row: Episode, seat: int) -> Iterator[dict[str,
 @router.post("/{episode_id}/verification", response={200: schemas.Verdict, 202: schemas.Verdict})
 def verify_episode(request: HttpRequest, episode_id: str) -> Status[schemas.Verdict]:
     """Run the episode again and compare every turn. A slow one is run by a worker: ask for the verdict later."""
-    return _verdict(begin_verification(request, find(request, episode_id)))
+    row = find(request, episode_id)
+    return _verdict(ask_verification(request, row))
 
 
 @router.get("/{episode_id}/verification", response={200: schemas.Verdict, 202: schemas.Verdict})

@@ -80,7 +80,7 @@ def get_results(request: HttpRequest, job_id: str) -> schemas.Results:
         total=answers.score_of(tally),
         environments=[answers.score_of(line.tally, line.env_id) for line in results.lines(shards)],
         passes={env_id: {str(k): interval.mean for k, interval in by_k.items()} for env_id, by_k in passes.items()},
-        cost=pages.cost_of(job, tally),
+        cost=pages.cost_of(job, tally) if pages.may_see_set_up(job, request.user) else None,
     )
 
 
@@ -99,7 +99,7 @@ def list_episodes_of_job(
     if (after := read_number(cursor)) is not None:
         slots = slots.filter(slot__gt=after)
     chosen = list(slots[: limit + 1])
-    rows = finished.finished(job).filter(slot__in=chosen[:limit])
+    rows = finished.finished(job, hidden=job.may_be_changed_by(request.user)).filter(slot__in=chosen[:limit])
     columns = ("pk", "slot", "env_id", "seed", "ending", "reached", "turn_count")
     return schemas.JobEpisodePage(
         items=[schemas.JobEpisode(id=row.pop("pk"), outcome=row.pop("ending"), **row) for row in rows.values(*columns)],
@@ -111,7 +111,7 @@ def list_episodes_of_job(
 def export_episodes_of_job(request: HttpRequest, job_id: str) -> HttpResponseBase:
     """All stored episodes of a job as JSON Lines, each with its turns. They are sent as they are read."""
     job = find(request, job_id)
-    records = records_of(Episode.objects.filter(batch=job.batch_id), request.user)
+    records = records_of(Episode.objects.visible_to(request.user).filter(batch=job.batch_id), request.user)
     return jsonl(({**data, "turns": turns} for data, turns in records), f"job-{job.pk}.jsonl")
 
 

@@ -76,7 +76,7 @@ def take_turn(request: HttpRequest, episode_id: str, sent: schemas.NewTurn) -> S
 def undo_turn(request: HttpRequest, episode_id: str) -> Status[schemas.Episode]:
     """Undo your last turn: the answer is a new branch that begins before it. The old episode stays readable."""
     find(request, episode_id)
-    branch = operations.undo(episode_id, user=request.user, visitor=visitor(request))
+    branch = operations.undo(episode_id, user=request.user, visitor=visitor(request), address=visitors.address(request))
     return Status(201, answers.episode(request, branch.pk))
 
 
@@ -85,7 +85,9 @@ def fork_episode(request: HttpRequest, episode_id: str, sent: schemas.Fork) -> S
     """Continue any episode from one of its turns, in a branch of your own."""
     row = find(request, episode_id)
     limits.check_start(request)
-    branch = operations.fork(row, sent.turn, user=request.user, visitor=visitor(request))
+    branch = operations.fork(
+        row, sent.turn, user=request.user, visitor=visitor(request), address=visitors.address(request)
+    )
     return Status(201, answers.episode(request, branch.pk))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.http import Http404, HttpRequest
 from ninja import File, Form, Router, Status, UploadedFile
 
-from apps.accounts.rate_limit import take
 from apps.agents import uploads
 from apps.agents.forms import UploadForm
 from apps.agents.models import Agent, Upload
@@ -13,7 +12,6 @@ from apps.api import answers
 from apps.api.callers import account, manager, reader
 from apps.api.forms import checked, entries
 from apps.api.paging import Cursor, Limit, newest_first
-from apps.episodes.errors import TooFast
 from gem.client import schemas
 
 router = Router(tags=["uploads"])
@@ -35,9 +33,6 @@ def upload_checkpoint(
 ) -> Status[schemas.Upload]:
     """Upload a checkpoint as a zip or tar archive, such as the download of one."""
     user = account(request)
-    wait = take(*uploads.rate_limit_of(user))
-    if wait > 0:
-        raise TooFast(uploads.too_often(wait), wait)
     form = checked(UploadForm(entries({"name": name, "visibility": visibility}), request.FILES))
     values = form.cleaned_data
     row = uploads.accept(user, values["name"], file, visibility=values["visibility"])

@@ -102,7 +102,7 @@ def verify(request: HttpRequest, episode_id: str) -> HttpResponse:
     """Replay the episode and report whether every turn is as recorded; a worker replays a slow one."""
     episode = find(request, episode_id)
     try:
-        verdict = begin_verification(request, episode)
+        verdict = ask_verification(request, episode)
     except Refusal as refusal:
         verdict = Verdict(None, str(refusal))
     if wants_part(request):
@@ -119,8 +119,8 @@ def verdict(request: HttpRequest, episode_id: str) -> HttpResponse:
     return render(request, "episodes/episode.html#verdict", context)
 
 
-def begin_verification(request: HttpRequest, episode: Episode) -> Verdict:
-    """Verify an episode, or let a worker replay it if it is slow, which is counted. Returns what is known now.
+def ask_verification(request: HttpRequest, episode: Episode) -> Verdict:
+    """Have an episode verified. That of a slow one is counted, because a worker replays it.
 
     Raises:
         Sealed: if it has not ended.
@@ -128,14 +128,16 @@ def begin_verification(request: HttpRequest, episode: Episode) -> Verdict:
     """
     if episode.sealed:
         raise Sealed("An episode can be verified only after it ends.")
-    is_member = request.user.is_authenticated
-    if episode.slow:
-        name = f"user:{request.user.pk}" if is_member else f"from:{visitors.network(request)}"
-        wait = take(f"verify:{name}", VERIFICATIONS_PER_MINUTE, VERIFICATIONS_PER_MINUTE / 60)
-        if wait > 0:
-            raise TooFast(f"You have had many episodes verified. Try again in {max(1, round(wait))} s.", wait)
-    person = name_of(request.user.pk, "" if is_member else visitors.key(request))
+    if episode.slow and (wait := _wait_for_worker(request)):
+        raise TooFast(f"You have had many episodes verified. Try again in {max(1, round(wait))} s.", wait)
+    person = name_of(request.user.pk, "" if request.user.is_authenticated else visitors.key(request))
     return verification.verify(episode, person, visitors.address(request))
+
+
+def _wait_for_worker(request: HttpRequest) -> float:
+    """Seconds until this person may have another slow episode verified; 0 if that is now."""
+    name = f"user:{request.user.pk}" if request.user.is_authenticated else f"from:{visitors.network(request)}"
+    return take(f"verify:{name}", VERIFICATIONS_PER_MINUTE, VERIFICATIONS_PER_MINUTE / 60)
 
 
 def _strip(episode: Episode, seat: int) -> list[dict[str, Any]]:

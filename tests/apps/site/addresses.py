@@ -165,6 +165,7 @@ FORMS: dict[str, Address] = {
     "accounts:login_link": Address("302", names=("login_token",), post=True),
     "accounts:account": Address("302", post=True, sent={"old": PASSWORD, "new": "a staple of horses"}),
     "accounts:delete": Address("302", post=True, sent={"password": PASSWORD}),
+    "programs:tokens": Address("302 422 422 422", post=True),
     "moderation:report": Address("302", names=("content", "episode"), post=True, sent={"reason": "It shows a secret."}),
     "agents:new": Address("302", post=True, sent=ENDPOINT),
     "agents:edit": Address("404 404 302 404", names=("agent",), post=True, sent=ENDPOINT),
