@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.platform.api_access import make_token
@@ -19,6 +20,8 @@ def prepared() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="gemweb-prepared-"))
     with running_stack({"STATE_DIR": str(folder)}) as stack:
         stack.cancel_jobs()
+        with psycopg.connect(stack.database_url) as connection:
+            connection.execute("create table kept as select 'still here' as word")
     yield folder
     forget_state(folder)
 

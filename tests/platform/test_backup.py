@@ -58,12 +58,10 @@ def test_a_running_site_is_brought_back_somewhere_else(stack: Stack, tmp_path: P
     assert (new_state / "secret_key").read_text() == (first.state_dir / "secret_key").read_text()
     assert (new_state / "runs" / weights.relative_to(first.state_dir / "runs")).read_bytes() == b"weights"
     assert not (new_state / "runs" / "half.new").exists()
-    with running_stack({"STATE_DIR": str(new_state)}) as second:
-        assert second.get("/")[0] == 200
-        with psycopg.connect(second.database_url) as connection:
-            again = connection.execute("select id, action from episodes_turn join episodes_episode on id = episode_id "
-                                       "order by id, number limit 500").fetchall()  # fmt: skip
-            assert connection.execute("select word from brought_back").fetchone() == ("still here",)
+    with database_of(new_state) as url, psycopg.connect(url) as connection:
+        again = connection.execute("select id, action from episodes_turn join episodes_episode on id = episode_id "
+                                   "order by id, number limit 500").fetchall()  # fmt: skip
+        assert connection.execute("select word from brought_back").fetchone() == ("still here",)
     assert again == rows
 
 
@@ -105,7 +103,9 @@ def test_jobs_of_a_restored_site_are_paused(prepared: Path, tmp_path: Path, new_
 
 
 @pytest.mark.long
-def test_a_site_that_does_not_run_is_backed_up_too(prepared: Path, tmp_path: Path, new_state: Path) -> None:
+def test_a_site_that_does_not_run_is_backed_up_too_and_starts_somewhere_else(
+    prepared: Path, tmp_path: Path, new_state: Path
+) -> None:
     assert backup("write", prepared, tmp_path / "b.tar").returncode == 0
     with tarfile.open(tmp_path / "b.tar") as tar:
         about = json.load(tar.extractfile("backup.json"))  # type: ignore[arg-type]
@@ -113,6 +113,8 @@ def test_a_site_that_does_not_run_is_backed_up_too(prepared: Path, tmp_path: Pat
     assert set(about) == {"gemweb", "made"}
     assert backup("restore", new_state, tmp_path / "b.tar").returncode == 0
     assert sorted(path.name for path in new_state.iterdir() if path.name.startswith(".")) == []
+    with running_stack({"STATE_DIR": str(new_state)}) as second:
+        assert second.get("/")[0] == 200
 
 
 def test_it_overwrites_nothing(prepared: Path, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from playwright.sync_api import Page
 
 _FIND = r"""
@@ -69,9 +71,12 @@ def problems(page: Page) -> list[str]:
     return found
 
 
+_OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
 def overflow(page: Page) -> int:
     """How many pixels the page is wider than the window."""
-    wider: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    wider: int = page.evaluate(_OVERFLOW)
     return wider
 
 
@@ -161,3 +166,13 @@ def small(page: Page) -> list[str]:
     """
     found: list[str] = page.evaluate(_SMALL)
     return found
+
+
+_EVERYTHING = f"() => [({_OVERFLOW})(), ({_FIND})(), ({_FAINT})(), ({_SMALL})()]"
+NO_COMPLAINTS: list[Any] = [0, [], [], []]
+
+
+def complaints_about(page: Page) -> list[Any]:
+    """All of the above in one question to the browser: the overflow, the problems, what is faint and what is small."""
+    found: list[Any] = page.evaluate(_EVERYTHING)
+    return [max(0, found[0]), *found[1:]]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 if TYPE_CHECKING:
     from pytest_django.plugin import DjangoDbBlocker
@@ -53,6 +53,24 @@ def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]
     return {**browser_context_args, "viewport": size, "locale": "en-GB", "timezone_id": "UTC"}
 
 
+@pytest.fixture(scope="session")
+def shared_context(browser: Browser, browser_context_args: dict[str, Any]) -> Iterator[BrowserContext]:
+    """One profile for all walks of a session: what it has loaded of the site's files stays."""
+    opened = browser.new_context(**browser_context_args)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def context(shared_context: BrowserContext) -> Iterator[BrowserContext]:
+    """The shared profile as if it were new: nobody is logged in, nothing is stored, no page is open."""
+    yield shared_context
+    for left in shared_context.pages:
+        left.close()
+    shared_context.clear_cookies()
+    shared_context.clear_permissions()
+
+
 @pytest.fixture
 def complaints() -> list[str]:
     """What the browser complained about so far."""
@@ -69,6 +87,9 @@ def expected() -> list[str]:
 def page(context: BrowserContext, complaints: list[str], expected: list[str], site: Site) -> Iterator[Page]:
     """A page that fails the walk on a console error, a script error, a failed request or a breach of the policy."""
     opened = context.new_page()
+    tools = context.new_cdp_session(opened)
+    tools.send("Storage.clearDataForOrigin", {"origin": site.url, "storageTypes": "local_storage"})
+    tools.detach()
     opened.set_default_timeout(PATIENCE_MS)
     listen(opened, complaints)
     yield opened
@@ -142,13 +163,10 @@ def in_every_look(page: Page) -> Iterator[str]:
 
 def check_looks(page: Page) -> None:
     """Nothing is wider than the window, faint, too small to hit or without a name, in every look."""
-    from tests.walks.accessibility import faint, overflow, problems, small
+    from tests.walks.accessibility import NO_COMPLAINTS, complaints_about
 
     for look in in_every_look(page):
-        assert overflow(page) <= 0, f"{page.url} is {overflow(page)} px too wide at {look}"
-        assert problems(page) == [], f"{page.url} at {look}"
-        assert faint(page) == [], f"{page.url} at {look}"
-        assert small(page) == [], f"{page.url} at {look}"
+        assert complaints_about(page) == NO_COMPLAINTS, f"{page.url} at {look}"
 
 
 def _complain(complaints: list[str], kind: str, text: str) -> None:

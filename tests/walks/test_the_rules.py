@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page
 
-from tests.walks.accessibility import faint, overflow, problems, small
+from tests.walks.accessibility import complaints_about, faint, overflow, problems, small
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,4 @@ def test_what_has_no_name_is_found(page: Page) -> None:
     said = " ".join(problems(page))
     assert "has no name: <button>" in said
     assert "skips from level 1" in said
+    assert complaints_about(page) == [overflow(page), problems(page), faint(page), small(page)]

@@ -11,17 +11,18 @@ from tests.workers.records import Submit, assert_exactly_once, fresh
 
 
 def test_kill_9_in_mid_job_loses_and_repeats_nothing(submit: Submit) -> None:
-    job = submit(SLOW, 400)
+    job = submit(SLOW, 250)
     with worker() as first:
         wait_until(lambda: fresh(job).episodes_done > 0, "episodes are recorded")
         first.kill()
-    assert 0 < fresh(job).episodes_done < 400, "it was killed in mid-job"
+    assert 0 < fresh(job).episodes_done < 250, "it was killed in mid-job"
     with worker():
         wait_until(lambda: fresh(job).over, "the job is over")
     assert_exactly_once(job)
     assert job.events.filter(text__contains=", attempt 2").exists(), "another attempt finished the killed one's shard"
 
 
+@pytest.mark.fault
 def test_the_work_of_a_killed_worker_is_taken_up_while_the_others_are_busy(submit: Submit) -> None:
     stuck = submit(STUCK, 1)
     with (
@@ -47,7 +48,7 @@ LONG_LEASE = {"LEASE_SECONDS": "3600", "HEARTBEAT_SECONDS": "0.5"}
 
 
 def test_the_work_of_a_killed_pool_process_goes_on_at_once(submit: Submit) -> None:
-    job = submit(SLOW, 400)
+    job = submit(SLOW, 250)
     with worker(scheduler=False, queues="evaluate", **LONG_LEASE) as pool:
         wait_until(lambda: fresh(job).episodes_done > 0, "episodes are recorded")
         holders = psutil.Process(pool.process.pid).children()

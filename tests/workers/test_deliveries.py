@@ -22,7 +22,7 @@ from workers import evaluate
 
 
 def test_a_task_delivered_twice_and_at_once_plays_every_episode_once(submit: Submit) -> None:
-    job = submit(SLOW, 300)
+    job = submit(SLOW, 150)
     for _ in range(6):
         enqueue("evaluate.shards", job.pk)
     with worker("--concurrency", "2"), worker("--pool", "solo", scheduler=False):

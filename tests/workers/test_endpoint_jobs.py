@@ -131,8 +131,8 @@ def test_stopping_at_the_first_failure_ends_the_job_once(submit_endpoint: Submit
 
 
 def test_each_episode_is_recorded_as_it_ends(submit_endpoint: Submit, server: ModelServer) -> None:
-    server.delay = 0.2
-    job = submit_endpoint("bisect", episodes=10, num_envs=1)
+    server.delay = 0.1
+    job = submit_endpoint("bisect", episodes=6, num_envs=1)
     seen: list[int] = []
 
     def look() -> None:
@@ -147,7 +147,7 @@ def test_each_episode_is_recorded_as_it_ends(submit_endpoint: Submit, server: Mo
     watcher.start()
     played(job)
     watcher.join()
-    assert seen[0] < 10
+    assert seen[0] < 6
 
 
 def test_cancelling_reaches_a_worker_that_waits_for_a_server(
@@ -176,6 +176,7 @@ def test_repeats_play_each_seed_so_often(submit_endpoint: Submit) -> None:
     assert job.episodes_total == 15
 
 
+@pytest.mark.fault
 def test_a_killed_worker_loses_only_what_was_under_way(submit_endpoint: Submit, server: ModelServer) -> None:
     server.delay = 0.1
     job = submit_endpoint("bisect", episodes=60, num_envs=8)

@@ -136,7 +136,7 @@ class Machine:
             self.owners.clear()
 
 
-@pytest.mark.parametrize("examples", [25, pytest.param(2_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("examples", [15, pytest.param(2_000, marks=pytest.mark.long)])
 def test_every_episode_once_whatever_happens(submit: Submit, examples: int, counted: Counted) -> None:
     taken: list[int] = []
 

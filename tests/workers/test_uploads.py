@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from tests.workers.processes import Worker, wait_until, worker
 if TYPE_CHECKING:
     from apps.accounts.models import User
 
-pytest.importorskip("torch", reason="policies need torch, which `make test` installs")
+pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="policies need torch, which `make test` installs")
 PATIENCE = 180
 Trier = Callable[..., AbstractContextManager[Worker]]
 
@@ -44,6 +45,7 @@ def underway() -> bool:
     return Upload.objects.exclude(lease_token=None).exists()
 
 
+@pytest.mark.fault
 def test_an_upload_outlives_a_killed_worker_and_one_that_is_told_to_end(owner: User, trier: Trier) -> None:
     upload = sent(owner, trier)
     with trier() as doomed:

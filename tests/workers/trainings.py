@@ -30,7 +30,7 @@ def small(**more: Any) -> TrainingSpec:
         "env_id": "game:GuessTheNumber-v0-easy",
         "episodes": 16,
         "updates": UPDATES,
-        "sample_every": 4,
+        "sample_every": 2,
         "sample_episodes": 4,
         "checkpoint_seconds": 0.0,
         "keep_checkpoints": 1000,
@@ -49,7 +49,7 @@ def assert_whole(job: Job, updates: int = UPDATES, first: int = 1) -> None:
     assert job.checkpoints.latest("update").update == updates
     assert job.agent.weights.folder.endswith(f"{updates:06d}")
     assert list(job.events.values_list("seq", flat=True)) == list(range(1, job.seq + 1))
-    for update in {update for update in range(first, updates + 1) if update % 4 == 0 or update == first == 1}:
+    for update in {update for update in range(first, updates + 1) if update % 2 == 0 or update == first == 1}:
         kept = Sample.objects.filter(job=job, update=update, exam=False)
         assert kept.count() == 4, f"update {update}"
     for place in job.checkpoints.values_list("update", flat=True):

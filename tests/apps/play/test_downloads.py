@@ -18,8 +18,14 @@ def piped(content: bytes) -> subprocess.CompletedProcess[str]:
     return warm.run("web", [sys.executable, "-m", "gem.cli", "replay", "-"], said=content.decode(), cwd=ROOT)
 
 
-@pytest.mark.parametrize("file", ["episode.json", "episode.jsonl"])
-@pytest.mark.parametrize("env_id", ["game:Minesweeper-v0-easy", "game:Wordle-v0", "game:TowerofHanoi-v0-easy"])
+@pytest.mark.parametrize(
+    ("env_id", "file"),
+    [
+        ("game:Minesweeper-v0-easy", "episode.json"),
+        ("game:Wordle-v0", "episode.jsonl"),
+        ("game:TowerofHanoi-v0-easy", "episode.jsonl"),
+    ],
+)
 def test_a_download_verifies_and_a_changed_one_does_not(env_id: str, file: str) -> None:
     person = Person()
     episode = person.begin(env_id, 11)

@@ -19,6 +19,10 @@ import gem.sandbox
 from gem.errors import SandboxUnavailable
 from gem.sandbox import Level, Limits, pool
 from gem.sandbox.pool import Pool
+from tests.engine.sandbox.conftest import probe_once
+
+WITH_ZYGOTE: tuple[Level, ...] = ("full", "landlock")
+"""The levels that start their sandboxes with one; `test_gvisor.py` is about the life of the other."""
 
 
 def until(holds: Callable[[], bool]) -> bool:
@@ -41,12 +45,13 @@ def zygotes() -> list[psutil.Process]:
     return [child for child in psutil.Process().children() if "inside.launch" in " ".join(child.cmdline())]
 
 
-@pytest.fixture
-def fresh(level: Level) -> Pool:
-    """A pool whose sandboxes may be killed."""
-    if level == "runsc":
-        pytest.skip("it has no zygote; test_gvisor.py is about its life")
-    return Pool(level, 1)
+@pytest.fixture(params=["first", *(pytest.param(level, marks=pytest.mark.long) for level in WITH_ZYGOTE)])
+def fresh(request: pytest.FixtureRequest) -> Pool:
+    """A pool whose sandboxes may be killed: at the first level that works here, for a pool does the same at each."""
+    working = [level for level in WITH_ZYGOTE if request.param in ("first", level) and probe_once(level).ok]
+    if not working:
+        pytest.skip("no sandbox with a zygote here")
+    return Pool(working[0], 1)
 
 
 def test_a_killed_zygote_is_replaced(fresh: Pool) -> None:

@@ -1,18 +1,19 @@
-"""Somebody trains a policy, watches it learn, looks at an update, and lets it play."""
+"""Somebody trains a policy, watches it learn, looks at an update, and goes on to watch it play."""
 
 import re
+from importlib.util import find_spec
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.walks.conftest import check_looks
 
-pytest.importorskip("torch", reason="trainings need torch, which `make test` installs")
+pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="trainings need torch, which `make test` installs")
 
 FINISH_MS = 120_000
 
 
-def test_a_policy_learns_on_an_open_page_and_plays(logged_in: Page, expected: list[str]) -> None:
+def test_a_policy_learns_on_an_open_page(logged_in: Page, expected: list[str]) -> None:
     expected += ["htmx:sendAbort", "htmx:afterRequest"]  # a page is left before its fragments are there
     expected.append("status of 422")  # a form with a slip in it
     page = logged_in
@@ -20,7 +21,7 @@ def test_a_policy_learns_on_an_open_page_and_plays(logged_in: Page, expected: li
     page.goto("/jobs/train/")
     expect(page.get_by_role("radio", name=re.compile("guess-easy"))).to_be_checked()
     check_looks(page)
-    page.get_by_label("Updates").fill("4")
+    page.get_by_label("Updates").fill("2")
     page.get_by_label("Name", exact=True).fill("apprentice")
     page.get_by_text("Expert mode").click()
     page.get_by_label("Epochs").fill("none")
@@ -37,17 +38,17 @@ def test_a_policy_learns_on_an_open_page_and_plays(logged_in: Page, expected: li
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
     expect(page.get_by_role("button", name="Add updates")).to_be_hidden()
     expect(page.locator("#state")).to_contain_text("done", timeout=FINISH_MS)
-    expect(page.locator("#facts")).to_contain_text("4 of 4")
+    expect(page.locator("#facts")).to_contain_text("2 of 2")
     expect(page.locator("[data-curve=success]")).to_have_attribute("aria-label", re.compile(r"apprentice \d"))
     expect(page.locator("[data-curve=success] canvas")).to_be_visible()
     assert page.evaluate("window.stays") is True, "the page was not loaded again"
-    expect(page.locator("#checkpoints")).to_contain_text("apprentice 4")
-    expect(page.locator("#run-log")).to_contain_text("finished after update 4")
+    expect(page.locator("#checkpoints")).to_contain_text("apprentice 2")
+    expect(page.locator("#run-log")).to_contain_text("finished after update 2")
     expect(page.get_by_role("button", name="Evaluate the best checkpoint", exact=True)).to_be_visible()
     expect(page.get_by_role("button", name="Add updates")).to_be_visible()
     for over in ("Pause", "Resume", "Cancel"):
         expect(page.get_by_role("button", name=over, exact=True)).to_be_hidden()
-    expect(page.get_by_role("link", name="Fork with changes")).to_have_attribute("href", re.compile("parent_update=4$"))
+    expect(page.get_by_role("link", name="Fork with changes")).to_have_attribute("href", re.compile("parent_update=2$"))
 
     page.get_by_role("button", name="Turns", exact=True).click()
     expect(page).to_have_url(re.compile("x=turns"))
@@ -80,9 +81,6 @@ def test_a_policy_learns_on_an_open_page_and_plays(logged_in: Page, expected: li
 
     page.get_by_role("link", name="Watch it play").click()
     expect(page.get_by_label("Agent", exact=True)).to_have_value(re.compile("^training-"))
-    page.get_by_role("button", name="Watch").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("apprentice")
-    expect(page.locator("#turns li").first).to_be_visible(timeout=FINISH_MS)
 
 
 @pytest.mark.long
