@@ -183,7 +183,7 @@ class Attack:
     def targets(self, draw: random.Random | None = None) -> Iterator[Target]:
         """Every address by each of its methods; what a page's form would send to it untouched is sent to it."""
         sent: dict[str, dict[str, bytes]] = {}
-        for name, address in attacked():
+        for name, address in of_this_test():
             path = reverse(name, args=[self.objects[part] for part in address.names])
             first, *others = not_refused(TABLE[name] if name in FORMS else address)
             role = first if address.post or draw is None else draw.choice([first, *others])
@@ -201,7 +201,7 @@ class Attack:
         return target.path.replace(f"/{quote(str(self.objects[part]))}", f"/{quote(value, safe='')}", 1)
 
 
-def attacked() -> Iterator[tuple[str, Address]]:
+def of_this_test() -> Iterator[tuple[str, Address]]:
     """What the table has, but for the API's changes, to which tests/apps/api/test_hostile_bodies.py sends JSON."""
     for name, address in requests():
         if name != "api:api-root" and not (name.startswith("api:") and address.post):
@@ -250,7 +250,7 @@ def test_no_address_fails_over_some_value(attack: Attack, counted: Counted) -> N
             value = values.get(kind, str(attack.objects["training"]).encode())
             attack.ask(target, target.base, kind, path=attack.hostile_path(target, part, value))
     assert attack.failures == []
-    assert attack.past == {(name, address.method) for name, address in attacked()}
+    assert attack.past == {(name, address.method) for name, address in of_this_test()}
     assert set(attack.asked) >= set(values)
     counted("hostile values in addresses and parameters", attack.asked.total() - attack.asked["as it is"])
     assert {"q", "page", "sort", "kind"} <= found["catalog:list"]
