@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from cryptography.fernet import Fernet
 
 from gemweb.local.config import StackConfig
 from gemweb.local.reach import database
@@ -39,7 +40,8 @@ def sentence(done: subprocess.CompletedProcess[str]) -> str:
 
 def test_a_running_site_is_brought_back_somewhere_else(stack: Stack, tmp_path: Path, new_state: Path) -> None:
     first = stack
-    (first.state_dir / "endpoint_keys").write_text("a key\n")
+    endpoint_key = Fernet.generate_key().decode() + "\n"  # other tests add agents to the same site
+    (first.state_dir / "endpoint_keys").write_text(endpoint_key)
     weights = first.state_dir / "runs" / "abc" / "checkpoints" / "000001" / "model.safetensors"
     weights.parent.mkdir(parents=True, exist_ok=True)
     weights.write_bytes(b"weights")
@@ -54,7 +56,7 @@ def test_a_running_site_is_brought_back_somewhere_else(stack: Stack, tmp_path: P
     assert (tmp_path / "a backup.tar").stat().st_mode & 0o777 == 0o600  # it holds secrets
     restored = backup("restore", new_state, tmp_path / "a backup.tar")
     assert restored.returncode == 0
-    assert (new_state / "endpoint_keys").read_text() == "a key\n"
+    assert (new_state / "endpoint_keys").read_text() == endpoint_key
     assert (new_state / "secret_key").read_text() == (first.state_dir / "secret_key").read_text()
     assert (new_state / "runs" / weights.relative_to(first.state_dir / "runs")).read_bytes() == b"weights"
     assert not (new_state / "runs" / "half.new").exists()

@@ -137,7 +137,8 @@ def test_no_text_runs_or_loads_anything_on_any_page(
 
     page, did = watched
     expected.append("status of 40")
-    rows_of = {name for name, address in TABLE.items() if address.names and not address.post} - NO_PAGES
+    pages = {name: address for name, address in TABLE.items() if not name.startswith("api:")}  # the API sends no pages
+    rows_of = {name for name, address in pages.items() if address.names and not address.post} - NO_PAGES
     page.goto(reverse("site:docs"), wait_until="domcontentloaded")
     names, shown = sorted(rows_of | set(LISTS)), set()
     for name in names:
