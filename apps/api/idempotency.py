@@ -52,13 +52,22 @@ def idempotent(run: Run) -> Run:
     return answer
 
 
+def key_of_job(request: HttpRequest) -> str:
+    """The key by which a job that this request submits is found again; empty without an `Idempotency-Key`.
+
+    It has no end, and the same key with another request names another job.
+    """
+    key = request.headers.get(HEADER, "")
+    return hashlib.sha256(f"{_digest_of(request)} {key}".encode()).hexdigest() if key else ""
+
+
 def _answer_once(user: User, key: str, request: HttpRequest, run: Callable[[], HttpResponse]) -> HttpResponse:
     from apps.api.problems import problem_of  # noqa: PLC0415 (views run inside of the API, which knows this module)
 
     try:
         row = _begin(user, key, _digest_of(request))
-    except Refusal as refusal:
-        return problem_of(request, refusal)
+    except Exception as error:  # noqa: BLE001 (`problem_of` raises what is the site's own)
+        return problem_of(request, error)
     if row.status is not None:
         response = HttpResponse(bytes(row.body or b""), status=row.status, content_type="application/json")
         response["Idempotent-Replayed"] = "true"

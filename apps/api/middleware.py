@@ -51,8 +51,8 @@ class ApiMiddleware:
         is_head = request.method == "HEAD"
         if is_head:  # Ninja knows GET alone; the server sends no body
             request.method = "GET"
-        refusal = _identify(request)
-        response = _finish(request, self.get_response(request) if refusal is None else refusal)
+        request.token_refusal = _identify(request)  # type: ignore[attr-defined]
+        response = _finish(request, self.get_response(request))
         if is_head:
             request.method = "HEAD"
             response = _without_body(response)
@@ -64,6 +64,9 @@ class ApiMiddleware:
         """Act for the owner of the token. A change from a browser needs the CSRF token of its session."""
         if not request.path.startswith(ROOT):
             return None
+        refusal: HttpResponse | None = getattr(request, "token_refusal", None)
+        if refusal is not None:  # after the request was counted for its address
+            return refusal
         if any(UNSTORABLE.search(part) for part in parameters.values() if isinstance(part, str)):
             return problem(404, FALLBACKS[404])  # nothing can have such a name, so nothing is looked up
         token: ApiToken | None = getattr(request, "api_token", None)

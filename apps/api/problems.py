@@ -10,6 +10,8 @@ from typing import Any
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.core.exceptions import ValidationError as FormError
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.multipartparser import MultiPartParserError
+from django.http.request import RawPostDataException
 from ninja.errors import HttpError
 
 from apps.accounts.limits import TooOften
@@ -122,6 +124,8 @@ _RESPONSES: dict[type[BaseException], Callable[[Any], HttpResponse]] = {
     GemError: _unfit,
     FormError: _misfilled,
     RequestDataTooBig: lambda _: problem(413, FALLBACKS[413]),
+    MultiPartParserError: lambda _: problem(400, FALLBACKS[400]),
+    RawPostDataException: lambda _: problem(415, "The body of this request has to be JSON. Nothing was changed."),
     Http404: lambda error: problem(404, _sentence_of(error)),
     HttpError: _of_ninja,
 }

@@ -47,7 +47,7 @@ def _key_of(header_value: str) -> str | None:
 
 
 def _user_of(key: str) -> User | None:
-    token = ApiToken.objects.valid().select_related("user").filter(pk=int(key)).first()
+    token = ApiToken.objects.valid().select_related("user").filter(pk=key).first() if key.isdecimal() else None
     return None if token is None else token.user
 
 

@@ -14,7 +14,7 @@ from django.db import Error as DatabaseError
 from apps.live.feed import BEGINNING, Closed, Listener
 from apps.live.hub import GONE, hub, refusal
 from apps.live.positions import MAX_SEQ, position
-from apps.live.session_user import SessionUser, credential_of_header, identify, person_of
+from apps.live.session_user import SessionUser, credential_of_header, identify, person_of, session_key_of
 from apps.live.streams import STREAMS
 from apps.live.threads import in_thread
 from apps.live.topics import TOPICS
@@ -112,7 +112,7 @@ class LiveConsumer(PushConsumer):
         if topic is None:
             return GONE
         audience = self.query.get("audience", ["watch"])[-1]
-        session_key = self.scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
+        session_key = session_key_of(self.scope["cookies"])
         person = await in_thread(identify, session_key) if session_key else identify("")
         if not self.enter(person):
             return TOO_MANY
@@ -138,7 +138,7 @@ class EventsConsumer(PushConsumer):
         after = position(given) if given else BEGINNING
         if after is None:
             return NO_POSITION
-        credential = self.scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
+        credential = session_key_of(self.scope["cookies"])
         if header:
             found = await in_thread(credential_of_header, header)
             if found is None:

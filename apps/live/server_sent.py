@@ -79,7 +79,8 @@ class EventStreams:
 
         async def hold_back(message: dict[str, Any]) -> None:
             nonlocal start
-            if SUBSCRIPTION in scope and message["type"] == "http.response.start" and message["status"] == 200:
+            is_stream = SUBSCRIPTION in scope and scope["method"] != "HEAD"
+            if is_stream and message["type"] == "http.response.start" and message["status"] == 200:
                 start = message
             elif start is None:
                 await send(message)

@@ -11,7 +11,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from apps.accounts.models import Viewer
 
@@ -45,6 +45,12 @@ _tokens: list[Tokens] = []
 def register_tokens(tokens: Tokens) -> None:
     """Register how tokens are found. Called in `AppConfig.ready`."""
     _tokens[:] = [tokens]
+
+
+def session_key_of(cookies: Mapping[str, str]) -> str:
+    """The key of the session in these cookies; empty if it is none of ours, such as the credential of a token."""
+    key = cookies.get(settings.SESSION_COOKIE_NAME, "")
+    return key if key.isalnum() and key.isascii() else ""
 
 
 def credential_of_header(header: str) -> str | None:

@@ -6,6 +6,7 @@ environment variables GEMWEB_URL and GEMWEB_TOKEN come before it, so that a prog
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import tempfile
 from contextlib import suppress
@@ -56,14 +57,18 @@ def find_login(url: str | None = None, token: str | None = None) -> Login:
     Raises:
         UsageError: if the file cannot be read, or `url` is no address.
     """
-    environment_url, environment_token = os.environ.get("GEMWEB_URL"), os.environ.get("GEMWEB_TOKEN", "")
+    environment_url = os.environ.get("GEMWEB_URL")
     stored = _Stored() if url and token is not None else _read()
     chosen = url or environment_url
     address = normalize(chosen) if chosen else stored.url or DEFAULT_URL
-    if environment_url and normalize(environment_url) != address:
-        environment_token = ""
-    found = environment_token or stored.tokens.get(address, "")
+    found = token_for(address) or stored.tokens.get(address, "")
     return Login(address, found if token is None else token)
+
+
+def token_for(address: str) -> str:
+    """Return GEMWEB_TOKEN if it is for this server: GEMWEB_URL names it, or is not set. Otherwise it is empty."""
+    url = os.environ.get("GEMWEB_URL")
+    return os.environ.get("GEMWEB_TOKEN", "") if not url or normalize(url) == address else ""
 
 
 def stored_login(url: str | None = None) -> Login:
@@ -135,7 +140,10 @@ def sends_in_clear(url: str) -> bool:
 def _is_local(netloc: str) -> bool:
     host = netloc.partition("/")[0]
     name = host[1 : host.find("]")] if host.startswith("[") else host.partition(":")[0]
-    return name in ("localhost", "::1") or name.startswith("127.")
+    try:
+        return name == "localhost" or ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
 
 
 def _read() -> _Stored:

@@ -11,6 +11,7 @@ from ninja import Query, Router, Status
 from apps.api import answers
 from apps.api.callers import account, manager, submitter
 from apps.api.forms import Checks
+from apps.api.idempotency import key_of_job
 from apps.api.lines import jsonl
 from apps.api.paging import Cursor, Limit, by_number, newest_first, read_number
 from apps.episodes.models import Episode
@@ -55,7 +56,7 @@ def submit_evaluation(request: HttpRequest, sent: schemas.NewEvaluation) -> Stat
     checks = Checks()
     name = checks.value("name", EvaluationForm.base_fields["name"].clean, sent.name)
     checks.finish()
-    key = request.headers.get("Idempotency-Key", "")
+    key = key_of_job(request)
     job = operations.submit(
         account(request), sent.spec, name=name, idempotency_key=key, visibility=sent.visibility or ""
     )
@@ -143,7 +144,7 @@ def resume_evaluation(request: HttpRequest, job_id: str) -> schemas.Job:
 @router.post("/{job_id}/resubmit", response={201: schemas.Job}, auth=submitter)
 def resubmit_evaluation(request: HttpRequest, job_id: str) -> Status[schemas.Job]:
     """Submit the request of any evaluation again, as a job of your own."""
-    key = request.headers.get("Idempotency-Key", "")
+    key = key_of_job(request)
     job = operations.resubmit(find_evaluation(request, job_id).pk, account(request), idempotency_key=key)
     return Status(201, evaluation_or_training(request, find(request, job.pk)))
 

@@ -11,6 +11,7 @@ from apps.agents.checkpoint_views import archive_of
 from apps.api import answers
 from apps.api.callers import account, submitter
 from apps.api.forms import Checks
+from apps.api.idempotency import key_of_job
 from apps.api.paging import Cursor, Limit, by_number, newest_first, read_number
 from apps.jobs import admission
 from apps.jobs.models import Job
@@ -50,7 +51,7 @@ def submit_training(request: HttpRequest, sent: schemas.NewTraining) -> Status[s
         user,
         spec,
         name=name or spec.recipe,
-        idempotency_key=request.headers.get("Idempotency-Key", "")[:70],
+        idempotency_key=key_of_job(request),
         parent=parent,
         evaluate_best=sent.evaluate_best,
         visibility=sent.visibility or "",
@@ -89,7 +90,7 @@ def list_checkpoints(
     request: HttpRequest, job_id: str, cursor: Cursor = "", limit: Limit = 50
 ) -> schemas.CheckpointPage:
     """The checkpoints of a training, in their order. Each is an agent."""
-    rows = _find(request, job_id).checkpoints.select_related("agent__weights")
+    rows = pages.shown_checkpoints(_find(request, job_id), request.user).select_related("agent__weights")
     page, following = by_number(rows, "update", cursor, limit)
     items = []
     for row in page:
@@ -110,7 +111,7 @@ def list_checkpoints(
 @router.get("/{job_id}/checkpoints/{int:number}.zip", response=bytes, openapi_extra={"x-media-type": "application/zip"})
 def download_checkpoint(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase:
     """Download a checkpoint: weights, configuration, tokenizer and card in one archive."""
-    rows = _find(request, job_id).checkpoints.select_related("agent__weights")
+    rows = pages.shown_checkpoints(_find(request, job_id), request.user).select_related("agent__weights")
     row = rows.filter(update=number).first() if number < 2**31 else None
     if row is None:
         raise Http404("There is no such checkpoint.")
@@ -162,13 +163,13 @@ def _find(request: HttpRequest, job_id: str) -> Job:
 def _training(request: HttpRequest, job: Job) -> schemas.Training:
     last = job.points.order_by("update").last()
     ahead = admission.jobs_ahead(job) if job.state == Job.State.QUEUED else None
-    best = best_of(job)
+    best, shown = best_of(job), pages.shown_checkpoints(job, request.user)
     evaluations = Job.objects.evaluations().visible_to(request.user).filter(parent=job).order_by("created")
     return schemas.Training(
         **answers.job_data(request, job, left=pages.seconds_left(job, last), ahead=ahead),
         updates=int(job.spec["updates"]),
         updates_done=last.update if last else job.parent_update,
         last={**last.data} if last else None,
-        best_update=best.checkpoint.update if best else None,
+        best_update=best.checkpoint.update if best and best.checkpoint in shown else None,
         evaluations=list(evaluations.values_list("pk", flat=True)),
     )

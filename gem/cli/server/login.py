@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import getpass
-import os
 import sys
 
 from gem.errors import UsageError
@@ -25,7 +24,7 @@ def run(url: str | None, token: str | None) -> int:
     server = credentials.find_login(url).url
     if credentials.sends_in_clear(server):
         print(f"Careful: {server} has no TLS, so others in the network can read the token.", file=sys.stderr)
-    secret = (token or os.environ.get("GEMWEB_TOKEN") or _ask_for_token(server)).strip()
+    secret = (token or credentials.token_for(server) or _ask_for_token(server)).strip()
     if not secret or not secret.isascii() or not secret.isprintable():
         raise UsageError(f"This is not a token. Make one on your account page: {server}/account/")
     with Client(server, secret) as client:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 
 from gem.errors import UsageError
 
@@ -16,12 +17,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(url: str | None, revoke: bool) -> int:
     """Delete the token from this machine, and with `revoke` from the server."""
     from gem.client import Client, credentials  # noqa: PLC0415 (the other commands start faster without it)
+    from gem.client.errors import NotAuthenticated  # noqa: PLC0415
 
     login = credentials.stored_login(url)
     if not login.token:
         raise UsageError(f"You are not logged in to {login.url}; nothing was changed.")
     if revoke:
-        with Client(login.url, login.token) as client:
+        with Client(login.url, login.token) as client, suppress(NotAuthenticated):  # it was revoked or ran out before
             client.account.revoke_token()
     credentials.forget(login.url)
     done = "and revoked" if revoke else "from this machine; on the server it is valid until you revoke it"
