@@ -8,6 +8,7 @@ import signal
 import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
 
 import pytest
 from django.conf import settings
@@ -186,6 +187,33 @@ def test_a_token_opens_what_is_private_until_it_is_revoked(web: Web, episode: Ep
         assert again.status == 401
     with socket_of(web, path_of(episode), **header) as again_connection:
         assert closed_with(again_connection) == 4401
+
+
+def test_a_cookie_is_the_key_of_a_session_and_nothing_else(web: Web, episode: Episode) -> None:
+    owner = User.objects.create_user("ada")
+    episode.seats.update(user=owner, visitor="")
+    key, _ = bearer(owner)
+    own = f"http://127.0.0.1:{web.port}"
+    with reading(web, path_of(episode)) as reader:
+        reader.take(1)
+        for forged in (f"token {key}", "token x"):
+            cookie = {"Cookie": f"{settings.SESSION_COOKIE_NAME}={forged}"}
+            with socket_of(web, path_of(episode), origin=own, **cookie) as connection:
+                connection.recv(timeout=30)
+                operations.set_visibility(episode, Visibility.PRIVATE)
+                assert closed_with(connection) == 4403, "it is rechecked as a guest"
+            with socket_of(web, path_of(episode), origin=own, **cookie) as connection:
+                assert closed_with(connection) == 4404
+            operations.set_visibility(episode, Visibility.PUBLIC)
+
+
+def test_the_headers_of_a_stream_alone_begin_none(web: Web, episode: Episode) -> None:
+    connection = HTTPConnection("127.0.0.1", web.port, timeout=30)
+    for _ in range(2):
+        connection.request("HEAD", f"/api/v1/{path_of(episode)}/events")
+        response = connection.getresponse()
+        assert (response.status, response.read()) == (200, b"")
+    connection.close()
 
 
 def test_a_page_of_another_site_gets_no_more_than_a_guest(web: Web, episode: Episode) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
 from datetime import timedelta
 from typing import Any
@@ -20,6 +21,7 @@ from apps.jobs.models import Job
 from apps.play import operations as play
 from gem.evaluation.spec import EvaluationSpec
 from tests.apps.api.conftest import Program
+from tests.networks import fresh_address
 
 pytestmark = pytest.mark.django_db
 ENV_ID = "game:GuessTheNumber-v0-easy"
@@ -214,3 +216,27 @@ def test_pages_of_other_sites_may_read_what_is_public(guest: Program) -> None:
     assert preflight.status_code == 204
     assert preflight["Access-Control-Allow-Methods"] == "GET, HEAD"
     assert "authorization" not in preflight["Access-Control-Allow-Headers"].lower()
+
+
+def test_a_form_with_a_key_is_refused_in_words(program: Program) -> None:
+    for headers in ({}, {"Idempotency-Key": "k1"}):
+        answer = program.client.post("/api/v1/jobs", {"a": "b"}, headers=program.headers | headers)
+        assert answer.status_code in (400, 415, 422), headers
+        assert answer["Content-Type"].startswith("application/problem+json")
+
+
+def test_a_key_names_one_job_however_late_and_no_other(program: Program) -> None:
+    one = {"spec": {"agent": "random", "env_ids": [ENV_ID], "episodes_per_env": 1}}
+    other = {"spec": {"agent": "random", "env_ids": [ENV_ID], "episodes_per_env": 2}}
+    first = program.post("jobs", one, Idempotency_Key="k1").json()["id"]
+    IdempotentRequest.objects.all().delete()  # as after a day
+    assert program.post("jobs", one, Idempotency_Key="k1").json()["id"] == first
+    IdempotentRequest.objects.all().delete()
+    assert program.post("jobs", other, Idempotency_Key="k1").json()["id"] != first
+
+
+@override_settings(REQUESTS_PER_MINUTE=1)
+def test_wrong_tokens_are_counted_for_their_address() -> None:
+    wrong, address = Program("gw_wrong"), fresh_address()
+    ask = functools.partial(wrong.client.get, "/api/v1/agents", headers=wrong.headers, REMOTE_ADDR=address)
+    assert [ask().status_code for _ in range(5)] == [401] * 4 + [429]

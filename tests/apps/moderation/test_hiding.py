@@ -262,6 +262,9 @@ def test_a_checkpoint_that_its_owner_made_private_is_not_downloaded_through_its_
     agents.set_visibility(checkpoint.agent, Visibility.PRIVATE)
     found = [logged_in(user).get(checkpoint_address(checkpoint)).status_code for user in (None, anna)]
     assert found == [404, 200]
+    api = f"/api/v1/trainings/{training.pk}/checkpoints"
+    assert [logged_in(user).get(f"{api}/{checkpoint.update}.zip").status_code for user in (None, anna)] == [404, 200]
+    assert [len(logged_in(user).get(api).json()["items"]) for user in (None, anna)] == [0, 1]
 
 
 def checkpoint_address(checkpoint: Checkpoint) -> str:
