@@ -259,7 +259,8 @@ class _Starter:
 
     def detach(self) -> None:
         """Begin anew after a fork, which copies no thread."""
-        self._lock, self._has_thread = threading.Lock(), False
+        self._lock = threading.Lock()
+        self._has_thread: bool = False
         self._orders: SimpleQueue[tuple[Callable[[], subprocess.Popen[str]], Future[subprocess.Popen[str]]]]
         self._orders = SimpleQueue()
 
