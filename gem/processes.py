@@ -243,8 +243,9 @@ class _Starter:
     The kernel ends a confined process (PR_SET_PDEATHSIG) together with the thread that started it.
     """
 
+    _has_thread: bool
+
     def __init__(self) -> None:
-        self._has_thread = False
         self.detach()
 
     def start(self, start: Callable[[], subprocess.Popen[str]]) -> subprocess.Popen[str]:
@@ -260,7 +261,7 @@ class _Starter:
     def detach(self) -> None:
         """Begin anew after a fork, which copies no thread."""
         self._lock = threading.Lock()
-        self._has_thread: bool = False
+        self._has_thread = False
         self._orders: SimpleQueue[tuple[Callable[[], subprocess.Popen[str]], Future[subprocess.Popen[str]]]]
         self._orders = SimpleQueue()
 
