@@ -13,9 +13,11 @@ from apps.jobs.leases.claims import (
     release,
     stop_over_budget,
 )
-from apps.jobs.leases.setbacks import fail_attempt, fail_job, fail_shard, postpone, rest
+from apps.jobs.leases.setbacks import MAX_REASON_CHARS, MAX_SETBACKS, fail_attempt, fail_job, fail_shard, postpone, rest
 
 __all__ = [
+    "MAX_REASON_CHARS",
+    "MAX_SETBACKS",
     "Claim",
     "WorkerSeconds",
     "claim",

@@ -6,18 +6,12 @@ import html
 import io
 import json
 import os
-import shutil
-import tarfile
-import time
-import zipfile
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 from django.conf import settings
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
@@ -33,16 +27,9 @@ from apps.jobs.models import Job
 from apps.play.shows import operations as shows
 from apps.trainings import operations as trainings
 from gem.agents.isolated_agent import IsolatedAgent
-from gem.errors import EnvironmentFailure
 from gem.rollout import EpisodeRequest, rollout
 from gem.sandbox import process_confinement
-from gem.sandbox.inside.confinement import landlock
-from gem.training.checkpoints.archive import sha256
-from gem.training.checkpoints.folder_check import WEIGHTS
-from gem.training.checkpoints.trial import TrialResult, try_folder
-from gem.training.policy.prompts import policy_location
 from gem.training.spec import read_spec
-from tests.archives import pack
 from tests.apps.checkpoints.archives import BASE, ENV_ID, archive, kept, refused, sent, uploaded, with_file
 
 pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="policies need torch, which `make test` installs")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import zipfile
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.test import Client
@@ -19,13 +18,12 @@ from apps.jobs.errors import NotYours, TooManyJobs
 from apps.jobs.models import Checkpoint, Job, Point, Shard
 from apps.jobs.topics import JobTopic
 from apps.leases import LeaseLost
-from apps.trainings import compare, operations, records
+from apps.trainings import operations, records
 from apps.trainings.records import KeptEpisode
 from gem.agents import make_agent
 from gem.rollout import EpisodeRequest, rollout
 from gem.training.run_folder import update_name
 from tests.apps.trainings.trainings import ENV_ID, claimed, row, small, trained
-from tests.html import tight
 
 
 def test_no_two_agents_of_one_person_have_the_same_name(ada: User) -> None:
