@@ -206,11 +206,10 @@ class SecretRow(Row):
 async def texts_of(listener: Listener) -> list[str]:
     """What a listener of a row that is over gets."""
     texts = []
-    try:
+    with pytest.raises(Closed) as closed:
         while True:
             texts.append(await listener.next())
-    except Closed as closed:
-        assert closed.code == OVER
+    assert closed.value.code == OVER
     return texts
 
 

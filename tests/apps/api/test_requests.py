@@ -81,6 +81,33 @@ def test_answers_are_forgotten_after_a_day(owner: User, program: Program) -> Non
     assert not IdempotentRequest.objects.exists()
 
 
+def test_what_may_be_repeated_anyway_is_not_stored(program: Program) -> None:
+    episode = program.post("episodes", NEW).json()["id"]
+    for visibility in ("private", "unlisted", "unlisted"):  # each of them is answered anew, whatever its key
+        answer = program.send("PUT", f"episodes/{episode}/visibility", {"visibility": visibility}, Idempotency_Key="k1")
+        assert (answer.status_code, answer.json()["visibility"]) == (200, visibility)
+    assert not IdempotentRequest.objects.exists()
+
+
+def test_an_account_has_only_so_many_stored_answers(
+    owner: User, program: Program, program_of: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program_of(User.objects.create_user("grace")).post("episodes", NEW, Idempotency_Key="k0")
+    monkeypatch.setattr(operations, "MAX_REPEATS", 3)
+    for number in range(5):
+        program.post("episodes", NEW, Idempotency_Key=f"k{number}")
+    stored = IdempotentRequest.objects.filter(user=owner)
+    assert sorted(stored.values_list("key", flat=True)) == ["k2", "k3", "k4"]
+    size = max(len(bytes(row.body or b"")) for row in stored)
+    monkeypatch.setattr(operations, "MAX_REPEATS_BYTES", 2 * size + size // 2)
+    program.post("episodes", NEW, Idempotency_Key="k5")
+    assert sorted(stored.values_list("key", flat=True)) == ["k4", "k5"]
+    monkeypatch.setattr(operations, "MAX_REPEATS_BYTES", 1)
+    first = program.post("episodes", NEW, Idempotency_Key="k6").json()["id"]
+    assert program.post("episodes", NEW, Idempotency_Key="k6").json()["id"] == first, "the newest one stays"
+    assert IdempotentRequest.objects.exclude(user=owner).count() == 1, "another account's answers are its own"
+
+
 def test_a_job_is_submitted_once_even_if_the_answer_was_lost(owner: User, program: Program) -> None:
     body = {"spec": {"agent": "random", "env_ids": [ENV_ID], "episodes_per_env": 2}}
     first = program.post("jobs", body, Idempotency_Key="k1")
