@@ -18,7 +18,7 @@ from apps.episodes.visibility import conceal, open_info, viewpoint
 from apps.jobs.models import Job
 from apps.jobs.pages import elapsed, may_see_set_up
 from apps.jobs.results import Tally
-from apps.play import pending
+from apps.play import invitations, pending
 from apps.play.shows import show_leases
 from gem.client import schemas
 from gem.seats import SPECTATOR, observation_for_seat
@@ -131,7 +131,16 @@ def episode(request: HttpRequest, key: str) -> schemas.Episode:
         pending=waiting is not None and not waiting.problem,
         place=_place(row, waiting),
         problem=waiting.problem if waiting is not None and is_own_problem else "",
+        invitations=_invitations(request, row),
     )
+
+
+def _invitations(request: HttpRequest, row: Episode) -> list[str]:
+    """The links to the free seats of an episode, for the people who play it."""
+    seats = row.seats.all()
+    if row.over or not any(seat.belongs_to(request.user, visitor(request)) for seat in seats):
+        return []
+    return [link(request, invitations.address(seat)) for seat in seats if seat.is_free]
 
 
 def _now(request: HttpRequest, row: Episode, seat: int) -> dict[str, Any]:
