@@ -54,10 +54,12 @@ CHOICES = [(visibility.value, visibility.named) for visibility in Visibility]
 """The choices of forms, each with its meaning."""
 
 
+_ORDER = {visibility.value: place for place, visibility in enumerate(Visibility)}
+
+
 def narrower(*visibilities: str) -> Visibility:
     """The most closed of these."""
-    order = list(Visibility)
-    return max((Visibility(visibility) for visibility in visibilities), key=order.index)
+    return Visibility(max(visibilities, key=_ORDER.__getitem__))
 
 
 def as_open_as(visibility: str) -> list[Visibility]:

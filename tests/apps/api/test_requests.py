@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from apps.accounts.models import User
 from apps.api import idempotency, operations
@@ -183,6 +184,26 @@ def test_pages_of_every_list_have_each_item_once_and_in_order(owner: User, progr
     assert [item["slug"] for item in every_item(program, "agents", 1)[0]] == [item["slug"] for item in whole]
     some, _ = every_item(program, "environments?q=sokoban", 2)
     assert len(some) == len({item["id"] for item in some}) > 2
+
+
+def test_a_list_of_episodes_reads_what_it_shows_and_no_more(
+    owner: User, program: Program, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    friend = User.objects.create_user("grace")
+    for number in range(6):
+        play.begin(ENV_ID, seed=number, user=owner, visitor="")
+        played = play.begin_against("duel:TicTacToe-v0", None, seat=number % 2, user=owner, visitor="")
+        play.join(played.pk, 1 - number % 2, user=friend, visitor="")
+    with django_assert_max_num_queries(12) as queries:
+        items = program.get("episodes").json()["items"]
+    assert not any("first_observation" in query["sql"] for query in queries.captured_queries)
+    assert len(items) == 12
+    for item in items:
+        whole = program.get(f"episodes/{item['id']}").json()
+        assert item == {name: whole[name] for name in item}
+        assert [seat["number"] for seat in item["seats"]] == list(range(len(item["seats"])))
+        assert sum(seat["mine"] for seat in item["seats"]) == 1
+        assert (item["seed"] is None) == (len(item["seats"]) == 2), "what is still hidden is not in the list either"
 
 
 def whole_of(answer: Any) -> bytes:
