@@ -19,12 +19,13 @@ from apps.accounts.models import User, Viewer, account_of, default_visibility
 from apps.agents.models import Agent
 from apps.catalog.entries import all_entries
 from apps.episodes.paging import page_of
-from apps.jobs import estimates, finished, operations, pages, results, topics
+from apps.jobs import estimates, operations, pages, results, topics
 from apps.jobs.errors import JobRefusal, NoExpert, NotYours, TooManyEpisodes, UnknownAgent
-from apps.jobs.finished import ENDINGS
 from apps.jobs.forms import FIELDS, EvaluationForm, prefilled
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job
+from apps.jobs.results import finished
+from apps.jobs.results.finished import ENDINGS
 from apps.visibility import save_choice
 from gem import benchmarks
 
