@@ -149,10 +149,10 @@ class EventsConsumer(PushConsumer):
             return NO_TOKEN
         if not self.enter(person):
             return TOO_MANY
-        found = await in_thread(self._find, person, after)
-        if isinstance(found, int):
-            return found
-        audience, is_over = found
+        row = await in_thread(self._find, person, after)
+        if isinstance(row, int):
+            return row
+        audience, is_over = row
         return hub.join_stream(self.topic, self.key, audience, after, credential, is_over=is_over)
 
     def _find(self, person: SessionUser, after: int) -> tuple[str, bool] | int:
