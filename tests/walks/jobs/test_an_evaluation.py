@@ -58,7 +58,7 @@ def test_episodes_appear_while_the_job_runs_and_it_can_be_cancelled_and_submitte
     before = done.inner_text()
     expect(done).not_to_have_text(before, timeout=FINISH_MS)
     assert page.evaluate("window.stays") is True, "the page was not loaded again"
-    assert page.evaluate(TOP_OF_GRID) == top, "nothing jumped"
+    assert abs(page.evaluate(TOP_OF_GRID) - top) < 1, "nothing jumped"
     assert page.locator("#grid .ep").count() <= 500
 
     page.get_by_role("button", name="Cancel job").click()
