@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 TICK_SECONDS = 0.5
 SAVE_SECONDS = 60.0
 """How long a training may take to save its last checkpoint before it is killed."""
-FINISHED, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 75
+FINISHED, FAILED, REFUSED, STOPPED, INTERRUPTED = 0, 1, 2, 4, 75
 """Exit codes of `python -m gem.training`."""
 
 
@@ -220,7 +220,7 @@ def samples(path: Path, *, exam: bool = False) -> list[KeptEpisode]:
 
 
 def _handle_exit(claim: Claim, code: int, folder: Path) -> None:
-    """Finish or fail the training according to the exit code of its process.
+    """Finish, stop or fail the training according to the exit code of its process.
 
     Raises:
         AttemptFailed: the process was killed; the training will be tried again.
@@ -228,6 +228,8 @@ def _handle_exit(claim: Claim, code: int, folder: Path) -> None:
     """
     if code == FINISHED:
         records.finish(claim)
+    elif code == STOPPED:
+        records.stop(claim, reason(folder))
     elif code == INTERRUPTED:
         raise Stopping
     elif code in {FAILED, REFUSED}:
@@ -243,12 +245,12 @@ def _handle_exit(claim: Claim, code: int, folder: Path) -> None:
 
 
 def reason(folder: Path) -> str:
-    """The reason that a failed training has written."""
+    """The reason that a training has written which failed or stopped by itself."""
     try:
         state = json.loads((folder / "state.json").read_text("utf-8"))
     except (OSError, ValueError):
         state = {}
-    if state.get("state") == "failed" and state.get("reason"):
+    if state.get("state") in {"failed", "stopped"} and state.get("reason"):
         return str(state["reason"])
     return last_line(folder / "log.txt").removeprefix("gem.training: ")
 

@@ -21,6 +21,7 @@ from apps.jobs.pages import elapsed, may_see_set_up
 from apps.jobs.results import Tally
 from apps.play import invitations, pending
 from apps.play.shows import show_leases
+from apps.trainings.alarms import alarms_of
 from gem.client import schemas
 from gem.seats import SPECTATOR, observation_for_seat
 
@@ -258,6 +259,8 @@ def job_summary(request: HttpRequest, row: Job) -> schemas.JobSummary:
 
 
 def _job_summary(request: HttpRequest, row: Job) -> dict[str, Any]:
+    found = alarms_of(row) if row.kind == Job.Kind.TRAINING else ()
+    alarm_names = [alarm.name for alarm in found if alarm.holds]
     return {
         "id": row.pk,
         "kind": row.kind,
@@ -275,6 +278,7 @@ def _job_summary(request: HttpRequest, row: Job) -> dict[str, Any]:
         "started": row.started,
         "ended": row.ended,
         "url": link(request, row.get_absolute_url()),
+        "alarm_names": alarm_names,
     }
 
 

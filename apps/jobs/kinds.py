@@ -25,6 +25,8 @@ class KindOfJob:
     """The events of a job after a `seq`, for an audience: see `Topic.events`."""
     publish: Callable[[Job, Sequence[JobEvent]], Iterable[ProgramEvent]]
     """The events for programs that these rows of the job's log stand for."""
+    alarms: Callable[[Job], list[str]] = lambda _: []
+    """The titles of the alarms that hold, which lists mark."""
 
 
 _KINDS: dict[str, KindOfJob] = {}

@@ -96,7 +96,7 @@ class Job(Moderated):
     seconds_storing = models.FloatField(default=0.0)
     """The part of `seconds_busy` in which episodes were stored."""
     latest = models.JSONField(default=dict)
-    """Of a training: the number, success and return of its last update."""
+    """Of a training: the number, success and return of its last update, and its alarms: see `apps.trainings.alarms`."""
     served = models.DateTimeField(null=True, blank=True)
     """When a worker last claimed one of its shards. Of one person's jobs, the one that has waited longest is next."""
     created = models.DateTimeField(auto_now_add=True)
@@ -256,6 +256,7 @@ class JobEvent(models.Model):
         UPDATES = "updates"
         SAMPLES = "samples"
         CHECKPOINT = "checkpoint"
+        ALARM = "alarm"
         REQUEUED = "requeued"
         PAUSED = "paused"
         RESUMED = "resumed"

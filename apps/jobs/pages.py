@@ -14,6 +14,7 @@ from django.utils import timezone
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.jobs import admission, estimates, results
+from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job
 from apps.jobs.results import Tally, finished
 from apps.jobs.results.cached import shared
@@ -210,8 +211,17 @@ class Item:
 
     job: Job
     tally: Tally
+    alarms: list[str]
+    """The titles of the alarms of a training that hold."""
 
 
 def items(jobs: Iterable[Job]) -> list[Item]:
     """Jobs (fetched with `for_page`) with their results."""
-    return [Item(job, Tally.of(job.shards.all()) if job.kind == Job.Kind.EVALUATION else Tally()) for job in jobs]
+    return [
+        Item(
+            job,
+            Tally.of(job.shards.all()) if job.kind == Job.Kind.EVALUATION else Tally(),
+            kind_of(job).alarms(job),
+        )
+        for job in jobs
+    ]

@@ -13,10 +13,13 @@ class TrainingsConfig(AppConfig):
         from apps.accounts import personal_data, quotas  # noqa: PLC0415 (models are not ready before)
         from apps.jobs import kinds  # noqa: PLC0415
         from apps.jobs.models import Job  # noqa: PLC0415
-        from apps.trainings import events, limits, topics, views  # noqa: PLC0415
+        from apps.trainings import alarms, events, limits, topics, views  # noqa: PLC0415
         from apps.trainings.personal_data import PART  # noqa: PLC0415
 
-        kinds.register(Job.Kind.TRAINING, kinds.KindOfJob(views.training, topics.events, events.training_events))
+        kinds.register(
+            Job.Kind.TRAINING,
+            kinds.KindOfJob(views.training, topics.events, events.training_events, alarms.titles),
+        )
         personal_data.register(PART)
         for quota in limits.QUOTAS:
             quotas.register(quota)

@@ -1,7 +1,8 @@
 """The best checkpoint of a training, and its evaluation on request.
 
 The best checkpoint has the highest mean return over the ten updates around it, because the return of a single update
-varies by chance. In a curriculum only updates of the last stage count, because returns of easier stages differ.
+varies by chance. In a curriculum only updates of the last stage count, because returns of easier stages differ. No
+checkpoint is called the best if it is not clearly better than the policy was at the start, or solves nothing.
 """
 
 from __future__ import annotations
@@ -14,11 +15,16 @@ from apps.jobs.errors import JobRefusal
 from apps.jobs.models import Checkpoint, Job, JobEvent
 from gem import benchmarks
 from gem.evaluation.spec import EvaluationSpec
+from gem.training.study.noise import WINDOW, Curve
 
 BEFORE, AFTER = 4, 5
 """Updates before and after a checkpoint's own that are averaged, where they exist."""
 EPISODES = 100
 """Episodes of an evaluation on an environment that is in no benchmark."""
+MIN_UPDATES = 4
+"""Updates of the last stage that a best checkpoint needs: from fewer, one cannot see how far batches differ by chance."""
+ERRORS = 2.0
+"""Standard errors by which the best checkpoint has to be above the start."""
 FIRST_SEED = 1000
 """The first seed of such an evaluation. Trainings and exams do not use these seeds."""
 
@@ -34,12 +40,49 @@ class Best:
     last: int
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The best checkpoint of a training so far, or why none is called the best."""
+
+    best: Best | None
+    reason: str = ""
+    """A sentence; empty if there is a best one."""
+
+
 def best_of(job: Job) -> Best | None:
-    """The best checkpoint of a training so far, the latest of equal ones; None without a checkpoint."""
-    returns = _returns(job)
-    smoothed = [_smoothed(checkpoint, returns) for checkpoint in job.checkpoints.select_related("agent")]
+    """The best checkpoint of a training so far, the latest of equal ones; None if none is called the best."""
+    return choose(job).best
+
+
+def choose(job: Job) -> Choice:
+    """The best checkpoint of a training so far, or why there is none."""
+    checkpoints = list(job.checkpoints.select_related("agent"))
+    if not checkpoints:
+        return Choice(None, "There is no checkpoint yet.")
+    rows = _rows_of_last_stage(job)
+    returns = {update: value for update, value, _ in rows}
+    smoothed = [_smoothed(checkpoint, returns) for checkpoint in checkpoints]
     candidates = [candidate for candidate in smoothed if candidate is not None]
-    return max(candidates, key=lambda candidate: (candidate.mean, candidate.checkpoint.update), default=None)
+    best = max(candidates, key=lambda candidate: (candidate.mean, candidate.checkpoint.update), default=None)
+    if best is None or len(rows) < MIN_UPDATES:
+        return Choice(
+            None,
+            f"No checkpoint is called the best yet: {len(rows)} update{'' if len(rows) == 1 else 's'} cannot show "
+            f"whether the policy got better than at the start. At least {MIN_UPDATES} are needed.",
+        )
+    successes = [value for update, _, value in rows if best.first <= update <= best.last and value is not None]
+    if successes and not any(successes):
+        return Choice(None, "No checkpoint is called the best, because none solved an episode.")
+    curve = Curve(window=min(WINDOW, len(rows) // 2))
+    for value in returns.values():
+        curve.add(value)
+    if best.mean <= curve.start + ERRORS * curve.error_of(best.last - best.first + 1):
+        return Choice(
+            None,
+            f"No checkpoint is called the best, because none is clearly better than the start: the mean return was "
+            f"{curve.start:.3g} over the first updates and at most {best.mean:.3g} around a checkpoint.",
+        )
+    return Choice(best)
 
 
 def benchmark_of(env_id: str) -> str:
@@ -51,11 +94,12 @@ def evaluate(job: Job) -> Job:
     """Submit the evaluation of the best checkpoint. Further calls for the same checkpoint return the same job.
 
     Raises:
-        JobRefusal: if there is no checkpoint, or the owner may not have another job.
+        JobRefusal: if no checkpoint is called the best (see `choose`), or the owner may not have another job.
     """
-    best = best_of(job)
+    choice = choose(job)
+    best = choice.best
     if best is None:
-        raise JobRefusal("There is no checkpoint to evaluate yet.")
+        raise JobRefusal(choice.reason)
     agent, benchmark = best.checkpoint.agent, benchmark_of(job.spec["env_id"])
     episodes = {"benchmark": benchmark} if benchmark else {
         "env_ids": [job.spec["env_id"]], "episodes_per_env": EPISODES, "seed": FIRST_SEED
@@ -87,10 +131,16 @@ def evaluate_if_requested(job_id: str) -> None:
     change(job_id, JobEvent.Kind.CHECKPOINT, f"submitted for evaluation: {evaluation.name}")
 
 
-def _returns(job: Job) -> dict[int, float]:
-    rows = list(job.points.values_list("update", "data__return", "data__stage"))
-    last_stage = max((stage or 0 for _, _, stage in rows), default=0)
-    return {update: value for update, value, stage in rows if (stage or 0) == last_stage and value is not None}
+def _rows_of_last_stage(job: Job) -> list[tuple[int, float, float | None]]:
+    """Update, return and share solved of the updates of the last stage that was reached, in order."""
+    points = job.points.order_by("update")
+    rows = list(points.values_list("update", "data__return", "data__success", "data__stage"))
+    last_stage = max((stage or 0 for *_, stage in rows), default=0)
+    return [
+        (update, value, success)
+        for update, value, success, stage in rows
+        if (stage or 0) == last_stage and value is not None
+    ]
 
 
 def _smoothed(checkpoint: Checkpoint, returns: dict[int, float]) -> Best | None:

@@ -7,8 +7,10 @@ from typing import Any
 
 from apps.jobs.events import line, reason
 from apps.jobs.models import Job, JobEvent, Point
+from apps.trainings import alarms
 from gem.client import events
 from gem.client.events import Event
+from gem.training.study.alarms import alarm_from
 
 Kind = JobEvent.Kind
 Points = dict[int, dict[str, float]]
@@ -59,6 +61,10 @@ def _checkpoint(job: Job, row: JobEvent, points: Points) -> dict[str, Any]:
     return {name: row.data[name] for name in ("update", "agent")}
 
 
+def _alarm(job: Job, row: JobEvent, points: Points) -> dict[str, Any]:
+    return {"alarm": alarms.described(alarm_from(row.data["alarm"]))}
+
+
 def _reason(job: Job, row: JobEvent, points: Points) -> dict[str, Any]:
     return reason(row)
 
@@ -79,6 +85,7 @@ _MODELS: dict[Kind, tuple[type[Event], More]] = {
     Kind.UPDATES: (events.TrainingUpdates, _updates),
     Kind.SAMPLES: (events.TrainingSamples, _samples),
     Kind.CHECKPOINT: (events.TrainingCheckpoint, _checkpoint),
+    Kind.ALARM: (events.TrainingAlarm, _alarm),
     Kind.REQUEUED: (events.TrainingRequeued, _reason),
     Kind.PAUSED: (events.TrainingPaused, _reason),
     Kind.RESUMED: (events.TrainingResumed, _nothing),

@@ -57,7 +57,9 @@ CHOICES: dict[str, list[tuple[str, str]]] = {
     "input_mode": [("transcript", "the whole episode"), ("markov", "the board of the turn")],
     "schedule": [("constant", "constant"), ("linear", "linear"), ("cosine", "cosine")],
 }
-OWN = ("more", "name", "visibility", "seeds", "all_algorithms", "evaluate_best", "parent", "parent_update", "agent")
+COLLAPSE = "collapse"
+"""What `TrainingSpec.stop_on` calls the alarms of a policy that lost what it could do."""
+OWN = ("more", "name", "visibility", "seeds", "all_algorithms", "evaluate_best", "stop_on_collapse", "parent", "parent_update", "agent")
 """Form fields that are not fields of the specification."""
 SEEDS = [("1", "one"), ("3", "three, compared"), ("5", "five, compared")]
 
@@ -85,7 +87,13 @@ class TrainingForm(SpecForm[TrainingSpec]):
         label="Evaluate the best checkpoint at the end",
         required=False,
         help_text="On the benchmark that includes its environment, or on 100 episodes if there is none. "
-        "The best checkpoint has the highest mean return over ten updates.",
+        "The best checkpoint has the highest mean return over ten updates, clearly above the start.",
+    )
+    stop_on_collapse = forms.BooleanField(
+        label="Stop by itself if the policy collapses",
+        required=False,
+        help_text="When most actions cannot be parsed, or return or share solved fall clearly below the start. The "
+        "checkpoints are kept, and you can resume it.",
     )
     visibility = VisibilityField(
         help_text="Of the training, its episodes and its checkpoints. Only public evaluations are on the leaderboard."
@@ -121,6 +129,8 @@ class TrainingForm(SpecForm[TrainingSpec]):
         for name in (*PLAIN, *FINE):
             if values.get(name, "") != "":
                 spec_data[name] = value_of(values[name])
+        if values["stop_on_collapse"]:
+            spec_data["stop_on"] = _with_collapse(spec_data.get("stop_on", ()))
         for sentence in permissions.refusals(self.user, spec_data):
             self.add_error("more", sentence)
         if self.errors:
@@ -142,4 +152,17 @@ def initial(data: dict[str, Any]) -> dict[str, Any]:
     changed = spec.model_dump(mode="json", exclude_defaults=True)
     fields = {name: getattr(spec, name) for name in (*PLAIN, *FINE)}
     others = {name: value for name, value in changed.items() if name not in {*PLAIN, *FINE, "recipe"}}
-    return {**fields, "recipe": spec.recipe, "more": json.dumps(others, indent=1) if others else ""}
+    stop_on = [name for name in others.pop("stop_on", []) if name != COLLAPSE]
+    others |= {"stop_on": stop_on} if stop_on else {}
+    return {
+        **fields,
+        "recipe": spec.recipe,
+        "stop_on_collapse": COLLAPSE in spec.stop_on,
+        "more": json.dumps(others, indent=1) if others else "",
+    }
+
+
+def _with_collapse(stop_on: Any) -> Any:
+    """The alarms to stop for, and `collapse`. What is no list stays as it is, for the specification to refuse."""
+    names = [stop_on] if isinstance(stop_on, str) else stop_on
+    return [*(name for name in names if name != COLLAPSE), COLLAPSE] if isinstance(names, (list, tuple)) else stop_on

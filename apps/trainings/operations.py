@@ -22,6 +22,7 @@ from apps.jobs.models import Checkpoint, Job, JobEvent, Shard
 from apps.trainings import best, permissions
 from apps.trainings.permissions import AGENT
 from gem.errors import InvalidArgument
+from gem.training.study.alarms import alarms_to_stop_for
 from gem.training.spec import TrainingSpec, read_spec
 
 COLOURS = 8
@@ -275,7 +276,14 @@ def _check_room_again(job: Job) -> None:
 
 
 def _queue(job: Job, text: str) -> None:
-    """Queue a training, which the caller has locked, for a worker to continue."""
+    """Queue a training, which the caller has locked, for a worker to continue.
+
+    A training that stopped by itself no longer stops for alarms: whoever continues it has seen them.
+    """
+    if alarms_to_stop_for(alarms_of(job), job.spec.get("stop_on", ())):
+        spec = Job.objects.values_list("spec", flat=True).get(pk=job.pk)
+        Job.objects.filter(pk=job.pk).update(spec={**spec, "stop_on": []})
+        text += "; it no longer stops for alarms"
     afresh = {"attempt": 0, "setbacks": 0, "rests_until": None, "reason": ""}
     Shard.objects.filter(job=job).update(state=Shard.State.QUEUED, sent=Now(), **afresh)
     Job.objects.filter(pk=job.pk).update(state=Job.State.QUEUED, reason="", ended=None)

@@ -15,7 +15,8 @@ from apps.episodes.templatetags.episodes import bare
 from apps.jobs import admission
 from apps.jobs.models import Checkpoint, Job, Point, Sample
 from apps.jobs.pages import LOG_LINES, TimeSplit, elapsed
-from apps.trainings.best import benchmark_of, best_of
+from apps.trainings.alarms import alarms_of, marks
+from apps.trainings.best import benchmark_of, choose
 from apps.trainings.trees import EpisodeRow, SeedGroup, tree
 from apps.visibility import as_open_as
 from gem.benchmarks import baseline
@@ -47,9 +48,13 @@ def training(job: Job, viewer: Viewer | None = None) -> dict[str, Any]:
     """The part of a training's page that changes, for one person or, in live events, for everybody who may see it."""
     last = job.points.order_by("update").last()
     checkpoints = list(shown_checkpoints(job, viewer).select_related("agent"))
-    best = best_of(job)
+    choice, alarms = choose(job), alarms_of(job)
+    best = choice.best
     return {
         "job": job,
+        "alarms": alarms,
+        "alarm_marks": marks(alarms),
+        "alarms_hold": any(alarm.holds for alarm in alarms),
         "shard": job.shards.get(),
         "last": last.data if last else None,
         "update": last.update if last else job.parent_update,
@@ -61,6 +66,7 @@ def training(job: Job, viewer: Viewer | None = None) -> dict[str, Any]:
         "splits": splits(last),
         "checkpoints": checkpoints,
         "best": best if best is not None and best.checkpoint in checkpoints else None,
+        "why_no_best": choice.reason,
         "benchmark": benchmark_of(job.spec["env_id"]),
         "evaluations": _evaluations(job),
     }

@@ -20,6 +20,7 @@ from apps.jobs.changes import change, end
 from apps.jobs.leases import Claim, note_progress, owned
 from apps.jobs.models import Checkpoint, Job, JobEvent, Point, Sample, Shard
 from apps.leases import LeaseLost
+from apps.trainings import alarms
 from apps.trainings.best import evaluate_if_requested
 from gem.records import EpisodeRecord
 from gem.training.checkpoints.archive import sha256
@@ -63,12 +64,16 @@ def record_points(claim: Claim, rows: Sequence[Mapping[str, Any]]) -> None:
     shard.seconds = last["seconds"]
     shard.save(update_fields=["attempt", "setbacks", "done", "turns", "seconds"])
     latest = {name: last[name] for name in ("update", "success", "return")}
+    known, found = alarms.store(claim.job_id, latest)
     Job.objects.filter(pk=claim.job_id).update(
         episodes_done=last["episodes"], turns_done=last["turns"], seconds_busy=last["seconds"], latest=latest
     )
     text = f"update {last['update']:,}: success {last['success']:.1%}, return {last['return']:.3f}"
     data = {"updates": [row["update"] for row in rows]}
     change(claim.job_id, JobEvent.Kind.UPDATES, text, data=data)
+    for alarm in alarms.changed_alarms(known, found):
+        tone = JobEvent.Tone.WARN if alarm.holds else JobEvent.Tone.PLAIN
+        change(claim.job_id, JobEvent.Kind.ALARM, alarm.line, tone=tone, data={"alarm": alarms.plain(alarm)})
 
 
 @transaction.atomic
@@ -173,6 +178,19 @@ def finish(claim: Claim) -> None:
     shard.save(update_fields=["state", "lease_token", "lease_until"])
     if end(claim.job_id, Job.State.DONE, "", "all updates are done"):
         evaluate_if_requested(claim.job_id)
+
+
+@transaction.atomic
+def stop(claim: Claim, reason: str) -> None:
+    """End the job because the training stopped by itself: see `TrainingSpec.stop_on`. It is no success.
+
+    The evaluation of its best checkpoint is submitted if it was asked for and one is better than the start.
+
+    Raises:
+        LeaseLost: if this worker no longer owns the training. Nothing is written then.
+    """
+    fail(claim, reason)
+    evaluate_if_requested(claim.job_id)
 
 
 @transaction.atomic

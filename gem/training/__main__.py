@@ -6,8 +6,8 @@
     python -m gem.training --folder runs/guess                      # resume
     python -m gem.training --folder runs/guess --set updates=200    # resume, for more updates
 
-Exit codes: 0 finished or cancelled, 1 failed, 2 refused because of invalid arguments, 75 interrupted by SIGTERM (the
-same command resumes the training).
+Exit codes: 0 finished or cancelled, 1 failed, 2 refused because of invalid arguments, 4 stopped by itself because of an
+alarm (see `stop_on`), 75 interrupted by SIGTERM (the same command resumes the training).
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("gem.training")
 
+EXIT_STOPPED = 4
 EXIT_INTERRUPTED = 75
 """EX_TEMPFAIL of sysexits.h: the same command may be started again."""
 PARENT_POLL_SECONDS = 0.5
@@ -71,7 +72,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     if int(os.environ.get("RANK", "0")) == 0:
         print(state if arguments.log else f"{state}: {arguments.folder}")
-    return EXIT_INTERRUPTED if state == "interrupted" else 0
+        if state == "stopped":
+            print(f"gem.training: {RunFolder(arguments.folder).state().get('reason')}", file=sys.stderr)
+    return {"interrupted": EXIT_INTERRUPTED, "stopped": EXIT_STOPPED}.get(state, 0)
 
 
 def _parser() -> argparse.ArgumentParser:

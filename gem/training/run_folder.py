@@ -1,7 +1,7 @@
 """The folder of a run: what a training writes for whoever watches it, and how others pause or cancel it.
 
     spec.json                 the specification
-    state.json                running, paused, finished, cancelled, interrupted or failed, and why
+    state.json                running, paused, finished, stopped, cancelled, interrupted or failed, and why
     metrics.jsonl             one object for each update
     episodes/000120.jsonl     some episodes of an update, as `gem.records.episode_files` writes them
     exams/000120.jsonl        episodes on seeds 0, 1, ... played with the weights of a checkpoint
@@ -33,7 +33,7 @@ FAILED_BATCH = "failed-batch"
 """The name, among the episodes, of the batch whose gradient was not finite; its update is the one that failed."""
 RENAMED_METRICS = {"flat": "zero_advantage_share"}
 """Present names of metrics by the names that earlier versions wrote."""
-State = Literal["running", "paused", "finished", "cancelled", "interrupted", "failed"]
+State = Literal["running", "paused", "finished", "stopped", "cancelled", "interrupted", "failed"]
 
 
 class RunFolder:
@@ -109,7 +109,7 @@ class RunFolder:
 
         Args:
             update: number of updates made.
-            reason: why the training failed, in a sentence.
+            reason: why the training failed or stopped by itself, in a sentence.
         """
         content = {"state": state, "update": update, "reason": reason, "time": time.time(), "pid": os.getpid()}
         write_atomically(self.path / "state.json", json.dumps(content) + "\n")

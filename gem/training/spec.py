@@ -13,6 +13,7 @@ from gem import registry
 from gem.credit import ALGORITHMS, Algorithm
 from gem.errors import InvalidArgument, UsageError
 from gem.factory import make_wrapped
+from gem.training.study.alarms import StopOn
 from gem.validation.messages import error_sentence
 
 NANO_BASE = "nano-base"
@@ -36,8 +37,9 @@ MACHINE_SETTINGS = (
     "sample_every",
     "sample_episodes",
     "exam_episodes",
+    "stop_on",
 )
-"""Settings of where a training runs and what it writes, not of what it learns; they may change when it resumes."""
+"""Settings of where a training runs and what it writes and when it stops by itself, not of what it learns; they may change when it resumes."""
 
 
 class Stage(BaseModel):
@@ -174,11 +176,21 @@ class TrainingSpec(BaseModel):
         default=0, ge=0, le=1_000_000, description="Updates between measurements on held-out seeds; 0 makes none."
     )
     held_out_episodes: int = Field(default=64, ge=1, le=65536, description="Episodes in such a measurement.")
+    stop_on: tuple[StopOn, ...] = Field(
+        default=(),
+        max_length=16,
+        description="Alarms for which the training stops by itself; collapse is invalid, return and success together.",
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _rename_settings(cls, data: Any) -> Any:
         return with_current_names(data) if isinstance(data, Mapping) else data
+
+    @field_validator("stop_on", mode="before")
+    @classmethod
+    def _list_alarms(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
 
     @field_validator("env_id")
     @classmethod

@@ -35,6 +35,7 @@ from gem.training.processes import Processes
 from gem.training.progress import Metrics, Progress
 from gem.training.run_folder import FAILED_BATCH, RunFolder, State
 from gem.training.spec import Stage, TrainingSpec
+from gem.training.study.alarms import Watch, changed_alarms, stop_reason
 
 logger = logging.getLogger(__name__)
 
@@ -97,6 +98,7 @@ class _Training:
         share = processes.share(spec.episodes, spec.group)
         self.collector = Collector(spec, self.policy, self._make_sampler(len(share)), share)
         self.progress = Progress()
+        self._watch = Watch()
         self._saved_at = 0.0
         self._is_terminated = False
 
@@ -114,12 +116,14 @@ class _Training:
             if reason is None:
                 raise
             raise self._fail(reason) from error
-        self._set_state(state)
+        self._set_state(state, self._stop_reason() if state == "stopped" else "")
         logger.info("%s after update %d", state, self.progress.update)
         return state
 
     def _loop(self) -> State:
-        while self.progress.update < self.spec.updates:
+        while not self._is_to_stop():
+            if self.progress.update >= self.spec.updates:
+                return "finished"
             end = self._obey_requests()
             if end is not None:
                 return end
@@ -134,7 +138,7 @@ class _Training:
             metrics |= self._measure_held_out()
             self.progress.advance_curriculum(self.spec.stages, metrics["success"])
             self._report(batch, metrics)
-        return "finished"
+        return "stopped"
 
     def _learn(self, batch: RolloutBatch) -> tuple[UpdateStats, float]:
         """Compute the advantage of every turn and make the optimizer steps; the statistics, and the seconds it took."""
@@ -204,6 +208,7 @@ class _Training:
         if samples_are_due and self.spec.sample_episodes:
             self.folder.write_episodes(update, batch.episodes[: self.spec.sample_episodes], self._agent_name)
         self.folder.add_metrics(metrics)
+        self._look_for_alarms(metrics)
         if time.monotonic() - self._saved_at >= self.spec.checkpoint_seconds:
             self._save_checkpoint()
         if self.on_update is not None:
@@ -229,7 +234,23 @@ class _Training:
             logger.info("going on after update %d", self.progress.update)
         if self.processes.is_first:
             self.folder.discard_after(self.progress.update)
+            for row in self.folder.metrics():
+                self._watch.add(row)
         self._saved_at = time.monotonic()
+
+    def _look_for_alarms(self, metrics: Metrics) -> None:
+        """Log the alarms that the metrics of the update raise, and those that are over."""
+        known = self._watch.alarms
+        self._watch.add(metrics)
+        for alarm in changed_alarms(known, self._watch.alarms):
+            logger.warning("%s%s", alarm.line, f" {alarm.advice}" if alarm.holds else "")
+
+    def _stop_reason(self) -> str:
+        return stop_reason(self._watch.alarms, self.spec.stop_on, self.progress.update)
+
+    def _is_to_stop(self) -> bool:
+        """Whether the training stops by itself now; the first process decides for all."""
+        return bool(self.spec.stop_on) and bool(int(self.processes.from_first(int(bool(self._stop_reason())))))
 
     def _obey_requests(self) -> State | None:
         """Wait while paused; the state in which the training ends now, or None if it goes on.

@@ -17,7 +17,8 @@ from apps.jobs import admission
 from apps.jobs.models import Job
 from apps.jobs.operations import cancel
 from apps.trainings import operations, pages, permissions
-from apps.trainings.best import best_of
+from apps.trainings.alarms import alarms_of, described
+from apps.trainings.best import choose
 from apps.trainings.checkpoints import checkpoint_to_fork
 from apps.trainings.forms import TrainingForm
 from apps.trainings.logs import log_file
@@ -170,13 +171,15 @@ def _find(request: HttpRequest, job_id: str) -> Job:
 def _training(request: HttpRequest, job: Job) -> schemas.Training:
     last = job.points.order_by("update").last()
     ahead = admission.jobs_ahead(job) if job.state == Job.State.QUEUED else None
-    best, shown = best_of(job), pages.shown_checkpoints(job, request.user)
+    choice, shown = choose(job), pages.shown_checkpoints(job, request.user)
     evaluations = Job.objects.evaluations().visible_to(request.user).filter(parent=job).order_by("created")
     return schemas.Training(
         **answers.job_data(request, job, left=pages.seconds_left(job, last), ahead=ahead),
         updates=int(job.spec["updates"]),
         updates_done=last.update if last else job.parent_update,
         last={**last.data} if last else None,
-        best_update=best.checkpoint.update if best and best.checkpoint in shown else None,
+        best_update=choice.best.checkpoint.update if choice.best and choice.best.checkpoint in shown else None,
+        best_reason=choice.reason,
+        alarms=[schemas.Alarm.model_validate(described(alarm)) for alarm in alarms_of(job)],
         evaluations=list(evaluations.values_list("pk", flat=True)),
     )

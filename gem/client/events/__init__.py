@@ -40,6 +40,7 @@ from gem.client.events.jobs import (
     JobStarted,
 )
 from gem.client.events.trainings import (
+    TrainingAlarm,
     TrainingCheckpoint,
     TrainingEnded,
     TrainingEvent,
@@ -87,6 +88,7 @@ __all__ = [
     "SeatOfEvent",
     "SideResult",
     "Started",
+    "TrainingAlarm",
     "TrainingCheckpoint",
     "TrainingEnded",
     "TrainingEvent",
@@ -106,8 +108,8 @@ _ALL: tuple[type[Event], ...] = (
     EpisodeStarted, EpisodeTurn, EpisodeEnded,
     DuelStarted, DuelJoined, DuelTurn, DuelEpisodeEnded, DuelEnded,
     JobQueued, JobStarted, JobEpisodes, JobShardRequeued, JobPaused, JobResumed, JobNoted, JobEnded,
-    TrainingQueued, TrainingStarted, TrainingUpdates, TrainingSamples, TrainingCheckpoint, TrainingRequeued,
-    TrainingPaused, TrainingResumed, TrainingNoted, TrainingEnded,
+    TrainingQueued, TrainingStarted, TrainingUpdates, TrainingSamples, TrainingCheckpoint, TrainingAlarm,
+    TrainingRequeued, TrainingPaused, TrainingResumed, TrainingNoted, TrainingEnded,
 )  # fmt: skip
 EVENTS: dict[str, type[Event]] = {model.model_fields["event"].default: model for model in _ALL}
 """Every event by its name."""

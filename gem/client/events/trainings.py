@@ -6,6 +6,7 @@ from typing import Literal
 
 from gem.client.events.base import LogEvent, Queued, Reasoned
 from gem.client.schemas.base import Id, JobState
+from gem.client.schemas.jobs import Alarm
 
 
 class TrainingEvent(LogEvent):
@@ -53,6 +54,13 @@ class TrainingCheckpoint(TrainingEvent):
     update: int
     agent: str
     """The slug of the agent."""
+
+
+class TrainingAlarm(TrainingEvent):
+    """An alarm was raised, or is over. The metrics of the update came before it."""
+
+    event: Literal["training.alarm"] = "training.alarm"
+    alarm: Alarm
 
 
 class TrainingRequeued(TrainingEvent, Reasoned):

@@ -41,6 +41,7 @@ from gem.client.schemas.episodes import (
     Verdict,
 )
 from gem.client.schemas.jobs import (
+    Alarm,
     Benchmark,
     BenchmarkEntry,
     BenchmarkPage,
@@ -70,6 +71,7 @@ __all__ = [
     "Agent",
     "AgentChange",
     "AgentPage",
+    "Alarm",
     "Answer",
     "Baseline",
     "Benchmark",

@@ -65,6 +65,8 @@ class JobSummary(Answer):
     started: datetime | None
     ended: datetime | None
     url: str
+    alarm_names: list[str] = []
+    """Of a training: the names of the alarms that hold."""
 
 
 class JobPage(Answer):
@@ -174,6 +176,29 @@ class Extension(Body):
     updates: Annotated[int, Field(ge=1, le=10**9)]
 
 
+class Alarm(Answer):
+    """A sign in the metrics of a training that it collapsed or learns nothing."""
+
+    name: Literal["invalid", "entropy", "kl", "flat", "return", "success"]
+    metric: str
+    """The metric that shows it."""
+    title: str
+    text: str
+    """What it means."""
+    advice: str
+    """What to try."""
+    began: int
+    """The update at which it began."""
+    ended: int | None
+    """The first update after it; null while it holds."""
+    holds: bool
+    """Whether it holds in the last update."""
+    value: float
+    """The metric when it was last seen to be so."""
+    start: float
+    """The metric at the start."""
+
+
 class Training(Job):
     """A training, with its last update."""
 
@@ -182,7 +207,11 @@ class Training(Job):
     last: dict[str, float | None] | None
     """The metrics of the last update."""
     best_update: int | None
-    """The update of the best checkpoint."""
+    """The update of the best checkpoint; null if none is clearly better than the start."""
+    best_reason: str = ""
+    """Why no checkpoint is called the best; empty if one is."""
+    alarms: list[Alarm] = []
+    """Those that hold first."""
     evaluations: list[Id]
     """The evaluations of its checkpoints."""
 

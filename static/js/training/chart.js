@@ -121,12 +121,27 @@ export class Chart {
 
   hooks(series) {
     const muted = colour(this.box, "--muted");
+    const warning = colour(this.box, "--warn");
     const hasReference = Number.isFinite(this.reference) && this.box.dataset.ref;
     return {
-      draw: hasReference ? [(plot) => dash(plot, this.reference, muted)] : [],
+      draw: [
+        ...(hasReference ? [(plot) => dash(plot, this.reference, muted)] : []),
+        (plot) => { for (const place of this.alarms) mark(plot, place, warning); },
+      ],
       setCursor: [(plot) => this.read(plot, series)],
       setSelect: [(plot) => { if (plot.select.width > 0) this.isZoomed = true; }],
     };
+  }
+
+  /** Where alarms of this metric began, on the present axis. The chart of the share solved has those of all metrics. */
+  get alarms() {
+    const marks = JSON.parse(document.getElementById("alarms")?.dataset.marks || "[]");
+    const { curve } = this.box.dataset;
+    const own = this.curves.arms[0]?.seeds[0];
+    return marks
+      .filter(({ metric }) => curve === "success" || metric === curve)
+      .map(({ update }) => own?.[this.curves.view.x]?.[own.update.findIndex((shown) => shown >= update)])
+      .filter((place) => place !== undefined);
   }
 
   // -------------------------------------------------------------- what it says
@@ -199,5 +214,27 @@ function dash(plot, value, ink) {
   plot.ctx.moveTo(plot.bbox.left, y);
   plot.ctx.lineTo(plot.bbox.left + plot.bbox.width, y);
   plot.ctx.stroke();
+  plot.ctx.restore();
+}
+
+/** A dashed line up the plot, with a triangle at its top. */
+function mark(plot, place, ink) {
+  const { left, top, width, height } = plot.bbox;
+  const x = Math.round(plot.valToPos(place, "x", true));
+  if (x < left || x > left + width) return;
+  const size = 5 * devicePixelRatio;
+  plot.ctx.save();
+  plot.ctx.strokeStyle = ink;
+  plot.ctx.fillStyle = ink;
+  plot.ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
+  plot.ctx.beginPath();
+  plot.ctx.moveTo(x, top);
+  plot.ctx.lineTo(x, top + height);
+  plot.ctx.stroke();
+  plot.ctx.beginPath();
+  plot.ctx.moveTo(x - size, top);
+  plot.ctx.lineTo(x + size, top);
+  plot.ctx.lineTo(x, top + 1.5 * size);
+  plot.ctx.fill();
   plot.ctx.restore();
 }
