@@ -68,10 +68,6 @@ def _find(job_id: str, up_to: int | None = None) -> tuple[Alarm, ...]:
         points = points.filter(update__lte=up_to)
     rows = points.values_list(*(f"data__{name}" for name in METRICS))
     return find_alarms(
-        {
-            RENAMED_METRICS.get(name, name): value
-            for name, value in zip(METRICS, row, strict=True)
-            if value is not None
-        }
+        {RENAMED_METRICS.get(name, name): value for name, value in zip(METRICS, row, strict=True) if value is not None}
         for row in rows
     )

@@ -70,9 +70,6 @@ def choose(job: Job) -> Choice:
             f"No checkpoint is called the best yet: {len(rows)} update{'' if len(rows) == 1 else 's'} cannot show "
             f"whether the policy got better than at the start. At least {MIN_UPDATES} are needed.",
         )
-    successes = [value for update, _, value in rows if best.first <= update <= best.last and value is not None]
-    if successes and not any(successes):
-        return Choice(None, "No checkpoint is called the best, because none solved an episode.")
     curve = Curve(window=min(WINDOW, len(rows) // 2))
     for value in returns.values():
         curve.add(value)
@@ -81,6 +78,11 @@ def choose(job: Job) -> Choice:
             None,
             f"No checkpoint is called the best, because none is clearly better than the start: the mean return was "
             f"{curve.start:.3g} over the first updates and at most {best.mean:.3g} around a checkpoint.",
+        )
+    successes = [value for update, _, value in rows if best.first <= update <= best.last and value is not None]
+    if successes and not any(successes):
+        return Choice(
+            None, "No checkpoint is called the best, because the one with the highest return solved no episode."
         )
     return Choice(best)
 

@@ -59,7 +59,18 @@ CHOICES: dict[str, list[tuple[str, str]]] = {
 }
 COLLAPSE = "collapse"
 """What `TrainingSpec.stop_on` calls the alarms of a policy that lost what it could do."""
-OWN = ("more", "name", "visibility", "seeds", "all_algorithms", "evaluate_best", "stop_on_collapse", "parent", "parent_update", "agent")
+OWN = (
+    "more",
+    "name",
+    "visibility",
+    "seeds",
+    "all_algorithms",
+    "evaluate_best",
+    "stop_on_collapse",
+    "parent",
+    "parent_update",
+    "agent",
+)
 """Form fields that are not fields of the specification."""
 SEEDS = [("1", "one"), ("3", "three, compared"), ("5", "five, compared")]
 

@@ -20,10 +20,11 @@ from apps.jobs.changes import change, lock_shards, wake
 from apps.jobs.errors import JobRefusal, NotYours, TooManyJobs
 from apps.jobs.models import Checkpoint, Job, JobEvent, Shard
 from apps.trainings import best, permissions
+from apps.trainings.alarms import alarms_of
 from apps.trainings.permissions import AGENT
 from gem.errors import InvalidArgument
-from gem.training.study.alarms import alarms_to_stop_for
 from gem.training.spec import TrainingSpec, read_spec
+from gem.training.study.alarms import alarms_to_stop_for
 
 COLOURS = 8
 """The number of colours (`data-c`) on pages and charts."""

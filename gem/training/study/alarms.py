@@ -234,9 +234,7 @@ class Watch:
         """Most turns cannot be parsed, and that is neither how the policy began nor getting better."""
         curve = self._curves["invalid"]
         value, start = curve.last, curve.first
-        is_learning = start >= INVALID_AT_FIRST and (
-            curve.count <= FIRST_UPDATES or value <= start - INVALID_GAIN
-        )
+        is_learning = start >= INVALID_AT_FIRST and (curve.count <= FIRST_UPDATES or value <= start - INVALID_GAIN)
         return _Look(value >= INVALID_ALL or (value >= INVALID_SHARE and not is_learning), value, start)
 
     def entropy(self) -> _Look:
@@ -272,7 +270,7 @@ class Watch:
 
     @property
     def _is_better(self) -> bool:
-        """Whether the policy solves clearly more than at the start; of an environment that solves nothing, its return."""
+        """Whether clearly more is solved than at the start; if nothing ever was, whether the return is higher."""
         curve = self._successes if self._curves["success"].highest > 0 else self._returns
         return -curve.fall > ERRORS * curve.error
 
@@ -310,7 +308,7 @@ class _Spell:
         """Whether there was a spell."""
         return self.began > 0
 
-    def add(self, update: int, is_bad: bool, value: float, start: float) -> None:  # noqa: FBT001 (a `_Look`)
+    def add(self, update: int, is_bad: bool, value: float, start: float) -> None:
         """Take in the next look."""
         holds = self.ended is None
         self._others = [*self._others, (update, value)] if is_bad != holds else []

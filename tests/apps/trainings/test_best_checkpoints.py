@@ -45,7 +45,8 @@ def test_only_the_last_stage_of_a_curriculum_counts(ada: User) -> None:
     job = operations.submit(ada, small(updates=20))
     claim = claimed(job)
     easy = [row(update, **{"return": 0.9, "stage": 0}) for update in range(1, 11)]
-    records.record_points(claim, [*easy, *(row(update, **{"return": 0.2, "stage": 1}) for update in range(11, 21))])
+    hard = (row(update, **{"return": 0.02 * update - 0.2, "stage": 1}) for update in range(11, 21))
+    records.record_points(claim, [*easy, *hard])
     for update in (5, 18):
         add_checkpoint(claim, update)
     found = best.best_of(job)
