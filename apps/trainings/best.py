@@ -22,7 +22,7 @@ BEFORE, AFTER = 4, 5
 EPISODES = 100
 """Episodes of an evaluation on an environment that is in no benchmark."""
 MIN_UPDATES = 4
-"""Updates of the last stage that a best checkpoint needs: from fewer, one cannot see how far batches differ by chance."""
+"""Updates of the last stage that a best checkpoint needs: fewer do not show how far batches differ by chance."""
 ERRORS = 2.0
 """Standard errors by which the best checkpoint has to be above the start."""
 FIRST_SEED = 1000

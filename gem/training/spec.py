@@ -39,7 +39,8 @@ MACHINE_SETTINGS = (
     "exam_episodes",
     "stop_on",
 )
-"""Settings of where a training runs and what it writes and when it stops by itself, not of what it learns; they may change when it resumes."""
+"""Settings of where a training runs, what it writes and when it stops by itself, not of what it learns; they may change
+when it resumes."""
 
 
 class Stage(BaseModel):
