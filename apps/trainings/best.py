@@ -58,7 +58,7 @@ def choose(job: Job) -> Choice:
     """The best checkpoint of a training so far, or why there is none."""
     checkpoints = list(job.checkpoints.select_related("agent"))
     if not checkpoints:
-        return Choice(None, "There is no checkpoint yet.")
+        return Choice(None, "There is no checkpoint to evaluate yet.")
     rows = _rows_of_last_stage(job)
     returns = {update: value for update, value, _ in rows}
     smoothed = [_smoothed(checkpoint, returns) for checkpoint in checkpoints]

@@ -55,7 +55,7 @@ class AlarmKind(NamedTuple):
     metric: str
     """The metric that shows it, as in `metrics.jsonl`."""
     text: str
-    """What it means, with places for `value` and `start`."""
+    """What it means, with places for `value` and `start`, also in percent."""
     advice: str
 
 
@@ -63,7 +63,7 @@ KINDS: dict[AlarmName, AlarmKind] = {
     "invalid": AlarmKind(
         "Invalid actions",
         "invalid",
-        "{value:.0%} of the turns have an action that cannot be parsed ({start:.0%} at the start): the policy has lost "
+        "{value_percent:.0f} % of the turns have an action that cannot be parsed ({start_percent:.0f} % at the start): the policy has lost "
         "the format of its actions, or never had it.",
         "Go back to an earlier checkpoint with a lower learning_rate; also try kl_coefficient=0.01. If the share was "
         "high from the start, check the prompt, the wrappers and max_tokens.",
@@ -85,7 +85,7 @@ KINDS: dict[AlarmName, AlarmKind] = {
     "flat": AlarmKind(
         "No signal",
         "zero_advantage_share",
-        "{value:.0%} of the turns have an advantage of 0: the episodes of a group, or of the whole batch, all have "
+        "{value_percent:.0f} % of the turns have an advantage of 0: the episodes of a group, or of the whole batch, all have "
         "the same return, so there is nothing to learn from.",
         "Begin with an easier environment (curriculum), use a larger batch or group, or a reward with partial credit.",
     ),
@@ -98,7 +98,7 @@ KINDS: dict[AlarmName, AlarmKind] = {
     "success": AlarmKind(
         "Fewer solved than at the start",
         "success",
-        "{value:.1%} of the episodes are solved, clearly fewer than the {start:.1%} of the start. If the return did "
+        "{value_percent:.1f} % of the episodes are solved, clearly fewer than the {start_percent:.1f} % of the start. If the return did "
         "not fall, the policy collects partial credit.",
         "Fork an earlier checkpoint with a lower learning_rate. If the return rises, look at three episodes: the "
         "reward may pay for something else (wrapper reward_success).",
@@ -140,7 +140,9 @@ class Alarm:
     @property
     def text(self) -> str:
         """A sentence that says what it means."""
-        return KINDS[self.name].text.format(value=self.value, start=self.start)
+        return KINDS[self.name].text.format(
+            value=self.value, start=self.start, value_percent=100 * self.value, start_percent=100 * self.start
+        )
 
     @property
     def advice(self) -> str:
@@ -188,8 +190,8 @@ def stop_reason(alarms: Iterable[Alarm], stop_on: Iterable[str], update: int) ->
     stopping = alarms_to_stop_for(alarms, stop_on)
     if not stopping:
         return ""
-    reasons = [f"{alarm.title} since update {alarm.began:,}: {alarm.text}" for alarm in stopping]
-    return f"The training stopped by itself after update {update:,}. {' '.join(reasons)}"
+    reasons = [f"{alarm.title.lower()} since update {alarm.began:,}" for alarm in stopping]
+    return f"The training stopped by itself after update {update:,}: {', '.join(reasons)}."
 
 
 class Watch:

@@ -149,7 +149,7 @@ def test_no_checkpoint_is_the_best_without_an_improvement(ada: User, changes: di
 def test_a_training_that_stopped_by_itself_is_no_success_and_goes_on_when_resumed(client: Client, ada: User) -> None:
     job = operations.submit(ada, small(updates=20, stop_on=["collapse"]))
     claim = collapsing(job, updates=11)
-    records.stop(claim, "The training stopped by itself after update 11. Invalid actions since update 9.")
+    records.stop(claim, "The training stopped by itself after update 11: invalid actions since update 9.")
     stopped = Job.objects.get(pk=job.pk)
     assert stopped.state not in {Job.State.DONE, Job.State.RUNNING}
     assert "stopped by itself after update 11" in page_of(client, stopped)

@@ -177,7 +177,7 @@ def test_collapse_stands_for_three_alarms_and_only_those_that_hold_stop() -> Non
     alarms = find_alarms(rows)
     assert stop_reason(alarms, ["kl"], 30) == ""
     assert stop_reason(alarms, [], 30) == ""
-    assert stop_reason(alarms, ["collapse"], 30).startswith("The training stopped by itself after update 30. Invalid")
+    assert stop_reason(alarms, ["collapse"], 30).startswith("The training stopped by itself after update 30: invalid")
     assert set(COLLAPSE) == {"invalid", "return", "success"}
 
 
