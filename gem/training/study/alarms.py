@@ -63,8 +63,8 @@ KINDS: dict[AlarmName, AlarmKind] = {
     "invalid": AlarmKind(
         "Invalid actions",
         "invalid",
-        "{value_percent:.0f} % of the turns have an action that cannot be parsed ({start_percent:.0f} % at the start): the policy has lost "
-        "the format of its actions, or never had it.",
+        "{value_percent:.0f} % of the turns have an action that cannot be parsed ({start_percent:.0f} % at the "
+        "start): the policy has lost the format of its actions, or never had it.",
         "Go back to an earlier checkpoint with a lower learning_rate; also try kl_coefficient=0.01. If the share was "
         "high from the start, check the prompt, the wrappers and max_tokens.",
     ),
@@ -85,8 +85,8 @@ KINDS: dict[AlarmName, AlarmKind] = {
     "flat": AlarmKind(
         "No signal",
         "zero_advantage_share",
-        "{value_percent:.0f} % of the turns have an advantage of 0: the episodes of a group, or of the whole batch, all have "
-        "the same return, so there is nothing to learn from.",
+        "{value_percent:.0f} % of the turns have an advantage of 0: the episodes of a group, or of the whole batch, "
+        "all have the same return, so there is nothing to learn from.",
         "Begin with an easier environment (curriculum), use a larger batch or group, or a reward with partial credit.",
     ),
     "return": AlarmKind(
@@ -98,8 +98,8 @@ KINDS: dict[AlarmName, AlarmKind] = {
     "success": AlarmKind(
         "Fewer solved than at the start",
         "success",
-        "{value_percent:.1f} % of the episodes are solved, clearly fewer than the {start_percent:.1f} % of the start. If the return did "
-        "not fall, the policy collects partial credit.",
+        "{value_percent:.1f} % of the episodes are solved, clearly fewer than the {start_percent:.1f} % of the "
+        "start. If the return did not fall, the policy collects partial credit.",
         "Fork an earlier checkpoint with a lower learning_rate. If the return rises, look at three episodes: the "
         "reward may pay for something else (wrapper reward_success).",
     ),
