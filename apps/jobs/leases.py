@@ -91,7 +91,7 @@ class Claim:
     def _slot(self, part: EvaluationPart, index: int) -> EpisodeRequest:
         seed, seat = part.seed_and_seat(index)
         repeat = self.spec.repeat_of(self.first_slot)
-        return EpisodeRequest(self.first_slot + index, self.env_id, seed, {}, self.spec.wrappers, seat, repeat)
+        return EpisodeRequest(self.first_slot + index, self.env_id, seed, {}, self.spec.all_wrappers, seat, repeat)
 
 
 @dataclass(frozen=True, slots=True)
