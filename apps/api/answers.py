@@ -15,6 +15,7 @@ from apps.episodes.models import Batch, Episode, PendingTurn, Seat
 from apps.episodes.replays.downloads import episode_data
 from apps.episodes.snapshot import snapshot
 from apps.episodes.visibility import conceal, open_info, viewpoint
+from apps.jobs.filing import word_of
 from apps.jobs.models import Job
 from apps.jobs.pages import elapsed, may_see_set_up
 from apps.jobs.results import Tally
@@ -222,6 +223,9 @@ def _job_summary(request: HttpRequest, row: Job) -> dict[str, Any]:
         "agent": row.agent.slug,
         "owner": row.owner.get_username() if row.owner else None,
         "mine": row.owner_id is not None and row.owner_id == request.user.pk,
+        "tags": row.tags,
+        "group": row.group,
+        "priority": word_of(row.priority),
         "state": row.state,
         "reason": row.reason,
         "visibility": row.visibility.value,
@@ -241,6 +245,7 @@ def job_data(request: HttpRequest, row: Job, *, left: float | None, ahead: int |
     score = score_of(Tally.of(row.shards.all())) if row.kind == Job.Kind.EVALUATION else None
     return {
         **_job_summary(request, row),
+        "notes": row.notes,
         "spec": row.spec,
         "set_up": row.set_up if may_see_set_up(row, request.user) else None,
         "parent": parent.pk if parent else None,

@@ -67,7 +67,9 @@ class Estimate:
         return self.wait + self.seconds
 
 
-def estimate(agent: Agent, spec: EvaluationSpec, known: JobQuerySet, owner_id: int | None = None) -> Estimate:
+def estimate(
+    agent: Agent, spec: EvaluationSpec, known: JobQuerySet, owner_id: int | None = None, *, priority: int = 0
+) -> Estimate:
     """An estimate for a job that this person is about to submit, from the jobs that they may know of.
 
     The queue is counted as it is, without saying whose jobs wait in it.
@@ -83,7 +85,7 @@ def estimate(agent: Agent, spec: EvaluationSpec, known: JobQuerySet, owner_id: i
         tokens=round(sum(part.episodes * _pace_of(paces_by_env, part).tokens for part in parts)),
         seconds=_seconds(paces_by_env, parts, workers),
         wait=wait,
-        ahead=admission.jobs_ahead_of_new(Job.Kind.EVALUATION, owner_id),
+        ahead=admission.jobs_ahead_of_new(Job.Kind.EVALUATION, owner_id, priority),
         workers=workers,
         half_width=_half_width(paces_by_env, parts),
     )

@@ -23,6 +23,7 @@ FORMER_FIELDS = frozenset({"spec", "name", "visibility"})
 """The fields of a request as earlier versions took it: the specification was a field of its own."""
 AGENT = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
 """The short name of an agent."""
+NO_AGENT = "There is no agent {}: a short name has small letters, digits and hyphens."
 TAG = re.compile(rf"\w[\w .:/+-]{{0,{MAX_TAG - 1}}}")
 """A tag: letters of any script, digits, and some marks between them."""
 
@@ -58,13 +59,10 @@ class Submission(EvaluationSpec):
         if isinstance(data.get("spec"), dict) and data.keys() <= FORMER_FIELDS:
             data = {**data["spec"], **{name: value for name, value in data.items() if name != "spec"}}
         data = dict(data)
-        if not data.get("agents") and isinstance(data.get("agent"), str) and data["agent"]:
+        if data.get("agent") and data.get("agents"):
+            data["agents"] = UsageError("Name one agent in agent, or all agents in agents, and not both.")
+        elif isinstance(data.get("agent"), str) and data["agent"]:
             data["agents"] = [data["agent"]]
-        if isinstance(data.get("agents"), list | tuple) and data["agents"]:
-            first = data["agents"][0]
-            if data.get("agent") not in (None, "", first):
-                data["agents"] = UsageError("Name the agent in agent, or all agents in agents.")
-            data["agent"] = first if isinstance(first, str) else ""
         env_ids = data.get("env_ids")
         if isinstance(env_ids, list | tuple) and all(isinstance(env_id, str) for env_id in env_ids):
             try:
@@ -81,14 +79,23 @@ class Submission(EvaluationSpec):
             raise _refused(str(value)) from value
         return value
 
+    @field_validator("agent")
+    @classmethod
+    def _check_agent(cls, agent: str) -> str:
+        if agent and not AGENT.fullmatch(agent):
+            raise _refused(NO_AGENT.format(repr(agent[:80])))
+        return agent
+
     @field_validator("agents")
     @classmethod
-    def _check_agents(cls, agents: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_agents(cls, agents: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if "agent" not in info.data:
+            return agents  # it is refused already
         if not agents:
             raise _refused("Choose an agent.")
         for agent in agents:
             if not AGENT.fullmatch(agent):
-                raise _refused(f"There is no agent {agent[:80]!r}: a short name has small letters, digits and hyphens.")
+                raise _refused(NO_AGENT.format(repr(agent[:80])))
         if len(set(agents)) != len(agents):
             raise _refused("An agent is chosen twice.")
         if len(agents) > MAX_AGENTS:

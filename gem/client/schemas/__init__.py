@@ -59,6 +59,7 @@ from gem.client.schemas.jobs import (
     Results,
     Row,
     Score,
+    Submitted,
     Training,
 )
 
@@ -112,6 +113,7 @@ __all__ = [
     "Score",
     "Seat",
     "Steering",
+    "Submitted",
     "Token",
     "Tokens",
     "Training",
