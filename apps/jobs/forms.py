@@ -37,6 +37,10 @@ class ValuesField(forms.MultipleChoiceField):
         """Accept any text of reasonable length."""
         return len(str(value)) <= MAX_VALUE
 
+    def to_python(self, value: Any) -> list[str]:
+        """The values that are not empty."""
+        return [text for text in super().to_python(value) if text]
+
 
 class EnvironmentsField(ValuesField):
     """Ids and patterns of environments."""
