@@ -17,6 +17,7 @@ from apps.accounts.models import CpuUse
 from apps.agents.players import player
 from apps.failpoints import failpoint
 from apps.jobs import leases
+from apps.jobs.error_share import stop_over_errors
 from apps.jobs.leases import Claim, WorkerSeconds
 from apps.leaderboard.operations import record_scores
 from apps.queue import beat, enqueue
@@ -78,6 +79,9 @@ def play(claim: Claim, lease: Lease, meter: CpuMeter) -> bool:
         meter.tick()
         if not job_ended and leases.stop_over_budget(claim):
             return False
+        if not job_ended and any(record.failure for record in records):
+            if stop_over_errors(claim.job_id, claim.spec):
+                return False
         started = monotonic()
         agent.take_seconds()  # discards the time while episodes were stored, which counts as storing
     if lease.gives_way.is_set() and not job_ended:

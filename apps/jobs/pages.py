@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
-from apps.jobs import admission, estimates, finished, results
+from apps.jobs import admission, datasets, estimates, finished, histograms, missing, results
 from apps.jobs.cached import shared
 from apps.jobs.models import Job
 from apps.jobs.results import Tally
@@ -59,21 +59,23 @@ def evaluation(
     if cells:
         results.fill(job, shards, lines, only)
     tally = Tally.of(shards)
-    time_left = None if job.over else estimates.seconds_left(job)
+    left = estimates.remaining(job)
     return {
         "job": job,
         "tally": tally,
+        "missing": missing.missing_from_job(job, tally, lines),
+        "data": datasets.used(job, shards),
         "cost": cost_of(job, tally) if priced else None,
         "lines": lines,
         "partly": only is not None,
         "elapsed": elapsed(job),
         "turns_per_second": job.turns_done / max(elapsed(job), 0.001) if job.turns_done else None,
         "ahead": admission.jobs_ahead(job) if job.state == Job.State.QUEUED else 0,
-        "left": time_left and time_left[0],
-        "evidence": time_left and time_left[1],
+        "left": left,
+        "expected_cost": left.cost if left is not None and priced else None,
         "last": finished.latest(job, MAX_LATEST_EPISODES),
         "errors": finished.finished(job).filter(status="failed").order_by("-slot")[:MAX_ERRORS] if tally.errors else [],
-        "histogram": shared(job, "histogram", partial(results.histogram, job)) if tally.n else None,
+        "histogram": shared(job, "histogram", partial(histograms.histogram, job)) if tally.n else None,
         "passes": results.passes(job) if repeats > 1 and job.over else {},
         "splits": splits(job),
         "low": min([0.0, *(line.tally.low for line in lines if line.tally.low is not None)]),
@@ -118,7 +120,7 @@ def set_up(job: Job) -> dict[str, Any]:
         else SCRIPT.format(spec=json.dumps(request, indent=4)),
         "agent_json": json.dumps({name: value for name, value in (job.set_up or {}).items() if name != "version"}),
         "again": again(spec),
-        "log": job.events.for_log().order_by("-seq")[:LOG_LINES],
+        "log": job.events.for_log().filter(seq__lte=job.seq).order_by("-seq")[:LOG_LINES],
     }
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from django.db.models import Case, Count, F, Q, Value, When
 
-from apps.episodes.models import ORDINALS, Episode, Seat
+from apps.episodes.models import ORDINALS, Episode
 from apps.jobs.cached import shared
 from apps.jobs.models import Job, Shard
 from gem.evaluation.scores import Z95, Interval, Outcome, wilson
@@ -21,8 +21,6 @@ MIN_CELLS_PER_ENV, MAX_CELLS_PER_ENV = 24, 480
 """Bounds of the number of episodes of one environment in the grid."""
 MAX_SEGMENTS = 100
 """Segments in the overview of an environment that has more episodes than this."""
-BINS = 20
-WIDTH, HEIGHT = 720, 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +38,10 @@ class Tally:
     turns: int = 0
     returns: float = 0.0
     squares: float = 0.0
+    actions: int = 0
+    """The agent's actions that were looked at: none in jobs from before unreadable and forbidden ones were counted."""
+    unreadable: int = 0
+    forbidden: int = 0
 
     @classmethod
     def of(cls, shards: Iterable[Shard]) -> Tally:
@@ -57,12 +59,35 @@ class Tally:
             turns=sum(shard.turns for shard in rows),
             returns=math.fsum(shard.return_sum for shard in rows),
             squares=math.fsum(shard.return_squares for shard in rows),
+            actions=sum(shard.actions or 0 for shard in rows),
+            unreadable=sum(shard.unreadable or 0 for shard in rows),
+            forbidden=sum(shard.forbidden or 0 for shard in rows),
         )
 
     @property
     def n(self) -> int:
         """Episodes that count."""
         return self.done - self.errors
+
+    @property
+    def missing(self) -> int:
+        """Planned episodes that do not count: not played yet or any more, or without a result."""
+        return self.total - self.n
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether episodes are missing from the results."""
+        return self.missing > 0
+
+    @property
+    def unreadable_share(self) -> float | None:
+        """The share of the agent's actions that the environment could not understand; None if nobody counted."""
+        return self.unreadable / self.actions if self.actions else None
+
+    @property
+    def forbidden_share(self) -> float | None:
+        """The share of the agent's actions that the rules do not allow; None if nobody counted."""
+        return self.forbidden / self.actions if self.actions else None
 
     @property
     def lost(self) -> int:
@@ -333,62 +358,3 @@ def passes(job: Job) -> dict[str, dict[int, Interval]]:
     return {
         env_id: pass_rates for env_id, env_outcomes in outcomes.items() if (pass_rates := pass_at_each(env_outcomes))
     }
-
-
-# ------------------------------------------------------------------ returns
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One bar of the histogram, in a picture of `WIDTH` by `HEIGHT`. The solved part is at the bottom."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    solved_y: float
-    solved_height: float
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
-class Histogram:
-    """The number of episodes by return, and how many of them were solved."""
-
-    bars: list[Bar]
-    low: float
-    high: float
-    most: int
-
-
-def histogram(job: Job) -> Histogram | None:
-    """The returns of the episodes so far; None while there are none."""
-    rows = list(
-        Seat.objects.filter(episode__batch=job.batch_id, episode__status=Episode.Status.ENDED)
-        .filter(number=F("episode__scored_seat"))
-        .values("total_reward")
-        .annotate(n=Count("episode"), won=Count("episode", filter=Q(episode__success=True)))
-        .order_by("total_reward")
-    )
-    if not rows:
-        return None
-    low, high = rows[0]["total_reward"], rows[-1]["total_reward"]
-    if low >= 0 and high <= 1:
-        low, high = 0.0, 1.0  # returns between 0 and 1 keep the axis from 0 to 1
-    if high <= low:
-        low, high = low - 0.5, high + 0.5
-    counts = [[0, 0] for _ in range(BINS)]
-    for row in rows:
-        bin_index = min(BINS - 1, int((row["total_reward"] - low) / (high - low) * BINS))
-        counts[bin_index][0] += row["n"]
-        counts[bin_index][1] += row["won"]
-    max_count = max(n for n, _ in counts)
-    bin_width = (high - low) / BINS
-    bars = []
-    for bin_index, (n, won) in enumerate(counts):
-        height, solved = HEIGHT * n / max_count, HEIGHT * won / max_count
-        start = low + bin_index * bin_width
-        words = f"Return {start:.2f} to {start + bin_width:.2f}: {n:,} episodes, {won:,} solved".replace("-", "\u2212")
-        x = WIDTH * bin_index / BINS + 2
-        bars.append(Bar(x, HEIGHT - height, WIDTH / BINS - 4, height, HEIGHT - solved, solved, words))
-    return Histogram(bars, low, high, max_count)

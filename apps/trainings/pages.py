@@ -93,7 +93,7 @@ def set_up(job: Job) -> dict[str, Any]:
         "recipe": recipe(spec.recipe),
         "entry": entry_of(spec.env_id),
         "spec_json": json.dumps(changed_settings, indent=2),
-        "log": job.events.for_log().order_by("-seq")[:LOG_LINES],
+        "log": job.events.for_log().filter(seq__lte=job.seq).order_by("-seq")[:LOG_LINES],
         "random_success": _random_success(spec),
     }
 
