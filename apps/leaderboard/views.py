@@ -291,7 +291,11 @@ def _detail(request: HttpRequest, score_id: int) -> dict[str, Any] | None:
         return None
     parts = list(Score.objects.filter(job=score.job).exclude(env_id="").order_by("pk"))
     earlier = Score.objects.of_jobs(Job.objects.listed_for(request.user)).filter(
-        agent=score.agent, benchmark=score.benchmark, env_id=score.env_id, tools=score.tools
+        agent=score.agent,
+        benchmark=score.benchmark,
+        env_id=score.env_id,
+        tools=score.tools,
+        job__owner=score.job.owner,
     )
     return {
         "score": score,
