@@ -55,7 +55,9 @@ def verdict(job_id: str) -> str:
 def errors_of(job_id: str) -> Errors:
     """The sums over the shards of a job."""
     names = {"done": "done", "errors": "errors", "unanswered": "unanswered", "planned": "count"}
-    sums = Shard.objects.filter(job=job_id).aggregate(**{name: Sum(column, default=0) for name, column in names.items()})
+    sums = Shard.objects.filter(job=job_id).aggregate(
+        **{name: Sum(column, default=0) for name, column in names.items()}
+    )
     return Errors(**sums)
 
 
@@ -75,9 +77,9 @@ def has_surely_too_many(found: Errors, share: float) -> bool:
 def sentence(found: Errors, share: float) -> str:
     """What happened, and what to do."""
     kinds = [
-        f"{number:,} {words}"
+        f"{number:,} {words}{'s' if number > 1 and words.endswith('error') else ''}"
         for number, words in (
-            (found.errors - found.unanswered, "environment errors"),
+            (found.errors - found.unanswered, "environment error"),
             (found.unanswered, "without an answer from the agent"),
         )
         if number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -13,8 +13,9 @@ from django.utils import timezone
 
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
-from apps.jobs import admission, datasets, estimates, finished, histograms, missing, results
+from apps.jobs import admission, clusters, datasets, estimates, finished, histograms, missing, results
 from apps.jobs.cached import shared
+from apps.jobs.clusters import Scores
 from apps.jobs.models import Job
 from apps.jobs.results import Tally
 from gem.evaluation.spec import EvaluationSpec
@@ -55,16 +56,22 @@ def evaluation(
     """
     shards = list(job.shards.all())
     repeats = int(job.spec.get("repeats", 1))
-    lines = results.lines(shards, pages, repeats)
+    scores = clusters.scores_of(job)
+    lines = results.lines(shards, pages, repeats, scores)
     if cells:
         results.fill(job, shards, lines, only)
     tally = Tally.of(shards)
+    returns = [line.scores.mean_return for line in lines if line.scores.mean_return is not None]
+    intervals = [found.interval for found in returns if found.interval is not None]
     left = estimates.remaining(job)
+    uses = datasets.used(job, shards)
     return {
         "job": job,
         "tally": tally,
+        "scores": scores.total,
         "missing": missing.missing_from_job(job, tally, lines),
-        "data": datasets.used(job, shards),
+        "uses": uses,
+        "stand_ins": datasets.stand_ins(uses),
         "cost": cost_of(job, tally) if priced else None,
         "lines": lines,
         "partly": only is not None,
@@ -78,8 +85,8 @@ def evaluation(
         "histogram": shared(job, "histogram", partial(histograms.histogram, job)) if tally.n else None,
         "passes": results.passes(job) if repeats > 1 and job.over else {},
         "splits": splits(job),
-        "low": min([0.0, *(line.tally.low for line in lines if line.tally.low is not None)]),
-        "high": max([1.0, *(line.tally.high for line in lines if line.tally.high is not None)]),
+        "low": min([0.0, *(interval.low for interval in intervals)]),
+        "high": max([1.0, *(interval.high for interval in intervals)]),
     }
 
 
@@ -212,8 +219,14 @@ class Item:
 
     job: Job
     tally: Tally
+    scores: Scores = field(default_factory=Scores)
 
 
 def items(jobs: Iterable[Job]) -> list[Item]:
     """Jobs (fetched with `for_page`) with their results."""
-    return [Item(job, Tally.of(job.shards.all()) if job.kind == Job.Kind.EVALUATION else Tally()) for job in jobs]
+    listed = list(jobs)
+    scores = clusters.scores_of_all([job for job in listed if job.kind == Job.Kind.EVALUATION])
+    return [
+        Item(job, Tally.of(job.shards.all()), scores[job.pk].total) if job.pk in scores else Item(job, Tally())
+        for job in listed
+    ]

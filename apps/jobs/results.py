@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.db.models import Case, Count, F, Q, Value, When
 
 from apps.episodes.models import ORDINALS, Episode
 from apps.jobs.cached import shared
+from apps.jobs.clusters import JobScores, Scores
 from apps.jobs.models import Job, Shard
-from gem.evaluation.scores import Z95, Interval, Outcome, wilson
+from gem.evaluation.scores import Interval, Outcome
 from gem.evaluation.scores import passes as pass_at_each
 from gem.evaluation.spec import EvaluationPart
 
@@ -115,30 +116,6 @@ class Tally:
         return self.returns / self.n if self.n else None
 
     @property
-    def half_width(self) -> float | None:
-        """Half of the mean return's 95 % interval (normal approximation); None below two episodes."""
-        if self.n < 2:
-            return None
-        mean = self.returns / self.n
-        variance = max(0.0, self.squares / self.n - mean * mean) * self.n / (self.n - 1)
-        return Z95 * math.sqrt(variance / self.n)
-
-    @property
-    def low(self) -> float | None:
-        """The lower end of the mean return's interval."""
-        return None if self.mean is None or self.half_width is None else self.mean - self.half_width
-
-    @property
-    def high(self) -> float | None:
-        """The upper end of the mean return's interval."""
-        return None if self.mean is None or self.half_width is None else self.mean + self.half_width
-
-    @property
-    def solved(self) -> Interval | None:
-        """The share of episodes that were solved."""
-        return wilson(self.won, self.n) if self.n else None
-
-    @property
     def mean_turns(self) -> float | None:
         """Turns per episode."""
         return self.turns / self.n if self.n else None
@@ -209,6 +186,13 @@ class EnvironmentResults:
     """How often each seed is played. All seeds are played once before the next repeat."""
     cells: list[EpisodeCell] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
+    scores: Scores = field(default_factory=Scores)
+    """Its statistics, with intervals over seeds."""
+
+    @property
+    def missing(self) -> int:
+        """Its episodes that are missing from the results."""
+        return self.tally.missing
 
     @property
     def key(self) -> int:
@@ -239,13 +223,18 @@ class EnvironmentResults:
 
 
 def lines(
-    shards: Sequence[Shard], pages: Mapping[str, int] | None = None, repeats: int = 1
+    shards: Sequence[Shard],
+    pages: Mapping[str, int] | None = None,
+    repeats: int = 1,
+    scores: JobScores | None = None,
 ) -> list[EnvironmentResults]:
     """The results of a job by environment, in its order and without cells.
 
     Args:
         pages: the page of the grid by environment; the first where there is none.
+        scores: the statistics of the job, if they are needed.
     """
+    scores = scores or JobScores()
     by_env: dict[str, list[Shard]] = {}
     for shard in shards:
         by_env.setdefault(shard.env_id, []).append(shard)
@@ -256,7 +245,7 @@ def lines(
             env_id, env_shards[0].first_slot, env_shards[0].first_seed, Tally.of(env_shards), size
         )
         page = min(max(1, (pages or {}).get(env_id, 1)), line.pages)
-        results.append(EnvironmentResults(env_id, line.first_slot, line.first_seed, line.tally, size, page, repeats))
+        results.append(replace(line, page=page, repeats=repeats, scores=scores.of(env_id)))
     return results
 
 

@@ -20,7 +20,7 @@ from apps.accounts.models import User, Viewer, account_of, default_visibility
 from apps.agents.models import Agent
 from apps.catalog.entries import all_entries
 from apps.episodes.paging import page_of
-from apps.jobs import estimates, operations, pages, results, topics
+from apps.jobs import datasets, estimates, operations, pages, results, topics
 from apps.jobs.errors import JobRefusal, NoExpert, NotYours, TooManyEpisodes, UnknownAgent
 from apps.jobs.finished import ENDINGS, FinishedEpisodes
 from apps.jobs.forms import FIELDS, EvaluationForm, prefilled
@@ -139,7 +139,11 @@ def _estimate(request: HttpRequest, form: EvaluationForm) -> dict[str, Any]:
         form.add_error("agent", str(refusal))
         return {"checked": form, "estimate": None}
     known = Job.objects.listed_for(request.user)
-    return {"checked": form, "estimate": estimates.estimate(agent, form.spec, known, request.user.pk)}
+    return {
+        "checked": form,
+        "estimate": estimates.estimate(agent, form.spec, known, request.user.pk),
+        "expected_data": datasets.expected(form.spec.env_ids),
+    }
 
 
 def _field_of(refusal: JobRefusal) -> str | None:

@@ -75,5 +75,20 @@ class Score(models.Model):
         ]
         indexes = [models.Index(fields=["benchmark", "benchmark_version", "env_id", "-mean"])]
 
+    @property
+    def planned(self) -> int:
+        """The episodes that were to be played."""
+        return self.n + self.errors
+
+    @property
+    def success_low(self) -> float:
+        """The share of solved episodes if all that are missing were lost."""
+        return self.success_rate * self.n / self.planned if self.planned else 0.0
+
+    @property
+    def success_high(self) -> float:
+        """The share of solved episodes if all that are missing were won."""
+        return (self.success_rate * self.n + self.errors) / self.planned if self.planned else 1.0
+
     def __str__(self) -> str:
         return f"{self.agent} on {self.benchmark} {self.env_id or 'overall'}: {self.mean:.3f}"

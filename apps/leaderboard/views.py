@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -18,10 +19,11 @@ from apps.episodes.models import Episode
 from apps.episodes.ranked import ranked_in
 from apps.episodes.views import find
 from apps.htmx import wants_part
-from apps.jobs import pages
+from apps.jobs import datasets, pages
 from apps.jobs.models import Job
 from apps.leaderboard import human_tries
 from apps.leaderboard.board import Row, ranked
+from apps.leaderboard.evidence import all_of, stand_ins_of
 from apps.leaderboard.frontier import frontier, tokens_per_episode
 from apps.leaderboard.models import Score
 from apps.leaderboard.versus import Verdict, compare, why_not
@@ -31,6 +33,7 @@ from apps.play.responses import with_wait
 from gem import benchmarks
 from gem.benchmarks import Benchmark
 from gem.errors import UsageError
+from gem.evaluation.data import DataUse
 
 DEFAULT_BENCHMARK = "games"
 TOP = 5
@@ -62,6 +65,7 @@ def _page(request: HttpRequest, refusal: Refusal | None = None) -> HttpResponse:
     scores = list(Score.objects.of(benchmark).with_tools(tools).newest(env_id))
     rows = sorted(ranked(scores), key=SORTS[sort])
     tokens = tokens_per_episode(scores, env_id)
+    stand_ins = stand_ins_of(scores)
     opened = request.GET.get("row", "")
     context = {
         "benchmark": benchmark,
@@ -72,6 +76,7 @@ def _page(request: HttpRequest, refusal: Refusal | None = None) -> HttpResponse:
         "both": tools or Score.objects.of(benchmark).with_tools(True).exists(),
         "rows": rows,
         "spent": tokens,
+        "stand_ins": all_of(stand_ins),
         "frontier": frontier(scores, tokens) if scores else None,
         "opened": _detail(request, int(opened))
         if opened.isascii() and opened.isdecimal() and len(opened) < 12
@@ -170,9 +175,9 @@ def scores(request: HttpRequest) -> HttpResponse:
     writer = csv.writer(response)
     writer.writerow(COLUMNS)
     listed = list(Score.objects.of(benchmark).with_tools(tools).newest(env_id))
-    spent = tokens_per_episode(listed, env_id)
+    spent, stand_ins = tokens_per_episode(listed, env_id), stand_ins_of(listed)
     for row in ranked(listed):
-        writer.writerow(_cells(row, env_id, spent.get(row.score.job_id)))
+        writer.writerow(_cells(row, env_id, spent.get(row.score.job_id), stand_ins[row.score.job_id]))
     return response
 
 
@@ -189,6 +194,10 @@ COLUMNS = (
     "solved",
     "episodes",
     "errors",
+    "partial",
+    "solved_low",
+    "solved_high",
+    "stand_in_data",
     "tokens_per_episode",
     "benchmark",
     "version",
@@ -197,7 +206,7 @@ COLUMNS = (
 )
 
 
-def _cells(row: Row, env_id: str, tokens: float | None) -> list[Any]:
+def _cells(row: Row, env_id: str, tokens: float | None, stand_ins: Iterable[DataUse]) -> list[Any]:
     score, owner = row.score, row.score.job.owner
     return [
         row.rank,
@@ -206,6 +215,8 @@ def _cells(row: Row, env_id: str, tokens: float | None) -> list[Any]:
         _csv_text(score.tools),
         env_id or "all",
         *(score.mean, score.low, score.high, score.mean_return, score.success_rate, score.n, score.errors),
+        *("yes" if score.errors else "no", score.success_low, score.success_high),
+        "; ".join(f"{use.env_id}: {use.name} {use.data_hash} for {use.stands_in_for}" for use in stand_ins),
         "" if tokens is None else round(tokens, 1),
         *(score.benchmark, score.benchmark_version, score.created.isoformat(), score.job_id),
     ]
@@ -303,5 +314,6 @@ def _detail(request: HttpRequest, score_id: int) -> dict[str, Any] | None:
         "jobs": earlier.exclude(pk=score.pk).select_related("job").order_by("-created")[:5],
         "set_up": pages.set_up(score.job),
         "engine": gem.__version__,
+        "data": datasets.used(score.job),
         **_scale(parts),
     }

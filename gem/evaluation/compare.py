@@ -19,8 +19,20 @@ from gem.evaluation.comparison.runs import Measure, Run, Score, ScoredEpisode, s
 from gem.evaluation.comparison.settings import Caution, Setting, cautions, differing_settings
 
 __all__ = [
-    "MAX_RUNS", "Caution", "Comparison", "Difference", "Measure", "Pairing", "PairOfRuns", "RankInterval", "Run", "Score",
-    "ScoredEpisode", "SeedPair", "Setting", "compare",
+    "MAX_RUNS",
+    "Caution",
+    "Comparison",
+    "Difference",
+    "Measure",
+    "PairOfRuns",
+    "Pairing",
+    "RankInterval",
+    "Run",
+    "Score",
+    "ScoredEpisode",
+    "SeedPair",
+    "Setting",
+    "compare",
 ]  # fmt: skip
 MIN_RUNS, MAX_RUNS = 2, 6
 

@@ -155,9 +155,7 @@ def _from_others(env_id: str, count: int, others: Sequence[Pace], limit: int) ->
     turns = of("turns")
     turns = turns.at_most(count * limit) if limit else turns
     evidence = sum(pace.episodes for pace in others)
-    return EnvForecast(
-        env_id, count, Source.OTHERS, evidence, turns, of("tokens_in"), of("tokens_out"), of("seconds")
-    )
+    return EnvForecast(env_id, count, Source.OTHERS, evidence, turns, of("tokens_in"), of("tokens_out"), of("seconds"))
 
 
 def _from_limit(env_id: str, count: int, elsewhere: Sequence[Pace], limit: int) -> EnvForecast:
