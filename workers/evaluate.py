@@ -79,9 +79,9 @@ def play(claim: Claim, lease: Lease, meter: CpuMeter) -> bool:
         meter.tick()
         if not job_ended and leases.stop_over_budget(claim):
             return False
-        if not job_ended and any(record.failure for record in records):
-            if stop_over_errors(claim.job_id, claim.spec):
-                return False
+        has_errors = any(record.failure for record in records)
+        if not job_ended and has_errors and stop_over_errors(claim.job_id, claim.spec):
+            return False
         started = monotonic()
         agent.take_seconds()  # discards the time while episodes were stored, which counts as storing
     if lease.gives_way.is_set() and not job_ended:

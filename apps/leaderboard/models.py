@@ -75,6 +75,9 @@ class Score(models.Model):
         ]
         indexes = [models.Index(fields=["benchmark", "benchmark_version", "env_id", "-mean"])]
 
+    def __str__(self) -> str:
+        return f"{self.agent} on {self.benchmark} {self.env_id or 'overall'}: {self.mean:.3f}"
+
     @property
     def planned(self) -> int:
         """The episodes that were to be played."""
@@ -89,6 +92,3 @@ class Score(models.Model):
     def success_high(self) -> float:
         """The share of solved episodes if all that are missing were won."""
         return (self.success_rate * self.n + self.errors) / self.planned if self.planned else 1.0
-
-    def __str__(self) -> str:
-        return f"{self.agent} on {self.benchmark} {self.env_id or 'overall'}: {self.mean:.3f}"

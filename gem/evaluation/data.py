@@ -1,7 +1,7 @@
 """The data behind results: what episodes were played on, and whether it stands in for something else.
 
-Many environments draw their problems from data: a dataset, pages, products, word lists. Where the real data are not on a
-machine, an environment plays on a sample of our own, and results on the sample say little about the real data.
+Many environments draw their problems from data: a dataset, pages, products, word lists. Where the real data are not on
+a machine, an environment plays on a sample of our own, and results on the sample say little about the real data.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OWN_PAGES = "pages that come with gemweb"
 OWN_PRODUCTS = "products that come with gemweb"
 OWN_DATA = "data that come with gemweb"
 STAND_INS = {"game:WikiGame": (OWN_PAGES, "Wikipedia"), "shop:WebShop": (OWN_PRODUCTS, "WebShop's products")}
-"""Of environments with data of ours by default: what they are, and what they stand in for. By the beginning of the id."""
+"""Environments with data of ours by default, by the beginning of their ids: what these are and stand in for."""
 REAL_PREFIX = "kiwix:"
 """How the hash of a book of Wikipedia begins."""
 SHORT = 12

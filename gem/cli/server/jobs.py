@@ -92,8 +92,8 @@ def print_missing(missing: Missing | None) -> None:
         return
     low, high = share(missing.success_rate.low), share(missing.success_rate.high)
     print(
-        f"Partial: {missing.counted:,} of {missing.planned:,} episodes count. With all missing ones lost, {low} would be "
-        f"solved; with all won, {high}."
+        f"Partial: {missing.counted:,} of {missing.planned:,} episodes count. With all missing ones lost, {low} would "
+        f"be solved; with all won, {high}."
     )
     if missing.cut_off:
         print(f"Being played when the job was stopped: {missing.cut_off:,}. The results favour short episodes.")

@@ -12,7 +12,7 @@ from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.episodes import operations as episodes
 from apps.episodes.models import Episode
-from apps.jobs import operations, results
+from apps.jobs import histograms, operations
 from apps.jobs.finished import finished
 from apps.jobs.models import Job
 from gem.agents import make_agent
@@ -59,7 +59,7 @@ def test_the_numbers_are_those_of_the_agent_and_each_episode_counts_once() -> No
     shown = list(finished(job))
     assert len(shown) == 25
     assert Counter(one.reached for one in shown) == expected  # type: ignore[attr-defined]
-    histogram = results.histogram(job)
+    histogram = histograms.histogram(job)
     assert histogram is not None
     assert histogram.most == max(expected.values())
     shard = job.shards.get()
