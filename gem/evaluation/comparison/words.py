@@ -80,7 +80,8 @@ def _where(environments: Sequence[Difference], is_first_better: bool) -> str:
     shown = "none" if not same else f"{same:,}"
     reverse = f", and the opposite in {opposite:,}" if opposite else ""
     others = len(environments) - same - opposite
-    undecided = f"; in the other {others:,} these seeds do not decide" if others and same + opposite else ""
+    rest = "the other" if others == 1 else f"the other {others:,}"
+    undecided = f"; in {rest} these seeds do not decide" if others and same + opposite else ""
     return f" It is shown by itself in {shown} of {len(environments):,} environments{reverse}{undecided}."
 
 
