@@ -165,7 +165,7 @@ def _print_pair(comparison: Comparison, pair: PairOfRuns, *, listed: str | None,
         rows.append(_row(pair.difference, comparison.measure, first, second))
     table(headings, rows)
     if pair.difference.mcnemar is not None:
-        print(f"McNemar's exact test over all seeds: p {_p(pair.difference.mcnemar.p_value, "= ")}.")
+        print(f"McNemar's exact test over all seeds: p {_p(pair.difference.mcnemar.p_value, '= ')}.")
     if pair.difference.effect is not None:
         print(f"Effect: {pair.difference.effect:+.2f} standard deviations of a seed's difference.".replace("-", "−"))
     if pair.shown is not None:
