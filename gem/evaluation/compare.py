@@ -13,27 +13,11 @@ from dataclasses import dataclass
 from gem.errors import InvalidArgument
 from gem.evaluation.comparison import power, ranks, words
 from gem.evaluation.comparison.differences import Difference, adjusted, by_environment, difference
-from gem.evaluation.comparison.pairs import Pairing, SeedPair, pair
+from gem.evaluation.comparison.pairs import Pairing, pair
 from gem.evaluation.comparison.ranks import RankInterval
-from gem.evaluation.comparison.runs import Measure, Run, Score, ScoredEpisode, score
+from gem.evaluation.comparison.runs import Measure, Run, Score, score
 from gem.evaluation.comparison.settings import Caution, Setting, cautions, differing_settings
 
-__all__ = [
-    "MAX_RUNS",
-    "Caution",
-    "Comparison",
-    "Difference",
-    "Measure",
-    "PairOfRuns",
-    "Pairing",
-    "RankInterval",
-    "Run",
-    "Score",
-    "ScoredEpisode",
-    "SeedPair",
-    "Setting",
-    "compare",
-]  # fmt: skip
 MIN_RUNS, MAX_RUNS = 2, 6
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any, Literal
 
+from django.db.models import F
 from django.http import Http404, HttpRequest, HttpResponseBase
 from ninja import Query, Router, Status
 
@@ -111,9 +112,10 @@ def list_episodes_of_job(
         slots = slots.filter(slot__gt=after)
     chosen = list(slots[: limit + 1])
     rows = finished.finished(job, hidden=job.may_be_changed_by(request.user)).filter(slot__in=chosen[:limit])
-    columns = ("pk", "slot", "env_id", "seed", "ending", "reached", "turn_count")
+    columns = ("id", "slot", "env_id", "seed", "env_version", "data_hash", "reached", "turn_count")
+    renamed = {"outcome": F("ending"), "seat": F("scored_seat")}
     return schemas.JobEpisodePage(
-        items=[schemas.JobEpisode(id=row.pop("pk"), outcome=row.pop("ending"), **row) for row in rows.values(*columns)],
+        items=[schemas.JobEpisode(**row) for row in rows.values(*columns, **renamed)],
         next=str(chosen[limit - 1]) if len(chosen) > limit else None,
     )
 

@@ -199,6 +199,11 @@ class JobEpisode(Answer):
     slot: int
     env_id: str
     seed: int
+    seat: int
+    """The seat of the evaluated agent; 0 where there is one."""
+    env_version: int
+    data_hash: str
+    """Of the data that its problem comes from; empty where there is none."""
     outcome: Outcome
     reached: float
     """The return of the evaluated agent."""

@@ -1,7 +1,7 @@
 """How many seeds a comparison needs, and how small a difference a number of seeds can show.
 
-Both follow from the standard deviation of the seeds' differences (`Difference.deviation`). The formulas are those of the
-paired t-test in its normal approximation, with W. C. Guenther's correction (1981) for few seeds.
+Both follow from the standard deviation of the seeds' differences (`Difference.deviation`). The formulas are those of
+the paired t-test in its normal approximation, with W. C. Guenther's correction (1981) for few seeds.
 """
 
 from __future__ import annotations

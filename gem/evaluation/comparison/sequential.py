@@ -3,13 +3,13 @@
 A confidence sequence is an interval after every seed such that, in 95 % of comparisons, all of them hold. It is made of
 bets. Whoever claims that the mean difference is at most `m` is offered, on every seed, a fair bet that the next
 difference is larger. If the claim is true, the capital of the one who bets seldom grows: by J. Ville's inequality
-(1939), it reaches 40 times its beginning in at most one of 40 sequences. The bets are constant fractions of the capital,
-and the capital is the mean over several fractions (H. Robbins, Statistical methods related to the law of the iterated
-logarithm, 1970; I. Waudby-Smith and A. Ramdas, Estimating means of bounded random variables by betting, 2024).
+(1939), it reaches 40 times its beginning in at most one of 40 sequences. The bets are constant fractions of the
+capital, and the capital is the mean over several fractions (H. Robbins, Statistical methods related to the law of the
+iterated logarithm, 1970; I. Waudby-Smith and A. Ramdas, Estimating means of bounded random variables by betting, 2024).
 
-Two rules make it valid. Differences are bounded: those of solved shares are, and those of returns whose bounds are known,
-divided by the distance of the bounds. And looks are taken at complete prefixes of the planned order (`complete_prefix`),
-because otherwise the short episodes, which end first, would decide.
+Two rules make it valid. Differences are bounded: those of solved shares are, and those of returns whose bounds are
+known, divided by the distance of the bounds. And looks are taken at complete prefixes of the planned order
+(`complete_prefix`), because otherwise the short episodes, which end first, would decide.
 """
 
 from __future__ import annotations

@@ -28,8 +28,9 @@ def sentence(
     seeds = _count(difference.seeds, "seed")
     if not difference.decided:
         why = "" if not estimate.excludes_zero else f" among {pairs} pairs" if pairs > 1 else " by the test of signs"
+        mean = amount(estimate.mean, measure, sign=True)
         return (
-            f"Too close to call{why} on {seeds}: {first} minus {second} is {amount(estimate.mean, measure, sign=True)}, "
+            f"Too close to call{why} on {seeds}: {first} minus {second} is {mean}, "
             f"and the 95 % interval is {ends(estimate.low, estimate.high, measure, sign=True)}."
         )
     better, worse = (first, second) if estimate.mean > 0 else (second, first)
@@ -38,7 +39,8 @@ def sentence(
     more = "more" if measure == "success" else "higher"
     return (
         f"On {seeds}, {better} {verb} {amount(abs(estimate.mean), measure)} {more} than {worse}. The 95 % interval, "
-        f"{ends(low, high, measure)}, leaves out zero, so this is unlikely to be luck.{_where(environments, estimate.mean > 0)}"
+        f"{ends(low, high, measure)}, leaves out zero, so this is unlikely to be luck."
+        f"{_where(environments, estimate.mean > 0)}"
     )
 
 
@@ -78,7 +80,8 @@ def _where(environments: Sequence[Difference], is_first_better: bool) -> str:
     shown = "none" if not same else f"{same:,}"
     reverse = f", and the opposite in {opposite:,}" if opposite else ""
     others = len(environments) - same - opposite
-    undecided = f"; in the other {others:,} these seeds do not decide" if others and same + opposite else ""
+    rest = "the other" if others == 1 else f"the other {others:,}"
+    undecided = f"; in {rest} these seeds do not decide" if others and same + opposite else ""
     return f" It is shown by itself in {shown} of {len(environments):,} environments{reverse}{undecided}."
 
 
