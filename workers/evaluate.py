@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Iterable, Iterator
+from functools import partial
 from multiprocessing import RawValue
 from time import monotonic
 from typing import Any
@@ -19,11 +20,13 @@ from apps.failpoints import failpoint
 from apps.jobs import leases
 from apps.jobs.error_share import stop_over_errors
 from apps.jobs.leases import Claim, WorkerSeconds
+from apps.jobs.tries import discard
 from apps.leaderboard.operations import record_scores
 from apps.queue import beat, enqueue
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest, rollout
 from workers.cpu import CpuMeter
+from workers.errors_of_episodes import count_as_failed, with_retries
 from workers.lease import GivesWay, Lease, WatchedAsync, watched
 
 CHUNK_SECONDS = 0.5
@@ -69,12 +72,15 @@ def play(claim: Claim, lease: Lease, meter: CpuMeter) -> bool:
     job_ended = False
     started = monotonic()
     slots = _until_it_gives_way(claim.slots(), lease)
-    episodes = rollout(agent, slots, num_envs=claim.spec.num_envs, opponent=opponent)
+    play_all = partial(rollout, agent, num_envs=claim.spec.num_envs, opponent=opponent, backend=claim.spec.backend)
+    episodes = with_retries(play_all, slots, claim.spec.retries, partial(discard, claim))
     for records in _chunks(episodes, 0.0 if is_async else CHUNK_SECONDS):
         lease.check()
+        counted = count_as_failed(claim.spec, records)
         failpoint("played")
         agent_seconds = agent.take_seconds()
-        job_ended = leases.record_episodes(claim, records, WorkerSeconds(monotonic() - started, agent_seconds))
+        seconds = WorkerSeconds(monotonic() - started, agent_seconds)
+        job_ended = leases.record_episodes(claim, records, seconds, counted)
         failpoint("recorded")
         meter.tick()
         if not job_ended and leases.stop_over_budget(claim):

@@ -18,6 +18,7 @@ from apps.episodes.visibility import conceal, open_info, viewpoint
 from apps.jobs import clusters
 from apps.jobs.clusters import Scores
 from apps.jobs.estimates import Remaining
+from apps.jobs.filing import word_of
 from apps.jobs.missing import Missing
 from apps.jobs.models import Job
 from apps.jobs.pages import elapsed, may_see_set_up
@@ -227,6 +228,9 @@ def _job_summary(request: HttpRequest, row: Job) -> dict[str, Any]:
         "agent": row.agent.slug,
         "owner": row.owner.get_username() if row.owner else None,
         "mine": row.owner_id is not None and row.owner_id == request.user.pk,
+        "tags": row.tags,
+        "group": row.group,
+        "priority": word_of(row.priority),
         "state": row.state,
         "reason": row.reason,
         "visibility": row.visibility.value,
@@ -250,6 +254,7 @@ def job_data(
     may_see_costs = may_see_set_up(row, request.user)
     return {
         **_job_summary(request, row),
+        "notes": row.notes,
         "spec": row.spec,
         "set_up": row.set_up if may_see_costs else None,
         "parent": parent.pk if parent else None,

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class JobRefusal(Exception):
     """A request that cannot be fulfilled. The message says why, and what to do instead."""
+
+    field = ""
+    """The field of the request that has to change; empty if it is none of them."""
+
+    def __init__(self, sentence: str, field: str = "") -> None:
+        super().__init__(sentence)
+        self.field = field or self.field
+
+    @property
+    def all(self) -> Sequence[JobRefusal]:
+        """Every reason; a refusal with one reason is its own."""
+        return (self,)
 
 
 class UnknownAgent(JobRefusal):
     """There is no such agent, or it belongs to somebody else."""
 
+    field = "agent"
+
 
 class NoExpert(JobRefusal):
     """The expert has no solver for one of the environments."""
+
+    field = "agent"
 
 
 class TooManyJobs(JobRefusal):
@@ -22,9 +40,26 @@ class TooManyJobs(JobRefusal):
 class TooManyEpisodes(JobRefusal):
     """The job is larger than one job may be."""
 
+    field = "episodes_per_env"
+
 
 class OldBenchmark(JobRefusal):
     """The request names a version of its benchmark that is no longer ranked."""
+
+    field = "benchmark"
+
+
+class SeveralRefusals(JobRefusal):
+    """There is more than one reason."""
+
+    def __init__(self, refusals: Sequence[JobRefusal]) -> None:
+        super().__init__(" ".join(dict.fromkeys(map(str, refusals))))
+        self.refusals = refusals
+
+    @property
+    def all(self) -> Sequence[JobRefusal]:
+        """Every reason."""
+        return self.refusals
 
 
 class NotYours(JobRefusal):

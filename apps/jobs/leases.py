@@ -91,7 +91,7 @@ class Claim:
     def _slot(self, part: EvaluationPart, index: int) -> EpisodeRequest:
         seed, seat = part.seed_and_seat(index)
         repeat = self.spec.repeat_of(self.first_slot)
-        return EpisodeRequest(self.first_slot + index, self.env_id, seed, {}, self.spec.wrappers, seat, repeat)
+        return EpisodeRequest(self.first_slot + index, self.env_id, seed, {}, self.spec.all_wrappers, seat, repeat)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +192,15 @@ def holds(claim: Claim) -> bool:
 
 @transaction.atomic
 def record_episodes(
-    claim: Claim, records: Sequence[EpisodeRecord], worker_seconds: WorkerSeconds | None = None
+    claim: Claim,
+    records: Sequence[EpisodeRecord],
+    worker_seconds: WorkerSeconds | None = None,
+    notes: Sequence[str] = (),
 ) -> bool:
     """Store finished episodes. Returns whether the job ended with them.
+
+    Args:
+        notes: sentences about them for the log of the job.
 
     Raises:
         LeaseLost: if another worker owns the shard, or its job has ended. Nothing is written then.
@@ -216,6 +222,8 @@ def record_episodes(
         seconds_agent=F("seconds_agent") + worker_seconds.agent,
         seconds_storing=F("seconds_storing") + storing,
     )
+    for note in notes:
+        change(shard.job_id, JobEvent.Kind.EPISODES, storable(shortened(note, 400)), tone=JobEvent.Tone.WARN)
     _log_recorded(shard, records)
     if shard.state != Shard.State.DONE:
         return False

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.db import models
 from django.db.models.functions import Coalesce, Now
 from django.urls import reverse
@@ -16,6 +19,12 @@ from apps.episodes.models import ID_LENGTH, Batch, Episode, make_id
 from apps.leases import Leased, LeasedQuerySet
 from apps.moderation.moderated import Moderated
 from apps.visibility import Person, Visibility, VisibleQuerySet
+
+
+WORDS = SearchVector("name", "notes", config="simple")
+"""What a search among jobs looks at; an index has it."""
+MAX_WORDS, MAX_AGENTS = 8, 200
+"""The words of a search among jobs, and the agents with such a name."""
 
 
 class JobQuerySet(VisibleQuerySet["Job"]):
@@ -43,6 +52,23 @@ class JobQuerySet(VisibleQuerySet["Job"]):
         """Jobs that evaluate an agent."""
         return self.filter(kind=Job.Kind.EVALUATION)
 
+    def filed_under(self, viewer: Viewer, *, words: str = "", tag: str = "", group: str = "") -> JobQuerySet:
+        """Those with a tag, of a group, and with words in their name, their notes or the name of their agent.
+
+        Empty values choose nothing. Each part of the search reads an index.
+        """
+        jobs = self
+        if tag:
+            jobs = jobs.filter(tags__contains=[tag])
+        if group:
+            jobs = jobs.filter(group=group)
+        if parts := re.findall(r"\w+", words)[:MAX_WORDS]:
+            query = SearchQuery(" & ".join(f"{part}:*" for part in parts), search_type="raw", config="simple")
+            agents = Agent.objects.named_to(viewer).filter(name__icontains=words.strip())
+            named = list(agents.values_list("pk", flat=True)[:MAX_AGENTS])
+            jobs = jobs.annotate(words=WORDS).filter(models.Q(words=query) | models.Q(agent__in=named))
+        return jobs
+
     def for_page(self) -> JobQuerySet:
         """With all related rows that a list of jobs shows, in two queries for any number of jobs."""
         return self.select_related("agent", "owner", "batch").prefetch_related("shards")
@@ -63,9 +89,21 @@ class Job(Moderated):
         CANCELLED = "cancelled"
         FAILED = "failed"
 
+    class Priority(models.IntegerChoices):
+        LOW = -1
+        NORMAL = 0
+        HIGH = 1
+
     id = models.CharField(primary_key=True, max_length=ID_LENGTH, default=make_id, editable=False)
     kind = models.CharField(max_length=12, choices=Kind.choices, default=Kind.EVALUATION)
     name = models.CharField(max_length=120, blank=True)
+    notes = models.TextField(blank=True, db_default="")
+    """What it is for, in the words of its owner, to whoever can see the job."""
+    tags: models.Field[Any, list[str]] = ArrayField(models.CharField(max_length=40), default=list, db_default=[], blank=True)
+    group = models.CharField(max_length=ID_LENGTH, blank=True, db_default="")
+    """The same in all jobs that were submitted together; empty of one that was submitted alone."""
+    priority = models.SmallIntegerField(choices=Priority.choices, default=Priority.NORMAL, db_default=0)
+    """Which of its owner's jobs is served first. It has no effect on the jobs of others."""
     spec = models.JSONField()
     """An `EvaluationSpec` or a `TrainingSpec` as JSON: form, API and worker validate with the same model."""
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="jobs")
@@ -115,10 +153,14 @@ class Job(Moderated):
                 "kind",
                 Coalesce("owner_id", 0),
                 "state",
+                models.F("priority").desc(),
                 "created",
                 condition=models.Q(state__in=["queued", "running"]),
                 name="jobs_in_line",
             ),
+            GinIndex(fields=["tags"], name="jobs_by_tag"),
+            GinIndex(WORDS, name="jobs_by_word"),
+            models.Index(fields=["group"], condition=~models.Q(group=""), name="jobs_of_group"),
             models.Index(fields=["batch"], condition=models.Q(hidden_reason__gt=""), name="hidden_jobs"),
         ]
         constraints = [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -12,10 +13,20 @@ from django.db.models.functions import Now
 from apps.accounts import quotas
 from apps.accounts.models import User, default_visibility
 from apps.agents.models import Agent
-from apps.episodes.models import Batch
+from apps.episodes.models import Batch, make_id
 from apps.jobs import planning
 from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
-from apps.jobs.errors import NoExpert, NotYours, OldBenchmark, TooManyEpisodes, TooManyJobs, UnknownAgent
+from apps.jobs.errors import (
+    JobRefusal,
+    NoExpert,
+    NotYours,
+    OldBenchmark,
+    SeveralRefusals,
+    TooManyEpisodes,
+    TooManyJobs,
+    UnknownAgent,
+)
+from apps.jobs.filing import Filing
 from apps.jobs.models import Checkpoint, Job, JobEvent, Shard
 from apps.live import recheck_access
 from apps.visibility import Visibility, narrower
@@ -39,30 +50,81 @@ def submit(
         visibility: who may see it; if empty, what the account of the owner says.
 
     Raises:
+        JobRefusal: as `submit_all`.
+    """
+    filing = Filing(name=name, visibility=visibility)
+    return submit_all(owner, [spec], filing, idempotency_key=idempotency_key, checkpoint=checkpoint)[0]
+
+
+def submit_all(
+    owner: User | None,
+    specs: Sequence[EvaluationSpec],
+    filing: Filing,
+    *,
+    idempotency_key: str | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> list[Job]:
+    """Queue evaluations that belong together, one job for each specification: all of them, or none.
+
+    A second call with the same owner and `idempotency_key` returns the same jobs.
+
+    Raises:
         UnknownAgent, NoExpert: if `owner` may not use such an agent, or the expert does not know an environment.
         OldBenchmark: if the benchmark has another version now.
-        TooManyEpisodes, TooManyJobs: if it exceeds the limits.
+        TooManyEpisodes, TooManyJobs: if they exceed the limits.
+        SeveralRefusals: if there is more than one reason.
     """
+    agents = check_all(owner, specs)
+    if idempotency_key and (existing_jobs := _of_key(owner, idempotency_key)):
+        return existing_jobs
+    try:
+        return _create_all(owner, list(zip(agents, specs, strict=True)), filing, idempotency_key or "", checkpoint)
+    except IntegrityError:
+        existing_jobs = _of_key(owner, idempotency_key or "")
+        if not existing_jobs:
+            raise
+        return existing_jobs
+
+
+def check_all(owner: User | None, specs: Sequence[EvaluationSpec]) -> list[Agent]:
+    """Check everything about these specifications that does not change while others submit, and return their agents.
+
+    Raises:
+        JobRefusal: the reason, or `SeveralRefusals` with all of them.
+    """
+    agents: list[Agent] = []
+    refusals: dict[str, JobRefusal] = {}
+    for spec in specs:
+        try:
+            _check_size_and_version(spec)
+            agents.append(check_players(owner, spec))
+        except JobRefusal as refusal:
+            refusals.update((str(reason), reason) for reason in refusal.all)
+    if refusals:
+        first, *more = refusals.values()
+        raise SeveralRefusals([first, *more]) if more else first
+    return agents
+
+
+def _check_size_and_version(spec: EvaluationSpec) -> None:
     if not spec.is_current:
         raise OldBenchmark(
             f"This request is for version {spec.benchmark_version} of the benchmark {spec.benchmark}, which has "
             "changed since. Submit a new job with the current version."
         )
-    agent = check_players(owner, spec)
     if spec.episodes_total > settings.EPISODES_PER_JOB:
         raise TooManyEpisodes(
             f"A job may have at most {settings.EPISODES_PER_JOB:,} episodes; this one has {spec.episodes_total:,}. "
             "Choose fewer environments or episodes."
         )
-    if idempotency_key and (existing_job := Job.objects.filter(owner=owner, idempotency_key=idempotency_key).first()):
-        return existing_job
-    try:
-        return _create(owner, agent, spec, name, idempotency_key or "", checkpoint, visibility)
-    except IntegrityError:
-        existing_job = Job.objects.filter(owner=owner, idempotency_key=idempotency_key or "").first()
-        if existing_job is None:
-            raise
-        return existing_job
+
+
+def _of_key(owner: User | None, key: str) -> list[Job]:
+    """The jobs that were submitted with this key."""
+    first = Job.objects.filter(owner=owner, idempotency_key=key).first()
+    if first is None or not first.group:
+        return [first] if first else []
+    return list(Job.objects.filter(owner=owner, group=first.group).order_by("created", "pk"))
 
 
 def find_agent(owner: User | None, slug: str) -> Agent:
@@ -89,7 +151,10 @@ def check_players(owner: User | None, spec: EvaluationSpec) -> Agent:
     agent = find_agent(owner, spec.agent)
     check_can_play(agent, spec.env_ids)
     if spec.opponent is not None:
-        check_can_play(find_agent(owner, spec.opponent), spec.multi_seat_env_ids)
+        try:
+            check_can_play(find_agent(owner, spec.opponent), spec.multi_seat_env_ids)
+        except (UnknownAgent, NoExpert) as refusal:
+            raise type(refusal)(str(refusal), field="opponent") from refusal
     return agent
 
 
@@ -105,31 +170,50 @@ def check_can_play(agent: Agent, env_ids: Iterable[str]) -> None:
 
 
 @transaction.atomic
-def _create(
+def _create_all(
     owner: User | None,
-    agent: Agent,
-    spec: EvaluationSpec,
-    name: str,
+    players: Sequence[tuple[Agent, EvaluationSpec]],
+    filing: Filing,
     key: str,
     checkpoint: Checkpoint | None,
-    visibility: str,
-) -> Job:
+) -> list[Job]:
     if owner is not None:
         User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # so that concurrent submissions count each other
-        if problem := quotas.refusal(owner, quotas.JOBS_QUEUED):
-            raise TooManyJobs(problem)
-    job = Job.objects.create(
-        name=name,
-        spec=spec.model_dump(mode="json"),
-        owner=owner,
-        agent=agent,
-        set_up=agent.set_up,
-        batch=Batch.objects.create(kind=Batch.Kind.JOB, visibility=visibility or default_visibility(owner)),
-        idempotency_key=key,
-        episodes_total=spec.episodes_total,
-        parent=checkpoint.job if checkpoint else None,
-        parent_update=checkpoint.update if checkpoint else 0,
-    )
+        _check_room(owner, len(players))
+    group = make_id() if len(players) > 1 else ""
+    keys = [key, *[""] * (len(players) - 1)]
+    return [
+        _create(Job(owner=owner, agent=agent, group=group, idempotency_key=key), spec, filing, checkpoint)
+        for key, (agent, spec) in zip(keys, players, strict=True)
+    ]
+
+
+def _check_room(owner: User, number: int) -> None:
+    """Check that so many further jobs of this person may wait.
+
+    Raises:
+        TooManyJobs: if not all of them may.
+    """
+    problem = quotas.refusal(owner, quotas.JOBS_QUEUED, number)
+    if problem and number > 1:
+        limit = quotas.limit_of(owner, quotas.JOBS_QUEUED)
+        raise TooManyJobs(
+            f"These are {number} jobs, and only {limit} jobs of one person may be queued, with those that are queued "
+            "already. None of them was submitted. Choose fewer agents, or wait until other jobs start."
+        )
+    if problem:
+        raise TooManyJobs(problem)
+
+
+def _create(job: Job, spec: EvaluationSpec, filing: Filing, checkpoint: Checkpoint | None) -> Job:
+    """Store a job, which has its owner, its agent and its keys, with its shards."""
+    owner, agent = job.owner, job.agent
+    job.name, job.notes, job.tags, job.priority = filing.name, filing.notes, list(filing.tags), filing.priority
+    job.spec, job.set_up, job.episodes_total = spec.model_dump(mode="json"), agent.set_up, spec.episodes_total
+    job.batch = Batch.objects.create(kind=Batch.Kind.JOB, visibility=filing.visibility or default_visibility(owner))
+    if checkpoint:
+        job.parent, job.parent_update = checkpoint.job, checkpoint.update
+    job.save(force_insert=True)
     shards = _plan_shards(job, agent, spec)
     Shard.objects.bulk_create(shards)
     shard_words = "1 shard" if len(shards) == 1 else f"{len(shards)} shards"
@@ -203,13 +287,10 @@ def resubmit(job_id: str, by: User, *, idempotency_key: str | None = None) -> Jo
         JobRefusal: as `submit`.
     """
     job = Job.objects.select_related("batch").get(pk=job_id)
-    return submit(
-        by,
-        EvaluationSpec.model_validate(job.spec),
-        name=job.name,
-        idempotency_key=idempotency_key,
-        visibility=narrower(job.visibility, default_visibility(by)),
-    )
+    filing = Filing(name=job.name, visibility=narrower(job.visibility, default_visibility(by)))
+    if job.owner == by:
+        filing = replace(filing, notes=job.notes, tags=tuple(job.tags), priority=job.priority)
+    return submit_all(by, [EvaluationSpec.model_validate(job.spec)], filing, idempotency_key=idempotency_key)[0]
 
 
 @transaction.atomic

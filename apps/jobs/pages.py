@@ -162,7 +162,7 @@ from gem.evaluation.spec import EvaluationSpec
 
 spec = EvaluationSpec.model_validate_json('''{spec}''')
 slots = [
-    EpisodeRequest(i, part.env_id, part.seed_and_seat(i)[0], {{}}, spec.wrappers, part.seed_and_seat(i)[1], part.repeat)
+    EpisodeRequest(i, part.env_id, part.seed_and_seat(i)[0], {{}}, spec.all_wrappers, part.seed_and_seat(i)[1], part.repeat)
     for part in spec.parts
     for i in range(part.episodes)
 ]

@@ -4,6 +4,7 @@ from django.urls import path, register_converter
 
 from apps.episodes.models import ALPHABET, ID_LENGTH
 from apps.jobs import views
+from apps.jobs.form import views as form
 
 
 class JobId:
@@ -29,8 +30,10 @@ app_name = "jobs"
 urlpatterns = [
     path("", views.list, name="list"),
     path("recent/", views.recent, name="recent"),
-    path("new/", views.submit, name="submit"),
-    path("new/estimate/", views.estimate, name="estimate"),
+    path("new/", form.submit, name="submit"),
+    path("new/change/", form.change, name="change"),
+    path("new/paste/", form.paste, name="paste"),
+    path("new/estimate/", form.estimate, name="estimate"),
     path("of/<slug:episode_id>/", views.of_episode, name="of_episode"),
     path(JOB, views.job, name="job"),
     path(f"{JOB}episodes/", views.episodes, name="episodes"),

@@ -1,11 +1,10 @@
-"""Pages of jobs: the list, the form, one job, and the buttons on it."""
+"""Pages of jobs: the list, one job, and the buttons on it. The form is in `apps.jobs.form.views`."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
 from functools import partial, wraps
-from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -16,23 +15,21 @@ from django.shortcuts import redirect, render, resolve_url
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from apps.accounts.models import User, Viewer, account_of, default_visibility
-from apps.agents.models import Agent
-from apps.catalog.entries import all_entries
+from apps.accounts.models import User, Viewer
 from apps.episodes.paging import page_of
-from apps.jobs import datasets, estimates, operations, pages, results, topics
-from apps.jobs.errors import JobRefusal, NoExpert, NotYours, TooManyEpisodes, UnknownAgent
+from apps.jobs import operations, pages, results, topics
+from apps.jobs.errors import JobRefusal, NotYours, UnknownAgent
 from apps.jobs.finished import ENDINGS, FinishedEpisodes
-from apps.jobs.forms import FIELDS, EvaluationForm, prefilled
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job
 from apps.visibility import save_choice
-from gem import benchmarks
 
 JOBS_ON_A_PAGE = 25
 EPISODES_ON_A_PAGE = 100
 RECENT = 5
 KEY_LENGTH = 80
+MAX_FILTER = 200
+"""Characters of a search among jobs."""
 
 
 # ------------------------------------------------------------------ lists
@@ -41,17 +38,29 @@ KEY_LENGTH = 80
 @never_cache
 @require_GET
 def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
-    """Jobs, newest first: those of everybody or of the user, in any state or in one."""
+    """Jobs, newest first: those of everybody or of the user, in any state or in one, and how they are filed."""
     mine = request.GET.get("whose") == "mine"
     state = request.GET.get("state", "")
+    filed = {name: request.GET.get(name, "").replace("\0", "")[:MAX_FILTER] for name in ("q", "tag", "group")}
     jobs = Job.objects.owned(request.user) if mine else Job.objects.listed_for(request.user)
+    jobs = jobs.filed_under(request.user, words=filed["q"], tag=filed["tag"], group=filed["group"])
     if state in Job.State.values:
         jobs = jobs.filter(state=state)
     page = page_of(jobs, request.GET, Job.objects.for_page(), JOBS_ON_A_PAGE)
-    query = urlencode({"whose": "mine", "state": state} if mine else {"state": state})
+    kept = {name: value for name, value in filed.items() if value}
+    whose = {"whose": "mine"} if mine else {}
     shown = {"page": page, "items": pages.items(page.rows), "mine": mine, "state": state, "states": Job.State.choices}
     restored = Job.objects.listed_for(request.user).filter(state=Job.State.PAUSED).exclude(reason="")
-    return render(request, "jobs/list.html", {**shown, "query": query, "restored": restored.count()})
+    context = {
+        **shown,
+        **filed,
+        "filed": bool(kept),
+        "query": urlencode({**whose, "state": state, **kept}),
+        "in_any_state": urlencode({**whose, **kept}),
+        "of_all": urlencode({"state": state, **kept}),
+        "restored": restored.count(),
+    }
+    return render(request, "jobs/list.html", context)
 
 
 @never_cache
@@ -60,96 +69,6 @@ def recent(request: HttpRequest) -> HttpResponse:
     """The latest jobs, as a fragment for other pages."""
     jobs = Job.objects.listed_for(request.user).for_page().order_by("-created")[:RECENT]
     return render(request, "jobs/recent.html", {"items": pages.items(jobs)})
-
-
-# ------------------------------------------------------------------ the form
-
-
-@never_cache
-@require_http_methods(["GET", "POST"])
-def submit(request: HttpRequest) -> HttpResponse:
-    """The form for an evaluation. A visitor without an account logs in on the way, and the entries are kept."""
-    if request.method == "GET":
-        values = {**_initial(request), **prefilled(request.GET)}
-        if not values["env_id"] and "benchmark" not in values:
-            values["benchmark"] = benchmarks.names()[0]
-        return render(request, "jobs/submit.html", _form_page(request, EvaluationForm(initial=values), values))
-    if not isinstance(request.user, User):
-        entries = [
-            (name, value) for name in FIELDS for value in request.POST.getlist(name) if value or name == "benchmark"
-        ]
-        back = f"{resolve_url('jobs:submit')}?{urlencode(entries)}"
-        messages.info(request, "Log in to submit the job. Your entries are kept.")
-        return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': back})}")
-    form = EvaluationForm(request.POST)
-    if form.is_valid() and form.spec is not None:
-        try:
-            job = operations.submit(
-                request.user,
-                form.spec,
-                name=form.cleaned_data["name"],
-                idempotency_key=form.cleaned_data["idempotency_key"],
-                visibility=form.cleaned_data["visibility"],
-            )
-        except JobRefusal as refusal:
-            form.add_error(_field_of(refusal), str(refusal))
-        else:
-            return redirect(job)
-    return render(request, "jobs/submit.html", _form_page(request, form, request.POST), status=422)
-
-
-@never_cache
-@require_GET
-def estimate(request: HttpRequest) -> HttpResponse:
-    """The estimate for the current entries of the form, as a fragment."""
-    return render(request, "jobs/submit.html#estimate", _estimate(request, EvaluationForm(request.GET)))
-
-
-def _form_page(request: HttpRequest, form: EvaluationForm, values: Any) -> dict[str, Any]:
-    estimated = form if form.is_bound else EvaluationForm({**_defaults(), **form.initial})
-    chosen_slugs = [str(form[name].value() or "") for name in ("agent", "opponent") if name in form.fields]
-    agents = Agent.objects.offered_to(request.user, *chosen_slugs).select_related("endpoint", "owner")
-    form.offer(agents)
-    return {
-        "form": form,
-        "agents": agents,
-        "withheld": Agent.objects.withheld_from(request.user, *chosen_slugs).first(),
-        "benchmarks": [benchmarks.load(name) for name in benchmarks.names()],
-        "entries": sorted(all_entries(), key=lambda entry: entry.place),
-        **_estimate(request, estimated),
-    }
-
-
-def _initial(request: HttpRequest) -> dict[str, Any]:
-    visibility = default_visibility(request.user)
-    return {"agent": "random", "idempotency_key": uuid.uuid4().hex, "visibility": visibility.value}
-
-
-def _defaults() -> dict[str, Any]:
-    return {name: field.initial for name, field in EvaluationForm.base_fields.items() if field.initial is not None}
-
-
-def _estimate(request: HttpRequest, form: EvaluationForm) -> dict[str, Any]:
-    owner = account_of(request.user)
-    if not form.is_valid() or form.spec is None:
-        return {"checked": form, "estimate": None}
-    try:
-        agent = operations.check_players(owner, form.spec)
-    except JobRefusal as refusal:
-        form.add_error("agent", str(refusal))
-        return {"checked": form, "estimate": None}
-    known = Job.objects.listed_for(request.user)
-    return {
-        "checked": form,
-        "estimate": estimates.estimate(agent, form.spec, known, request.user.pk),
-        "expected_data": datasets.expected(form.spec.env_ids),
-    }
-
-
-def _field_of(refusal: JobRefusal) -> str | None:
-    if isinstance(refusal, UnknownAgent | NoExpert):
-        return "agent"
-    return "episodes_per_env" if isinstance(refusal, TooManyEpisodes) else None
 
 
 # ------------------------------------------------------------------ one job

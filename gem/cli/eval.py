@@ -167,7 +167,7 @@ def _requests(spec: EvaluationSpec) -> list[EpisodeRequest]:
 
     episodes = [(part, *part.seed_and_seat(i)) for part in spec.parts for i in range(part.episodes)]
     return [
-        EpisodeRequest(index, part.env_id, seed, {}, spec.wrappers, seat, part.repeat)
+        EpisodeRequest(index, part.env_id, seed, {}, spec.all_wrappers, seat, part.repeat)
         for index, (part, seed, seat) in enumerate(episodes)
     ]
 

@@ -20,6 +20,7 @@ from apps.episodes.replays.downloads import records_of
 from apps.jobs import admission, clusters, datasets, estimates, finished, missing, operations, pages, results
 from apps.jobs.cached import shared
 from apps.jobs.errors import NotYours
+from apps.jobs.filing import Filing
 from apps.jobs.forms import EvaluationForm
 from apps.jobs.models import Job
 from apps.jobs.results import Tally
@@ -39,11 +40,15 @@ def list_jobs(
     kind: Annotated[Kind | None, Query(None)] = None,
     state: Annotated[State | None, Query(None)] = None,
     mine: Annotated[bool, Query(False, description="Only your own jobs.")] = False,
+    tag: Annotated[str, Query("", max_length=40, description="Only jobs with this tag.")] = "",
+    group: Annotated[str, Query("", max_length=12, description="Only jobs that were submitted together.")] = "",
+    q: Annotated[str, Query("", max_length=200, description="Words of the name and the notes, or of the agent.")] = "",
     cursor: Cursor = "",
     limit: Limit = 50,
 ) -> schemas.JobPage:
     """Jobs, the newest first."""
     rows = Job.objects.owned(request.user) if mine else Job.objects.listed_for(request.user)
+    rows = rows.filed_under(request.user, words=q, tag=tag, group=group)
     if kind is not None:
         rows = rows.filter(kind=kind)
     if state is not None:
@@ -52,17 +57,21 @@ def list_jobs(
     return schemas.JobPage(items=[answers.job_summary(request, row) for row in page], next=following)
 
 
-@router.post("", response={201: schemas.Job}, auth=submitter)
-def submit_evaluation(request: HttpRequest, sent: schemas.NewEvaluation) -> Status[schemas.Job]:
-    """Submit an evaluation. It is played by workers, and its results change until it is over."""
+@router.post("", response={201: schemas.Submitted}, auth=submitter)
+def submit_evaluation(request: HttpRequest, sent: schemas.NewEvaluation) -> Status[schemas.Submitted]:
+    """Submit an evaluation. It is played by workers, and its results change until it is over.
+
+    Several agents are one job each: all of them are submitted, or none. The answer is the first one, and `jobs` has all.
+    """
     checks = Checks()
-    name = checks.value("name", EvaluationForm.base_fields["name"].clean, sent.name)
+    checks.value("name", EvaluationForm.base_fields["name"].clean, sent.name)
+    checks.value("tags", EvaluationForm.base_fields["tags"].clean, ", ".join(sent.tags))
     checks.finish()
-    key = key_of_job(request)
-    job = operations.submit(
-        account(request), sent.spec, name=name, idempotency_key=key, visibility=sent.visibility or ""
-    )
-    return Status(201, evaluation_or_training(request, find(request, job.pk)))
+    jobs = operations.submit_all(account(request), sent.specs, Filing.of(sent), idempotency_key=key_of_job(request))
+    rows = [find(request, job.pk) for job in jobs]
+    first = evaluation_or_training(request, rows[0])
+    summaries = [answers.job_summary(request, row) for row in rows]
+    return Status(201, schemas.Submitted(**first.model_dump(), jobs=summaries))
 
 
 @router.get("/{job_id}", response=schemas.Job)

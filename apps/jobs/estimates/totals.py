@@ -81,7 +81,9 @@ class Remaining:
         return self.forecast.evidence
 
 
-def estimate(agent: Agent, spec: EvaluationSpec, known: JobQuerySet, owner_id: int | None = None) -> Estimate:
+def estimate(
+    agent: Agent, spec: EvaluationSpec, known: JobQuerySet, owner_id: int | None = None, *, priority: int = 0
+) -> Estimate:
     """An estimate for a job that this person is about to submit, from the jobs that they may know of.
 
     The queue is counted as it is, without saying whose jobs wait in it.
@@ -93,7 +95,7 @@ def estimate(agent: Agent, spec: EvaluationSpec, known: JobQuerySet, owner_id: i
         forecast=found,
         seconds=found.seconds.times(1 / workers),
         wait=_work_left(Job.objects.active(), workers),
-        ahead=admission.jobs_ahead_of_new(Job.Kind.EVALUATION, owner_id),
+        ahead=admission.jobs_ahead_of_new(Job.Kind.EVALUATION, owner_id, priority),
         workers=workers,
         half_width=_half_width(paces(agent, spec.env_ids, spec.tools, known), spec),
         token_budget=spec.token_budget,

@@ -24,11 +24,13 @@ from gem.client.schemas import (
     Metrics,
     NewTraining,
     Results,
+    Submitted,
     Training,
     VisibilityChoice,
 )
 from gem.client.schemas.base import JobState, Visibility
 from gem.evaluation.spec import EvaluationSpec
+from gem.evaluation.submission import Submission
 
 R_co = TypeVar("R_co", covariant=True)
 Kind = Literal["evaluation", "training"]
@@ -45,35 +47,46 @@ class Jobs(Resource[R_co]):
         kind: Kind | None = None,
         state: JobState | None = None,
         mine: bool | None = None,
+        tag: str | None = None,
+        group: str | None = None,
+        q: str | None = None,
         most: int | None = None,
     ) -> Pages[JobSummary]:
-        """Iterate over jobs, the newest first."""
-        return Pages(Request("GET", "jobs", JobPage, {"kind": kind, "state": state, "mine": mine}), most)
+        """Iterate over jobs, the newest first.
+
+        Args:
+            tag: only those with this tag.
+            group: only those that were submitted together: `JobSummary.group`.
+            q: only those with these words in their name, their notes or the name of their agent.
+        """
+        query = {"kind": kind, "state": state, "mine": mine, "tag": tag, "group": group, "q": q}
+        return Pages(Request("GET", "jobs", JobPage, query), most)
 
     @sends
     def submit(
         self,
-        spec: EvaluationSpec | Mapping[str, Any],
+        spec: Submission | EvaluationSpec | Mapping[str, Any],
         *,
         name: str = "",
         visibility: Visibility | None = None,
         idempotency_key: str | None = None,
-    ) -> Request[Job]:
-        """Submit an evaluation, which workers play.
+    ) -> Request[Submitted]:
+        """Submit an evaluation, which workers play; with several agents, one job for each, or none.
 
         Args:
             spec: the specification, or its fields as plain data, which only the server checks.
-            name: what the job is called.
-            visibility: who may see it; by default what the account says.
-            idempotency_key: submit one job however often this is called with the key within a day, also by other
-                programs of the account; by default each call submits one.
+            name: what the job is called, if `spec` does not say.
+            visibility: who may see it; by default what `spec` or the account says.
+            idempotency_key: submit once however often this is called with the key within a day, also by other
+                programs of the account; by default each call submits anew.
         """
-        fields = spec.model_dump(mode="json", exclude_unset=True) if isinstance(spec, EvaluationSpec) else dict(spec)
-        content: dict[str, Any] = {"spec": fields, "name": name}
+        content = dict(spec) if isinstance(spec, Mapping) else spec.model_dump(mode="json", exclude_unset=True)
+        if name:
+            content["name"] = name
         if visibility is not None:
             content["visibility"] = visibility
         headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
-        return Request("POST", "jobs", Job, content=content, headers=headers, keyed=True)
+        return Request("POST", "jobs", Submitted, content=content, headers=headers, keyed=True)
 
     @sends
     def get(self, job_id: str) -> Request[Job]:

@@ -64,6 +64,7 @@ from gem.client.schemas.jobs import (
     Results,
     Row,
     Score,
+    Submitted,
     Training,
 )
 
@@ -122,6 +123,7 @@ __all__ = [
     "Score",
     "Seat",
     "Steering",
+    "Submitted",
     "Token",
     "Tokens",
     "Training",

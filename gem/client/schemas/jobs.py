@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from gem.client.schemas.base import Answer, Body, Id, JobState, Outcome, Visibility
-from gem.evaluation.spec import EvaluationSpec
+from gem.evaluation.submission import FORMER_FIELDS, Priority, Submission
 
 
-class NewEvaluation(Body):
-    """An evaluation to submit."""
+class NewEvaluation(Submission):
+    """An evaluation to submit, or one for each of several agents.
 
-    spec: EvaluationSpec
-    name: Annotated[str, Field(max_length=120)] = ""
-    visibility: Visibility | None = None
+    It is the document that the form shows as JSON and that `gemweb submit` reads. As in earlier versions, the fields of
+    the specification may also be in a field `spec`, beside `name` and `visibility`.
+    """
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _name_places(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Name the places of errors as the request has them."""
+        try:
+            return handler(data)
+        except ValidationError as error:
+            if not (isinstance(data, dict) and isinstance(data.get("spec"), dict) and data.keys() <= FORMER_FIELDS):
+                raise
+            raise ValidationError.from_exception_data("NewEvaluation", [_within_spec(one) for one in error.errors()]) from error
+
+
+def _within_spec(error: ErrorDetails) -> InitErrorDetails:
+    loc = error["loc"] if error["loc"][:1] in {("name",), ("visibility",)} else ("spec", *error["loc"])
+    kind: Any = error["type"]
+    if kind == "refused":
+        kind = PydanticCustomError("refused", "{sentence}", {"sentence": error["msg"]})
+    return {"type": kind, "loc": loc, "input": error["input"], "ctx": error.get("ctx", {})}
 
 
 class Bounds(Answer):
@@ -132,6 +152,11 @@ class JobSummary(Answer):
     """The slug of the agent that plays; of a training, of the agent that it creates."""
     owner: str | None
     mine: bool
+    tags: list[str]
+    group: str
+    """The same in all jobs that were submitted together; empty of one that was submitted alone."""
+    priority: Priority
+    """Which of its owner's jobs is served first."""
     state: JobState
     reason: str
     """Why it failed, or why its token budget or a restore stopped it."""
@@ -155,6 +180,8 @@ class JobPage(Answer):
 class Job(JobSummary):
     """A job, with its request and how far it is."""
 
+    notes: str
+    """What it is for, in the words of its owner."""
     spec: dict[str, Any]
     set_up: dict[str, Any] | None
     """The prompt and the sampling of an endpoint agent when the job was submitted."""
@@ -173,6 +200,13 @@ class Job(JobSummary):
     may_change: bool
     score: Score | None
     """Of an evaluation: the results so far."""
+
+
+class Submitted(Job):
+    """The first job of a submission, with all of them."""
+
+    jobs: list[JobSummary]
+    """One job for each agent, in the order of the agents."""
 
 
 class Results(Answer):

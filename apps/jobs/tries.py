@@ -1,0 +1,23 @@
+"""Tries of an episode that are not stored, because it is played again."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.db.models import F
+
+from apps.episodes.text import shortened, storable
+from apps.jobs.changes import change
+from apps.jobs.leases import Claim, owned
+from apps.jobs.models import JobEvent
+from gem.records import EpisodeRecord
+
+
+@transaction.atomic
+def discard(claim: Claim, record: EpisodeRecord) -> None:
+    """Log that an episode ended in an error and is played again. Its tokens were spent, so they are counted."""
+    tokens_in, tokens_out = record.tokens
+    if not owned(claim).update(tokens_in=F("tokens_in") + tokens_in, tokens_out=F("tokens_out") + tokens_out):
+        return
+    failure = storable(shortened(record.failure, 300))
+    text = f"{record.identity.env_id} seed {record.identity.seed} is played again, after an error: {failure}"
+    change(claim.job_id, JobEvent.Kind.EPISODES, text, tone=JobEvent.Tone.WARN)
