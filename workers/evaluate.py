@@ -18,8 +18,8 @@ from apps.accounts.models import CpuUse
 from apps.agents.players import player
 from apps.failpoints import failpoint
 from apps.jobs import leases
-from apps.jobs.error_share import stop_over_errors
 from apps.jobs.leases import Claim, WorkerSeconds
+from apps.jobs.leases.error_share import stop_over_errors
 from apps.jobs.tries import discard
 from apps.leaderboard.operations import record_scores
 from apps.queue import beat, enqueue

@@ -15,14 +15,13 @@ from apps.episodes.models import Batch, Episode, PendingTurn, Seat
 from apps.episodes.replays.downloads import episode_data
 from apps.episodes.snapshot import snapshot
 from apps.episodes.visibility import conceal, open_info, viewpoint
-from apps.jobs import clusters
-from apps.jobs.clusters import Scores
 from apps.jobs.estimates import Remaining
 from apps.jobs.filing import word_of
-from apps.jobs.missing import Missing
 from apps.jobs.models import Job
 from apps.jobs.pages import elapsed, may_see_set_up
-from apps.jobs.results import Tally
+from apps.jobs.results import Tally, clusters
+from apps.jobs.results.clusters import Scores
+from apps.jobs.results.missing import Missing
 from apps.play import pending
 from apps.play.shows import show_leases
 from gem.client import schemas

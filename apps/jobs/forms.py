@@ -135,7 +135,17 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
             "count_as_failed": values.get("count_as_failed"),
             "visibility": values.get("visibility") or None,
         }
-        plain = ("num_envs", "token_budget", "max_tool_uses", "tool_format", "backend", "retries", "name", "notes", "tags")
+        plain = (
+            "num_envs",
+            "token_budget",
+            "max_tool_uses",
+            "tool_format",
+            "backend",
+            "retries",
+            "name",
+            "notes",
+            "tags",
+        )
         document |= {name: values.get(name) for name in (*plain, "priority")}
         if values.get("benchmark"):
             return document | {"benchmark": values["benchmark"]}

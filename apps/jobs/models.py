@@ -20,7 +20,6 @@ from apps.leases import Leased, LeasedQuerySet
 from apps.moderation.moderated import Moderated
 from apps.visibility import Person, Visibility, VisibleQuerySet
 
-
 WORDS = SearchVector("name", "notes", config="simple")
 """What a search among jobs looks at; an index has it."""
 MAX_WORDS, MAX_AGENTS = 8, 200
@@ -99,7 +98,9 @@ class Job(Moderated):
     name = models.CharField(max_length=120, blank=True)
     notes = models.TextField(blank=True, db_default="")
     """What it is for, in the words of its owner, to whoever can see the job."""
-    tags: models.Field[Any, list[str]] = ArrayField(models.CharField(max_length=40), default=list, db_default=[], blank=True)
+    tags: models.Field[Any, list[str]] = ArrayField(
+        models.CharField(max_length=40), default=list, db_default=[], blank=True
+    )
     group = models.CharField(max_length=ID_LENGTH, blank=True, db_default="")
     """The same in all jobs that were submitted together; empty of one that was submitted alone."""
     priority = models.SmallIntegerField(choices=Priority.choices, default=Priority.NORMAL, db_default=0)

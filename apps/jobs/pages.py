@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
-from apps.jobs import admission, clusters, datasets, estimates, finished, histograms, missing, results
-from apps.jobs.cached import shared
-from apps.jobs.clusters import Scores
+from apps.jobs import admission, estimates, results
 from apps.jobs.models import Job
-from apps.jobs.results import Tally
+from apps.jobs.results import Tally, clusters, datasets, finished, missing
+from apps.jobs.results.cached import shared
+from apps.jobs.results.clusters import Scores
 from gem.evaluation.spec import EvaluationSpec
 
 MAX_LATEST_EPISODES = 8
@@ -82,7 +82,7 @@ def evaluation(
         "expected_cost": left.cost if left is not None and priced else None,
         "last": finished.latest(job, MAX_LATEST_EPISODES),
         "errors": finished.finished(job).filter(status="failed").order_by("-slot")[:MAX_ERRORS] if tally.errors else [],
-        "histogram": shared(job, "histogram", partial(histograms.histogram, job)) if tally.n else None,
+        "histogram": shared(job, "histogram", partial(results.histogram, job)) if tally.n else None,
         "passes": results.passes(job) if repeats > 1 and job.over else {},
         "splits": splits(job),
         "low": min([0.0, *(interval.low for interval in intervals)]),

@@ -13,15 +13,15 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.models import User, Viewer
 from apps.episodes.paging import page_of
 from apps.jobs import operations, pages, results, topics
 from apps.jobs.errors import JobRefusal, NotYours, UnknownAgent
-from apps.jobs.finished import ENDINGS, FinishedEpisodes
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job
+from apps.jobs.results.finished import ENDINGS, FinishedEpisodes
 from apps.visibility import save_choice
 
 JOBS_ON_A_PAGE = 25

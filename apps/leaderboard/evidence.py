@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from apps.jobs import datasets
 from apps.jobs.models import Job
+from apps.jobs.results import datasets
 from apps.leaderboard.models import Score
 from gem.evaluation.data import DataUse
 

@@ -19,8 +19,9 @@ from apps.episodes.models import Episode
 from apps.episodes.ranked import ranked_in
 from apps.episodes.views import find
 from apps.htmx import wants_part
-from apps.jobs import datasets, pages
+from apps.jobs import pages
 from apps.jobs.models import Job
+from apps.jobs.results import datasets
 from apps.leaderboard import human_tries
 from apps.leaderboard.board import Row, ranked
 from apps.leaderboard.evidence import all_of, stand_ins_of

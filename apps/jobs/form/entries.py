@@ -65,7 +65,11 @@ def read_document(text: str) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise UsageError("A specification is a JSON object: {…}. Nothing in the form was changed.")
     spec = document.get("spec")
-    return {**spec, **{name: value for name, value in document.items() if name != "spec"}} if isinstance(spec, dict) else document
+    return (
+        {**spec, **{name: value for name, value in document.items() if name != "spec"}}
+        if isinstance(spec, dict)
+        else document
+    )
 
 
 def of_document(document: Mapping[str, Any]) -> QueryDict:

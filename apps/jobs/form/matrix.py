@@ -60,7 +60,10 @@ def left_out(
 
 
 def table(
-    tokens: Sequence[Token], agents: Sequence[Agent], pairs: Sequence[Pair], opened: Iterable[str],
+    tokens: Sequence[Token],
+    agents: Sequence[Agent],
+    pairs: Sequence[Pair],
+    opened: Iterable[str],
     played: Mapping[str, Mapping[str, int]],
 ) -> list[Row]:
     """The table.
@@ -75,7 +78,9 @@ def table(
     rows: list[Row] = []
     for token in tokens:
         ids = ids_of([token.value])
-        is_open = not token.is_id and (token.value in set(opened) or any(_is_partly_out(a, ids, out[a.slug]) for a in agents))
+        is_open = not token.is_id and (
+            token.value in set(opened) or any(_is_partly_out(a, ids, out[a.slug]) for a in agents)
+        )
         if not token.is_id:
             rows.append(Row(token, "", () if is_open else _cells(token.value, ids, agents, out, played)))
         if token.is_id or is_open:

@@ -82,7 +82,9 @@ class Search:
     def read(cls, data: Mapping[str, str]) -> Search:
         """Read a search from the entries of the form."""
         words = tuple(data.get("find", "").replace("\0", "").lower().split()[:MAX_WORDS])
-        return cls(words, data.get("find_category", ""), data.get("find_difficulty", ""), data.get("find_benchmark", ""))
+        return cls(
+            words, data.get("find_category", ""), data.get("find_difficulty", ""), data.get("find_benchmark", "")
+        )
 
     @property
     def is_active(self) -> bool:
@@ -214,7 +216,9 @@ def find_agents(viewer: Viewer, words: str, chosen: Sequence[str]) -> tuple[list
             is_named = Q(name__icontains=word) | Q(slug__icontains=word) | Q(kind__startswith=word.lower())
             offered = offered.filter(is_named)
     found = offered.exclude(slug__in=chosen).select_related("endpoint", "owner", "weights").distinct()
-    mine_first = sorted(found[: MAX_AGENTS * 5], key=lambda agent: (agent.owner_id != viewer.pk, not agent.listed, agent.pk))
+    mine_first = sorted(
+        found[: MAX_AGENTS * 5], key=lambda agent: (agent.owner_id != viewer.pk, not agent.listed, agent.pk)
+    )
     return mine_first[:MAX_AGENTS], max(0, found.count() - MAX_AGENTS)
 
 

@@ -17,12 +17,13 @@ from pydantic import ValidationError
 from apps.accounts.models import User, account_of, default_visibility
 from apps.agents.models import Agent
 from apps.htmx import wants_part
-from apps.jobs import datasets, estimates, operations
+from apps.jobs import estimates, operations
 from apps.jobs.errors import JobRefusal
 from apps.jobs.filing import PRIORITIES, Filing
 from apps.jobs.form import entries, matrix, picker
 from apps.jobs.forms import EvaluationForm, prefilled
 from apps.jobs.models import Job
+from apps.jobs.results import datasets
 from gem import benchmarks
 from gem.errors import UsageError
 from gem.evaluation.submission import Submission

@@ -12,9 +12,9 @@ from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.episodes import operations as episodes
 from apps.episodes.models import Episode
-from apps.jobs import histograms, operations
-from apps.jobs.finished import finished
+from apps.jobs import operations
 from apps.jobs.models import Job
+from apps.jobs.results.finished import finished
 from gem.agents import make_agent
 from gem.evaluation.spec import EvaluationSpec
 from gem.rollout import EpisodeRequest, rollout

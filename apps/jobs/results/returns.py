@@ -1,4 +1,4 @@
-"""The histogram of the returns of a job."""
+"""The distribution of a job's returns, as a picture."""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from apps.jobs.models import Job, JobEvent
-from apps.jobs.results import EnvironmentResults, Tally
+from apps.jobs.results.grid import EnvironmentResults
+from apps.jobs.results.tallies import Tally
 from gem import registry
 from gem.errors import GemError
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from django.db.models import Count, F, Max, Min, Q, Sum
 
 from apps.episodes.models import Episode
-from apps.jobs.cached import shared_by_many
 from apps.jobs.models import Job
+from apps.jobs.results.cached import shared_by_many
 from gem.evaluation.intervals import MIN_SEEDS, Estimate, SeedSums, estimate_return, estimate_success
 from gem.evaluation.scores import Interval, pool
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from django.db.models.fields.json import KT
 
 from apps.episodes.models import Episode
-from apps.jobs.cached import shared
 from apps.jobs.models import Job, Shard
+from apps.jobs.results.cached import shared
 from gem.evaluation.data import DataUse, played_on, will_play_on
 
 

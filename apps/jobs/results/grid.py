@@ -1,4 +1,4 @@
-"""The results of a job so far: sums over its shards, and the episodes in its grid."""
+"""The results of a job by environment: sums over its shards, and the episodes in its grid."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from dataclasses import dataclass, field, replace
 from django.db.models import Case, Count, F, Q, Value, When
 
 from apps.episodes.models import ORDINALS, Episode
-from apps.jobs.cached import shared
-from apps.jobs.clusters import JobScores, Scores
 from apps.jobs.models import Job, Shard
-from gem.evaluation.scores import Interval, Outcome
-from gem.evaluation.scores import passes as pass_at_each
+from apps.jobs.results.cached import shared
+from apps.jobs.results.clusters import JobScores, Scores
+from apps.jobs.results.tallies import Tally
 from gem.evaluation.spec import EvaluationPart
 
 MAX_CELLS = 1_500
@@ -22,106 +21,6 @@ MIN_CELLS_PER_ENV, MAX_CELLS_PER_ENV = 24, 480
 """Bounds of the number of episodes of one environment in the grid."""
 MAX_SEGMENTS = 100
 """Segments in the overview of an environment that has more episodes than this."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Sums over episodes. Environment errors and unanswered episodes are in `errors` and in no other result."""
-
-    total: int = 0
-    done: int = 0
-    won: int = 0
-    limited: int = 0
-    errors: int = 0
-    unanswered: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    turns: int = 0
-    returns: float = 0.0
-    squares: float = 0.0
-    actions: int = 0
-    """The agent's actions that were looked at: none in jobs from before unreadable and forbidden ones were counted."""
-    unreadable: int = 0
-    forbidden: int = 0
-
-    @classmethod
-    def of(cls, shards: Iterable[Shard]) -> Tally:
-        """The sums of all `shards` together."""
-        rows = list(shards)
-        return cls(
-            total=sum(shard.count for shard in rows),
-            done=sum(shard.done for shard in rows),
-            won=sum(shard.won for shard in rows),
-            limited=sum(shard.limited for shard in rows),
-            errors=sum(shard.errors for shard in rows),
-            unanswered=sum(shard.unanswered for shard in rows),
-            tokens_in=sum(shard.tokens_in for shard in rows),
-            tokens_out=sum(shard.tokens_out for shard in rows),
-            turns=sum(shard.turns for shard in rows),
-            returns=math.fsum(shard.return_sum for shard in rows),
-            squares=math.fsum(shard.return_squares for shard in rows),
-            actions=sum(shard.actions or 0 for shard in rows),
-            unreadable=sum(shard.unreadable or 0 for shard in rows),
-            forbidden=sum(shard.forbidden or 0 for shard in rows),
-        )
-
-    @property
-    def n(self) -> int:
-        """Episodes that count."""
-        return self.done - self.errors
-
-    @property
-    def missing(self) -> int:
-        """Planned episodes that do not count: not played yet or any more, or without a result."""
-        return self.total - self.n
-
-    @property
-    def is_partial(self) -> bool:
-        """Whether episodes are missing from the results."""
-        return self.missing > 0
-
-    @property
-    def unreadable_share(self) -> float | None:
-        """The share of the agent's actions that the environment could not understand; None if nobody counted."""
-        return self.unreadable / self.actions if self.actions else None
-
-    @property
-    def forbidden_share(self) -> float | None:
-        """The share of the agent's actions that the rules do not allow; None if nobody counted."""
-        return self.forbidden / self.actions if self.actions else None
-
-    @property
-    def lost(self) -> int:
-        """Episodes that ended by the environment's rules and were not solved."""
-        return self.n - self.won - self.limited
-
-    @property
-    def tokens(self) -> int:
-        """Prompt and completion tokens."""
-        return self.tokens_in + self.tokens_out
-
-    @property
-    def tokens_each(self) -> float | None:
-        """Tokens per finished episode; None without any."""
-        return self.tokens / self.done if self.done else None
-
-    @property
-    def broken(self) -> int:
-        """Episodes with an environment error."""
-        return self.errors - self.unanswered
-
-    @property
-    def mean(self) -> float | None:
-        """The mean return."""
-        return self.returns / self.n if self.n else None
-
-    @property
-    def mean_turns(self) -> float | None:
-        """Turns per episode."""
-        return self.turns / self.n if self.n else None
-
-
-# ------------------------------------------------------------------ environment by environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,22 +227,3 @@ def _segments(job: Job, line: EnvironmentResults) -> list[Segment]:
         width = 100 * (last - first + 1) / line.tally.total
         segments.append(Segment(100 * first / line.tally.total, width, share, words, first // line.size + 1))
     return segments
-
-
-# ------------------------------------------------------------------ tries at the same problem
-
-
-def passes(job: Job) -> dict[str, dict[int, Interval]]:
-    """pass@k by environment and k, over the seeds that were tried several times."""
-    rows = (
-        Episode.objects.filter(batch=job.batch_id)
-        .exclude(status=Episode.Status.FAILED)
-        .values_list("env_id", "slot", "seed", "scored_seat", "success")
-    )
-    outcomes: dict[str, list[Outcome]] = {}
-    for env_id, slot, seed, seat, success in rows:
-        outcome = Outcome(slot or 0, 0.0, bool(success), 0, failed=False, problem=(seed, seat))
-        outcomes.setdefault(env_id, []).append(outcome)
-    return {
-        env_id: pass_rates for env_id, env_outcomes in outcomes.items() if (pass_rates := pass_at_each(env_outcomes))
-    }
