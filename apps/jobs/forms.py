@@ -14,7 +14,7 @@ from apps.episodes.tools import choice as tool_choice
 from apps.jobs.form import entries, matrix, picker
 from apps.jobs.form.entries import FIELDS, ONE, SEVERAL
 from apps.names import validate_name
-from apps.spec_forms import SpecForm, number_field, read_json
+from apps.spec_forms import SpecForm, number_field
 from apps.visibility import VisibilityField
 from gem.evaluation import wrapping
 from gem.evaluation.submission import MAX_NAME, MAX_NOTES, Submission
@@ -131,7 +131,7 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
         document: dict[str, Any] = {
             "agents": values.get("agent"),
             "tools": values.get("tool"),
-            "wrappers": [_wrapper_of(text) for text in values.get("wrapper", [])],
+            "wrappers": [wrapping.of_word(text) for text in values.get("wrapper", [])],
             "count_as_failed": values.get("count_as_failed"),
             "visibility": values.get("visibility") or None,
         }
@@ -194,7 +194,7 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
     @property
     def offered_wrappers(self) -> list[tuple[str, str, str, bool]]:
         """Every wrapper: its name, the value of its check box, what it does, and whether it is chosen."""
-        chosen = {_wrapper_of(text).get("name"): text for text in self["wrapper"].value() or []}
+        chosen = {wrapping.of_word(text).get("name"): text for text in self["wrapper"].value() or []}
         return [(name, chosen.get(name, name), does, name in chosen) for name, does in wrapping.OFFERED.items()]
 
     @property
@@ -207,18 +207,6 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
     def document(self) -> str:
         """After validation, the submission as JSON."""
         return json.dumps(self.spec.plain(), indent=2, ensure_ascii=False) if self.spec else ""
-
-
-def _wrapper_of(text: str) -> dict[str, Any]:
-    """The wrapper of a check box: its value is a name, or JSON if the wrapper has settings."""
-    if text.startswith("{"):
-        try:
-            wrapper = read_json(text)
-        except ValueError:
-            return {"name": text}
-        if isinstance(wrapper, dict):
-            return wrapper
-    return {"name": text}
 
 
 def prefilled(query: QueryDict) -> dict[str, Any]:

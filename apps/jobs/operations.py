@@ -232,7 +232,7 @@ def _plan_shards(job: Job, agent: Agent, spec: EvaluationSpec) -> list[Shard]:
             env_id=piece.part.env_id,
             first_slot=piece.first_slot,
             first_seed=piece.part.seed_and_seat(piece.start)[0],
-            count=piece.count,
+            count=piece.episodes,
             sent=Now(),
         )
         for number, piece in enumerate(planning.pieces(spec, planning.shard_sizes(agent, spec)), start=1)

@@ -33,7 +33,7 @@ class Piece(NamedTuple):
     first_slot: int
     start: int
     """The index of its first episode in the part."""
-    count: int
+    episodes: int
 
 
 def pieces(spec: EvaluationSpec, sizes: Mapping[str, int]) -> list[Piece]:

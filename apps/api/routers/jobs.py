@@ -96,7 +96,11 @@ def get_results(request: HttpRequest, job_id: str) -> schemas.Results:
         environments=[answers.score_of(line.tally, line.scores, line.env_id) for line in lines],
         passes={env_id: {str(k): rate.mean for k, rate in by_k.items()} for env_id, by_k in passes.items()},
         pass_intervals={
-            env_id: {str(k): schemas.Bounds(low=rate.low, high=rate.high) for k, rate in by_k.items()}
+            env_id: {
+                str(k): schemas.Bounds(low=rate.low, high=rate.high)
+                for k, rate in by_k.items()
+                if rate.low is not None and rate.high is not None
+            }
             for env_id, by_k in passes.items()
         },
         missing=answers.missing_of(found) if found is not None else None,

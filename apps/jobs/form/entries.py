@@ -12,10 +12,11 @@ from typing import Any
 from django.http import QueryDict
 
 from apps.episodes.tools import choice as tool_choice
+from apps.jobs.form.matrix import Row
 from apps.jobs.form.picker import ids_of, known_ids
 from apps.spec_forms import read_json
 from gem.errors import UsageError
-from gem.evaluation import selection
+from gem.evaluation import selection, wrapping
 
 ONE = (
     "benchmark", "episodes_per_env", "seed", "repeats", "num_envs", "max_turns", "token_budget", "opponent",
@@ -73,7 +74,7 @@ def read_document(text: str) -> dict[str, Any]:
 
 
 def of_document(document: Mapping[str, Any]) -> QueryDict:
-    """The entries that say what a document says. Values of a wrong kind stay as they are, so that the form names them."""
+    """The entries that say what a document says. Values of a wrong kind stay, so that the form names them."""
     data = QueryDict(mutable=True)
     for name in ONE:
         value = document.get(name)
@@ -85,13 +86,37 @@ def of_document(document: Mapping[str, Any]) -> QueryDict:
     agents = _texts(document.get("agents")) or _texts(document.get("agent"))
     env_ids = [] if document.get("benchmark") else _texts(document.get("env_ids"))
     data.setlist("agent", agents)
-    data.setlist("env_id", env_ids if len(set(env_ids)) < len(env_ids) else selection.compact(ids_of(env_ids)))
+    data.setlist("env_id", _shortened(env_ids))
     data.setlist("tool", _texts(document.get("tools")))
     data.setlist("count_as_failed", _texts(document.get("count_as_failed")))
     wrappers = document.get("wrappers")
-    data.setlist("wrapper", [_wrapper_text(one) for one in wrappers] if isinstance(wrappers, list | tuple) else [])
+    are_listed = isinstance(wrappers, list | tuple)
+    data.setlist("wrapper", [_word_of(one) for one in wrappers] if are_listed else [])
     _leave_out(data, document.get("without"))
     return data
+
+
+def of_values(values: Mapping[str, Any]) -> QueryDict:
+    """Values of the form as entries."""
+    data = QueryDict(mutable=True)
+    for name, value in values.items():
+        data.setlist(name, [str(one) for one in value] if isinstance(value, list | tuple) else [_text_of(value)])
+    return data
+
+
+def set_table(data: QueryDict, table: Sequence[Row], agents: Sequence[str]) -> None:
+    """Make the entries say what the table of agents and environments shows."""
+    data.setlist("column", list(agents) if table else [])
+    data.setlist("row", [row.token.value for row in table if row.cells])
+    data.setlist("cell", [cell.value for row in table for cell in row.cells if cell.is_ticked])
+
+
+def _shortened(tokens: Sequence[str]) -> list[str]:
+    """These environments in fewer tokens; what is wrong with them stays, so that the form names it."""
+    if len(set(tokens)) < len(tokens):
+        return list(tokens)
+    unknown = [token for token in tokens if not known_ids([token])]
+    return [*selection.compact(known_ids(tokens)), *unknown]
 
 
 def _leave_out(data: QueryDict, without: Any) -> None:
@@ -120,11 +145,9 @@ def _text_of(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _wrapper_text(wrapper: Any) -> str:
-    """A wrapper as the value of its check box: its name, or JSON if it has settings."""
-    if isinstance(wrapper, dict) and wrapper.keys() == {"name"} and isinstance(wrapper["name"], str):
-        return wrapper["name"]
-    return json.dumps(wrapper)
+def _word_of(wrapper: Any) -> str:
+    is_readable = isinstance(wrapper, dict) and isinstance(wrapper.get("name"), str)
+    return wrapping.as_word(wrapper) if is_readable else json.dumps(wrapper)
 
 
 def pairs_of(data: QueryDict, names: Sequence[str] = FIELDS) -> list[tuple[str, str]]:

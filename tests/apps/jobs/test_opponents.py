@@ -59,7 +59,7 @@ def test_the_numbers_are_those_of_the_agent_and_each_episode_counts_once() -> No
     shown = list(finished(job))
     assert len(shown) == 25
     assert Counter(one.reached for one in shown) == expected  # type: ignore[attr-defined]
-    histogram = histograms.histogram(job)
+    histogram = results.histogram(job)
     assert histogram is not None
     assert histogram.most == max(expected.values())
     shard = job.shards.get()

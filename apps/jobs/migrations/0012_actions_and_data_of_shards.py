@@ -14,7 +14,7 @@ WHERE kind = 'training' AND parent_update > 0 AND spec ? 'updates' AND spec ? 'e
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0010_data_of_old_events'),
+        ('jobs', '0011_filing_of_jobs'),
     ]
 
     operations = [
