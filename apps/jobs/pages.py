@@ -71,7 +71,7 @@ def evaluation(
         "scores": scores.total,
         "missing": missing.missing_from_job(job, tally, lines),
         "uses": uses,
-        "stand_ins": datasets.stand_ins(uses),
+        "stand_ins": datasets.shared_data(datasets.stand_ins(uses)),
         "cost": cost_of(job, tally) if priced else None,
         "lines": lines,
         "partly": only is not None,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from apps.jobs.models import Job
 from apps.jobs.results import datasets
 from apps.leaderboard.models import Score
-from gem.evaluation.data import DataUse
+from gem.evaluation.data import DataUse, SharedData, shared
 
 
 def stand_ins_of(scores: Sequence[Score]) -> dict[str, list[DataUse]]:
@@ -20,6 +20,6 @@ def stand_ins_of(scores: Sequence[Score]) -> dict[str, list[DataUse]]:
     }
 
 
-def all_of(stand_ins: Mapping[str, Iterable[DataUse]]) -> list[DataUse]:
+def all_of(stand_ins: Mapping[str, Iterable[DataUse]]) -> list[SharedData]:
     """Those of all jobs, each once."""
-    return list(dict.fromkeys(use for uses in stand_ins.values() for use in uses))
+    return shared(dict.fromkeys(use for uses in stand_ins.values() for use in uses))

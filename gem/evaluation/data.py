@@ -6,9 +6,11 @@ a machine, an environment plays on a sample of our own, and results on the sampl
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gem import registry
+from gem.data.wiki import PAGES_HASH
 from gem.datasets import hub
 from gem.datasets.folder import allowed_sources, own_files
 from gem.datasets.names import NAMED_DATASETS
@@ -46,6 +48,23 @@ class DataUse:
         return self.data_hash[:SHORT]
 
 
+@dataclass(frozen=True, slots=True)
+class SharedData:
+    """Data on which several environments play."""
+
+    env_ids: tuple[str, ...]
+    use: DataUse
+    """What the data are; its environment is the first of them."""
+
+
+def shared(uses: Iterable[DataUse]) -> list[SharedData]:
+    """The same, with environments that play on the same data together."""
+    found: dict[tuple[str, str, str], list[DataUse]] = {}
+    for use in uses:
+        found.setdefault((use.name, use.data_hash, use.stands_in_for), []).append(use)
+    return [SharedData(tuple(use.env_id for use in group), group[0]) for group in found.values()]
+
+
 def played_on(env_id: str, data_hash: str, source: str = "") -> DataUse:
     """The data with this hash on which episodes of an environment were played.
 
@@ -72,7 +91,8 @@ def will_play_on(env_id: str) -> DataUse | None:
     dataset = NAMED_DATASETS.get(env_id)
     if dataset is None:
         stand_in = _stand_in(env_id)
-        return DataUse(env_id, stand_in[0], "", stand_in[1]) if stand_in is not None else None
+        known_hash = PAGES_HASH if stand_in is not None and stand_in[0] == OWN_PAGES else ""
+        return DataUse(env_id, stand_in[0], known_hash, stand_in[1]) if stand_in is not None else None
     if allowed_sources() != "sample":
         if files := own_files(env_id):
             return DataUse(env_id, f"file {files[0].name}" if len(files) == 1 else f"{len(files)} files", "", "")

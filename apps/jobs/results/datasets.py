@@ -9,7 +9,8 @@ from django.db.models.fields.json import KT
 from apps.episodes.models import Episode
 from apps.jobs.models import Job, Shard
 from apps.jobs.results.cached import shared
-from gem.evaluation.data import DataUse, played_on, will_play_on
+from gem.evaluation.data import DataUse, SharedData, played_on, will_play_on
+from gem.evaluation.data import shared as shared_data
 
 
 def used(job: Job, shards: Sequence[Shard] | None = None) -> list[DataUse]:
@@ -29,9 +30,9 @@ def stand_ins(uses: Iterable[DataUse]) -> list[DataUse]:
     return [use for use in uses if use.stands_in_for]
 
 
-def expected(env_ids: Iterable[str]) -> list[DataUse]:
+def expected(env_ids: Iterable[str]) -> list[SharedData]:
     """The stand-in data that a request for these environments would be played on here."""
-    return stand_ins(use for env_id in env_ids if (use := will_play_on(env_id)) is not None)
+    return shared_data(stand_ins(use for env_id in env_ids if (use := will_play_on(env_id)) is not None))
 
 
 def _from_episodes(job: Job) -> dict[tuple[str, str], str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import threading
 from datetime import timedelta
@@ -21,6 +20,7 @@ from apps.jobs.models import Job
 from apps.play import operations as play
 from gem.evaluation.spec import EvaluationSpec
 from tests.apps.api.conftest import Program
+from tests.html import whole_of
 from tests.networks import fresh_address
 
 pytestmark = pytest.mark.django_db
@@ -156,15 +156,6 @@ def test_pages_of_every_list_have_each_item_once_and_in_order(owner: User, progr
     assert [item["slug"] for item in every_item(program, "agents", 1)[0]] == [item["slug"] for item in whole]
     some, _ = every_item(program, "environments?q=sokoban", 2)
     assert len(some) == len({item["id"] for item in some}) > 2
-
-
-def whole_of(answer: Any) -> bytes:
-    """The body of an answer that is sent in pieces."""
-
-    async def read() -> bytes:
-        return b"".join([piece async for piece in answer.streaming_content])
-
-    return asyncio.run(read())
 
 
 @pytest.mark.parametrize("path", ["episodes", "jobs", "agents", "trainings", "environments"])

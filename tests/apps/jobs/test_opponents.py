@@ -12,7 +12,7 @@ from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.episodes import operations as episodes
 from apps.episodes.models import Episode
-from apps.jobs import operations
+from apps.jobs import operations, results
 from apps.jobs.models import Job
 from apps.jobs.results.finished import finished
 from gem.agents import make_agent
