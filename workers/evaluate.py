@@ -19,6 +19,7 @@ from apps.agents.players import player
 from apps.failpoints import failpoint
 from apps.jobs import leases
 from apps.jobs.leases import Claim, WorkerSeconds
+from apps.jobs.leases.error_share import stop_over_errors
 from apps.jobs.tries import discard
 from apps.leaderboard.operations import record_scores
 from apps.queue import beat, enqueue
@@ -83,6 +84,9 @@ def play(claim: Claim, lease: Lease, meter: CpuMeter) -> bool:
         failpoint("recorded")
         meter.tick()
         if not job_ended and leases.stop_over_budget(claim):
+            return False
+        has_errors = any(record.failure for record in records)
+        if not job_ended and has_errors and stop_over_errors(claim.job_id, claim.spec):
             return False
         started = monotonic()
         agent.take_seconds()  # discards the time while episodes were stored, which counts as storing

@@ -37,6 +37,7 @@ def end(job_id: str, state: Job.State, reason: str, text: str, tone: JobEvent.To
     if updated:
         latest = Job.objects.values_list("latest", flat=True).get(pk=job_id)
         data = {"state": state.value, "reason": reason, "result": _sums(job_id), "latest": latest}
+        data["cut_off"] = _under_way(job_id)
         change(job_id, JobEvent.Kind.ENDED, text, tone=tone, data=data)
     return bool(updated)
 
@@ -45,6 +46,16 @@ def _sums(job_id: str) -> dict[str, Any]:
     """The sums over the shards of a job, as its last event keeps them."""
     names = ("done", "won", "limited", "errors", "unanswered", "return_sum", "tokens_in", "tokens_out")
     return Shard.objects.filter(job=job_id).aggregate(**{name: Sum(name, default=0) for name in names})
+
+
+def _under_way(job_id: str) -> int:
+    """How many episodes of an evaluation are being played: those of running shards, as many as are played at a time."""
+    job = Job.objects.only("kind", "spec").get(pk=job_id)
+    if job.kind != Job.Kind.EVALUATION:
+        return 0
+    most = int(job.spec.get("num_envs", 1))
+    running = Shard.objects.filter(job=job_id, state=Shard.State.RUNNING).values_list("count", "done")
+    return sum(min(count - done, most) for count, done in running)
 
 
 def change(

@@ -253,6 +253,13 @@ class Shard(Leased):
     tokens_in = models.PositiveBigIntegerField(default=0, db_default=0)
     tokens_out = models.PositiveBigIntegerField(default=0, db_default=0)
     """Tokens of all its episodes, including the `errors`."""
+    actions = models.PositiveBigIntegerField(null=True, default=0)
+    """Actions of the evaluated agent in all its episodes. In rows from before they were counted, this is null."""
+    unreadable = models.PositiveBigIntegerField(null=True, default=0)
+    forbidden = models.PositiveBigIntegerField(null=True, default=0)
+    """The `actions` that the environment could not understand, and those that its rules do not allow."""
+    data: models.Field[Any, dict[str, str]] = models.JSONField(default=dict, db_default={})
+    """The data that its episodes were played on: where they come from, by their hash. Empty without data."""
     turns = models.PositiveBigIntegerField(default=0)
     return_sum = models.FloatField(default=0.0)
     return_squares = models.FloatField(default=0.0)

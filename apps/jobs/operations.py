@@ -14,7 +14,7 @@ from apps.accounts import quotas
 from apps.accounts.models import User, default_visibility
 from apps.agents.models import Agent
 from apps.episodes.models import Batch, make_id
-from apps.jobs import estimates
+from apps.jobs import planning
 from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
 from apps.jobs.errors import (
     JobRefusal,
@@ -224,26 +224,19 @@ def _create(job: Job, spec: EvaluationSpec, filing: Filing, checkpoint: Checkpoi
 
 
 def _plan_shards(job: Job, agent: Agent, spec: EvaluationSpec) -> list[Shard]:
-    """The job in shards of some seconds each: consecutive slots of one environment, with all seats of a seed."""
-    sizes = estimates.shard_sizes(agent, spec)
-    shards: list[Shard] = []
-    slot = 0
-    for part in spec.parts:
-        size = sizes[part.env_id] + -sizes[part.env_id] % part.seats
-        for start in range(0, part.episodes, size):
-            shards.append(
-                Shard(
-                    job=job,
-                    number=len(shards) + 1,
-                    env_id=part.env_id,
-                    first_slot=slot + start,
-                    first_seed=part.seed_and_seat(start)[0],
-                    count=min(size, part.episodes - start),
-                    sent=Now(),
-                )
-            )
-        slot += part.episodes
-    return shards
+    """The shards of a job, numbered in the order in which they are played (see `planning`)."""
+    return [
+        Shard(
+            job=job,
+            number=number,
+            env_id=piece.part.env_id,
+            first_slot=piece.first_slot,
+            first_seed=piece.part.seed_and_seat(piece.start)[0],
+            count=piece.episodes,
+            sent=Now(),
+        )
+        for number, piece in enumerate(planning.pieces(spec, planning.shard_sizes(agent, spec)), start=1)
+    ]
 
 
 @transaction.atomic

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -16,8 +16,9 @@ from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.jobs import admission, estimates, results
 from apps.jobs.models import Job
-from apps.jobs.results import Tally, finished
+from apps.jobs.results import Tally, clusters, datasets, finished, missing
 from apps.jobs.results.cached import shared
+from apps.jobs.results.clusters import Scores
 from gem.evaluation import selection, wrapping
 from gem.evaluation.spec import EvaluationSpec
 
@@ -57,29 +58,37 @@ def evaluation(
     """
     shards = list(job.shards.all())
     repeats = int(job.spec.get("repeats", 1))
-    lines = results.lines(shards, pages, repeats)
+    scores = clusters.scores_of(job)
+    lines = results.lines(shards, pages, repeats, scores)
     if cells:
         results.fill(job, shards, lines, only)
     tally = Tally.of(shards)
-    time_left = None if job.over else estimates.seconds_left(job)
+    returns = [line.scores.mean_return for line in lines if line.scores.mean_return is not None]
+    intervals = [found.interval for found in returns if found.interval is not None]
+    left = estimates.remaining(job)
+    uses = datasets.used(job, shards)
     return {
         "job": job,
         "tally": tally,
+        "scores": scores.total,
+        "missing": missing.missing_from_job(job, tally, lines),
+        "uses": uses,
+        "stand_ins": datasets.shared_data(datasets.stand_ins(uses)),
         "cost": cost_of(job, tally) if priced else None,
         "lines": lines,
         "partly": only is not None,
         "elapsed": elapsed(job),
         "turns_per_second": job.turns_done / max(elapsed(job), 0.001) if job.turns_done else None,
         "ahead": admission.jobs_ahead(job) if job.state == Job.State.QUEUED else 0,
-        "left": time_left and time_left[0],
-        "evidence": time_left and time_left[1],
+        "left": left,
+        "expected_cost": left.cost if left is not None and priced else None,
         "last": finished.latest(job, MAX_LATEST_EPISODES),
         "errors": finished.finished(job).filter(status="failed").order_by("-slot")[:MAX_ERRORS] if tally.errors else [],
         "histogram": shared(job, "histogram", partial(results.histogram, job)) if tally.n else None,
         "passes": results.passes(job) if repeats > 1 and job.over else {},
         "splits": splits(job),
-        "low": min([0.0, *(line.tally.low for line in lines if line.tally.low is not None)]),
-        "high": max([1.0, *(line.tally.high for line in lines if line.tally.high is not None)]),
+        "low": min([0.0, *(interval.low for interval in intervals)]),
+        "high": max([1.0, *(interval.high for interval in intervals)]),
     }
 
 
@@ -120,7 +129,7 @@ def set_up(job: Job) -> dict[str, Any]:
         else SCRIPT.format(spec=json.dumps(request, indent=4)),
         "agent_json": json.dumps({name: value for name, value in (job.set_up or {}).items() if name != "version"}),
         "again": again(spec),
-        "log": job.events.for_log().order_by("-seq")[:LOG_LINES],
+        "log": job.events.for_log().filter(seq__lte=job.seq).order_by("-seq")[:LOG_LINES],
     }
 
 
@@ -218,8 +227,14 @@ class Item:
 
     job: Job
     tally: Tally
+    scores: Scores = field(default_factory=Scores)
 
 
 def items(jobs: Iterable[Job]) -> list[Item]:
     """Jobs (fetched with `for_page`) with their results."""
-    return [Item(job, Tally.of(job.shards.all()) if job.kind == Job.Kind.EVALUATION else Tally()) for job in jobs]
+    listed = list(jobs)
+    scores = clusters.scores_of_all([job for job in listed if job.kind == Job.Kind.EVALUATION])
+    return [
+        Item(job, Tally.of(job.shards.all()), scores[job.pk].total) if job.pk in scores else Item(job, Tally())
+        for job in listed
+    ]

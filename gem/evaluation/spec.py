@@ -22,6 +22,7 @@ MAX_TURNS = 1000
 MAX_REPEATS = 64
 MAX_RETRIES = 10
 MAX_TOKENS = 10**12
+DEFAULT_MAX_ERROR_SHARE = 0.1
 
 
 ErrorKind = Literal["environment", "unanswered"]
@@ -78,6 +79,9 @@ class EvaluationSpec(BaseModel):
     """A turn limit below that of the environments."""
     token_budget: int | None = None
     """The number of input and output tokens after which no further episode is played."""
+    max_error_share: float = DEFAULT_MAX_ERROR_SHARE
+    """The share of episodes, from 0 to 1, that may go uncounted because the environment or the agent failed. The job
+    fails if there are more; 1 allows any number."""
     opponent: Annotated[
         Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")] | None, Field(validate_default=True)
     ] = None
@@ -157,6 +161,13 @@ class EvaluationSpec(BaseModel):
     @classmethod
     def _check_token_budget(cls, value: int | None) -> int | None:
         return None if value is None else _check_range(value, 1, MAX_TOKENS, "The token budget")
+
+    @field_validator("max_error_share")
+    @classmethod
+    def _check_error_share(cls, value: float) -> float:
+        if not 0 <= value <= 1:  # also refuses NaN
+            raise _refused(f"The share of errors that a job allows must be from 0 to 1, not {value:g}.")
+        return value
 
     @field_validator("max_turns")
     @classmethod

@@ -99,3 +99,6 @@ class StoredEpisode:
     record: EpisodeRecord
     opponent: str = ""
     """The agent in the other seats; empty if there are none."""
+    set_up: Mapping[str, Any] | None = None
+    """The settings of the agent, if the file has them."""
+    engine_version: str = ""

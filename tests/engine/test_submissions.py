@@ -19,7 +19,9 @@ EASY, DUEL = "game:GuessTheNumber-v0-easy", "duel:TicTacToe-v0"
 
 
 def submission(**more: Any) -> Submission:
-    return Submission.model_validate({"agents": ["random", "expert"], "env_ids": [EASY, DUEL], "opponent": "random", **more})
+    return Submission.model_validate(
+        {"agents": ["random", "expert"], "env_ids": [EASY, DUEL], "opponent": "random", **more}
+    )
 
 
 def problems(data: dict[str, Any], model: type[Submission] = Submission) -> dict[str, str]:
@@ -31,7 +33,9 @@ def problems(data: dict[str, Any], model: type[Submission] = Submission) -> dict
 def test_each_agent_has_a_specification_of_its_own_without_what_it_leaves_out() -> None:
     first, second = submission(without=[["expert", "duel:*"]], seed=7).specs
     assert (first.agent, first.env_ids, first.opponent, first.seed) == ("random", (EASY, DUEL), "random", 7)
-    assert (second.agent, second.env_ids, second.opponent) == ("expert", (EASY,), None), "no seat for an opponent is left"
+    assert (second.agent, second.env_ids, second.opponent) == ("expert", (EASY,), None), (
+        "no seat for an opponent is left"
+    )
     assert all(type(spec) is EvaluationSpec for spec in (first, second))
 
 
@@ -57,8 +61,15 @@ def test_a_short_list_says_the_same(patterns: list[str]) -> None:
 
 
 def test_the_shortest_document_says_the_same() -> None:
-    one = submission(agents=["random"], env_ids=["rg:*"], opponent=None, tags=["b", "a"], wrappers=[{"name": "compact"}])
-    assert one.plain() == {"agent": "random", "env_ids": ["rg:*"], "tags": ["b", "a"], "wrappers": [{"name": "compact"}]}
+    one = submission(
+        agents=["random"], env_ids=["rg:*"], opponent=None, tags=["b", "a"], wrappers=[{"name": "compact"}]
+    )
+    assert one.plain() == {
+        "agent": "random",
+        "env_ids": ["rg:*"],
+        "tags": ["b", "a"],
+        "wrappers": [{"name": "compact"}],
+    }
     for written in (one, submission(without=[["expert", DUEL]], retries=2, notes="n"), submission(priority="low")):
         assert Submission.model_validate(written.plain()).specs == written.specs
     ranked = Submission.model_validate({"agent": "random", "benchmark": "games"})

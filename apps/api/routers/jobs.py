@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
+from django.db.models import F
 from django.http import Http404, HttpRequest, HttpResponseBase
 from ninja import Query, Router, Status
 
@@ -21,10 +22,11 @@ from apps.jobs.errors import NotYours
 from apps.jobs.filing import Filing
 from apps.jobs.forms import EvaluationForm
 from apps.jobs.models import Job
-from apps.jobs.results import Tally, finished
+from apps.jobs.results import Tally, clusters, datasets, finished, missing
 from apps.jobs.results.cached import shared
 from apps.visibility import Visibility
 from gem.client import schemas
+from gem.evaluation.data import played_on
 
 router = Router(tags=["jobs"])
 Kind = Literal["evaluation", "training"]
@@ -86,10 +88,23 @@ def get_results(request: HttpRequest, job_id: str) -> schemas.Results:
     tally = Tally.of(shards)
     has_repeats = int(job.spec.get("repeats", 1)) > 1
     passes = shared(job, "passes", partial(results.passes, job)) if has_repeats and job.over else {}
+    scores = clusters.scores_of(job)
+    lines = results.lines(shards, scores=scores)
+    found = missing.missing_from_job(job, tally, lines)
     return schemas.Results(
-        total=answers.score_of(tally),
-        environments=[answers.score_of(line.tally, line.env_id) for line in results.lines(shards)],
-        passes={env_id: {str(k): interval.mean for k, interval in by_k.items()} for env_id, by_k in passes.items()},
+        total=answers.score_of(tally, scores.total),
+        environments=[answers.score_of(line.tally, line.scores, line.env_id) for line in lines],
+        passes={env_id: {str(k): rate.mean for k, rate in by_k.items()} for env_id, by_k in passes.items()},
+        pass_intervals={
+            env_id: {
+                str(k): schemas.Bounds(low=rate.low, high=rate.high)
+                for k, rate in by_k.items()
+                if rate.low is not None and rate.high is not None
+            }
+            for env_id, by_k in passes.items()
+        },
+        missing=answers.missing_of(found) if found is not None else None,
+        data=[answers.data_of(use) for use in datasets.used(job, shards)],
         cost=pages.cost_of(job, tally) if pages.may_see_set_up(job, request.user) else None,
     )
 
@@ -110,19 +125,34 @@ def list_episodes_of_job(
         slots = slots.filter(slot__gt=after)
     chosen = list(slots[: limit + 1])
     rows = finished.finished(job, hidden=job.may_be_changed_by(request.user)).filter(slot__in=chosen[:limit])
-    columns = ("pk", "slot", "env_id", "seed", "ending", "reached", "turn_count")
+    columns = ("id", "slot", "env_id", "seed", "env_version", "data_hash", "reached", "turn_count")
+    renamed = {"outcome": F("ending"), "seat": F("scored_seat")}
     return schemas.JobEpisodePage(
-        items=[schemas.JobEpisode(id=row.pop("pk"), outcome=row.pop("ending"), **row) for row in rows.values(*columns)],
+        items=[schemas.JobEpisode(**row) for row in rows.values(*columns, **renamed)],
         next=str(chosen[limit - 1]) if len(chosen) > limit else None,
     )
 
 
 @router.get("/{job_id}/episodes.jsonl", response=bytes, openapi_extra={"x-media-type": "application/jsonl"})
 def export_episodes_of_job(request: HttpRequest, job_id: str) -> HttpResponseBase:
-    """All stored episodes of a job as JSON Lines, each with its turns. They are sent as they are read."""
+    """All stored episodes of a job as JSON Lines, each with its data and turns. They are sent as they are read.
+
+    The name of the file says whether they are partial.
+    """
     job = find(request, job_id)
+    is_partial = job.kind == Job.Kind.EVALUATION and Tally.of(job.shards.all()).is_partial
     records = records_of(Episode.objects.visible_to(request.user).filter(batch=job.batch_id), request.user)
-    return jsonl(({**data, "turns": turns} for data, turns in records), f"job-{job.pk}.jsonl")
+    lines = ({**data, "data": _data_of(data), "turns": turns} for data, turns in records)
+    return jsonl(lines, f"job-{job.pk}-partial.jsonl" if is_partial else f"job-{job.pk}.jsonl")
+
+
+def _data_of(episode: dict[str, Any]) -> dict[str, str] | None:
+    """What the data of an episode are, and what they stand in for; None without data."""
+    if not episode["data_hash"]:
+        return None
+    source = episode["first_info"].get("data", {}).get("source", "")
+    use = played_on(episode["env_id"], episode["data_hash"], source)
+    return {"name": use.name, "hash": use.data_hash, "stands_in_for": use.stands_in_for}
 
 
 @router.get("/{job_id}/log", response=schemas.LogPage)
@@ -193,9 +223,8 @@ def find_evaluation(request: HttpRequest, job_id: str) -> Job:
 
 def evaluation_or_training(request: HttpRequest, job: Job) -> schemas.Job:
     """The answer about a job of either kind."""
-    left = None
-    if job.kind == Job.Kind.EVALUATION and not job.over:
-        estimate = estimates.seconds_left(job)
-        left = estimate[0] if estimate else None
+    remaining = estimates.remaining(job) if job.kind == Job.Kind.EVALUATION else None
+    is_known = remaining is not None and not remaining.forecast.unknown
+    left = remaining.seconds.expected if remaining is not None and is_known else None
     ahead = admission.jobs_ahead(job) if job.state == Job.State.QUEUED else None
-    return schemas.Job(**answers.job_data(request, job, left=left, ahead=ahead))
+    return schemas.Job(**answers.job_data(request, job, left=left, ahead=ahead, remaining=remaining))

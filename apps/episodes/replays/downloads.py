@@ -106,6 +106,7 @@ def episode_data(episode: Episode, seat: int, user: Viewer, visitor: str = "") -
         "sealed": sealed,
         "engine_version": episode.engine_version,
         "python_version": episode.python_version,
+        "seat": episode.scored_seat,
         "seats": [
             {
                 "number": row.number,

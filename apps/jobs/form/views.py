@@ -23,6 +23,7 @@ from apps.jobs.filing import PRIORITIES, Filing
 from apps.jobs.form import entries, matrix, picker
 from apps.jobs.forms import EvaluationForm, prefilled
 from apps.jobs.models import Job
+from apps.jobs.results import datasets
 from gem import benchmarks
 from gem.errors import UsageError
 from gem.evaluation.submission import Submission
@@ -223,7 +224,8 @@ def _estimate(request: HttpRequest, form: EvaluationForm) -> dict[str, Any]:
         "checked": form,
         "estimates": found,
         "document": form.document,
-        "episodes": sum(s.episodes_total for s in specs),
+        "episodes": sum(spec.episodes_total for spec in specs),
+        "expected_data": datasets.expected(dict.fromkeys(env_id for spec in specs for env_id in spec.env_ids)),
     }
 
 

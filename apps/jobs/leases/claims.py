@@ -30,6 +30,7 @@ from apps.failpoints import failpoint
 from apps.holders import new_token
 from apps.jobs import admission
 from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
+from apps.jobs.leases import error_share, faults
 from apps.jobs.models import Job, JobEvent, Shard
 from apps.leases import LeasedQuerySet, LeaseLost
 from gem.evaluation.spec import EvaluationPart, EvaluationSpec
@@ -239,6 +240,7 @@ def _add_to_sums(shard: Shard, records: Sequence[EpisodeRecord], seconds: float)
     shard.turns += sum(record.turn_count for record in counted)
     shard.return_sum += sum(returns)
     shard.return_squares += sum(value * value for value in returns)
+    faults.add_to(shard, records)
     shard.seconds += seconds
     note_progress(shard)
     if shard.done >= shard.count:
@@ -276,6 +278,8 @@ def _end_if_done(job_id: str) -> bool:
     """End the job if all its shards are done. The caller has locked the job's row, so exactly one worker ends it."""
     if Shard.objects.filter(job=job_id).exclude(state=Shard.State.DONE).exists():
         return False
+    if problem := error_share.verdict(job_id):
+        return end(job_id, Job.State.FAILED, problem, problem, JobEvent.Tone.LOSS)
     return end(job_id, Job.State.DONE, "", "all episodes are done")
 
 

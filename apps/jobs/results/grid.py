@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.db.models import Case, Count, F, Q, Value, When
 
 from apps.episodes.models import ORDINALS, Episode
 from apps.jobs.models import Job, Shard
 from apps.jobs.results.cached import shared
+from apps.jobs.results.clusters import JobScores, Scores
 from apps.jobs.results.tallies import Tally
 from gem.evaluation.spec import EvaluationPart
 
@@ -84,6 +85,13 @@ class EnvironmentResults:
     """How often each seed is played. All seeds are played once before the next repeat."""
     cells: list[EpisodeCell] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
+    scores: Scores = field(default_factory=Scores)
+    """Its statistics, with intervals over seeds."""
+
+    @property
+    def missing(self) -> int:
+        """Its episodes that are missing from the results."""
+        return self.tally.missing
 
     @property
     def key(self) -> int:
@@ -114,13 +122,18 @@ class EnvironmentResults:
 
 
 def lines(
-    shards: Sequence[Shard], pages: Mapping[str, int] | None = None, repeats: int = 1
+    shards: Sequence[Shard],
+    pages: Mapping[str, int] | None = None,
+    repeats: int = 1,
+    scores: JobScores | None = None,
 ) -> list[EnvironmentResults]:
     """The results of a job by environment, in its order and without cells.
 
     Args:
         pages: the page of the grid by environment; the first where there is none.
+        scores: the statistics of the job, if they are needed.
     """
+    scores = scores or JobScores()
     by_env: dict[str, list[Shard]] = {}
     for shard in shards:
         by_env.setdefault(shard.env_id, []).append(shard)
@@ -131,7 +144,7 @@ def lines(
             env_id, env_shards[0].first_slot, env_shards[0].first_seed, Tally.of(env_shards), size
         )
         page = min(max(1, (pages or {}).get(env_id, 1)), line.pages)
-        results.append(EnvironmentResults(env_id, line.first_slot, line.first_seed, line.tally, size, page, repeats))
+        results.append(replace(line, page=page, repeats=repeats, scores=scores.of(env_id)))
     return results
 
 

@@ -12,7 +12,7 @@ from gem.cli.output.tables import count, table
 if TYPE_CHECKING:
     from gem.agents.endpoint import EndpointSpec
     from gem.benchmarks import Benchmark
-    from gem.evaluation.scores import Interval, Outcome, Summary
+    from gem.evaluation.scores import Estimate, Interval, Outcome, Summary
     from gem.evaluation.spec import EvaluationSpec
     from gem.records import EpisodeRecord
 
@@ -70,8 +70,16 @@ def print_scores(
         print(f"Score on {benchmark.name} (0: random, 1: best possible): {_interval(pool(scores))}")
         if spec.tools:
             print("The agent used tools: do not compare this score with scores without tools.")
-    print("In brackets: 95 % intervals.")
+    print("In brackets: 95 % intervals over seeds.")
+    _print_reasons(summaries)
     _print_excluded(players, summaries, reasons)
+
+
+def _print_reasons(summaries: Mapping[str, Summary]) -> None:
+    """Print why some results have no interval, each reason once."""
+    estimates = [one for summary in summaries.values() for one in (summary.mean_return, summary.success)]
+    for reason in dict.fromkeys(one.reason for one in estimates if one is not None and one.reason):
+        print(reason)
 
 
 def _print_excluded(players: Players, summaries: Mapping[str, Summary], reasons: Mapping[str, str]) -> None:
@@ -107,15 +115,19 @@ def _columns(summary: Summary) -> list[str]:
 
 
 def _score(benchmark: Benchmark, env_id: str, summary: Summary) -> Interval | None:
+    """Return the mean over seeds of the normalized returns, as on the leaderboard."""
     from gem.evaluation.scores import interval  # noqa: PLC0415
 
     entry = benchmark.entry(env_id)
-    return interval([entry.normalize(value) for value in summary.returns]) if summary.n else None
+    means = [sum(map(entry.normalize, returns)) / len(returns) for returns in summary.returns_by_seed]
+    return interval(means) if summary.n else None
 
 
-def _interval(value: Interval) -> str:
-    return f"{value.mean:.3f} [{value.low:.3f}, {value.high:.3f}]"
+def _interval(value: Interval | Estimate) -> str:
+    ends = "" if value.low is None or value.high is None else f" [{value.low:.3f}, {value.high:.3f}]"
+    return f"{value.mean:.3f}{ends}"
 
 
-def _share(value: Interval) -> str:
-    return f"{value.mean:.1%} [{value.low:.1%}, {value.high:.1%}]"
+def _share(value: Estimate) -> str:
+    ends = "" if value.low is None or value.high is None else f" [{value.low:.1%}, {value.high:.1%}]"
+    return f"{value.mean:.1%}{ends}"

@@ -12,7 +12,7 @@ from gem.errors import UsageError
 
 if TYPE_CHECKING:
     from gem.client import Client
-    from gem.client.schemas import Job, Score
+    from gem.client.schemas import Job, Missing, Score
 
 STATES = ("queued", "running", "paused", "done", "cancelled", "failed")
 CANCEL = "cancel"
@@ -77,9 +77,26 @@ def _show(client: Client, job_id: str, *, as_json: bool) -> None:
         results = client.jobs.results(job_id)
         print()
         table(
-            ["environment", "episodes", "solved", "95 % interval", "mean return", "errors"],
+            ["environment", "episodes", "seeds", "solved", "95 % interval", "mean return", "unreadable", "missing"],
             [_score_row(score) for score in [*results.environments, results.total]],
         )
+        print_missing(results.missing)
+        for use in results.data:
+            if use.stands_in_for:
+                print(f"{use.env_id}: {use.name} ({use.hash[:12]}) in place of {use.stands_in_for}.")
+
+
+def print_missing(missing: Missing | None) -> None:
+    """Say what is missing from partial results."""
+    if missing is None:
+        return
+    low, high = share(missing.success_rate.low), share(missing.success_rate.high)
+    print(
+        f"Partial: {missing.counted:,} of {missing.planned:,} episodes count. With all missing ones lost, {low} would "
+        f"be solved; with all won, {high}."
+    )
+    if missing.cut_off:
+        print(f"Being played when the job was stopped: {missing.cut_off:,}. The results favour short episodes.")
 
 
 def print_job(job: Job) -> None:
@@ -95,4 +112,8 @@ def _score_row(score: Score) -> list[str]:
     interval = "" if score.low is None or score.high is None else f"{share(score.low)} to {share(score.high)}"
     mean = "" if score.mean_return is None else f"{score.mean_return:.3f}"
     name = score.env_id or "all"
-    return [name, f"{score.counted:,}", share(score.success_rate), interval, mean, f"{score.errors:,}"]
+    unreadable = share(score.unreadable / score.actions) if score.actions and score.unreadable is not None else ""
+    solved = share(score.success_rate)
+    return [
+        name, f"{score.counted:,}", f"{score.seeds:,}", solved, interval, mean, unreadable, f"{score.missing:,}"
+    ]  # fmt: skip

@@ -41,8 +41,69 @@ def _within_spec(error: ErrorDetails) -> InitErrorDetails:
     return {"type": kind, "loc": loc, "input": error["input"], "ctx": error.get("ctx", {})}
 
 
+class Bounds(Answer):
+    """The least and the most that a number can be."""
+
+    low: float
+    high: float
+
+
+class Missing(Answer):
+    """The planned episodes that are missing from results, and between which bounds the results would be with them."""
+
+    planned: int
+    counted: int
+    unplayed: int
+    """Episodes that were not played to their end, or not yet."""
+    cut_off: int
+    """The unplayed ones that were being played when the job was stopped: long episodes rather than short ones."""
+    broken: int
+    """Episodes that ended with an environment error."""
+    unanswered: int
+    """Episodes in which the agent gave no answer."""
+    success_rate: Bounds
+    """If all of them were lost, and if all were won."""
+    mean_return: Bounds | None
+    """Null if an environment with missing episodes declares no bounds of its returns."""
+    env_ids: list[str]
+    """The environments of which no episode counts."""
+
+
+class Data(Answer):
+    """The data that an environment was played on."""
+
+    env_id: str
+    name: str
+    hash: str
+    stands_in_for: str
+    """The real data in whose place they are; empty if they are the real data."""
+
+
+class Expected(Answer):
+    """A number that is not known exactly: what is expected, and about 95 % bounds."""
+
+    low: float
+    expected: float
+    high: float
+
+
+class Remaining(Answer):
+    """What a job that waits or runs will take, corrected while it runs."""
+
+    seconds: Expected
+    """From now to its end."""
+    tokens: Expected
+    """Of the whole job, with those that are used already."""
+    cost: Expected | None
+    """Of the whole job, at the agent's prices; null if it has none, or if you may not see them."""
+    evidence: int
+    """The episodes of this agent that it rests on."""
+    unknown: list[str]
+    """Environments of which nothing is known yet; they are in none of the numbers."""
+
+
 class Score(Answer):
-    """Results so far, of an evaluation or of one of its environments."""
+    """Results so far, of an evaluation or of one of its environments. Every seed counts as one in the intervals."""
 
     env_id: str
     """Empty for all environments together."""
@@ -57,11 +118,28 @@ class Score(Answer):
     """Episodes that are not counted."""
     unanswered: int
     """The errors in which the agent gave no answer."""
+    partial: bool
+    """Whether planned episodes are missing."""
+    missing: int
+    """Their number."""
+    seeds: int
+    """The number of seeds behind the intervals: all tries and seats of a seed are one observation."""
     success_rate: float | None
     low: float | None
-    """The lower end of the 95 % interval of the share of solved episodes."""
+    """The lower end of the 95 % interval of the share of solved episodes; null below ten seeds."""
     high: float | None
     mean_return: float | None
+    return_low: float | None
+    """The lower end of the 95 % interval of the mean return."""
+    return_high: float | None
+    no_interval: str
+    """Why there is no interval of the mean return, as a sentence; empty if there is one."""
+    actions: int | None
+    """The agent's actions; null where they were played before unreadable and forbidden ones were counted."""
+    unreadable: int | None
+    """The actions that the environment could not understand."""
+    forbidden: int | None
+    """The actions that the rules do not allow."""
     tokens_in: int
     tokens_out: int
 
@@ -117,6 +195,8 @@ class Job(JobSummary):
     seconds_elapsed: float
     seconds_left: float | None
     """An estimate; null if it has ended or nothing is known yet."""
+    remaining: Remaining | None
+    """Of an evaluation that waits or runs: what it will take."""
     jobs_ahead: int | None
     """The jobs that are served before it while it is queued."""
     may_change: bool
@@ -138,6 +218,12 @@ class Results(Answer):
     environments: list[Score]
     passes: dict[str, dict[str, float]]
     """With several tries at each seed, after the job has ended: pass@k by environment and k."""
+    pass_intervals: dict[str, dict[str, Bounds]]
+    """The 95 % intervals of these, over seeds; those without an interval are left out."""
+    missing: Missing | None
+    """What is missing if the results are partial, otherwise null."""
+    data: list[Data]
+    """The data of each environment that has some."""
     cost: float | None
     """The cost of its tokens at the agent's prices."""
 
@@ -149,6 +235,11 @@ class JobEpisode(Answer):
     slot: int
     env_id: str
     seed: int
+    seat: int
+    """The seat of the evaluated agent; 0 where there is one."""
+    env_version: int
+    data_hash: str
+    """Of the data that its problem comes from; empty where there is none."""
     outcome: Outcome
     reached: float
     """The return of the evaluated agent."""
@@ -307,6 +398,15 @@ class Row(Answer):
     success_rate: float
     episodes: int
     errors: int
+    """Planned episodes that are missing from the row, because they have no result."""
+    partial: bool
+    """Whether some are missing."""
+    success_low: float
+    """The share of solved episodes if all missing ones were lost."""
+    success_high: float
+    """The share of solved episodes if all missing ones were won."""
+    stand_ins: list[Data]
+    """The data behind the row that stand in for the real data."""
     tokens_per_episode: float | None
     job: Id
     created: datetime

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import threading
 from datetime import timedelta
@@ -22,6 +21,7 @@ from apps.jobs.models import Job
 from apps.play import operations as play
 from gem.evaluation.spec import EvaluationSpec
 from tests.apps.api.conftest import Program
+from tests.html import whole_of
 from tests.networks import fresh_address
 
 pytestmark = pytest.mark.django_db

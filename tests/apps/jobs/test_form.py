@@ -79,10 +79,16 @@ def test_a_benchmark_finds_its_environments(as_ada: Client) -> None:
 
 def test_agents_are_found_by_name_and_only_those_that_one_may_use(as_ada: Client, ada: User) -> None:
     bob = User.objects.create_user("bob")
-    for slug, visibility, owner in (("walker-a", "public", bob), ("walker-b", "private", bob), ("walker-c", "private", ada)):
+    for slug, visibility, owner in (
+        ("walker-a", "public", bob),
+        ("walker-b", "private", bob),
+        ("walker-c", "private", ada),
+    ):
         kind = {"name": slug, "kind": Agent.Kind.CHECKPOINT, "colour": 1, "owner": owner, "visibility": visibility}
         Agent.objects.create(slug=slug, listed=False, **kind)
-    hidden = Agent.objects.create(slug="walker-d", name="walker-d", kind="checkpoint", colour=1, owner=bob, visibility="unlisted")
+    hidden = Agent.objects.create(
+        slug="walker-d", name="walker-d", kind="checkpoint", colour=1, owner=bob, visibility="unlisted"
+    )
     headers = {**HTMX, "HX-Trigger-Name": "find_agent"}
     found = tight(as_ada.post("/jobs/new/change/", {**FORM, "find_agent": "walker"}, headers=headers))
     assert re.findall(r"add-agent (walker-\w)", found) == ["walker-c", "walker-a"], "one's own come first"
@@ -116,14 +122,27 @@ def test_boxes_leave_environments_out_and_groups_open(as_ada: Client) -> None:
 
 
 def test_several_agents_are_one_submission(as_ada: Client) -> None:
-    form = {**FORM, "agent": ["random", "expert"], "name": "both", "tags": "a b, c,,", "notes": "why\nnot", "priority": "low"}
+    form = {
+        **FORM,
+        "agent": ["random", "expert"],
+        "name": "both",
+        "tags": "a b, c,,",
+        "notes": "why\nnot",
+        "priority": "low",
+    }
     first = as_ada.post("/jobs/new/", {**form, "idempotency_key": "k"})
     again = as_ada.post("/jobs/new/", {**form, "idempotency_key": "k"})
     jobs = list(Job.objects.order_by("created"))
     assert [job.agent.slug for job in jobs] == ["random", "expert"]
     assert first["Location"] == again["Location"] == f"/jobs/?group={jobs[0].group}"
     for job in jobs:
-        assert (job.group, job.name, job.tags, job.notes, job.priority) == (jobs[0].group, "both", ["a b", "c"], "why\nnot", -1)
+        assert (job.group, job.name, job.tags, job.notes, job.priority) == (
+            jobs[0].group,
+            "both",
+            ["a b", "c"],
+            "why\nnot",
+            -1,
+        )
     listed = tight(as_ada.get(first["Location"]))
     assert all(job.get_absolute_url() in listed for job in jobs)
     page = tight(as_ada.get(jobs[0].get_absolute_url()))
@@ -144,7 +163,9 @@ def test_all_jobs_are_submitted_or_none(as_ada: Client, settings: Settings) -> N
 
 def test_every_wrong_field_is_named_at_its_field(as_ada: Client) -> None:
     wrong = {"seed": "x", "repeats": "99", "tool": ["hammer"], "tags": ",".join("abcdefghijklm"), "wrapper": ["cape"]}
-    answer = as_ada.post("/jobs/new/", {**FORM, **wrong, "env_id": ["duel:TicTacToe-v0"], "retries": "-1", "priority": "x"})
+    answer = as_ada.post(
+        "/jobs/new/", {**FORM, **wrong, "env_id": ["duel:TicTacToe-v0"], "retries": "-1", "priority": "x"}
+    )
     assert answer.status_code == 422
     found = set(answer.context["form"].errors)
     assert found == {"seed", "repeats", "tool", "tags", "wrapper", "opponent", "retries", "priority"}

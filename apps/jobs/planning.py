@@ -1,0 +1,73 @@
+"""How a job is cut into shards, and in which order they are played.
+
+Shards are numbered in the order in which workers claim them. Rounds go over all environments, each with the next seeds,
+so that the episodes of a job that is stopped early are the first seeds of every environment and not all seeds of a few
+environments. The first rounds are small and double from one to the next. Slots, and with them the seeds and the
+identities of episodes, do not depend on the order: they go through one environment after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from apps.agents.models import Agent
+from apps.jobs import estimates
+from gem.evaluation.spec import EvaluationPart, EvaluationSpec
+
+SHARD_SECONDS = 2.0
+"""The time that one worker should need for a shard."""
+SHARD_EPISODES = 250
+"""The size of a shard if this agent has not played the environment yet."""
+MAX_SHARD_EPISODES = 500
+SHARD_ROUNDS = 4
+"""Rounds of parallel episodes in a shard of an endpoint agent: enough to keep most of its requests busy."""
+FIRST_EPISODES = 4
+"""Episodes of each environment in the first round of a job with several environments."""
+
+
+class Piece(NamedTuple):
+    """Consecutive slots of one part of a specification: a shard to be."""
+
+    part: EvaluationPart
+    first_slot: int
+    start: int
+    """The index of its first episode in the part."""
+    episodes: int
+
+
+def pieces(spec: EvaluationSpec, sizes: Mapping[str, int]) -> list[Piece]:
+    """The pieces of a job in the order in which they are played. All tries before the last one come before it.
+
+    Args:
+        sizes: the size of a shard by environment, from `shard_sizes`.
+    """
+    cut = []
+    slot = 0
+    for place, part in enumerate(spec.parts):
+        for turn, (start, count) in enumerate(_cut(part, sizes[part.env_id], several=len(spec.env_ids) > 1)):
+            cut.append(((part.repeat, turn, place), Piece(part, slot + start, start, count)))
+        slot += part.episodes
+    return [piece for _, piece in sorted(cut, key=lambda pair: pair[0])]
+
+
+def _cut(part: EvaluationPart, size: int, *, several: bool) -> Iterator[tuple[int, int]]:
+    """The pieces of one part as starts and counts, with all seats of a seed in one piece."""
+    start, count = 0, FIRST_EPISODES if several else size
+    while start < part.episodes:
+        whole = min(count, size) + -min(count, size) % part.seats
+        yield start, min(whole, part.episodes - start)
+        start, count = start + whole, 2 * count
+
+
+def shard_sizes(agent: Agent, spec: EvaluationSpec) -> dict[str, int]:
+    """Episodes per shard by environment, for about `SHARD_SECONDS`; never fewer than run in parallel."""
+    paces_by_env = estimates.paces(agent, spec.env_ids, spec.tools)
+    sizes = {}
+    for env_id in spec.env_ids:
+        seconds = paces_by_env[env_id].seconds if env_id in paces_by_env else 0.0
+        size = round(SHARD_SECONDS / seconds) if seconds > 0 else SHARD_EPISODES
+        if agent.kind == Agent.Kind.ENDPOINT:
+            size = SHARD_ROUNDS * spec.num_envs  # endpoints are slow: other jobs are served between shards
+        sizes[env_id] = min(max(size, spec.num_envs, 10), MAX_SHARD_EPISODES)
+    return sizes
