@@ -99,12 +99,12 @@ def test_every_wrong_field_is_named_at_once() -> None:
         ({"agents": ["random", "random"]}, "agents", "An agent is chosen twice."),
         ({"agents": [f"a{i}" for i in range(21)]}, "agents", "Choose at most 20 agents; you chose 21."),
         ({"without": [["bob", EASY]]}, "without", "'bob' leaves something out, but it is not one of the agents."),
-        ({"without": [["expert", "rg:*"]]}, "without", "expert leaves 'rg:*' out, but that is not one of the environments."),
+        ({"without": [["expert", "rg:*"]]}, "without", "expert leaves 'rg:*' out, but that is not one of"),
         ({"without": [["expert", "*"]]}, "without", "Nothing is left for expert to play. Leave the agent out."),
         ({"opponent": None}, "opponent", "duel:TicTacToe-v0 has several seats"),
         ({"tags": ["x" * 41]}, "tags", "is not a tag"),
         ({"tags": list("abcdefghijklm")}, "tags", "Give at most 12 tags; you gave 13."),
-        ({"wrappers": [{"name": "scale_reward", "factor": 9}]}, "wrappers", "Evaluations have no wrapper 'scale_reward'."),
+        ({"wrappers": [{"name": "scale_reward"}]}, "wrappers", "Evaluations have no wrapper 'scale_reward'."),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_together_is_refused(change: dict[str, Any], field: str, sentence: str) -> None:

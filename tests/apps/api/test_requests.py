@@ -206,15 +206,6 @@ def test_a_list_of_episodes_reads_what_it_shows_and_no_more(
         assert (item["seed"] is None) == (len(item["seats"]) == 2), "what is still hidden is not in the list either"
 
 
-def whole_of(answer: Any) -> bytes:
-    """The body of an answer that is sent in pieces."""
-
-    async def read() -> bytes:
-        return b"".join([piece async for piece in answer.streaming_content])
-
-    return asyncio.run(read())
-
-
 @pytest.mark.parametrize("path", ["episodes", "jobs", "agents", "trainings", "environments"])
 @pytest.mark.parametrize("cursor", ["x", "-1", "1-", "99999999999999999999-abc", "1-'; drop", "1-%00"])
 def test_a_cursor_that_no_page_has_given_is_refused(path: str, cursor: str, program: Program) -> None:
