@@ -90,8 +90,7 @@ def of_document(document: Mapping[str, Any]) -> QueryDict:
     data.setlist("tool", _texts(document.get("tools")))
     data.setlist("count_as_failed", _texts(document.get("count_as_failed")))
     wrappers = document.get("wrappers")
-    are_listed = isinstance(wrappers, list | tuple)
-    data.setlist("wrapper", [_word_of(one) for one in wrappers] if are_listed else [])
+    data.setlist("wrapper", [_word_of(one) for one in wrappers] if isinstance(wrappers, list | tuple) else [])
     _leave_out(data, document.get("without"))
     return data
 
