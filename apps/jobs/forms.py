@@ -17,6 +17,7 @@ from apps.names import validate_name
 from apps.spec_forms import SpecForm, number_field
 from apps.visibility import VisibilityField
 from gem.evaluation import wrapping
+from gem.evaluation.spec import DEFAULT_MAX_ERROR_SHARE
 from gem.evaluation.submission import MAX_NAME, MAX_NOTES, Submission
 
 __all__ = ["FIELDS", "EvaluationForm", "TagsField", "prefilled"]
@@ -93,6 +94,13 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
     )  # fmt: skip
     retries = _number("Retries of an episode", "The number of retries", 2, 0, required=False)
     count_as_failed = ValuesField(required=False)
+    max_error_share = number_field(
+        "Error share",
+        whole=False,
+        initial=DEFAULT_MAX_ERROR_SHARE,
+        inputmode="decimal",
+        invalid="The share of errors must be a number from 0 to 1, for example 0.1.",
+    )
     name = forms.CharField(
         max_length=MAX_NAME,
         required=False,
@@ -146,7 +154,7 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
             "notes",
             "tags",
         )
-        document |= {name: values.get(name) for name in (*plain, "priority")}
+        document |= {name: values.get(name) for name in (*plain, "priority", "max_error_share")}
         if values.get("benchmark"):
             return document | {"benchmark": values["benchmark"]}
         own = ("episodes_per_env", "seed", "repeats", "max_turns", "opponent")

@@ -34,7 +34,7 @@ class FaultyRollout:
     def __call__(self, requests: Iterable[EpisodeRequest]) -> Iterator[EpisodeRecord]:
         for record in rollout(make_agent("random"), requests, num_envs=2):
             self.played.append(record.index)
-            side = next(iter(self.sides.get(record.index, [])), "")
+            side: Any = next(iter(self.sides.get(record.index, [])), "")
             if side:
                 self.sides[record.index].pop(0)
                 record.failure, record.failed_by, record.success = f"{side} broke", side, None
