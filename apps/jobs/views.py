@@ -22,10 +22,10 @@ from apps.catalog.entries import all_entries
 from apps.episodes.paging import page_of
 from apps.jobs import estimates, operations, pages, results, topics
 from apps.jobs.errors import JobRefusal, NoExpert, NotYours, TooManyEpisodes, UnknownAgent
-from apps.jobs.finished import ENDINGS, FinishedEpisodes
 from apps.jobs.forms import FIELDS, EvaluationForm, prefilled
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job
+from apps.jobs.results.finished import ENDINGS, FinishedEpisodes
 from apps.visibility import save_choice
 from gem import benchmarks
 

@@ -9,7 +9,8 @@ from django.db.models import F, Q, QuerySet
 
 from apps.episodes.models import Episode
 from apps.jobs.models import Job
-from apps.jobs.results import OUTCOME, Tally
+from apps.jobs.results.grid import OUTCOME
+from apps.jobs.results.tallies import Tally
 
 _NOT_SOLVED = Q(status=Episode.Status.ENDED) & (Q(success=False) | Q(success=None))
 ENDINGS = {
