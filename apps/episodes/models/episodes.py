@@ -61,10 +61,19 @@ class Batch(models.Model):
     def __str__(self) -> str:
         return f"{self.kind} {self.id}"
 
+    def get_absolute_url(self) -> str:
+        """The page of a duel."""
+        return reverse("duels:duel", args=[self.pk])
+
     @property
     def is_duel(self) -> bool:
         """Whether its episodes are shown side by side."""
         return self.kind == self.Kind.DUEL
+
+    def reason_to_hide(self) -> str:
+        """Of a duel: why administrators have hidden it, or one of its episodes; empty if they have not."""
+        hidden = self.episodes.exclude(hidden_reason="").order_by("slot")
+        return hidden.values_list("hidden_reason", flat=True).first() or ""
 
 
 class EpisodeQuerySet(VisibleQuerySet["Episode"]):
