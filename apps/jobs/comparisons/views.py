@@ -18,9 +18,10 @@ from apps.jobs.models import Job
 from gem import registry
 from gem.evaluation.compare import MAX_RUNS, MIN_RUNS, Comparison
 from gem.evaluation.compare import compare as compare_runs
+from gem.evaluation.comparison import words
 from gem.evaluation.comparison.runs import Measure
 
-SEEDS_ON_A_PAGE = 50
+SEEDS_ON_A_PAGE = 25
 MAX_CANDIDATES = 30
 OUTCOMES = ("won", "tie", "lost")
 
@@ -76,6 +77,7 @@ def _compared(request: HttpRequest, comparison: Comparison, jobs: list[Job]) -> 
         "comparison": comparison,
         "scores": zip(shown.LETTERS, jobs, comparison.scores, shown.rank_texts(comparison), strict=False),
         "pair": pair,
+        "shown": "" if pair.shown is None else words.amount(pair.shown, comparison.measure),
         "number": number,
         "letters": (shown.LETTERS[pair.first], shown.LETTERS[pair.second]),
         "pairs": pairs,

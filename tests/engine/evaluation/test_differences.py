@@ -206,7 +206,7 @@ def test_where_a_difference_is_shown() -> None:
 
     found = compare([of("a", x=20, y=10, z=11), of("b", x=0, y=10, z=10)]).pairs[0]
     assert found.sentence.endswith(
-        "It is shown by itself in 1 of 3 environments; in the other 2 these seeds do not decide."
+        "It is shown by itself in 1 of 3 environments; in the other 2, these seeds do not decide."
     )
     opposite = compare([of("a", x=20, y=0, z=20), of("b", x=0, y=12, z=0)]).pairs[0]
     assert opposite.sentence.endswith("It is shown by itself in 2 of 3 environments, and the opposite in 1.")
