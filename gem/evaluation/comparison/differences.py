@@ -91,6 +91,7 @@ def difference(pairs: Sequence[SeedPair], measure: Measure, *, single: bool, env
         single: whether each run has one episode for each seed.
     """
     strata: dict[str, list[float]] = {}
+    pairs = sorted(pairs, key=lambda row: row.env_id)
     for row in pairs:
         strata.setdefault(row.env_id, []).append(0.0 if row.outcome == "tie" else row.difference)
     outcomes = [row.outcome for row in pairs]

@@ -28,7 +28,10 @@ def test_two_evaluations_are_compared_seed_by_seed(client: Client, ada: User) ->
     assert "Two evaluations on the same seeds" in page
     assert "On 15 seeds, expert solves" in page
     assert "The environments were wrapped differently" in page
-    assert f"/play/side-by-side/{Episode.objects.get(batch=first.batch_id, seed=0).pk}/" in page
+    episodes = [Episode.objects.get(batch=job.batch_id, seed=0).pk for job in (first, second)]
+    beside = f"/play/side-by-side/{episodes[0]}/{episodes[1]}/?turn=parting"
+    assert beside in page
+    assert client.get(beside).context["turn"] == 1
     listed = 0
     for outcome in ("won", "tie", "lost"):
         answer = client.get("/compare/", {"job": [first.pk, second.pk], "outcome": outcome, "measure": "return"})

@@ -126,6 +126,9 @@ def test_environments_have_the_same_weight_and_their_own_spread() -> None:
     found = difference(rows, "success", single=True)
     assert found.estimate.mean == pytest.approx(0.5)
     assert found.deviation == 0  # within each environment the seeds do not differ
+    shuffled = [*rows[::2], *rows[1::2]]
+    assert (difference(shuffled, "success", single=True).first, found.first) == (1.0, 1.0)
+    assert difference(shuffled, "success", single=True).second == found.second == 0.5
     mixed = difference(pairs(10, 5, 5, "x") + pairs(10, 5, 5, "y"), "success", single=True)
     alone = difference(pairs(20, 10, 10), "success", single=True)
     assert mixed.estimate.interval == pytest.approx(alone.estimate.interval, abs=0.005)
