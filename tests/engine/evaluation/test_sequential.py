@@ -6,8 +6,9 @@ import statistics
 import pytest
 
 from gem.errors import InvalidArgument
+from gem.evaluation.comparison.pairs import SeedPair
 from gem.evaluation.comparison.power import COIN_DEVIATION, seeds_needed
-from gem.evaluation.comparison.sequential import BettingTest, bets, complete_prefix, seeds_until_decided
+from gem.evaluation.comparison.sequential import BettingTest, bets, complete_prefix, look, seeds_until_decided
 
 
 def coin_rounds(draw: random.Random, count: int, first: float, second: float) -> list[list[float]]:
@@ -66,6 +67,19 @@ def test_only_a_complete_beginning_is_looked_at() -> None:
     assert complete_prefix(planned, {("a", 0), ("a", 1), ("b", 0)}) == planned[:3]
     assert complete_prefix(planned, {("b", 0)}) == []
     assert complete_prefix(planned, set(planned)) == planned
+
+
+def test_a_look_takes_complete_rounds_of_all_environments() -> None:
+    planned = [(env_id, seed) for seed in range(30) for env_id in ("a", "b")]
+    pairs = [SeedPair(env_id, seed, 1.0, 0.0) for env_id, seed in planned if (env_id, seed) != ("b", 1)]
+    found = look(planned, set(planned[:7]) | {("b", 20)}, pairs)
+    assert (found.seeds, found.is_decided) == (5, False)  # three rounds; one seed of them does not count
+    late = look(planned, set(planned[1:]), pairs)
+    assert (late.seeds, late.evidence, late.low, late.high) == (0, 1.0, -1.0, 1.0)
+    whole = look(planned, set(planned), pairs)
+    assert (whole.seeds, whole.is_decided) == (59, True)
+    assert 0.5 < whole.low < whole.high == 1.0
+    assert look([], [], []).seeds == 0
 
 
 def test_differences_and_plans_out_of_range_are_refused() -> None:
