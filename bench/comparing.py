@@ -101,8 +101,8 @@ def null_few(draw: random.Random) -> Alarms:
 
 def null_clusters(draw: random.Random) -> Alarms:
     chances = beta_chances(draw, 30, 0.6, 0.5)
-    runs = [clustered_run(draw, chances, tries=4, seats=2) for _ in range(2)]
-    return _alarms(pair(*runs, "success").pairs, "success", single=False)
+    first, second = (clustered_run(draw, chances, tries=4, seats=2) for _ in range(2))
+    return _alarms(pair(first, second, "success").pairs, "success", single=False)
 
 
 def null_skewed(draw: random.Random) -> Alarms:
@@ -313,7 +313,7 @@ def stop_at(draw: random.Random, deviation: float, fixed: int, true_difference: 
 
 def measure_stops(repeats: int) -> bool:
     """Print when bets decide, and return whether the median at twice the planned difference is at half of the seeds."""
-    rows = [("deviation", "fixed n", "true difference", "median stop", "decided")]
+    rows: list[tuple[str, ...]] = [("deviation", "fixed n", "true difference", "median stop", "decided")]
     reached = True
     for deviation in (0.7, 0.5):
         fixed = power.seeds_needed(PLANNED, deviation)
@@ -389,7 +389,7 @@ def main() -> None:
 def print_alarms(pool: multiprocessing.pool.Pool, repeats: int) -> bool:
     """Print the share of false alarms of each set, and return whether all are low enough."""
     print(f"False alarms in {repeats:,} null pairs; target: at most {MAX_ALARMS:.1%} decided")
-    rows = [("set", "interval leaves out 0", "p < 0.05", "decided")]
+    rows: list[tuple[str, ...]] = [("set", "interval leaves out 0", "p < 0.05", "decided")]
     size = math.ceil(repeats / CHUNKS)
     low_enough = True
     for name in NULL_SETS:
@@ -407,7 +407,7 @@ def print_coverage(pool: multiprocessing.pool.Pool, repeats: int) -> bool:
     print(f"\nCoverage of the 95 % intervals, {repeats:,} each; target: at least {MIN_COVERAGE:.0%} where it says so")
     cells = coverage_cells()
     counts = pool.map(_repeat_coverage, [(place, repeats) for place in range(len(cells))], 1)
-    rows = [("interval", "shown", "covered", "target")]
+    rows: list[tuple[str, ...]] = [("interval", "shown", "covered", "target")]
     enough = True
     for (name, has_target, _), (made, covered) in zip(cells, counts, strict=True):
         share = covered / made if made else 0.0
