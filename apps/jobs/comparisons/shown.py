@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from gem.evaluation.compare import Comparison, PairOfRuns
@@ -138,14 +138,14 @@ def rank_texts(comparison: Comparison) -> list[str]:
     return [ranks.in_words(interval) for interval in comparison.ranks]
 
 
-def seeds(pair: PairOfRuns, outcome: str, is_for_one: Callable[[str], bool]) -> list[Seed]:
+def seeds(pair: PairOfRuns, outcome: str, alike: Collection[str]) -> list[Seed]:
     """Return the seeds of a pair with this outcome; all if it is empty.
 
     Args:
-        is_for_one: says whether an environment has one seat.
+        alike: the environments whose episodes can be replayed side by side.
     """
     return [
-        Seed(row, bool(row.first_episodes[0] and row.second_episodes[0]) and is_for_one(row.env_id))
+        Seed(row, bool(row.first_episodes[0] and row.second_episodes[0]) and row.env_id in alike)
         for row in pair.pairing.pairs
         if outcome in ("", row.outcome)
     ]

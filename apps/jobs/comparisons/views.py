@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,11 +20,13 @@ from gem import registry
 from gem.evaluation.compare import MAX_RUNS, MIN_RUNS, Comparison
 from gem.evaluation.compare import compare as compare_runs
 from gem.evaluation.comparison import words
-from gem.evaluation.comparison.runs import Measure
+from gem.evaluation.comparison.runs import Measure, Run
 
 SEEDS_ON_A_PAGE = 25
 MAX_CANDIDATES = 30
 OUTCOMES = ("won", "tie", "lost")
+IDENTITY = ("env_version", "env_kwargs", "wrappers", "data_hash")
+"""What two episodes of one environment and seed have to share to begin alike."""
 
 
 @never_cache
@@ -48,8 +51,8 @@ def compare(request: HttpRequest) -> HttpResponse:
     total = Job.objects.filter(pk__in=found).aggregate(total=Sum("episodes_done"))["total"] or 0
     context["too_many"] = total if total > MAX_EPISODES else 0
     if len(jobs) >= MIN_RUNS and total <= MAX_EPISODES:
-        comparison = compare_runs(runs_of(jobs, request.user), measure)
-        context |= _compared(request, comparison, jobs)
+        runs = runs_of(jobs, request.user)
+        context |= _compared(request, compare_runs(runs, measure), runs, jobs)
     return render(request, "jobs/compare.html", context)
 
 
@@ -65,13 +68,14 @@ def _sides(jobs: list[Job], measure: str) -> list[dict[str, Any]]:
     ]
 
 
-def _compared(request: HttpRequest, comparison: Comparison, jobs: list[Job]) -> dict[str, Any]:
+def _compared(request: HttpRequest, comparison: Comparison, runs: Sequence[Run], jobs: list[Job]) -> dict[str, Any]:
     """What the page shows of a comparison, with the pair and the outcome that were chosen."""
     number = _number(request.GET.get("pair", ""), len(comparison.pairs))
     pair = comparison.pairs[number]
     outcome = request.GET.get("outcome", "")
     outcome = outcome if outcome in OUTCOMES else ""
-    page = Paginator(shown.seeds(pair, outcome, _is_for_one), SEEDS_ON_A_PAGE).get_page(request.GET.get("page"))
+    alike = _alike(runs[pair.first], runs[pair.second])
+    page = Paginator(shown.seeds(pair, outcome, alike), SEEDS_ON_A_PAGE).get_page(request.GET.get("page"))
     pairs, environments = shown.pair_rows(comparison), shown.environment_rows(pair, comparison.measure)
     return {
         "comparison": comparison,
@@ -90,10 +94,15 @@ def _compared(request: HttpRequest, comparison: Comparison, jobs: list[Job]) -> 
     }
 
 
-def _is_for_one(env_id: str) -> bool:
-    """Whether an environment has one seat, so that two episodes of it can be replayed side by side."""
-    known = registry.ENV_REGISTRY.get(env_id)
-    return known is not None and known.seats == 1
+def _alike(first: Run, second: Run) -> set[str]:
+    """The environments with one seat that begin alike in both runs, so that episodes can be replayed side by side."""
+    return {
+        env_id
+        for env_id, settings in first.environments.items()
+        if (known := registry.ENV_REGISTRY.get(env_id)) is not None
+        and known.seats == 1
+        and all(settings[name] == second.environments.get(env_id, {}).get(name) for name in IDENTITY)
+    }
 
 
 def _number(text: str, end: int) -> int:
