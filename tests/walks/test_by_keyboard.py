@@ -95,10 +95,11 @@ def test_what_a_screen_reader_hears(page: Page) -> None:
     expect(page.locator("#board .board")).to_match_aria_snapshot("- img")
 
 
-def test_a_job_is_submitted_and_cancelled_through_its_dialog(logged_in: Page) -> None:
+def test_a_job_is_submitted_and_cancelled_through_its_dialog(logged_in: Page, slow_agent: str) -> None:
     page = logged_in
     page.set_default_timeout(FINISH_MS)
-    page.goto("/jobs/new/?agent=expert&benchmark=&env_id=game:Minesweeper-v0-hard&episodes_per_env=10000&num_envs=4")
+    what = "benchmark=&env_id=game:GuessTheNumber-v0-hard&episodes_per_env=10000&num_envs=4"
+    page.goto(f"/jobs/new/?agent={slow_agent}&{what}")
     tab_to(page, page.get_by_role("link", name="Skip the list"))  # of all environments
     page.keyboard.press("Enter")
     tab_to(page, page.get_by_role("button", name="Submit evaluation"))
