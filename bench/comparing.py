@@ -19,8 +19,9 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
+from bench.simulated_agents import beta_chances, clustered_run, skewed, solved_pairs
 from bench.stack import print_table
 from gem.evaluation.compare import compare
 from gem.evaluation.comparison import power, sequential
@@ -35,45 +36,6 @@ MIN_COVERAGE = 0.94
 LARGE, MAX_SECONDS = 10_000, 1.0
 CHUNKS = 8
 """Parts of a set that run in parallel, each with random numbers of its own."""
-
-
-# ------------------------------------------------------------------ simulated agents
-
-
-def solved_pairs(draw: random.Random, seeds: int, first: float, second: float, alike: float = 0.0) -> list[SeedPair]:
-    """Seeds with one try each; the share `alike` of them is decided by the seed, the same for both agents."""
-    pairs = []
-    for seed in range(seeds):
-        if draw.random() < alike:
-            same = float(draw.random() < (first + second) / 2)
-            pairs.append(SeedPair("game", seed, same, same))
-        else:
-            pairs.append(SeedPair("game", seed, float(draw.random() < first), float(draw.random() < second)))
-    return pairs
-
-
-def clustered_run(draw: random.Random, chances: Sequence[float], tries: int, seats: int) -> Run:
-    """An agent that solves each seed with its own chance, in every seat and try."""
-    return Run(
-        "agent",
-        [
-            ScoredEpisode("game", seed, seat, repeat, 0.0, draw.random() < chance)
-            for seed, chance in enumerate(chances)
-            for seat in range(seats)
-            for repeat in range(tries)
-        ],
-    )
-
-
-def beta_chances(draw: random.Random, seeds: int, mean: float, spread: float) -> list[float]:
-    """The chances of seeds of different difficulty; `spread` 0 means none, 1 that each is always or never solved."""
-    total = (1 - spread) / spread
-    return [draw.betavariate(mean * total, (1 - mean) * total) for _ in range(seeds)]
-
-
-def skewed(draw: random.Random, scale: float = 1.0) -> float:
-    """A return that is mostly small and sometimes large."""
-    return scale * draw.lognormvariate(0, 1)
 
 
 # ------------------------------------------------------------------ sets of null pairs
@@ -101,8 +63,8 @@ def null_few(draw: random.Random) -> Alarms:
 
 def null_clusters(draw: random.Random) -> Alarms:
     chances = beta_chances(draw, 30, 0.6, 0.5)
-    runs = [clustered_run(draw, chances, tries=4, seats=2) for _ in range(2)]
-    return _alarms(pair(*runs, "success").pairs, "success", single=False)
+    first, second = (clustered_run(draw, chances, tries=4, seats=2) for _ in range(2))
+    return _alarms(pair(first, second, "success").pairs, "success", single=False)
 
 
 def null_skewed(draw: random.Random) -> Alarms:
@@ -313,7 +275,7 @@ def stop_at(draw: random.Random, deviation: float, fixed: int, true_difference: 
 
 def measure_stops(repeats: int) -> bool:
     """Print when bets decide, and return whether the median at twice the planned difference is at half of the seeds."""
-    rows = [("deviation", "fixed n", "true difference", "median stop", "decided")]
+    rows: list[tuple[str, ...]] = [("deviation", "fixed n", "true difference", "median stop", "decided")]
     reached = True
     for deviation in (0.7, 0.5):
         fixed = power.seeds_needed(PLANNED, deviation)
@@ -381,14 +343,15 @@ def main() -> None:
     seconds = measure_speed()
     targets.append(seconds < MAX_SECONDS)
     print(f"\nTwo runs with {LARGE:,} seeds are compared in {seconds:.2f} CPU seconds; target: under {MAX_SECONDS:.0f}")
-    print(f"{time.monotonic() - start:.0f} seconds; targets {'met' if all(targets) else 'missed'}")
+    elapsed, busy = time.monotonic() - start, sum(os.times()[:4])
+    print(f"{elapsed:.0f} seconds, {busy:.0f} CPU seconds; targets {'met' if all(targets) else 'missed'}")
     sys.exit(0 if all(targets) else 1)
 
 
 def print_alarms(pool: multiprocessing.pool.Pool, repeats: int) -> bool:
     """Print the share of false alarms of each set, and return whether all are low enough."""
     print(f"False alarms in {repeats:,} null pairs; target: at most {MAX_ALARMS:.1%} decided")
-    rows = [("set", "interval leaves out 0", "p < 0.05", "decided")]
+    rows: list[tuple[str, ...]] = [("set", "interval leaves out 0", "p < 0.05", "decided")]
     size = math.ceil(repeats / CHUNKS)
     low_enough = True
     for name in NULL_SETS:
@@ -406,7 +369,7 @@ def print_coverage(pool: multiprocessing.pool.Pool, repeats: int) -> bool:
     print(f"\nCoverage of the 95 % intervals, {repeats:,} each; target: at least {MIN_COVERAGE:.0%} where it says so")
     cells = coverage_cells()
     counts = pool.map(_repeat_coverage, [(place, repeats) for place in range(len(cells))], 1)
-    rows = [("interval", "shown", "covered", "target")]
+    rows: list[tuple[str, ...]] = [("interval", "shown", "covered", "target")]
     enough = True
     for (name, has_target, _), (made, covered) in zip(cells, counts, strict=True):
         share = covered / made if made else 0.0

@@ -91,6 +91,7 @@ def difference(pairs: Sequence[SeedPair], measure: Measure, *, single: bool, env
         single: whether each run has one episode for each seed.
     """
     strata: dict[str, list[float]] = {}
+    pairs = sorted(pairs, key=lambda row: row.env_id)
     for row in pairs:
         strata.setdefault(row.env_id, []).append(0.0 if row.outcome == "tie" else row.difference)
     outcomes = [row.outcome for row in pairs]
@@ -107,8 +108,8 @@ def difference(pairs: Sequence[SeedPair], measure: Measure, *, single: bool, env
     return Difference(
         env_id,
         _estimate(pairs, mean, spread, measure),
-        first=math.fsum(weight * row.first for weight, row in zip(weights, pairs, strict=True)),
-        second=math.fsum(weight * row.second for weight, row in zip(weights, pairs, strict=True)),
+        first=round(math.fsum(weight * row.first for weight, row in zip(weights, pairs, strict=True)), 12),
+        second=round(math.fsum(weight * row.second for weight, row in zip(weights, pairs, strict=True)), 12),
         won=won,
         lost=lost,
         tied=len(pairs) - won - lost,

@@ -21,8 +21,11 @@ from typing import NamedTuple, TypeVar
 
 from gem.errors import InvalidArgument
 from gem.evaluation.comparison.differences import LEVEL
+from gem.evaluation.comparison.pairs import SeedPair
 
 T = TypeVar("T")
+Place = tuple[str, int]
+"""An environment and a seed."""
 ENOUGH = 2 / LEVEL
 """The capital that decides; each of the two sides may be wrong in half of the 5 %."""
 MAX_FRACTION = 0.9
@@ -142,6 +145,46 @@ def seeds_until_decided(rounds: Iterable[Sequence[float]], chosen_bets: Sequence
         if test.is_decided:
             return test.seeds
     return None
+
+
+class Look(NamedTuple):
+    """What a look at a comparison under way shows."""
+
+    seeds: int
+    """The number of seeds behind it: those of all complete rounds at the beginning of the plan."""
+    evidence: float
+    """The capital against equal agents; it decides at 40."""
+    is_decided: bool
+    low: float
+    """The lower end of the 95 % interval of the mean difference."""
+    high: float
+
+
+def look(
+    planned: Sequence[Place],
+    finished: Collection[Place],
+    pairs: Iterable[SeedPair],
+    chosen_bets: Sequence[Bet] | None = None,
+) -> Look:
+    """Look at two runs under way; this may be done as often as one likes.
+
+    Args:
+        planned: environments and seeds in the order in which they are played; the k-th seeds of all environments are
+            round k.
+        finished: those whose episodes have all ended in both runs, whether they count or not.
+        pairs: the seeds that count in both runs, with the share of solved episodes.
+    """
+    begun = complete_prefix(planned, finished)
+    seeds_by_env: dict[str, list[int]] = {env_id: [] for env_id, _ in planned}
+    for env_id, seed in begun:
+        seeds_by_env[env_id].append(seed)
+    rounds = min(map(len, seeds_by_env.values()), default=0)
+    counted = {(env_id, seed) for env_id, seeds in seeds_by_env.items() for seed in seeds[:rounds]}
+    test = BettingTest(chosen_bets)
+    for pair in pairs:
+        if (pair.env_id, pair.seed) in counted:
+            test.add(pair.difference)
+    return Look(test.seeds, test.evidence, test.is_decided, *test.interval)
 
 
 def complete_prefix(planned: Sequence[T], finished: Collection[T]) -> Sequence[T]:

@@ -54,7 +54,7 @@ def binomial_p(successes: int, n: int) -> float:
     for heads in range(more, n):
         term = term * (n - heads) // (heads + 1)
         ways += term
-    return min(1.0, 2 * ways / 2**n)
+    return min(1.0, 2 * ways / (1 << n))
 
 
 def interval(weights: Sequence[float], differences: Sequence[float]) -> tuple[float, float] | None:
@@ -115,7 +115,7 @@ def _lattice_p(counts: Mapping[int, int], total: int) -> float | None:
     for size, n in counts.items():
         longer = [0.0] * (len(shares) + size * n)
         for heads in range(n + 1):
-            share = math.comb(n, heads) / 2**n
+            share = math.comb(n, heads) / (1 << n)
             for place, other in enumerate(shares, heads * size):
                 longer[place] += share * other
         shares = longer
