@@ -27,5 +27,13 @@ class OldBenchmark(JobRefusal):
     """The request names a version of its benchmark that is no longer ranked."""
 
 
+class Ranked(JobRefusal):
+    """The results of the job count on the leaderboard, so it is played as it was submitted."""
+
+
+class CannotChange(JobRefusal):
+    """The job, or what is to be changed of it, is not in a state that allows this."""
+
+
 class NotYours(JobRefusal):
     """Only the owner and staff may change a job."""

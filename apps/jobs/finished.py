@@ -27,7 +27,7 @@ def finished(job: Job, *, hidden: bool = False) -> QuerySet[Episode]:
     Args:
         hidden: whether to include those that administrators have hidden, for the job's owner and for staff.
     """
-    episodes = Episode.objects.filter(batch=job.batch_id, seats__number=F("scored_seat"))
+    episodes = Episode.objects.filter(batch=job.batch_id, slot__isnull=False, seats__number=F("scored_seat"))
     if not hidden:
         episodes = episodes.filter(hidden_reason="")
     return episodes.annotate(ending=OUTCOME, reached=F("seats__total_reward")).order_by("slot")
@@ -40,13 +40,14 @@ def latest(job: Job, count: int) -> list[Episode]:
         slots.extend(reversed(recorded))
         if len(slots) >= count:
             break
+    slots = list(dict.fromkeys(slots))
     by_slot = {episode.slot: episode for episode in finished(job).filter(slot__in=slots[:count])}
     return [by_slot[slot] for slot in slots[:count] if slot in by_slot]
 
 
 def slots_of(job: Job, env_id: str = "", ending: str = "") -> QuerySet[Episode, int | None]:
     """The slots of the job's finished episodes, of one environment and with one outcome if these are given."""
-    episodes = Episode.objects.filter(batch=job.batch_id).order_by("slot")
+    episodes = Episode.objects.filter(batch=job.batch_id, slot__isnull=False).order_by("slot")
     if env_id:
         shards = [shard for shard in job.shards.all() if shard.env_id == env_id]
         first = min((shard.first_slot for shard in shards), default=0)
@@ -55,6 +56,17 @@ def slots_of(job: Job, env_id: str = "", ending: str = "") -> QuerySet[Episode, 
     if ending:
         episodes = episodes.filter(ENDINGS[ending])
     return episodes.values_list("slot", flat=True)
+
+
+def replaced(job: Job, *, hidden: bool = False) -> QuerySet[Episode]:
+    """The episodes that were not counted and were played again, the newest first, annotated as those of `finished`.
+
+    They have no slot any more.
+    """
+    episodes = Episode.objects.filter(batch=job.batch_id, slot=None, seats__number=F("scored_seat"))
+    if not hidden:
+        episodes = episodes.filter(hidden_reason="")
+    return episodes.annotate(ending=OUTCOME, reached=F("seats__total_reward")).order_by("-ended", "pk")
 
 
 class FinishedEpisodes(Sequence[Episode]):

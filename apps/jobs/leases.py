@@ -18,7 +18,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q, Sum
-from django.db.models.functions import Greatest, Now
+from django.db.models.functions import Coalesce, Greatest, Now
 from django.utils import timezone
 
 from apps.accounts import quotas
@@ -30,7 +30,7 @@ from apps.episodes.text import shortened, storable
 from apps.failpoints import failpoint
 from apps.holders import new_token
 from apps.jobs import admission
-from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
+from apps.jobs.changes import change, drop_open_shards, end, end_if_done, lock_shards, wake
 from apps.jobs.models import Job, JobEvent, Shard
 from apps.leases import LeasedQuerySet, LeaseLost
 from gem.evaluation.spec import EvaluationPart, EvaluationSpec
@@ -43,6 +43,8 @@ FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 2.0, 300.0
 """How long a shard rests after a fault of the infrastructure. Each further one without progress doubles the pause."""
 MAX_SETBACKS = 5
 """So many setbacks without progress count as an attempt, if the work may cause the last one itself."""
+CANCELLED = "A person cancelled it."
+"""The failure of an episode that a person cancelled while it was played."""
 MAX_REASON_CHARS = 2000
 """The reason of a failure is cut to this length, because an exception may have a message of any length."""
 
@@ -70,6 +72,10 @@ class Claim:
     attempt: int
     request: Mapping[str, Any]
     """`Job.spec`."""
+    num_envs: int
+    """Episodes to play at a time, when the shard was claimed."""
+    orders: Mapping[int, str]
+    """`Shard.orders` by slot, when the shard was claimed."""
     begins_after: int
     """Of a training that is a fork: the update of the checkpoint that it continues from; otherwise 0."""
 
@@ -92,6 +98,18 @@ class Claim:
         seed, seat = part.seed_and_seat(index)
         repeat = self.spec.repeat_of(self.first_slot)
         return EpisodeRequest(self.first_slot + index, self.env_id, seed, {}, self.spec.wrappers, seat, repeat)
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What people want of a worker that plays a shard. It looks once a second (`wishes`)."""
+
+    num_envs: int
+    """Episodes to play at a time."""
+    orders: Mapping[int, str]
+    """What to do with episodes that are under way, by slot: `fail`, `drop` or `again`."""
+    why_stop: str = ""
+    """Why it should begin no further episode and give the shard back; empty if it should not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +136,14 @@ def _claim_from(candidate: admission.Candidate, kind: Job.Kind) -> Claim | None:
     """Claim a shard of this job; None if no shard is free, or if the job may not start yet."""
     if candidate.starts and candidate.owner_id is not None and not _may_start(candidate.owner_id, kind):
         return None
-    queued = Shard.objects.filter(job=candidate.job_id, state=Shard.State.QUEUED).filter(_RESTED).order_by("number")
+    waits = Q(job=candidate.job_id, job__state__in=[Job.State.QUEUED, Job.State.RUNNING], state=Shard.State.QUEUED)
+    queued = Shard.objects.filter(waits).filter(_RESTED).order_by("number")
     token = new_token()
     claimed = queued.claim(token, 1, state=Shard.State.RUNNING)
     if not claimed:
+        return None
+    if _is_one_too_many(candidate.job_id):
+        transaction.set_rollback(True)
         return None
     admission.note(kind.value, candidate.owner_id)
     return _start_shard(Shard.objects.get(pk=claimed[0]), token)
@@ -135,9 +157,20 @@ def _may_start(owner_id: int, kind: Job.Kind) -> bool:
     return limit is None or running < limit
 
 
+def _is_one_too_many(job_id: str) -> bool:
+    """Whether the shard that was just claimed exceeds the workers that the job may have.
+
+    A lock makes concurrent workers wait.
+    """
+    most = Job.objects.select_for_update(no_key=True).values_list("max_workers", flat=True).get(pk=job_id)
+    return most is not None and Shard.objects.filter(job=job_id, state=Shard.State.RUNNING).count() > most
+
+
 def _start_shard(shard: Shard, token: uuid.UUID) -> Claim:
     """Mark the job of a shard that was just claimed as running, and return the claim for the worker."""
-    Job.objects.filter(pk=shard.job_id, state=Job.State.QUEUED).update(state=Job.State.RUNNING, started=Now())
+    Job.objects.filter(pk=shard.job_id, state=Job.State.QUEUED).update(
+        state=Job.State.RUNNING, started=Coalesce(F("started"), Now())
+    )
     Job.objects.filter(pk=shard.job_id).update(served=Now())
     job = Job.objects.select_related("agent").get(pk=shard.job_id)
     change(
@@ -169,6 +202,8 @@ def _start_shard(shard: Shard, token: uuid.UUID) -> Claim:
         count=shard.count,
         attempt=shard.attempt,
         request=job.spec,
+        num_envs=job.episodes_at_a_time,
+        orders=_by_slot(shard.orders),
         begins_after=job.parent_update,
     )
 
@@ -188,6 +223,40 @@ def heartbeat(claim: Claim) -> bool:
 def holds(claim: Claim) -> bool:
     """Whether the worker still holds the lease. Only reads, while `heartbeat` writes."""
     return owned(claim).exists()
+
+
+def wishes(claim: Claim) -> Wishes | None:
+    """What people want of the worker now; None if it has lost the lease. Only reads."""
+    names = ("number", "orders", "job__state", "job__num_envs", "job__max_workers")
+    row = owned(claim).values_list(*names).first()
+    if row is None:
+        return None
+    number, orders, state, num_envs, most = row
+    why_stop = ""
+    if state == Job.State.PAUSED:
+        why_stop = "the job is paused"
+    elif most is not None:
+        earlier = Shard.objects.filter(job=claim.job_id, state=Shard.State.RUNNING, number__lt=number).count()
+        why_stop = "the job may have fewer workers now" if earlier >= most else ""
+    return Wishes(num_envs or int(claim.request.get("num_envs", 1)), _by_slot(orders), why_stop)
+
+
+def _by_slot(orders: Mapping[str, str]) -> dict[int, str]:
+    return {int(slot): order for slot, order in orders.items()}
+
+
+@transaction.atomic
+def leave_open(claim: Claim, slot: int) -> None:
+    """Forget what was ordered about an episode that was broken off, so that it is played again.
+
+    Raises:
+        LeaseLost: see `record_episodes`.
+    """
+    shard = owned(claim).select_for_update().first()
+    if shard is None:
+        raise LeaseLost(f"shard {claim.number} of job {claim.job_id} is no longer ours")
+    shard.orders = {key: order for key, order in shard.orders.items() if key != str(slot)}
+    shard.save(update_fields=["orders"])
 
 
 @transaction.atomic
@@ -219,7 +288,7 @@ def record_episodes(
     _log_recorded(shard, records)
     if shard.state != Shard.State.DONE:
         return False
-    return _end_if_done(claim.job_id)
+    return end_if_done(claim.job_id, "all episodes are done")
 
 
 def _add_to_sums(shard: Shard, records: Sequence[EpisodeRecord], seconds: float) -> None:
@@ -229,6 +298,10 @@ def _add_to_sums(shard: Shard, records: Sequence[EpisodeRecord], seconds: float)
     shard.done += len(records)
     shard.errors += len(records) - len(counted)
     shard.unanswered += sum(record.failed_by == "agent" for record in records)
+    shard.cancelled += sum(record.failure == CANCELLED for record in records)
+    if shard.orders:
+        recorded_slots = {str(record.index) for record in records}
+        shard.orders = {slot: order for slot, order in shard.orders.items() if slot not in recorded_slots}
     shard.tokens_in += sum(record.tokens[0] for record in records)
     shard.tokens_out += sum(record.tokens[1] for record in records)
     shard.won += sum(bool(record.success) for record in counted)
@@ -257,7 +330,8 @@ def _log_recorded(shard: Shard, records: Sequence[EpisodeRecord]) -> None:
         first = failures[0]
         failure = storable(shortened(first.failure, 300))
         cause = "no answer from the agent" if first.failed_by == "agent" else "environment error"
-        text = f"{shard.env_id} seed {first.identity.seed}: {cause}, not counted: {failure}"
+        cause = "dropped" if first.failure == CANCELLED else f"{cause}, not counted"
+        text = f"{shard.env_id} seed {first.identity.seed}: {cause}: {failure}"
         if len(failures) > 1:
             text += f" (and {len(failures) - 1} more)"
     elif shard.state == Shard.State.DONE:
@@ -267,13 +341,6 @@ def _log_recorded(shard: Shard, records: Sequence[EpisodeRecord]) -> None:
     else:
         text = f"shard {shard.number}: {shard.done:,} of {shard.count:,} episodes"
     change(shard.job_id, JobEvent.Kind.EPISODES, text, tone=tone, slots=slots)
-
-
-def _end_if_done(job_id: str) -> bool:
-    """End the job if all its shards are done. The caller has locked the job's row, so exactly one worker ends it."""
-    if Shard.objects.filter(job=job_id).exclude(state=Shard.State.DONE).exists():
-        return False
-    return end(job_id, Job.State.DONE, "", "all episodes are done")
 
 
 @transaction.atomic

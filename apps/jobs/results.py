@@ -35,6 +35,7 @@ class Tally:
     limited: int = 0
     errors: int = 0
     unanswered: int = 0
+    cancelled: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     turns: int = 0
@@ -52,6 +53,7 @@ class Tally:
             limited=sum(shard.limited for shard in rows),
             errors=sum(shard.errors for shard in rows),
             unanswered=sum(shard.unanswered for shard in rows),
+            cancelled=sum(shard.cancelled for shard in rows),
             tokens_in=sum(shard.tokens_in for shard in rows),
             tokens_out=sum(shard.tokens_out for shard in rows),
             turns=sum(shard.turns for shard in rows),
@@ -82,7 +84,7 @@ class Tally:
     @property
     def broken(self) -> int:
         """Episodes with an environment error."""
-        return self.errors - self.unanswered
+        return self.errors - self.unanswered - self.cancelled
 
     @property
     def mean(self) -> float | None:
@@ -247,7 +249,7 @@ def fill(job: Job, shards: Sequence[Shard], lines: Iterable[EnvironmentResults],
     for line in lines:
         window = line.window
         ended = {slot: ended_cells[slot] for slot in window if slot in ended_cells}
-        running = set() if job.over else _running(shards, ended, window, int(job.spec.get("num_envs", 1)))
+        running = set() if job.over else _running(shards, ended, window, job.episodes_at_a_time)
         for slot in window:
             if only is None or slot in only or slot in running:
                 line.cells.append(ended.get(slot) or _open_cell(line, slot, is_running=slot in running))

@@ -15,8 +15,15 @@ PRICED = "-priced"
 AUDIENCES = {f"{part}{end}" for part in ("first", "other") for end in ("", PRICED)}
 """`first`: every environment shows the first page of its grid, whose cells are updated. `other`: some show another."""
 
-UNSETTLING_KINDS = {JobEvent.Kind.REQUEUED, JobEvent.Kind.PAUSED, JobEvent.Kind.RESUMED, JobEvent.Kind.ENDED}
-"""After these events no episode is running, so all cells are sent anew."""
+UNSETTLING_KINDS = {
+    JobEvent.Kind.REQUEUED,
+    JobEvent.Kind.PAUSED,
+    JobEvent.Kind.RESUMED,
+    JobEvent.Kind.CHANGED,
+    JobEvent.Kind.RETRIED,
+    JobEvent.Kind.ENDED,
+}
+"""After these events other episodes are running than before, so all cells are sent anew."""
 
 
 def audience(*, first: bool, priced: bool) -> str:
