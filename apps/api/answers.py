@@ -251,6 +251,9 @@ def job_data(request: HttpRequest, row: Job, *, left: float | None, ahead: int |
         "seconds_left": left,
         "jobs_ahead": ahead,
         "may_change": row.may_be_changed_by(request.user),
+        "ranked": row.is_ranked,
+        "num_envs": row.episodes_at_a_time if row.kind == Job.Kind.EVALUATION else None,
+        "max_workers": row.max_workers,
         "score": score,
     }
 

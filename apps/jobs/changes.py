@@ -41,16 +41,6 @@ def end(job_id: str, state: Job.State, reason: str, text: str, tone: JobEvent.To
     return bool(updated)
 
 
-def end_if_done(job_id: str, text: str) -> bool:
-    """End the job if all its shards are done or skipped. Returns whether it has ended now.
-
-    The caller has locked the job's row, so exactly one worker ends it.
-    """
-    if Shard.objects.filter(job=job_id, skipped=False).exclude(state=Shard.State.DONE).exists():
-        return False
-    return end(job_id, Job.State.DONE, "", text)
-
-
 def _sums(job_id: str) -> dict[str, Any]:
     """The sums over the shards of a job, as its last event keeps them."""
     names = ("done", "won", "limited", "errors", "unanswered", "return_sum", "tokens_in", "tokens_out")

@@ -15,9 +15,9 @@ from django.db.models.functions import Now
 from apps.accounts import quotas
 from apps.accounts.models import User
 from apps.episodes.models import Episode
-from apps.jobs.changes import change, end_if_done, lock_shards, wake
+from apps.jobs.changes import change, lock_shards, wake
 from apps.jobs.errors import CannotChange, NotYours, Ranked, TooManyJobs
-from apps.jobs.leases import CANCELLED
+from apps.jobs.leases import CANCELLED, end_if_done
 from apps.jobs.models import Job, JobEvent, Shard
 from apps.jobs.operations import find_agent
 from apps.jobs.orders import Order

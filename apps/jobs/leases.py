@@ -30,7 +30,7 @@ from apps.episodes.text import shortened, storable
 from apps.failpoints import failpoint
 from apps.holders import new_token
 from apps.jobs import admission
-from apps.jobs.changes import change, drop_open_shards, end, end_if_done, lock_shards, wake
+from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
 from apps.jobs.models import Job, JobEvent, Shard
 from apps.leases import LeasedQuerySet, LeaseLost
 from gem.evaluation.spec import EvaluationPart, EvaluationSpec
@@ -341,6 +341,16 @@ def _log_recorded(shard: Shard, records: Sequence[EpisodeRecord]) -> None:
     else:
         text = f"shard {shard.number}: {shard.done:,} of {shard.count:,} episodes"
     change(shard.job_id, JobEvent.Kind.EPISODES, text, tone=tone, slots=slots)
+
+
+def end_if_done(job_id: str, text: str) -> bool:
+    """End the job if all its shards are done or skipped. Returns whether it has ended now.
+
+    The caller has locked the job's row, so exactly one worker ends it.
+    """
+    if Shard.objects.filter(job=job_id, skipped=False).exclude(state=Shard.State.DONE).exists():
+        return False
+    return end(job_id, Job.State.DONE, "", text)
 
 
 @transaction.atomic

@@ -278,6 +278,12 @@ class JobEventQuerySet(models.QuerySet["JobEvent"]):
         """Those that the log of a page shows. Which episodes a training has kept is seen in their list."""
         return self.exclude(kind=JobEvent.Kind.SAMPLES)
 
+    def matching(self, text: str, level: str = "all") -> JobEventQuerySet:
+        """Those with this text, in any case, that are marked at least so: `all`, `warnings` or `errors`."""
+        found = self.filter(text__icontains=text) if text else self
+        tones = {"warnings": [JobEvent.Tone.WARN, JobEvent.Tone.LOSS], "errors": [JobEvent.Tone.LOSS]}.get(level)
+        return found if tones is None else found.filter(tone__in=tones)
+
 
 class JobEvent(models.Model):
     """A change that raised a job's `seq`, for the job's log and for the pages that watch the job."""

@@ -121,6 +121,16 @@ class Tally:
         return self.turns / self.n if self.n else None
 
 
+def skipped(shards: Iterable[Shard]) -> list[str]:
+    """The environments of which a person skipped what was left."""
+    return list(dict.fromkeys(shard.env_id for shard in shards if shard.skipped))
+
+
+def skipped_tallies(shards: Sequence[Shard]) -> list[tuple[str, Tally]]:
+    """The sums of each environment of which a person skipped what was left."""
+    return [(env_id, Tally.of(s for s in shards if s.env_id == env_id)) for env_id in skipped(shards)]
+
+
 # ------------------------------------------------------------------ environment by environment
 
 
@@ -292,6 +302,34 @@ def _running(shards: Iterable[Shard], ended: Mapping[int, EpisodeCell], window: 
         if open_slots and shard.first_slot + shard.done + num_envs > window.start:
             running.update(open_slots[:num_envs])
     return running
+
+
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """An episode that is being played, and what was ordered about it: see `apps.jobs.orders`."""
+
+    env_id: str
+    slot: int
+    seed: int
+    order: str
+
+
+def under_way(job: Job) -> list[UnderWay]:
+    """The episodes that workers play now: in each running shard, the first ones that are not recorded."""
+    found = []
+    for shard in job.shards.all():
+        if job.over or shard.state != Shard.State.RUNNING:
+            continue
+        recorded = set(
+            Episode.objects.filter(batch=job.batch_id, slot__range=(shard.first_slot, shard.slots[-1])).values_list(
+                "slot", flat=True
+            )
+        )
+        open_slots = [slot for slot in shard.slots if slot not in recorded][: job.episodes_at_a_time]
+        found += [
+            UnderWay(shard.env_id, slot, shard.place(slot)[0], shard.orders.get(str(slot), "")) for slot in open_slots
+        ]
+    return found
 
 
 def _segments(job: Job, line: EnvironmentResults) -> list[Segment]:

@@ -20,7 +20,7 @@ from apps.accounts.models import User, Viewer, account_of, default_visibility
 from apps.agents.models import Agent
 from apps.catalog.entries import all_entries
 from apps.episodes.paging import page_of
-from apps.jobs import estimates, operations, pages, results, topics
+from apps.jobs import estimates, finished, operations, pages, results, topics
 from apps.jobs.errors import JobRefusal, NoExpert, NotYours, TooManyEpisodes, UnknownAgent
 from apps.jobs.finished import ENDINGS, FinishedEpisodes
 from apps.jobs.forms import FIELDS, EvaluationForm, prefilled
@@ -33,6 +33,8 @@ JOBS_ON_A_PAGE = 25
 EPISODES_ON_A_PAGE = 100
 RECENT = 5
 KEY_LENGTH = 80
+REPLACED = "replaced"
+"""The choice in the list of episodes of those that were not counted and were played again."""
 
 
 # ------------------------------------------------------------------ lists
@@ -155,7 +157,7 @@ def _field_of(refusal: JobRefusal) -> str | None:
 @require_GET
 def job(request: HttpRequest, job_id: str) -> HttpResponse:
     """The page of a job. Later changes come through the socket."""
-    job = _job(request, job_id)
+    job = find_job(request, job_id)
     return kind_of(job).page(request, job)
 
 
@@ -167,11 +169,11 @@ def evaluation(request: HttpRequest, job: Job) -> HttpResponse:
     context = {
         **contents,
         **pages.set_up(job),
+        **pages.controls(job, request.user),
         "audience": topics.audience(first=all(page == 1 for page in page_by_env.values()), priced=may_see_set_up),
         "key": uuid.uuid4().hex,
         "parent": parent_of(job, request.user),
         "is_mine": job.owner is not None and job.owner == request.user,
-        "may_change": job.may_be_changed_by(request.user),
         "may_see_set_up": may_see_set_up,
     }
     return render(request, "jobs/evaluation.html", context)
@@ -181,13 +183,16 @@ def evaluation(request: HttpRequest, job: Job) -> HttpResponse:
 @require_GET
 def episodes(request: HttpRequest, job_id: str) -> HttpResponse:
     """All finished episodes of an evaluation in a paginated table, optionally of one environment or outcome."""
-    job = _evaluation(request, job_id)
+    job = find_evaluation(request, job_id)
     env_id, outcome = request.GET.get("env_id", ""), request.GET.get("outcome", "")
     env_id_or_all = env_id if env_id in job.spec["env_ids"] else ""
     outcome_or_all = outcome if outcome in ENDINGS else ""
-    rows = FinishedEpisodes(job, env_id_or_all, outcome_or_all, hidden=job.may_be_changed_by(request.user))
+    may_see_hidden = job.may_be_changed_by(request.user)
+    rows: Any = FinishedEpisodes(job, env_id_or_all, outcome_or_all, hidden=may_see_hidden)
+    if outcome == REPLACED:
+        rows = finished.replaced(job, hidden=may_see_hidden)
     page = Paginator(rows, EPISODES_ON_A_PAGE).get_page(request.GET.get("page"))
-    outcomes = {state: results.WORDS[state] for state in ENDINGS}
+    outcomes = {state: results.WORDS[state] for state in ENDINGS} | {REPLACED: "replaced by a retry"}
     context = {"job": job, "page": page, "env_id": env_id, "outcome": outcome, "outcomes": outcomes}
     return render(request, "jobs/episodes.html", context)
 
@@ -205,7 +210,7 @@ def of_episode(request: HttpRequest, episode_id: str) -> HttpResponse:
 @require_GET
 def spec(request: HttpRequest, job_id: str) -> HttpResponse:
     """The request of a job as JSON."""
-    return JsonResponse(_job(request, job_id).spec, json_dumps_params={"indent": 2})
+    return JsonResponse(find_job(request, job_id).spec, json_dumps_params={"indent": 2})
 
 
 Button = Callable[[HttpRequest, Job, User], HttpResponse]
@@ -217,7 +222,7 @@ def button(view: Button) -> Callable[[HttpRequest, str], HttpResponse]:
     @require_POST
     @wraps(view)
     def press(request: HttpRequest, job_id: str) -> HttpResponse:
-        job = _job(request, job_id)
+        job = find_job(request, job_id)
         if not isinstance(request.user, User):
             return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': job.get_absolute_url()})}")
         try:
@@ -250,7 +255,7 @@ def cancel(request: HttpRequest, job: Job, by: User) -> HttpResponse:
 def resume(request: HttpRequest, job: Job, by: User) -> HttpResponse:
     """Continue an evaluation that a restore has paused."""
     try:
-        operations.resume(_only_evaluation(job).pk, by)
+        operations.resume(only_evaluation(job).pk, by)
     except UnknownAgent as refusal:
         messages.error(request, f"The job stays paused. {refusal}")
     return redirect(job)
@@ -261,7 +266,7 @@ def resubmit(request: HttpRequest, job: Job, by: User) -> HttpResponse:
     """Submit the request of an evaluation again, as a job of the user."""
     try:
         key = request.POST.get("idempotency_key", "")[:KEY_LENGTH]
-        again = operations.resubmit(_only_evaluation(job).pk, by, idempotency_key=key)
+        again = operations.resubmit(only_evaluation(job).pk, by, idempotency_key=key)
     except JobRefusal as refusal:
         messages.error(request, str(refusal))
         return redirect(job)
@@ -273,18 +278,25 @@ def parent_of(job: Job, viewer: Viewer) -> Job | None:
     return Job.objects.visible_to(viewer).filter(pk=job.parent_id).first() if job.parent_id else None
 
 
-def _job(request: HttpRequest, job_id: str) -> Job:
+def find_job(request: HttpRequest, job_id: str) -> Job:
+    """The job with this id.
+
+    Raises:
+        Http404: if there is none that this person may see.
+    """
     job = Job.objects.visible_to(request.user).for_page().filter(pk=job_id).first()
     if job is None:
         raise Http404(f"There is no job {job_id}.")
     return job
 
 
-def _evaluation(request: HttpRequest, job_id: str) -> Job:
-    return _only_evaluation(_job(request, job_id))
+def find_evaluation(request: HttpRequest, job_id: str) -> Job:
+    """The evaluation with this id. Raises the same errors as `find_job`."""
+    return only_evaluation(find_job(request, job_id))
 
 
-def _only_evaluation(job: Job) -> Job:
+def only_evaluation(job: Job) -> Job:
+    """The job, if it is an evaluation; otherwise `Http404`."""
     if job.kind != Job.Kind.EVALUATION:
         raise Http404(f"The job {job.pk} is a training, and only evaluations have this address.")
     return job

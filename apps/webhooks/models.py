@@ -63,11 +63,6 @@ class Place(models.Model):
         return f"{self.job} up to {self.seq}"
 
 
-def make_message_id() -> str:
-    """A `webhook-id`: it stays the same however often a delivery is sent."""
-    return f"msg_{make_id()}{make_id()}"
-
-
 class Delivery(Leased):
     """An event that is owed to a webhook, or was sent. `attempt` counts the tries."""
 
@@ -77,7 +72,8 @@ class Delivery(Leased):
         FAILED = "failed"
         WITHHELD = "withheld"  # its owner may not see the job any more
 
-    id = models.CharField(primary_key=True, max_length=40, default=make_message_id, editable=False)
+    id = models.CharField(primary_key=True, max_length=ID_LENGTH, default=make_id, editable=False)
+    """The `webhook-id`: it stays the same however often the delivery is sent."""
     webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="deliveries")
     event = models.CharField(max_length=40)
     job = models.CharField(max_length=ID_LENGTH)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from gem.client.schemas.base import Answer, Body, Id, JobState, Outcome, Visibility
-from gem.evaluation.spec import EvaluationSpec
+from gem.evaluation.spec import MAX_NUM_ENVS, EvaluationSpec
 
 
 class NewEvaluation(Body):
@@ -17,6 +17,35 @@ class NewEvaluation(Body):
     spec: EvaluationSpec
     name: Annotated[str, Field(max_length=120)] = ""
     visibility: Visibility | None = None
+
+
+class Pace(Body):
+    """How much of an evaluation is played at a time. What is left out stays as it is."""
+
+    num_envs: Annotated[int, Field(ge=1, le=MAX_NUM_ENVS)] | None = None
+    """Episodes that each worker plays at a time."""
+    max_workers: Annotated[int, Field(ge=0, le=1000)] | None = None
+    """The most workers; 0 for as many as there are."""
+
+
+class EpisodeEnd(Body):
+    """What becomes of an episode that is cancelled while it is played."""
+
+    counts: bool
+    """Whether it counts as not solved, with the return that it has; otherwise it is dropped, and not counted."""
+
+
+class OneEnvironment(Body):
+    """An environment of an evaluation."""
+
+    env_id: Annotated[str, Field(max_length=120)]
+
+
+class Retry(Body):
+    """What is played again."""
+
+    env_id: Annotated[str, Field(max_length=120)] = ""
+    """Only what failed in this environment; empty for all."""
 
 
 class Score(Answer):
@@ -91,6 +120,12 @@ class Job(JobSummary):
     jobs_ahead: int | None
     """The jobs that are served before it while it is queued."""
     may_change: bool
+    ranked: bool = False
+    """Of an evaluation: whether it counts on the leaderboard, so that nobody changes how it is played."""
+    num_envs: int | None = None
+    """Of an evaluation: episodes that each worker plays at a time now."""
+    max_workers: int | None = None
+    """The most workers that play it; null for as many as there are."""
     score: Score | None
     """Of an evaluation: the results so far."""
 
@@ -104,6 +139,8 @@ class Results(Answer):
     """With several tries at each seed, after the job has ended: pass@k by environment and k."""
     cost: float | None
     """The cost of its tokens at the agent's prices."""
+    skipped: list[str] = []
+    """Environments of which a person skipped what was left: the results are partial."""
 
 
 class JobEpisode(Answer):
@@ -133,6 +170,8 @@ class LogLine(Answer):
     kind: str
     text: str
     at: datetime
+    tone: Literal["", "warn", "loss"] = ""
+    """`warn` and `loss` mark what one should look at."""
 
 
 class LogPage(Answer):
