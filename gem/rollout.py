@@ -16,7 +16,7 @@ from typing import Any
 
 from gem import registry
 from gem.agents.agent import AnyAgent, Decision, Exchange, Request
-from gem.agents.decision_queue import DecisionQueue
+from gem.agents.decision_queue import DecisionQueue, RequestOutcome
 from gem.core import Env, Info, Step, check_step
 from gem.errors import EnvironmentFailure, Failure, InvalidArgument, failure_of
 from gem.factory import make_wrapped
@@ -121,11 +121,7 @@ def _play(
                 player = opponent if opponent is not None and is_opponents_turn else agent
                 queue.submit(slot.index, player, slot.request)
         outcomes = sorted(queue.collect(), key=itemgetter(0))
-        actions: list[str | None] = [None] * vector.num_envs
-        for index, outcome in outcomes:
-            if isinstance(outcome, Decision):
-                actions[index] = outcome.action
-        steps = vector.step_each(actions)
+        steps = vector.step_each(_actions_of(outcomes, vector.num_envs))
         undecided_slots = []
         for index, outcome in outcomes:
             slot = slots[index]
@@ -138,6 +134,15 @@ def _play(
                 yield slot.record
             else:
                 undecided_slots.append(slot)
+
+
+def _actions_of(outcomes: Sequence[RequestOutcome], num_envs: int) -> list[str | None]:
+    """The action of each slot; None where no agent has decided."""
+    actions: list[str | None] = [None] * num_envs
+    for index, outcome in outcomes:
+        if isinstance(outcome, Decision):
+            actions[index] = outcome.action
+    return actions
 
 
 def _begin_episodes(

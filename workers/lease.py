@@ -90,7 +90,7 @@ class Lease:
         return False
 
     def _look(self) -> bool:
-        """Whether the lease holds. Also looks what people want, and after the time slice whether somebody else waits."""
+        """Whether the lease holds. Also looks what people want, and later whether somebody else waits."""
         wishes = leases.wishes(self.claim)
         if wishes is None:
             return False

@@ -83,9 +83,7 @@ def _replaced(job: Job, after: int) -> list[tuple[int, Slots]]:
     changes = [(row.seq, row.data.get("replaced", {})) for row in retried]
     ids = {key for _, by_slot in changes for key in by_slot.values()}
     by_id = {episode.pk: episode for episode in replaced(job).filter(pk__in=ids)} if ids else {}
-    return [
-        (seq, {int(slot): by_id[key] for slot, key in by_slot.items() if key in by_id}) for seq, by_slot in changes
-    ]
+    return [(seq, {int(slot): by_id[key] for slot, key in by_slot.items() if key in by_id}) for seq, by_slot in changes]
 
 
 def _first_by_slot(changes: Iterable[Slots]) -> Slots:

@@ -42,7 +42,7 @@ urlpatterns = [
     path(f"{JOB}controls/", control_views.panel, name="controls"),
     path(f"{JOB}under-way/", control_views.under_way, name="under_way"),
     path(f"{JOB}progress/", control_views.progress, name="progress"),
-    path(f"{JOB}log/", control_views.log, name="log"),
-    path(f"{JOB}log.txt", control_views.log_text, name="log_text"),
+    path(f"{JOB}lines/", control_views.log, name="log"),
+    path(f"{JOB}lines.txt", control_views.log_text, name="log_text"),
     path(f"{JOB}resubmit/", views.resubmit, name="resubmit"),
 ]

@@ -19,4 +19,4 @@ class WebhooksConfig(AppConfig):
         personal_data.register(PART)
         for quota in limits.QUOTAS:
             quotas.register(quota)
-        seal.register(Webhook, "sealed_secret")
+        seal.register(Webhook.objects, "sealed_secret")

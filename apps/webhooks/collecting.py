@@ -74,9 +74,7 @@ def _read(webhook: Webhook, job_id: str, seq: int) -> int:
         messages = [message for message in reading.messages if message.name in webhook.events]
     now = timezone.now()
     deliveries = [
-        Delivery(
-            webhook=webhook, event=message.name, job=job_id, seq=message.seq, body=bounded(message.text), due=now
-        )
+        Delivery(webhook=webhook, event=message.name, job=job_id, seq=message.seq, body=bounded(message.text), due=now)
         for message in messages
     ]
     Delivery.objects.bulk_create(deliveries, ignore_conflicts=True)

@@ -36,8 +36,8 @@ def check_address(address: str) -> str:
     else:
         if not guard().allows(host, port):
             raise ValidationError(
-                "This is a private address, and this site does not connect to it. Use a public one, or ask whoever runs "
-                "the site to put its network on the list (PRIVATE_ENDPOINTS)."
+                "This is a private address, and this site does not connect to it. Use a public one, or ask whoever "
+                "runs the site to put its network on the list (PRIVATE_ENDPOINTS)."
             )
     if not parts.query.isprintable() or any(character.isspace() for character in parts.query):
         raise ValidationError("An address has no spaces.")

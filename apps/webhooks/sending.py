@@ -88,7 +88,7 @@ def send_due() -> int:
 def pause_after(attempt: int) -> timedelta:
     """How long to wait after a failed try with this number, from 1. It is drawn, so that not all come at once."""
     seconds = min(FIRST_PAUSE_SECONDS * GROWTH ** (attempt - 1), MAX_PAUSE_SECONDS)
-    return timedelta(seconds=seconds * random.uniform(0.75, 1.25))  # noqa: S311 (no secret)
+    return timedelta(seconds=seconds * random.uniform(0.75, 1.25))
 
 
 def _claim(token: UUID) -> list[Letter]:

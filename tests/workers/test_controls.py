@@ -114,7 +114,7 @@ def test_the_pace_changes_from_the_next_episode_on(submit: Submit, monkeypatch: 
 
 
 def test_a_job_has_no_more_workers_than_it_may(submit: Submit) -> None:
-    from tests.workers.test_fencing import split  # noqa: PLC0415
+    from tests.workers.test_fencing import split
 
     job = submit(FAST, 30)
     split(job, 3)

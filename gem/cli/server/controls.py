@@ -49,7 +49,9 @@ def control(client: Client, name: str, words: list[str]) -> tuple[Job, str]:
 
 def _cancel_episode(client: Client, job: str, slot: str, end: str) -> Job:
     if end not in (COUNT, DROP):
-        raise UsageError(f"Say {COUNT}, so that the episode counts as not solved, or {DROP}, so that it does not count.")
+        raise UsageError(
+            f"Say {COUNT}, so that the episode counts as not solved, or {DROP}, so that it does not count."
+        )
     return client.jobs.cancel_episode(job, _number(slot), counts=end == COUNT)
 
 

@@ -229,7 +229,9 @@ def objects_of(people: dict[str, User | None], visibility: str = "unlisted") -> 
     training = trainings.submit(owner, read_spec({"env_id": ENV_ID}), name="mine too", visibility=visibility)
     policy = trained(training)
     webhook, _ = webhooks.add(owner, "https://example.org/hook", ["job.ended"])
-    delivery = Delivery.objects.create(webhook=webhook, event="job.ended", job=job.id, seq=9, body="{}", due=webhook.created)
+    delivery = Delivery.objects.create(
+        webhook=webhook, event="job.ended", job=job.id, seq=9, body="{}", due=webhook.created
+    )
     invitation = play.begin_against("duel:TicTacToe-v0", None, seat=0, user=owner, visitor="", visibility=visibility)
     return {
         "agent": agent.slug,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -21,6 +22,7 @@ from apps.webhooks.forms import check_address
 from apps.webhooks.models import OFFERED, Delivery, Place, Webhook
 from gem.client import events
 from tests.apps.webhooks.receivers import Behaviour, answering, endless, garbled, receiver, silent
+from tests.docs.blocks import blocks
 
 pytestmark = pytest.mark.django_db
 OK = answering("204 No Content")
@@ -62,10 +64,28 @@ def test_the_end_of_a_job_arrives_signed_and_once(ada: User, submit: Submit) -> 
 
 def test_a_signature_is_that_of_the_standard() -> None:
     """The example of the specification."""
-    secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"  # noqa: S105
+    secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
     body = b'{"test": 2432232314}'
     expected = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
     assert signatures.sign(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body) == expected
+
+
+def test_the_receiver_of_the_documentation_believes_it_and_nothing_else(ada: User, submit: Submit) -> None:
+    names: dict[str, Any] = {}
+    (block,) = [block for block in blocks("python") if block.page == "docs/webhooks.md"]
+    exec(block.text, names)
+    is_authentic = names["is_authentic"]
+    with receiver(OK) as server:
+        _, secret = operations.add(ada, server.url, ENDINGS)
+        cancelled(submit)
+        collecting.collect()
+        sending.send_due()
+        (request,) = server.received
+    assert is_authentic(secret, request.headers, request.body)
+    assert not is_authentic(secret, request.headers, request.body + b" ")
+    assert not is_authentic(signatures.make_secret(), request.headers, request.body)
+    assert not is_authentic(secret, {**request.headers, "webhook-id": "another"}, request.body)
+    assert not is_authentic(secret, request.headers, request.body, tolerance_seconds=-1)
 
 
 def test_only_what_was_chosen_and_happens_from_now_on_is_sent(ada: User, submit: Submit) -> None:
@@ -342,7 +362,7 @@ def test_old_deliveries_are_forgotten(ada: User, submit: Submit, monkeypatch: py
 
 
 def test_new_keys_seal_the_secrets_too(ada: User, submit: Submit) -> None:
-    from django.core.management import call_command  # noqa: PLC0415
+    from django.core.management import call_command
 
     with receiver(OK) as server:
         _, secret = operations.add(ada, server.url, ENDINGS)

@@ -32,7 +32,7 @@ class Command(BaseCommand):
                     continue
                 Endpoint.objects.filter(pk=endpoint.pk).update(sealed_key=again)
             number = len(sealed) - len(lost)
-            others = sum(_reseal(model, field) for model, field in seal.SEALED)
+            others = sum(_reseal(rows, field) for rows, field in seal.SEALED)
         if others:
             self.stdout.write(f"{others} secrets of webhooks are sealed with the new key.")
         self.stdout.write(f"{number} endpoint keys are sealed with the new key.")
@@ -45,14 +45,13 @@ class Command(BaseCommand):
             self.stdout.write(f"{seal.forget_old_keys()} old keys are gone from the file.")
 
 
-def _reseal(model: type[models.Model], field: str) -> int:
+def _reseal(rows: models.Manager[Any], field: str) -> int:
     """Seal this field of all rows anew. What can no longer be read stays as it is. Returns the number of rows."""
     number = 0
-    rows = model._default_manager.select_for_update().values_list("pk", field)
-    for key, sealed in rows:
+    for key, sealed in rows.select_for_update().values_list("pk", field):
         try:
             again = seal.reseal(sealed)
         except seal.CannotUnseal:
             continue
-        number += model._default_manager.filter(pk=key).update(**{field: again})
+        number += rows.filter(pk=key).update(**{field: again})
     return number
