@@ -43,9 +43,9 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
     return render(request, "webhooks/list.html", context, status=status)
 
 
+@require_GET
 @never_cache
 @login_required
-@require_GET
 def webhook(request: HttpRequest, webhook_id: int) -> HttpResponse:
     """A webhook of your own with its deliveries, the newest first."""
     webhook = _webhook(request, webhook_id)

@@ -49,25 +49,14 @@ def test_pages_follow_one_another_by_key(job: Job, monkeypatch: pytest.MonkeyPat
     assert second.older is None
 
 
-async def _read(answer: object) -> str:
-    return b"".join([part async for part in answer.streaming_content]).decode()  # type: ignore[attr-defined]
-
-
-@pytest.mark.django_db(transaction=True)
-async def test_the_text_has_a_line_for_each(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    from asgiref.sync import sync_to_async
-
+def test_the_text_has_a_line_for_each(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logs, "LINES_AT_A_TIME", 1)
-
-    def prepare() -> Job:
-        job = operations.submit(ada, SPEC)
-        change(job.pk, JobEvent.Kind.REQUEUED, "in two\nlines", tone=JobEvent.Tone.WARN)
-        return job
-
-    job = await sync_to_async(prepare)()
-    lines = (await _read(logs.download(job))).splitlines()
-    assert len(lines) == 2
-    assert lines[1].endswith("Z warn: in two lines")
+    pieces = list(logs._pieces(job, "", "all"))
+    assert len(pieces) == 3, "it is read as it is sent"
+    lines = b"".join(pieces).decode().splitlines()
+    assert len(lines) == 3
+    assert lines[1].endswith("Z warn: 100 % of A_B is here")
+    assert len(list(logs._pieces(job, "broke", "errors"))) == 1
 
 
 def test_the_curve_ends_where_the_results_are(job: Job) -> None:
