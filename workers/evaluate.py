@@ -17,8 +17,8 @@ from apps.accounts.models import CpuUse
 from apps.agents.players import player
 from apps.failpoints import failpoint
 from apps.jobs import leases
+from apps.jobs.controls.orders import Order
 from apps.jobs.leases import Claim, WorkerSeconds
-from apps.jobs.orders import Order
 from apps.leaderboard.operations import record_scores
 from apps.queue import beat, enqueue
 from gem.records import EpisodeRecord

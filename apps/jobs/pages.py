@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
-from apps.jobs import admission, curves, estimates, finished, results
-from apps.jobs.cached import shared
+from apps.jobs import admission, estimates, results
 from apps.jobs.models import Job, JobEvent
-from apps.jobs.results import Tally
+from apps.jobs.results import Tally, curves, finished
+from apps.jobs.results.cached import shared
 from gem.evaluation.spec import EvaluationSpec
 
 MAX_LATEST_EPISODES = 8

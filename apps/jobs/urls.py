@@ -3,7 +3,8 @@
 from django.urls import path, register_converter
 
 from apps.episodes.models import ALPHABET, ID_LENGTH
-from apps.jobs import control_views, views
+from apps.jobs import views
+from apps.jobs.controls import views as control_views
 
 
 class JobId:

@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.views.decorators.cache import never_cache
@@ -20,12 +19,13 @@ from apps.accounts.models import User, Viewer, account_of, default_visibility
 from apps.agents.models import Agent
 from apps.catalog.entries import all_entries
 from apps.episodes.paging import page_of
-from apps.jobs import estimates, finished, operations, pages, results, topics
+from apps.jobs import estimates, operations, pages, results, topics
 from apps.jobs.errors import JobRefusal, NoExpert, NotYours, TooManyEpisodes, UnknownAgent
-from apps.jobs.finished import ENDINGS, FinishedEpisodes
 from apps.jobs.forms import FIELDS, EvaluationForm, prefilled
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job
+from apps.jobs.results import finished
+from apps.jobs.results.finished import ENDINGS
 from apps.visibility import save_choice
 from gem import benchmarks
 
@@ -182,18 +182,26 @@ def evaluation(request: HttpRequest, job: Job) -> HttpResponse:
 @never_cache
 @require_GET
 def episodes(request: HttpRequest, job_id: str) -> HttpResponse:
-    """All finished episodes of an evaluation in a paginated table, optionally of one environment or outcome."""
+    """All finished episodes of an evaluation in pages, optionally of one environment or outcome, or replaced ones."""
     job = find_evaluation(request, job_id)
     env_id, outcome = request.GET.get("env_id", ""), request.GET.get("outcome", "")
     env_id_or_all = env_id if env_id in job.spec["env_ids"] else ""
     outcome_or_all = outcome if outcome in ENDINGS else ""
     may_see_hidden = job.may_be_changed_by(request.user)
-    rows: Any = FinishedEpisodes(job, env_id_or_all, outcome_or_all, hidden=may_see_hidden)
     if outcome == REPLACED:
-        rows = finished.replaced(job, hidden=may_see_hidden)
-    page = Paginator(rows, EPISODES_ON_A_PAGE).get_page(request.GET.get("page"))
-    outcomes = {state: results.WORDS[state] for state in ENDINGS} | {REPLACED: "replaced by a retry"}
-    context = {"job": job, "page": page, "env_id": env_id, "outcome": outcome, "outcomes": outcomes}
+        page = finished.page_of_replaced(job, EPISODES_ON_A_PAGE, env_id=env_id_or_all, hidden=may_see_hidden)
+    else:
+        page = finished.page_of(
+            job, request.GET, EPISODES_ON_A_PAGE, env_id=env_id_or_all, ending=outcome_or_all, hidden=may_see_hidden
+        )
+    context = {
+        "job": job,
+        "page": page,
+        "count": len(page.rows) if outcome == REPLACED else finished.count(job, env_id_or_all, outcome_or_all),
+        "env_id": env_id,
+        "outcome": outcome,
+        "outcomes": {state: results.WORDS[state] for state in ENDINGS} | {REPLACED: "replaced by a retry"},
+    }
     return render(request, "jobs/episodes.html", context)
 
 

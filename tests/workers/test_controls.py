@@ -10,9 +10,10 @@ from django.test import Client
 
 from apps.accounts.models import CpuUse, User
 from apps.episodes.models import Episode
-from apps.jobs import controls, events, finished, leases, operations
+from apps.jobs import controls, events, leases, operations
 from apps.jobs.errors import CannotChange, NotYours, Ranked
 from apps.jobs.models import Job, JobEvent, Shard
+from apps.jobs.results import finished
 from apps.leases import LeaseLost
 from gem.agents import make_agent
 from gem.evaluation.spec import EvaluationSpec

@@ -4,8 +4,8 @@ Times are in UTC. Ids of episodes, duels, jobs and trainings are strings of 12 c
 A list comes in pages: `next` is the `cursor` of the following page, and null on the last page.
 """
 
-from gem.client.schemas.account import Account, Quotas, QuotaUse, Token, Tokens
-from gem.client.schemas.base import Answer, Body, FieldProblem, Problem, VisibilityChoice
+from gem.client.schemas.account import Account, DefaultVisibility, Quotas, QuotaUse, Token, Tokens
+from gem.client.schemas.base import Answer, Body, FieldProblem, NewReport, Problem, VisibilityChoice
 from gem.client.schemas.catalog import (
     Agent,
     AgentChange,
@@ -14,6 +14,8 @@ from gem.client.schemas.catalog import (
     Environment,
     EnvironmentPage,
     NewAgent,
+    NewTrial,
+    Trial,
     Upload,
     UploadPage,
 )
@@ -59,6 +61,7 @@ from gem.client.schemas.jobs import (
     NewTraining,
     OneEnvironment,
     Pace,
+    RankedStart,
     Results,
     Retry,
     Row,
@@ -79,6 +82,7 @@ __all__ = [
     "Body",
     "Checkpoint",
     "CheckpointPage",
+    "DefaultVisibility",
     "Duel",
     "Environment",
     "EnvironmentPage",
@@ -106,14 +110,17 @@ __all__ = [
     "NewEpisode",
     "NewEvaluation",
     "NewPlayer",
+    "NewReport",
     "NewShow",
     "NewTraining",
+    "NewTrial",
     "NewTurn",
     "OneEnvironment",
     "Pace",
     "Problem",
     "QuotaUse",
     "Quotas",
+    "RankedStart",
     "Results",
     "Retry",
     "Row",
@@ -123,6 +130,7 @@ __all__ = [
     "Token",
     "Tokens",
     "Training",
+    "Trial",
     "Turn",
     "TurnPage",
     "TurnResult",

@@ -6,9 +6,11 @@ import pytest
 from django.test import Client
 
 from apps.accounts.models import User
-from apps.jobs import curves, leases, logs, operations
+from apps.jobs import leases, operations
 from apps.jobs.changes import change
+from apps.jobs.controls import logs
 from apps.jobs.models import Job, JobEvent
+from apps.jobs.results import curves
 from gem.agents import make_agent
 from gem.evaluation.spec import EvaluationSpec
 from gem.rollout import rollout

@@ -11,7 +11,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from apps.accounts.models import User
-from apps.jobs import controls, logs, operations, pages, results
+from apps.jobs import controls, operations, pages, results
+from apps.jobs.controls import logs
 from apps.jobs.errors import CannotChange, JobRefusal, NotYours
 from apps.jobs.models import Job
 from apps.jobs.views import button, find_evaluation, find_job, only_evaluation

@@ -1,7 +1,8 @@
 """The operations of workers on jobs: claim shards, keep them, record their episodes, and give them back.
 
 A worker owns a shard by a lease: `claim` takes it, `heartbeat` keeps it, and every write checks its token, so that a
-worker that lost the lease writes nothing. `recovery.py` takes back the shards whose leases expired.
+worker that lost the lease writes nothing. `setbacks.py` says what follows a failure, and `recovery.py` takes back the
+shards whose leases expired.
 """
 
 from __future__ import annotations
@@ -10,12 +11,10 @@ import logging
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import cached_property
 from time import monotonic
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q, Sum
 from django.db.models.functions import Coalesce, Greatest, Now
@@ -39,14 +38,8 @@ from gem.rollout import EpisodeRequest
 
 logger = logging.getLogger(__name__)
 
-FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 2.0, 300.0
-"""How long a shard rests after a fault of the infrastructure. Each further one without progress doubles the pause."""
-MAX_SETBACKS = 5
-"""So many setbacks without progress count as an attempt, if the work may cause the last one itself."""
 CANCELLED = "A person cancelled it."
 """The failure of an episode that a person cancelled while it was played."""
-MAX_REASON_CHARS = 2000
-"""The reason of a failure is cut to this length, because an exception may have a message of any length."""
 
 
 @dataclass(frozen=True)
@@ -101,18 +94,6 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """What people want of a worker that plays a shard. It looks once a second (`wishes`)."""
-
-    num_envs: int
-    """Episodes to play at a time."""
-    orders: Mapping[int, str]
-    """What to do with episodes that are under way, by slot: `fail`, `drop` or `again`."""
-    why_stop: str = ""
-    """Why it should begin no further episode and give the shard back; empty if it should not."""
-
-
-@dataclass(frozen=True, slots=True)
 class WorkerSeconds:
     """Seconds that a worker spent on playing since it last wrote."""
 
@@ -120,6 +101,9 @@ class WorkerSeconds:
     agent: float = 0.0
     """The part of `busy` in which the agent chose its actions."""
 
+
+ATTEMPTS_BEFORE = Greatest(F("attempt") - 1, 0)
+"""The attempts without the present one."""
 
 _RESTED = Q(rests_until=None) | Q(rests_until__lte=Now())
 """For queries of shards: whether they need not wait after a fault of the infrastructure, or no longer."""
@@ -203,9 +187,14 @@ def _start_shard(shard: Shard, token: uuid.UUID) -> Claim:
         attempt=shard.attempt,
         request=job.spec,
         num_envs=job.episodes_at_a_time,
-        orders=_by_slot(shard.orders),
+        orders=by_slot(shard.orders),
         begins_after=job.parent_update,
     )
+
+
+def by_slot(orders: Mapping[str, str]) -> dict[int, str]:
+    """`Shard.orders` with numbers as keys, which JSON does not have."""
+    return {int(slot): order for slot, order in orders.items()}
 
 
 def _describe_claim(job: Job, shard: Shard) -> str:
@@ -223,40 +212,6 @@ def heartbeat(claim: Claim) -> bool:
 def holds(claim: Claim) -> bool:
     """Whether the worker still holds the lease. Only reads, while `heartbeat` writes."""
     return owned(claim).exists()
-
-
-def wishes(claim: Claim) -> Wishes | None:
-    """What people want of the worker now; None if it has lost the lease. Only reads."""
-    names = ("number", "orders", "job__state", "job__num_envs", "job__max_workers")
-    row = owned(claim).values_list(*names).first()
-    if row is None:
-        return None
-    number, orders, state, num_envs, most = row
-    why_stop = ""
-    if state == Job.State.PAUSED:
-        why_stop = "the job is paused"
-    elif most is not None:
-        earlier = Shard.objects.filter(job=claim.job_id, state=Shard.State.RUNNING, number__lt=number).count()
-        why_stop = "the job may have fewer workers now" if earlier >= most else ""
-    return Wishes(num_envs or int(claim.request.get("num_envs", 1)), _by_slot(orders), why_stop)
-
-
-def _by_slot(orders: Mapping[str, str]) -> dict[int, str]:
-    return {int(slot): order for slot, order in orders.items()}
-
-
-@transaction.atomic
-def leave_open(claim: Claim, slot: int) -> None:
-    """Forget what was ordered about an episode that was broken off, so that it is played again.
-
-    Raises:
-        LeaseLost: see `record_episodes`.
-    """
-    shard = owned(claim).select_for_update().first()
-    if shard is None:
-        raise LeaseLost(f"shard {claim.number} of job {claim.job_id} is no longer ours")
-    shard.orders = {key: order for key, order in shard.orders.items() if key != str(slot)}
-    shard.save(update_fields=["orders"])
 
 
 @transaction.atomic
@@ -356,7 +311,7 @@ def end_if_done(job_id: str, text: str) -> bool:
 @transaction.atomic
 def release(claim: Claim, why: str = "its worker is stopping") -> None:
     """Return the shard to the queue, because this worker stops. This does not count as an attempt."""
-    released = owned(claim).release(state=Shard.State.QUEUED, attempt=_ATTEMPTS_BEFORE, sent=Now())
+    released = owned(claim).release(state=Shard.State.QUEUED, attempt=ATTEMPTS_BEFORE, sent=Now())
     if released:
         text = f"shard {claim.number} returned to the queue: {why}"
         change(claim.job_id, JobEvent.Kind.REQUEUED, text, data={"shard": claim.number, "reason": why})
@@ -369,70 +324,6 @@ def give_way(claim: Claim) -> None:
     job = Job.objects.only("kind", "owner_id").get(pk=claim.job_id)
     release(claim, "somebody else is served in between")
     admission.note(job.kind, job.owner_id)
-
-
-_ATTEMPTS_BEFORE = Greatest(F("attempt") - 1, 0)
-"""The attempts without the present one."""
-
-
-@transaction.atomic
-def postpone(claim: Claim, reason: str, *, may_be_of_the_work: bool = False) -> None:
-    """Queue the shard again after a pause, because of a fault of the infrastructure. This does not count as an attempt.
-
-    Does nothing if the lease is lost.
-
-    Args:
-        may_be_of_the_work: whether the work may cause the fault itself. Then every `MAX_SETBACKS` without progress
-            count as one attempt, so that a shard that can never be written is not played for ever.
-    """
-    if may_be_of_the_work:
-        lock_shards(claim.job_id)
-    shard = owned(claim).select_for_update().first()
-    if shard is None:
-        return
-    if may_be_of_the_work and shard.setbacks + 1 >= MAX_SETBACKS:
-        fail_attempt(shard, reason)
-    else:
-        rest(shard, reason)
-
-
-def rest(shard: Shard, reason: str) -> None:
-    """Queue a shard, which the caller has locked, for the time after its pause. The reaper sends the message then."""
-    seconds = min(FIRST_PAUSE_SECONDS * 2 ** min(shard.setbacks, 20), MAX_PAUSE_SECONDS)
-    pause = timedelta(seconds=seconds)
-    Shard.objects.filter(pk=shard.pk).release(
-        state=Shard.State.QUEUED,
-        attempt=_ATTEMPTS_BEFORE,
-        setbacks=F("setbacks") + 1,
-        rests_until=Now() + pause,
-        reason=reason,
-        sent=Now() + pause - timedelta(seconds=settings.LEASE_SECONDS),
-    )
-    text = f"shard {shard.number} goes on in {seconds:.0f} s, and nothing is lost. {reason}"
-    data = {"shard": shard.number, "reason": reason}
-    change(shard.job_id, JobEvent.Kind.REQUEUED, text, tone=JobEvent.Tone.WARN, data=data)
-
-
-@transaction.atomic
-def fail_shard(claim: Claim, reason: str) -> None:
-    """Queue the shard again, or end the job as failed after the last attempt. Does nothing if the lease is lost."""
-    lock_shards(claim.job_id)
-    shard = owned(claim).first()
-    if shard is not None:
-        fail_attempt(shard, reason)
-
-
-@transaction.atomic
-def fail_job(claim: Claim, reason: str) -> None:
-    """End the job as failed, because its agent cannot play: another attempt would fail in the same way."""
-    lock_shards(claim.job_id)
-    shard = owned(claim).first()
-    if shard is None:
-        return
-    reason = storable(shortened(reason, MAX_REASON_CHARS))
-    Shard.objects.filter(pk=shard.pk).release(state=Shard.State.FAILED, reason=reason)
-    if end(claim.job_id, Job.State.FAILED, reason, reason, JobEvent.Tone.LOSS):
-        drop_open_shards(claim.job_id)
 
 
 def stop_over_budget(claim: Claim) -> bool:
@@ -455,26 +346,6 @@ def stop_over_budget(claim: Claim) -> bool:
 def _tokens(job_id: str) -> int:
     sums = Shard.objects.filter(job=job_id).aggregate(tokens=Sum(F("tokens_in") + F("tokens_out")))
     return int(sums["tokens"] or 0)
-
-
-def fail_attempt(shard: Shard, reason: str) -> None:
-    """Queue a shard again whose attempt failed, or end its job. The caller has locked all shards of the job."""
-    reason = storable(shortened(reason, MAX_REASON_CHARS))
-    if shard.attempt < settings.MAX_ATTEMPTS:
-        Shard.objects.filter(pk=shard.pk).release(state=Shard.State.QUEUED, setbacks=0, reason=reason, sent=Now())
-        attempt = f"attempt {shard.attempt} of {settings.MAX_ATTEMPTS}"
-        text = f"shard {shard.number} will be tried again, {attempt} failed: {reason}"
-        data = {"shard": shard.number, "reason": reason}
-        change(shard.job_id, JobEvent.Kind.REQUEUED, text, tone=JobEvent.Tone.WARN, data=data)
-        wake(shard.job_id)
-        return
-    Shard.objects.filter(pk=shard.pk).release(state=Shard.State.FAILED, reason=reason)
-    sentence = (
-        f"Shard {shard.number} ({shard.env_id}, seeds from {shard.first_seed}) failed {shard.attempt} times. "
-        f"The last failure: {reason}"
-    )
-    if end(shard.job_id, Job.State.FAILED, sentence, sentence, JobEvent.Tone.LOSS):
-        drop_open_shards(shard.job_id)
 
 
 def owned(claim: Claim) -> LeasedQuerySet[Shard]:

@@ -16,11 +16,11 @@ from apps.accounts import quotas
 from apps.accounts.models import User
 from apps.episodes.models import Episode
 from apps.jobs.changes import change, lock_shards, wake
+from apps.jobs.controls.orders import Order
 from apps.jobs.errors import CannotChange, NotYours, Ranked, TooManyJobs
 from apps.jobs.leases import CANCELLED, end_if_done
 from apps.jobs.models import Job, JobEvent, Shard
 from apps.jobs.operations import find_agent
-from apps.jobs.orders import Order
 from gem.evaluation.spec import MAX_NUM_ENVS
 
 MAX_WORKERS = 1000
