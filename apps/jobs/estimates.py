@@ -91,7 +91,12 @@ def estimate(agent: Agent, spec: EvaluationSpec, known: JobQuerySet, owner_id: i
 
 def seconds_left(job: Job) -> tuple[float, int] | None:
     """Estimated seconds until a job ends, and the number of episodes behind the estimate; None without an estimate."""
-    left = job.shards.exclude(state=Shard.State.DONE).values("env_id").annotate(left=Sum(F("count") - F("done")))
+    left = (
+        job.shards.filter(skipped=False)
+        .exclude(state=Shard.State.DONE)
+        .values("env_id")
+        .annotate(left=Sum(F("count") - F("done")))
+    )
     parts = [EvaluationPart(row["env_id"], 0, row["left"]) for row in left]
     known = Job.objects.filter(Q(batch__visibility=Visibility.PUBLIC) | Q(owner=job.owner_id))
     paces_by_env = paces(job.agent, [part.env_id for part in parts], job.spec.get("tools", ()), known)
@@ -184,6 +189,7 @@ def _work_left(jobs: JobQuerySet, workers: int) -> float:
     """The seconds that all workers together need to finish these jobs."""
     rows = (
         Shard.objects.filter(job__in=jobs)
+        .filter(skipped=False)
         .exclude(state=Shard.State.DONE)
         .values("job__agent", "env_id")
         .annotate(left=Sum(F("count") - F("done")))

@@ -7,6 +7,7 @@ be served for a while misses nothing, and no event gets two deliveries.
 from __future__ import annotations
 
 import json
+import logging
 from typing import Any
 
 from django.db import connection, transaction
@@ -16,6 +17,8 @@ from apps.jobs.models import Job
 from apps.live.feed import Message
 from apps.live.streams import STREAMS
 from apps.webhooks.models import Delivery, Place, Webhook
+
+logger = logging.getLogger(__name__)
 
 MAX_WAITING = 500
 """Deliveries of one webhook that wait. While there are so many, no further events are read; none is lost."""
@@ -31,8 +34,13 @@ def collect() -> int:
 
     Webhooks that another process reads are left to it.
     """
-    keys = list(Webhook.objects.filter(disabled=None, owner__is_active=True).values_list("pk", flat=True))
-    return sum(map(_collect_for, keys))
+    number = 0
+    for key in list(Webhook.objects.filter(disabled=None, owner__is_active=True).values_list("pk", flat=True)):
+        try:
+            number += _collect_for(key)
+        except Exception:  # whatever is wrong with one webhook must not keep the others waiting
+            logger.exception("webhook %s: its events cannot be read", key)
+    return number
 
 
 @transaction.atomic

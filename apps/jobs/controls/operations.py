@@ -152,6 +152,7 @@ def retry_failed(job_id: str, by: User, env_id: str = "") -> Job:
     episodes = Episode.objects.filter(batch=job.batch_id, slot__isnull=False, status=Episode.Status.FAILED)
     episodes = episodes.exclude(failure=CANCELLED)
     if env_id:
+        _check_environment(job, env_id)
         episodes = episodes.filter(env_id=env_id)
     chosen = list(episodes.only("pk", "slot", "failed_by", "failure").order_by("slot"))
     if not chosen and job.state != State.FAILED:
@@ -169,6 +170,7 @@ def skip_environment(job_id: str, by: User, env_id: str) -> Job:
     """
     job = _lock(job_id, by)
     _check_goes_on(job)
+    _check_environment(job, env_id)
     shards = Shard.objects.filter(job=job_id)
     open_shards = shards.filter(env_id=env_id, skipped=False).exclude(state=Shard.State.DONE)
     if not open_shards.exists():
@@ -192,6 +194,7 @@ def bring_back(job_id: str, by: User, env_id: str) -> Job:
         NotYours, Ranked, CannotChange, TooManyJobs: as `retry_failed`, or if the environment was not skipped.
     """
     job = _lock(job_id, by)
+    _check_environment(job, env_id)
     skipped = Shard.objects.filter(job=job_id, env_id=env_id, skipped=True)
     if not skipped.exists():
         raise CannotChange(f"{env_id} was not skipped in this job.")
@@ -225,6 +228,11 @@ def _lock(job_id: str, by: User) -> Job:
 def _check_goes_on(job: Job) -> None:
     if job.over:
         raise CannotChange(f"This job has ended ({job.state_in_words}), so there is nothing to change.")
+
+
+def _check_environment(job: Job, env_id: str) -> None:
+    if env_id not in job.spec["env_ids"]:
+        raise CannotChange("This job does not have this environment. Choose one of its own.")
 
 
 def _check_can_go_on(job: Job) -> None:
