@@ -71,7 +71,7 @@ def set_pace(job_id: str, by: User, *, num_envs: int | None = None, max_workers:
         job.num_envs = num_envs
     if max_workers is not None and (max_workers or None) != job.max_workers:
         job.max_workers = max_workers or None
-        parts.append("no limit of workers" if job.max_workers is None else f"at most {job.max_workers} workers")
+        parts.append("no limit of workers" if job.max_workers is None else _workers_at_most(job.max_workers))
     if parts:
         job.save(update_fields=["num_envs", "max_workers"])
         change(job_id, JobEvent.Kind.CHANGED, f"{', '.join(parts)}, by {by.get_username()}, from the next episode")
@@ -228,6 +228,10 @@ def _lock(job_id: str, by: User) -> Job:
 def _check_goes_on(job: Job) -> None:
     if job.over:
         raise CannotChange(f"This job has ended ({job.state_in_words}), so there is nothing to change.")
+
+
+def _workers_at_most(number: int) -> str:
+    return "at most 1 worker" if number == 1 else f"at most {number} workers"
 
 
 def _check_environment(job: Job, env_id: str) -> None:
