@@ -30,4 +30,4 @@ def forget_old() -> int:
             """,
             [MOST_KEPT],
         )
-        return number + cursor.rowcount
+        return number + int(cursor.rowcount)
