@@ -8,6 +8,7 @@ urlpatterns = [
     path("", include("apps.api.urls")),
     path("", include("apps.site.urls")),
     path("account/", include("apps.accounts.urls")),
+    path("account/webhooks/", include("apps.webhooks.urls")),
     path("reports/", include("apps.moderation.urls")),
     path("agents/", include("apps.agents.urls")),
     path("environments/", include("apps.catalog.urls")),

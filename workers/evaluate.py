@@ -18,6 +18,7 @@ from apps.accounts.models import CpuUse
 from apps.agents.players import player
 from apps.failpoints import failpoint
 from apps.jobs import leases
+from apps.jobs.controls.orders import Order
 from apps.jobs.leases import Claim, WorkerSeconds
 from apps.jobs.leases.error_share import stop_over_errors
 from apps.jobs.tries import discard
@@ -72,9 +73,16 @@ def play(claim: Claim, lease: Lease, meter: CpuMeter) -> bool:
     job_ended = False
     started = monotonic()
     slots = _until_it_gives_way(claim.slots(), lease)
-    play_all = partial(rollout, agent, num_envs=claim.spec.num_envs, opponent=opponent, backend=claim.spec.backend)
+    play_all = partial(
+        rollout,
+        agent,
+        num_envs=lambda: lease.wishes.num_envs,
+        opponent=opponent,
+        backend=claim.spec.backend,
+        broken_off=lease.broken_off,
+    )
     episodes = with_retries(play_all, slots, claim.spec.retries, partial(discard, claim))
-    for records in _chunks(episodes, 0.0 if is_async else CHUNK_SECONDS):
+    for records in _chunks(_as_ordered(claim, lease, episodes), 0.0 if is_async else CHUNK_SECONDS):
         lease.check()
         counted = count_as_failed(claim.spec, records)
         failpoint("played")
@@ -92,7 +100,23 @@ def play(claim: Claim, lease: Lease, meter: CpuMeter) -> bool:
         agent.take_seconds()  # discards the time while episodes were stored, which counts as storing
     if lease.gives_way.is_set() and not job_ended:
         raise GivesWay
+    if not job_ended:
+        leases.release(claim, "it has episodes to play again")  # unless it is done, as it almost always is
     return job_ended
+
+
+def _as_ordered(claim: Claim, lease: Lease, episodes: Iterable[EpisodeRecord]) -> Iterator[EpisodeRecord]:
+    """The records to store. An episode that a person cancelled is not solved or dropped, or is played again later."""
+    for record in episodes:
+        order = lease.wishes.orders.get(record.index) if record.failure == leases.CANCELLED else None
+        if order == Order.AGAIN:
+            leases.leave_open(claim, record.index)
+            continue
+        if order == Order.FAIL:
+            record.failure, record.failed_by, record.success = "", "", False
+        elif record.failure == leases.CANCELLED:
+            record.failed_by = ""
+        yield record
 
 
 def _until_it_gives_way(slots: Iterable[EpisodeRequest], lease: Lease) -> Iterator[EpisodeRequest]:

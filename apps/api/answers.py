@@ -308,6 +308,9 @@ def job_data(
         "remaining": remaining_of(remaining, priced=may_see_costs) if remaining is not None else None,
         "jobs_ahead": ahead,
         "may_change": row.may_be_changed_by(request.user),
+        "ranked": row.is_ranked,
+        "num_envs": row.episodes_at_a_time if row.kind == Job.Kind.EVALUATION else None,
+        "max_workers": row.max_workers,
         "score": score,
     }
 

@@ -58,6 +58,8 @@ LIMIT 100
 _HAS_WORK = """
 EXISTS (SELECT FROM jobs_shard shard WHERE shard.job_id = job.id AND shard.state = 'queued'
         AND (shard.rests_until IS NULL OR shard.rests_until <= now()))
+    AND (max_workers IS NULL OR max_workers > (
+        SELECT count(*) FROM jobs_shard shard WHERE shard.job_id = job.id AND shard.state = 'running'))
 """
 _FEW = 3
 """Jobs of one person that are looked at; other workers may be claiming the last shard of one."""

@@ -62,5 +62,13 @@ class SeveralRefusals(JobRefusal):
         return self.refusals
 
 
+class Ranked(JobRefusal):
+    """The results of the job count on the leaderboard, so it is played as it was submitted."""
+
+
+class CannotChange(JobRefusal):
+    """The job, or what is to be changed of it, is not in a state that allows this."""
+
+
 class NotYours(JobRefusal):
     """Only the owner and staff may change a job."""

@@ -19,6 +19,7 @@ from apps.episodes.models import ID_LENGTH, Batch, Episode, make_id
 from apps.leases import Leased, LeasedQuerySet
 from apps.moderation.moderated import Moderated
 from apps.visibility import Person, Visibility, VisibleQuerySet
+from gem.evaluation.spec import EvaluationPart
 
 WORDS = SearchVector("name", "notes", config="simple")
 """What a search among jobs looks at; an index has it."""
@@ -128,6 +129,10 @@ class Job(Moderated):
     episodes_total = models.PositiveIntegerField()
     episodes_done = models.PositiveIntegerField(default=0)
     turns_done = models.PositiveBigIntegerField(default=0)
+    num_envs = models.PositiveSmallIntegerField(null=True, blank=True)
+    """Episodes that each worker plays at a time, if somebody has changed it since the job was submitted."""
+    max_workers = models.PositiveSmallIntegerField(null=True, blank=True)
+    """The most workers that play it at a time; None for as many as there are."""
     seconds_busy = models.FloatField(default=0.0)
     """Wall time that workers spent on it, summed over shards."""
     seconds_agent = models.FloatField(default=0.0)
@@ -198,6 +203,19 @@ class Job(Moderated):
         return self.state in {self.State.DONE, self.State.CANCELLED, self.State.FAILED}
 
     @property
+    def is_ranked(self) -> bool:
+        """Whether its results count on the leaderboard, so that nobody may choose which of its episodes count.
+
+        It is decided by the request alone, and does not change while the job runs.
+        """
+        return bool(self.spec.get("benchmark")) and int(self.spec.get("repeats", 1)) == 1
+
+    @property
+    def episodes_at_a_time(self) -> int:
+        """Episodes of an evaluation that each worker plays at a time."""
+        return self.num_envs or int(self.spec.get("num_envs", 1))
+
+    @property
     def is_stopped_by_budget(self) -> bool:
         """Whether its token budget ended it. Such a job is stored as `cancelled` with a reason.
 
@@ -250,6 +268,12 @@ class Shard(Leased):
     """Episodes that are not in the sums: environment errors and unanswered episodes."""
     unanswered = models.PositiveIntegerField(default=0, db_default=0)
     """The `errors` in which the agent gave no answer."""
+    cancelled = models.PositiveIntegerField(default=0, db_default=0)
+    """The `errors` that a person cancelled and dropped."""
+    orders: models.Field[Any, dict[str, str]] = models.JSONField(default=dict, db_default={}, blank=True)
+    """What people want done with episodes that are not recorded yet, by slot: see `apps.jobs.controls`."""
+    skipped = models.BooleanField(default=False, db_default=False)
+    """Whether a person skipped what was left of it. Its state is `cancelled` then, and the job goes on without it."""
     tokens_in = models.PositiveBigIntegerField(default=0, db_default=0)
     tokens_out = models.PositiveBigIntegerField(default=0, db_default=0)
     """Tokens of all its episodes, including the `errors`."""
@@ -287,6 +311,15 @@ class Shard(Leased):
     def __str__(self) -> str:
         return f"shard {self.number} of job {self.job_id}"
 
+    @property
+    def slots(self) -> range:
+        """The places of its episodes in the batch."""
+        return range(self.first_slot, self.first_slot + self.count)
+
+    def place(self, slot: int) -> tuple[int, int]:
+        """The seed and the seat of the episode in one of its slots."""
+        return EvaluationPart(self.env_id, self.first_seed, self.count).seed_and_seat(slot - self.first_slot)
+
 
 class JobEventQuerySet(models.QuerySet["JobEvent"]):
     """Reads of events."""
@@ -294,6 +327,12 @@ class JobEventQuerySet(models.QuerySet["JobEvent"]):
     def for_log(self) -> JobEventQuerySet:
         """Those that the log of a page shows. Which episodes a training has kept is seen in their list."""
         return self.exclude(kind=JobEvent.Kind.SAMPLES)
+
+    def matching(self, text: str, level: str = "all") -> JobEventQuerySet:
+        """Those with this text, in any case, that are marked at least so: `all`, `warnings` or `errors`."""
+        found = self.filter(text__icontains=text) if text else self
+        tones = {"warnings": [JobEvent.Tone.WARN, JobEvent.Tone.LOSS], "errors": [JobEvent.Tone.LOSS]}.get(level)
+        return found if tones is None else found.filter(tone__in=tones)
 
 
 class JobEvent(models.Model):
@@ -309,6 +348,8 @@ class JobEvent(models.Model):
         REQUEUED = "requeued"
         PAUSED = "paused"
         RESUMED = "resumed"
+        CHANGED = "changed"
+        RETRIED = "retried"
         ENDED = "ended"
 
     class Tone(models.TextChoices):
@@ -323,7 +364,7 @@ class JobEvent(models.Model):
     tone = models.CharField(max_length=4, choices=Tone.choices, blank=True)
     text = models.TextField()
     slots: models.Field[Any, list[int]] = ArrayField(models.PositiveIntegerField(), default=list)
-    """The slots of the episodes that were recorded."""
+    """The slots of the episodes that were recorded; of `retried`, of those that are played again."""
     data: models.Field[Any, dict[str, Any]] = models.JSONField(default=dict, db_default={})
     """What programs read besides the text: see `apps.jobs.events` and `apps.trainings.events`. Empty in old rows."""
     at = models.DateTimeField(db_default=Now())

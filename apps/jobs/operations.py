@@ -258,7 +258,7 @@ def cancel(job_id: str, by: User) -> Job:
 
 @transaction.atomic
 def resume(job_id: str, by: User) -> Job:
-    """Continue an evaluation that a restore has paused, after its last episode. Others stay as they are.
+    """Continue an evaluation that a person or a restore has paused, after its last episode. Others stay as they are.
 
     Raises:
         NotYours: if `by` is neither its owner nor staff.
@@ -273,9 +273,9 @@ def resume(job_id: str, by: User) -> Job:
         find_agent(job.owner, slug)
     if Job.objects.filter(pk=job_id, state=Job.State.PAUSED).update(state=Job.State.QUEUED, reason=""):
         shards = Shard.objects.filter(job=job_id, state=Shard.State.PAUSED)
-        queued = shards.update(state=Shard.State.QUEUED, sent=Now(), attempt=0, setbacks=0, rests_until=None)
+        shards.update(state=Shard.State.QUEUED, sent=Now(), attempt=0, setbacks=0, rests_until=None)
         change(job_id, JobEvent.Kind.RESUMED, f"resumed by {by.get_username()}")
-        wake(job_id, queued)
+        wake(job_id, Shard.objects.filter(job=job_id, state=Shard.State.QUEUED).count())
     return Job.objects.get(pk=job_id)
 
 

@@ -15,8 +15,8 @@ from django.utils import timezone
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.jobs import admission, estimates, results
-from apps.jobs.models import Job
-from apps.jobs.results import Tally, clusters, datasets, finished, missing
+from apps.jobs.models import Job, JobEvent
+from apps.jobs.results import Tally, clusters, curves, datasets, finished, missing
 from apps.jobs.results.cached import shared
 from apps.jobs.results.clusters import Scores
 from gem.evaluation import selection, wrapping
@@ -84,6 +84,7 @@ def evaluation(
         "expected_cost": left.cost if left is not None and priced else None,
         "last": finished.latest(job, MAX_LATEST_EPISODES),
         "errors": finished.finished(job).filter(status="failed").order_by("-slot")[:MAX_ERRORS] if tally.errors else [],
+        "curve": shared(job, "curve", partial(curves.curve, job)) if tally.n else None,
         "histogram": shared(job, "histogram", partial(results.histogram, job)) if tally.n else None,
         "passes": results.passes(job) if repeats > 1 and job.over else {},
         "splits": splits(job),
@@ -219,6 +220,23 @@ def splits(job: Job) -> list[TimeSplit]:
         time_splits.append(TimeSplit(name, seconds, x, width, colour))
         x += width
     return time_splits
+
+
+def controls(job: Job, viewer: Viewer) -> dict[str, Any]:
+    """What the controls of an evaluation show to this person; without the right to use them, nothing."""
+    may_change = job.may_be_changed_by(viewer)
+    shards = list(job.shards.all())
+    is_open = [shard for shard in shards if not shard.skipped and shard.done < shard.count]
+    open_env_ids = list(dict.fromkeys(shard.env_id for shard in is_open))
+    return {
+        "job": job,
+        "may_change": may_change,
+        "may_control": may_change and not job.is_ranked,
+        "open_env_ids": open_env_ids if len(open_env_ids) > 1 else [],
+        "skipped": results.skipped_tallies(shards),
+        "failed": sum(shard.errors - shard.cancelled for shard in shards),
+        "replaced": job.events.filter(kind=JobEvent.Kind.RETRIED).count(),
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from django.urls import path, register_converter
 
 from apps.episodes.models import ALPHABET, ID_LENGTH
 from apps.jobs import views
+from apps.jobs.controls import views as control_views
 from apps.jobs.form import views as form
 
 
@@ -41,5 +42,11 @@ urlpatterns = [
     path(f"{JOB}visibility/", views.visibility, name="visibility"),
     path(f"{JOB}cancel/", views.cancel, name="cancel"),
     path(f"{JOB}resume/", views.resume, name="resume"),
+    path(f"{JOB}control/", control_views.control, name="control"),
+    path(f"{JOB}controls/", control_views.panel, name="controls"),
+    path(f"{JOB}under-way/", control_views.under_way, name="under_way"),
+    path(f"{JOB}progress/", control_views.progress, name="progress"),
+    path(f"{JOB}lines/", control_views.log, name="log"),
+    path(f"{JOB}lines.txt", control_views.log_text, name="log_text"),
     path(f"{JOB}resubmit/", views.resubmit, name="resubmit"),
 ]

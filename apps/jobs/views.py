@@ -30,6 +30,8 @@ RECENT = 5
 KEY_LENGTH = 80
 MAX_FILTER = 200
 """Characters of a search among jobs."""
+REPLACED = "replaced"
+"""The choice in the list of episodes of those that were not counted and were played again."""
 
 
 # ------------------------------------------------------------------ lists
@@ -78,7 +80,7 @@ def recent(request: HttpRequest) -> HttpResponse:
 @require_GET
 def job(request: HttpRequest, job_id: str) -> HttpResponse:
     """The page of a job. Later changes come through the socket."""
-    job = _job(request, job_id)
+    job = find_job(request, job_id)
     return kind_of(job).page(request, job)
 
 
@@ -90,11 +92,11 @@ def evaluation(request: HttpRequest, job: Job) -> HttpResponse:
     context = {
         **contents,
         **pages.set_up(job),
+        **pages.controls(job, request.user),
         "audience": topics.audience(first=all(page == 1 for page in page_by_env.values()), priced=may_see_set_up),
         "key": uuid.uuid4().hex,
         "parent": parent_of(job, request.user),
         "is_mine": job.owner is not None and job.owner == request.user,
-        "may_change": job.may_be_changed_by(request.user),
         "may_see_set_up": may_see_set_up,
     }
     return render(request, "jobs/evaluation.html", context)
@@ -103,25 +105,25 @@ def evaluation(request: HttpRequest, job: Job) -> HttpResponse:
 @never_cache
 @require_GET
 def episodes(request: HttpRequest, job_id: str) -> HttpResponse:
-    """All finished episodes of an evaluation in pages, optionally of one environment or outcome."""
-    job = _evaluation(request, job_id)
+    """All finished episodes of an evaluation in pages, optionally of one environment or outcome, or replaced ones."""
+    job = find_evaluation(request, job_id)
     env_id, outcome = request.GET.get("env_id", ""), request.GET.get("outcome", "")
     env_id_or_all = env_id if env_id in job.spec["env_ids"] else ""
     outcome_or_all = outcome if outcome in ENDINGS else ""
+    may_see_hidden = job.may_be_changed_by(request.user)
+    if outcome == REPLACED:
+        page = finished.page_of_replaced(job, EPISODES_ON_A_PAGE, env_id=env_id_or_all, hidden=may_see_hidden)
+    else:
+        page = finished.page_of(
+            job, request.GET, EPISODES_ON_A_PAGE, env_id=env_id_or_all, ending=outcome_or_all, hidden=may_see_hidden
+        )
     context = {
         "job": job,
-        "page": finished.page_of(
-            job,
-            request.GET,
-            EPISODES_ON_A_PAGE,
-            env_id=env_id_or_all,
-            ending=outcome_or_all,
-            hidden=job.may_be_changed_by(request.user),
-        ),
-        "count": finished.count(job, env_id_or_all, outcome_or_all),
+        "page": page,
+        "count": len(page.rows) if outcome == REPLACED else finished.count(job, env_id_or_all, outcome_or_all),
         "env_id": env_id,
         "outcome": outcome,
-        "outcomes": {state: results.WORDS[state] for state in ENDINGS},
+        "outcomes": {state: results.WORDS[state] for state in ENDINGS} | {REPLACED: "replaced by a retry"},
     }
     return render(request, "jobs/episodes.html", context)
 
@@ -139,7 +141,7 @@ def of_episode(request: HttpRequest, episode_id: str) -> HttpResponse:
 @require_GET
 def spec(request: HttpRequest, job_id: str) -> HttpResponse:
     """The request of a job as JSON."""
-    return JsonResponse(_job(request, job_id).spec, json_dumps_params={"indent": 2})
+    return JsonResponse(find_job(request, job_id).spec, json_dumps_params={"indent": 2})
 
 
 Button = Callable[[HttpRequest, Job, User], HttpResponse]
@@ -151,7 +153,7 @@ def button(view: Button) -> Callable[[HttpRequest, str], HttpResponse]:
     @require_POST
     @wraps(view)
     def press(request: HttpRequest, job_id: str) -> HttpResponse:
-        job = _job(request, job_id)
+        job = find_job(request, job_id)
         if not isinstance(request.user, User):
             return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': job.get_absolute_url()})}")
         try:
@@ -184,7 +186,7 @@ def cancel(request: HttpRequest, job: Job, by: User) -> HttpResponse:
 def resume(request: HttpRequest, job: Job, by: User) -> HttpResponse:
     """Continue an evaluation that a restore has paused."""
     try:
-        operations.resume(_only_evaluation(job).pk, by)
+        operations.resume(only_evaluation(job).pk, by)
     except UnknownAgent as refusal:
         messages.error(request, f"The job stays paused. {refusal}")
     return redirect(job)
@@ -195,7 +197,7 @@ def resubmit(request: HttpRequest, job: Job, by: User) -> HttpResponse:
     """Submit the request of an evaluation again, as a job of the user."""
     try:
         key = request.POST.get("idempotency_key", "")[:KEY_LENGTH]
-        again = operations.resubmit(_only_evaluation(job).pk, by, idempotency_key=key)
+        again = operations.resubmit(only_evaluation(job).pk, by, idempotency_key=key)
     except JobRefusal as refusal:
         messages.error(request, str(refusal))
         return redirect(job)
@@ -207,18 +209,25 @@ def parent_of(job: Job, viewer: Viewer) -> Job | None:
     return Job.objects.visible_to(viewer).filter(pk=job.parent_id).first() if job.parent_id else None
 
 
-def _job(request: HttpRequest, job_id: str) -> Job:
+def find_job(request: HttpRequest, job_id: str) -> Job:
+    """The job with this id.
+
+    Raises:
+        Http404: if there is none that this person may see.
+    """
     job = Job.objects.visible_to(request.user).for_page().filter(pk=job_id).first()
     if job is None:
         raise Http404(f"There is no job {job_id}.")
     return job
 
 
-def _evaluation(request: HttpRequest, job_id: str) -> Job:
-    return _only_evaluation(_job(request, job_id))
+def find_evaluation(request: HttpRequest, job_id: str) -> Job:
+    """The evaluation with this id. Raises the same errors as `find_job`."""
+    return only_evaluation(find_job(request, job_id))
 
 
-def _only_evaluation(job: Job) -> Job:
+def only_evaluation(job: Job) -> Job:
+    """The job, if it is an evaluation; otherwise `Http404`."""
     if job.kind != Job.Kind.EVALUATION:
         raise Http404(f"The job {job.pk} is a training, and only evaluations have this address.")
     return job

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from django.db.models import F
 from django.http import Http404, HttpRequest, HttpResponseBase
-from ninja import Query, Router, Status
+from ninja import Path, Query, Router, Status
 
 from apps.api import answers
 from apps.api.callers import account, manager, submitter
@@ -17,11 +17,12 @@ from apps.api.lines import jsonl
 from apps.api.paging import Cursor, Limit, by_number, newest_first, read_number
 from apps.episodes.models import Episode
 from apps.episodes.replays.downloads import records_of
-from apps.jobs import admission, estimates, operations, pages, results
+from apps.jobs import admission, controls, estimates, operations, pages, results
+from apps.jobs.controls import logs
 from apps.jobs.errors import NotYours
 from apps.jobs.filing import Filing
 from apps.jobs.forms import EvaluationForm
-from apps.jobs.models import Job
+from apps.jobs.models import Job, JobEvent
 from apps.jobs.results import Tally, clusters, datasets, finished, missing
 from apps.jobs.results.cached import shared
 from apps.visibility import Visibility
@@ -31,6 +32,8 @@ from gem.evaluation.data import played_on
 router = Router(tags=["jobs"])
 Kind = Literal["evaluation", "training"]
 State = Literal["queued", "running", "paused", "done", "cancelled", "failed"]
+Level = Literal["all", "warnings", "errors"]
+Slot = Annotated[int, Path(ge=0, le=2**31 - 1, description="The place of the episode in the job, from 0.")]
 Ending = Literal["won", "lost", "limit", "error"]
 
 
@@ -105,6 +108,7 @@ def get_results(request: HttpRequest, job_id: str) -> schemas.Results:
         },
         missing=answers.missing_of(found) if found is not None else None,
         data=[answers.data_of(use) for use in datasets.used(job, shards)],
+        skipped=results.skipped(shards),
         cost=pages.cost_of(job, tally) if pages.may_see_set_up(job, request.user) else None,
     )
 
@@ -156,11 +160,33 @@ def _data_of(episode: dict[str, Any]) -> dict[str, str] | None:
 
 
 @router.get("/{job_id}/log", response=schemas.LogPage)
-def list_log_of_job(request: HttpRequest, job_id: str, cursor: Cursor = "", limit: Limit = 50) -> schemas.LogPage:
+def list_log_of_job(
+    request: HttpRequest,
+    job_id: str,
+    q: Annotated[str, Query("", max_length=200, description="Only lines with this text.")] = "",
+    level: Annotated[Level, Query("all", description="Only lines that are marked so, or worse.")] = "all",
+    cursor: Cursor = "",
+    limit: Limit = 50,
+) -> schemas.LogPage:
     """The log of a job, in its order. The `cursor` may also be the `seq` of any line to go on after."""
-    lines, following = by_number(find(request, job_id).events.all(), "seq", cursor, limit)
-    items = [schemas.LogLine(seq=line.seq, kind=line.kind, text=line.text, at=line.at) for line in lines]
-    return schemas.LogPage(items=items, next=following)
+    found = find(request, job_id).events.matching(q, level)
+    lines, following = by_number(found, "seq", cursor, limit)
+    return schemas.LogPage(items=[_line(line) for line in lines], next=following)
+
+
+@router.get("/{job_id}/log.txt", response=bytes, openapi_extra={"x-media-type": "text/plain"})
+def download_log_of_job(
+    request: HttpRequest,
+    job_id: str,
+    q: Annotated[str, Query("", max_length=200, description="Only lines with this text.")] = "",
+    level: Annotated[Level, Query("all", description="Only lines that are marked so, or worse.")] = "all",
+) -> HttpResponseBase:
+    """The log of a job as plain text. It is sent as it is read."""
+    return logs.download(find(request, job_id), q, level)
+
+
+def _line(line: JobEvent) -> schemas.LogLine:
+    return schemas.LogLine(seq=line.seq, kind=line.kind, text=line.text, at=line.at, tone=answers.known(line.tone))
 
 
 # ---------------------------------------------------------------- control
@@ -175,9 +201,61 @@ def cancel_job(request: HttpRequest, job_id: str) -> schemas.Job:
 
 @router.post("/{job_id}/resume", response=schemas.Job, auth=submitter)
 def resume_evaluation(request: HttpRequest, job_id: str) -> schemas.Job:
-    """Continue an evaluation that a restore has paused. Others stay as they are."""
+    """Continue an evaluation that a person or a restore has paused. Others stay as they are."""
     job = operations.resume(find_evaluation(request, job_id).pk, account(request))
     return evaluation_or_training(request, find(request, job.pk))
+
+
+@router.post("/{job_id}/pause", response=schemas.Job, auth=submitter)
+def pause_evaluation(request: HttpRequest, job_id: str) -> schemas.Job:
+    """Begin no further episode. Those under way are played to their end, and count. Not for a ranked job."""
+    controls.pause(find_evaluation(request, job_id).pk, account(request))
+    return evaluation_or_training(request, find(request, job_id))
+
+
+@router.post("/{job_id}/pace", response=schemas.Job, auth=submitter)
+def set_pace_of_evaluation(request: HttpRequest, job_id: str, sent: schemas.Pace) -> schemas.Job:
+    """Change how much is played at a time, from the next episode on. Not for a ranked job."""
+    evaluation = find_evaluation(request, job_id)
+    controls.set_pace(evaluation.pk, account(request), num_envs=sent.num_envs, max_workers=sent.max_workers)
+    return evaluation_or_training(request, find(request, job_id))
+
+
+@router.post("/{job_id}/episodes/{slot}/cancel", response=schemas.Job, auth=submitter)
+def cancel_episode_of_evaluation(
+    request: HttpRequest, job_id: str, slot: Slot, sent: schemas.EpisodeEnd
+) -> schemas.Job:
+    """End an episode that is under way: it counts as not solved, or is dropped. Not for a ranked job."""
+    controls.cancel_episode(find_evaluation(request, job_id).pk, account(request), slot, counts=sent.counts)
+    return evaluation_or_training(request, find(request, job_id))
+
+
+@router.post("/{job_id}/episodes/{slot}/requeue", response=schemas.Job, auth=submitter)
+def requeue_episode_of_evaluation(request: HttpRequest, job_id: str, slot: Slot) -> schemas.Job:
+    """Play an episode again that is under way or was not counted. Not for a ranked job."""
+    controls.requeue_episode(find_evaluation(request, job_id).pk, account(request), slot)
+    return evaluation_or_training(request, find(request, job_id))
+
+
+@router.post("/{job_id}/retry", response=schemas.Job, auth=submitter)
+def retry_evaluation(request: HttpRequest, job_id: str, sent: schemas.Retry) -> schemas.Job:
+    """Play again what was not counted, also after the end. Not for a ranked job."""
+    controls.retry_failed(find_evaluation(request, job_id).pk, account(request), sent.env_id)
+    return evaluation_or_training(request, find(request, job_id))
+
+
+@router.post("/{job_id}/skip", response=schemas.Job, auth=submitter)
+def skip_environment(request: HttpRequest, job_id: str, sent: schemas.OneEnvironment) -> schemas.Job:
+    """Drop what is left of an environment; the results are then partial. Not for a ranked job."""
+    controls.skip_environment(find_evaluation(request, job_id).pk, account(request), sent.env_id)
+    return evaluation_or_training(request, find(request, job_id))
+
+
+@router.post("/{job_id}/bring-back", response=schemas.Job, auth=submitter)
+def bring_back_environment(request: HttpRequest, job_id: str, sent: schemas.OneEnvironment) -> schemas.Job:
+    """Play the rest of an environment that was skipped. Not for a ranked job."""
+    controls.bring_back(find_evaluation(request, job_id).pk, account(request), sent.env_id)
+    return evaluation_or_training(request, find(request, job_id))
 
 
 @router.post("/{job_id}/resubmit", response={201: schemas.Job}, auth=submitter)

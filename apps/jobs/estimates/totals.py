@@ -107,7 +107,8 @@ def remaining(job: Job) -> Remaining | None:
     if job.over:
         return None
     spec = EvaluationSpec.model_validate(job.spec)
-    left = job.shards.exclude(state=Shard.State.DONE).values("env_id").annotate(left=Sum(F("count") - F("done")))
+    open_shards = job.shards.filter(skipped=False).exclude(state=Shard.State.DONE)
+    left = open_shards.values("env_id").annotate(left=Sum(F("count") - F("done")))
     parts = [EvaluationPart(row["env_id"], 0, row["left"]) for row in left.order_by() if row["left"]]
     known = Job.objects.filter(Q(batch__visibility=Visibility.PUBLIC) | Q(owner=job.owner_id))
     found = forecast(job.agent, spec, parts, known)
@@ -140,7 +141,7 @@ def _half_width(paces_by_env: Mapping[str, Pace], spec: EvaluationSpec) -> float
 def _work_left(jobs: JobQuerySet, workers: int) -> float:
     """The seconds that all workers together need to finish these jobs, as far as their agents' paces are known."""
     rows = (
-        Shard.objects.filter(job__in=jobs)
+        Shard.objects.filter(job__in=jobs, skipped=False)
         .exclude(state=Shard.State.DONE)
         .values("job__agent", "env_id")
         .annotate(left=Sum(F("count") - F("done")))

@@ -17,7 +17,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Q, Sum
-from django.db.models.functions import Greatest, Now
+from django.db.models.functions import Coalesce, Greatest, Now
 from django.utils import timezone
 
 from apps.accounts import quotas
@@ -38,6 +38,9 @@ from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest
 
 logger = logging.getLogger(__name__)
+
+CANCELLED = "A person cancelled it."
+"""The failure of an episode that a person cancelled while it was played."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,10 @@ class Claim:
     attempt: int
     request: Mapping[str, Any]
     """`Job.spec`."""
+    num_envs: int
+    """Episodes to play at a time, when the shard was claimed."""
+    orders: Mapping[int, str]
+    """`Shard.orders` by slot, when the shard was claimed."""
     begins_after: int
     """Of a training that is a fork: the update of the checkpoint that it continues from; otherwise 0."""
 
@@ -114,10 +121,14 @@ def _claim_from(candidate: admission.Candidate, kind: Job.Kind) -> Claim | None:
     """Claim a shard of this job; None if no shard is free, or if the job may not start yet."""
     if candidate.starts and candidate.owner_id is not None and not _may_start(candidate.owner_id, kind):
         return None
-    queued = Shard.objects.filter(job=candidate.job_id, state=Shard.State.QUEUED).filter(_RESTED).order_by("number")
+    waits = Q(job=candidate.job_id, job__state__in=[Job.State.QUEUED, Job.State.RUNNING], state=Shard.State.QUEUED)
+    queued = Shard.objects.filter(waits).filter(_RESTED).order_by("number")
     token = new_token()
     claimed = queued.claim(token, 1, state=Shard.State.RUNNING)
     if not claimed:
+        return None
+    if _is_one_too_many(candidate.job_id):
+        transaction.set_rollback(True)
         return None
     admission.note(kind.value, candidate.owner_id)
     return _start_shard(Shard.objects.get(pk=claimed[0]), token)
@@ -131,9 +142,20 @@ def _may_start(owner_id: int, kind: Job.Kind) -> bool:
     return limit is None or running < limit
 
 
+def _is_one_too_many(job_id: str) -> bool:
+    """Whether the shard that was just claimed exceeds the workers that the job may have.
+
+    A lock makes concurrent workers wait.
+    """
+    most = Job.objects.select_for_update(no_key=True).values_list("max_workers", flat=True).get(pk=job_id)
+    return most is not None and Shard.objects.filter(job=job_id, state=Shard.State.RUNNING).count() > most
+
+
 def _start_shard(shard: Shard, token: uuid.UUID) -> Claim:
     """Mark the job of a shard that was just claimed as running, and return the claim for the worker."""
-    Job.objects.filter(pk=shard.job_id, state=Job.State.QUEUED).update(state=Job.State.RUNNING, started=Now())
+    Job.objects.filter(pk=shard.job_id, state=Job.State.QUEUED).update(
+        state=Job.State.RUNNING, started=Coalesce(F("started"), Now())
+    )
     Job.objects.filter(pk=shard.job_id).update(served=Now())
     job = Job.objects.select_related("agent").get(pk=shard.job_id)
     change(
@@ -165,8 +187,15 @@ def _start_shard(shard: Shard, token: uuid.UUID) -> Claim:
         count=shard.count,
         attempt=shard.attempt,
         request=job.spec,
+        num_envs=job.episodes_at_a_time,
+        orders=by_slot(shard.orders),
         begins_after=job.parent_update,
     )
+
+
+def by_slot(orders: Mapping[str, str]) -> dict[int, str]:
+    """`Shard.orders` with numbers as keys, which JSON does not have."""
+    return {int(slot): order for slot, order in orders.items()}
 
 
 def _describe_claim(job: Job, shard: Shard) -> str:
@@ -223,7 +252,7 @@ def record_episodes(
     _log_recorded(shard, records)
     if shard.state != Shard.State.DONE:
         return False
-    return _end_if_done(claim.job_id)
+    return end_if_done(claim.job_id, "all episodes are done")
 
 
 def _add_to_sums(shard: Shard, records: Sequence[EpisodeRecord], seconds: float) -> None:
@@ -233,6 +262,10 @@ def _add_to_sums(shard: Shard, records: Sequence[EpisodeRecord], seconds: float)
     shard.done += len(records)
     shard.errors += len(records) - len(counted)
     shard.unanswered += sum(record.failed_by == "agent" for record in records)
+    shard.cancelled += sum(record.failure == CANCELLED for record in records)
+    if shard.orders:
+        recorded_slots = {str(record.index) for record in records}
+        shard.orders = {slot: order for slot, order in shard.orders.items() if slot not in recorded_slots}
     shard.tokens_in += sum(record.tokens[0] for record in records)
     shard.tokens_out += sum(record.tokens[1] for record in records)
     shard.won += sum(bool(record.success) for record in counted)
@@ -262,7 +295,8 @@ def _log_recorded(shard: Shard, records: Sequence[EpisodeRecord]) -> None:
         first = failures[0]
         failure = storable(shortened(first.failure, 300))
         cause = "no answer from the agent" if first.failed_by == "agent" else "environment error"
-        text = f"{shard.env_id} seed {first.identity.seed}: {cause}, not counted: {failure}"
+        cause = "dropped" if first.failure == CANCELLED else f"{cause}, not counted"
+        text = f"{shard.env_id} seed {first.identity.seed}: {cause}: {failure}"
         if len(failures) > 1:
             text += f" (and {len(failures) - 1} more)"
     elif shard.state == Shard.State.DONE:
@@ -274,13 +308,16 @@ def _log_recorded(shard: Shard, records: Sequence[EpisodeRecord]) -> None:
     change(shard.job_id, JobEvent.Kind.EPISODES, text, tone=tone, slots=slots)
 
 
-def _end_if_done(job_id: str) -> bool:
-    """End the job if all its shards are done. The caller has locked the job's row, so exactly one worker ends it."""
-    if Shard.objects.filter(job=job_id).exclude(state=Shard.State.DONE).exists():
+def end_if_done(job_id: str, text: str) -> bool:
+    """End the job if all its shards are done or skipped. Returns whether it has ended now.
+
+    The caller has locked the job's row, so exactly one worker ends it.
+    """
+    if Shard.objects.filter(job=job_id, skipped=False).exclude(state=Shard.State.DONE).exists():
         return False
     if problem := error_share.verdict(job_id):
         return end(job_id, Job.State.FAILED, problem, problem, JobEvent.Tone.LOSS)
-    return end(job_id, Job.State.DONE, "", "all episodes are done")
+    return end(job_id, Job.State.DONE, "", text)
 
 
 @transaction.atomic

@@ -160,7 +160,7 @@ def fill(job: Job, shards: Sequence[Shard], lines: Iterable[EnvironmentResults],
     for line in lines:
         window = line.window
         ended = {slot: ended_cells[slot] for slot in window if slot in ended_cells}
-        running = set() if job.over else _running(shards, ended, window, int(job.spec.get("num_envs", 1)))
+        running = set() if job.over else _running(shards, ended, window, job.episodes_at_a_time)
         for slot in window:
             if only is None or slot in only or slot in running:
                 line.cells.append(ended.get(slot) or _open_cell(line, slot, is_running=slot in running))
@@ -203,6 +203,34 @@ def _running(shards: Iterable[Shard], ended: Mapping[int, EpisodeCell], window: 
         if open_slots and shard.first_slot + shard.done + num_envs > window.start:
             running.update(open_slots[:num_envs])
     return running
+
+
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """An episode that is being played, and what was ordered about it: see `apps.jobs.controls.orders`."""
+
+    env_id: str
+    slot: int
+    seed: int
+    order: str
+
+
+def under_way(job: Job) -> list[UnderWay]:
+    """The episodes that workers play now: in each running shard, the first ones that are not recorded."""
+    found = []
+    for shard in job.shards.all():
+        if job.over or shard.state != Shard.State.RUNNING:
+            continue
+        recorded = set(
+            Episode.objects.filter(batch=job.batch_id, slot__range=(shard.first_slot, shard.slots[-1])).values_list(
+                "slot", flat=True
+            )
+        )
+        open_slots = [slot for slot in shard.slots if slot not in recorded][: job.episodes_at_a_time]
+        found += [
+            UnderWay(shard.env_id, slot, shard.place(slot)[0], shard.orders.get(str(slot), "")) for slot in open_slots
+        ]
+    return found
 
 
 def _segments(job: Job, line: EnvironmentResults) -> list[Segment]:

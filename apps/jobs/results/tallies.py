@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from apps.jobs.models import Shard
@@ -19,6 +19,7 @@ class Tally:
     limited: int = 0
     errors: int = 0
     unanswered: int = 0
+    cancelled: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     turns: int = 0
@@ -40,6 +41,7 @@ class Tally:
             limited=sum(shard.limited for shard in rows),
             errors=sum(shard.errors for shard in rows),
             unanswered=sum(shard.unanswered for shard in rows),
+            cancelled=sum(shard.cancelled for shard in rows),
             tokens_in=sum(shard.tokens_in for shard in rows),
             tokens_out=sum(shard.tokens_out for shard in rows),
             turns=sum(shard.turns for shard in rows),
@@ -93,7 +95,7 @@ class Tally:
     @property
     def broken(self) -> int:
         """Episodes with an environment error."""
-        return self.errors - self.unanswered
+        return self.errors - self.unanswered - self.cancelled
 
     @property
     def mean(self) -> float | None:
@@ -104,3 +106,13 @@ class Tally:
     def mean_turns(self) -> float | None:
         """Turns per episode."""
         return self.turns / self.n if self.n else None
+
+
+def skipped(shards: Iterable[Shard]) -> list[str]:
+    """The environments of which a person skipped what was left."""
+    return list(dict.fromkeys(shard.env_id for shard in shards if shard.skipped))
+
+
+def skipped_tallies(shards: Sequence[Shard]) -> list[tuple[str, Tally]]:
+    """The sums of each environment of which a person skipped what was left."""
+    return [(env_id, Tally.of(s for s in shards if s.env_id == env_id)) for env_id in skipped(shards)]

@@ -10,6 +10,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from gem.client.schemas.base import Answer, Body, Id, JobState, Outcome, Visibility
 from gem.evaluation.submission import FORMER_FIELDS, Priority, Submission
+from gem.evaluation.spec import MAX_NUM_ENVS
 
 
 class NewEvaluation(Submission):
@@ -100,6 +101,35 @@ class Remaining(Answer):
     """The episodes of this agent that it rests on."""
     unknown: list[str]
     """Environments of which nothing is known yet; they are in none of the numbers."""
+
+
+class Pace(Body):
+    """How much of an evaluation is played at a time. What is left out stays as it is."""
+
+    num_envs: Annotated[int, Field(ge=1, le=MAX_NUM_ENVS)] | None = None
+    """Episodes that each worker plays at a time."""
+    max_workers: Annotated[int, Field(ge=0, le=1000)] | None = None
+    """The most workers; 0 for as many as there are."""
+
+
+class EpisodeEnd(Body):
+    """What becomes of an episode that is cancelled while it is played."""
+
+    counts: bool
+    """Whether it counts as not solved, with the return that it has; otherwise it is dropped, and not counted."""
+
+
+class OneEnvironment(Body):
+    """An environment of an evaluation."""
+
+    env_id: Annotated[str, Field(max_length=120)]
+
+
+class Retry(Body):
+    """What is played again."""
+
+    env_id: Annotated[str, Field(max_length=120)] = ""
+    """Only what failed in this environment; empty for all."""
 
 
 class Score(Answer):
@@ -200,6 +230,12 @@ class Job(JobSummary):
     jobs_ahead: int | None
     """The jobs that are served before it while it is queued."""
     may_change: bool
+    ranked: bool = False
+    """Of an evaluation: whether it counts on the leaderboard, so that nobody changes how it is played."""
+    num_envs: int | None = None
+    """Of an evaluation: episodes that each worker plays at a time now."""
+    max_workers: int | None = None
+    """The most workers that play it; null for as many as there are."""
     score: Score | None
     """Of an evaluation: the results so far."""
 
@@ -226,6 +262,8 @@ class Results(Answer):
     """The data of each environment that has some."""
     cost: float | None
     """The cost of its tokens at the agent's prices."""
+    skipped: list[str] = []
+    """Environments of which a person skipped what was left: the results are partial."""
 
 
 class JobEpisode(Answer):
@@ -260,6 +298,8 @@ class LogLine(Answer):
     kind: str
     text: str
     at: datetime
+    tone: Literal["", "warn", "loss"] = ""
+    """`warn` and `loss` mark what one should look at."""
 
 
 class RankedStart(Body):

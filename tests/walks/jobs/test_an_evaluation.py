@@ -61,6 +61,24 @@ def test_episodes_appear_while_the_job_runs_and_it_can_be_cancelled_and_submitte
     assert abs(page.evaluate(TOP_OF_GRID) - top) < 1, "nothing jumped"
     assert page.locator("#grid .ep").count() <= 500
 
+    page.get_by_label("Episodes at a time").fill("2")
+    page.get_by_role("button", name="Change").click()
+    expect(page.locator("#log")).to_contain_text("4 to 2 episodes at a time")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("#state")).to_contain_text("paused")
+    expect(page.locator("#curve path").first).to_be_visible()
+    check_looks(page)
+    page.get_by_role("button", name="Resume").click()
+    expect(page.locator("#state")).to_contain_text(re.compile("queued|running"))
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    job = page.url
+    page.get_by_role("link", name="all lines").click()
+    page.get_by_label("Search the log").fill("paused by")
+    page.get_by_role("button", name="Search", exact=True).last.click()
+    expect(page.locator("#log div")).to_have_count(1)
+    check_looks(page)
+    page.goto(job)
+
     page.get_by_role("button", name="Cancel job").click()
     page.locator("#confirm-cancel").get_by_role("button", name="Cancel job").click()
     expect(page.locator("#state")).to_contain_text("cancelled")
