@@ -240,6 +240,7 @@ def test_a_shard_that_waited_through_the_change_is_counted(ada: User) -> None:
 # ------------------------------------------------------------------ data
 
 
+@pytest.mark.django_db(transaction=True)  # the export is read by another connection
 def test_a_sample_that_stands_in_is_named_with_its_hash(ada: User, as_ada: Client) -> None:
     digest = sample("gsm8k").sha256
     form = {"agent": "random", "env_id": [MATH], "episodes_per_env": "20", "seed": "0", "num_envs": "4"}
