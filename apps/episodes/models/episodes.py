@@ -61,10 +61,19 @@ class Batch(models.Model):
     def __str__(self) -> str:
         return f"{self.kind} {self.id}"
 
+    def get_absolute_url(self) -> str:
+        """The page of a duel."""
+        return reverse("duels:duel", args=[self.pk])
+
     @property
     def is_duel(self) -> bool:
         """Whether its episodes are shown side by side."""
         return self.kind == self.Kind.DUEL
+
+    def reason_to_hide(self) -> str:
+        """Of a duel: why administrators have hidden it, or one of its episodes; empty if they have not."""
+        hidden = self.episodes.exclude(hidden_reason="").order_by("slot")
+        return hidden.values_list("hidden_reason", flat=True).first() or ""
 
 
 class EpisodeQuerySet(VisibleQuerySet["Episode"]):
@@ -84,12 +93,8 @@ class EpisodeQuerySet(VisibleQuerySet["Episode"]):
         return reduce(or_, self._reasons(user, visitor), models.Q(pk__in=[]))
 
     def owned_outside_jobs(self, user: Person, visitor: str) -> EpisodeQuerySet:
-        """Episodes of this person that no job has played.
-
-        Their keys are united, because the database would compare every episode with several reasons in one condition.
-        """
-        found = [Episode.objects.filter(reason, of_job=False).values("pk") for reason in self._reasons(user, visitor)]
-        return self.filter(pk__in=found[0].union(*found[1:])) if found else self.none()
+        """Episodes of this person that no job has played."""
+        return self.filter(self.owned_by(user, visitor), of_job=False)
 
     def _reasons(self, user: Person, visitor: str) -> list[models.Q]:
         """A filter for each reason for which this person owns episodes; none for a visitor without a key."""

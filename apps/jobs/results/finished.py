@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import overload
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from django.db.models import F, Q, QuerySet
 
 from apps.episodes.models import Episode
+from apps.episodes.paging import page_number
 from apps.jobs.models import Job
 from apps.jobs.results.grid import OUTCOME
 from apps.jobs.results.tallies import Tally
@@ -58,34 +59,65 @@ def slots_of(job: Job, env_id: str = "", ending: str = "") -> QuerySet[Episode, 
     return episodes.values_list("slot", flat=True)
 
 
-class FinishedEpisodes(Sequence[Episode]):
-    """The finished episodes of a job for a `Paginator`. Of the pages that are passed over, only the slots are read.
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the finished episodes of a job, by slot. Links name slots, so a deep page costs as much as the first.
 
-    Args:
-        env_id: only episodes of this environment; empty for all.
-        ending: only episodes with this outcome; empty for all.
-        hidden: see `finished`. Hidden episodes are counted in any case.
+    The addresses with a number that earlier versions linked to (`?page=7`) still lead to that page, or to `MAX_PAGE`.
     """
 
-    def __init__(self, job: Job, env_id: str = "", ending: str = "", *, hidden: bool = False) -> None:
-        self._job, self._ending, self._hidden = job, ending, hidden
-        self._shards = [shard for shard in job.shards.all() if not env_id or shard.env_id == env_id]
-        self._slots = slots_of(job, env_id, ending)
+    rows: list[Episode]
+    before: int | None
+    """The slot before which the previous page ends; None on the first page."""
+    after: int | None
+    """The slot after which the next page begins; None on the last page."""
 
-    def __len__(self) -> int:
-        """Their number, which the shards know."""
-        tally = Tally.of(self._shards)
-        counts = {"won": tally.won, "lost": tally.lost, "limit": tally.limited, "error": tally.errors}
-        return counts.get(self._ending, tally.done)
 
-    @overload
-    def __getitem__(self, place: int) -> Episode: ...
+def page_of(
+    job: Job, asked: Mapping[str, str], size: int, *, env_id: str = "", ending: str = "", hidden: bool = False
+) -> Page:
+    """The page that an address asks for by `after`, `before` or `page`; the first page otherwise.
 
-    @overload
-    def __getitem__(self, place: slice) -> list[Episode]: ...
+    Args:
+        asked: the parameters of the address.
+        size: episodes on a page.
+        env_id: only episodes of this environment; empty for all.
+        ending: only episodes with this outcome; empty for all.
+        hidden: see `finished`.
+    """
+    matches = slots_of(job, env_id, ending)
+    if (before := _slot(asked.get("before", ""))) is not None:
+        slots = list(matches.filter(slot__lt=before).order_by("-slot")[: size + 1])
+        if len(slots) > size:
+            return _page(job, slots[size - 1 :: -1], is_first=False, is_last=False, hidden=hidden)
+        slots = list(matches[: size + 1])  # fewer come before than fit on the first page
+        return _page(job, slots[:size], is_first=True, is_last=len(slots) <= size, hidden=hidden)
+    start = 0
+    if (after := _slot(asked.get("after", ""))) is not None:
+        matches = matches.filter(slot__gt=after)
+    else:
+        start = (page_number(asked.get("page", "")) - 1) * size
+    slots = list(matches[start : start + size + 1])
+    if not slots and (start or after is not None):
+        last = list(slots_of(job, env_id, ending).order_by("-slot")[: size + 1])
+        return _page(job, last[:size][::-1], is_first=len(last) <= size, is_last=True, hidden=hidden)
+    is_first = not start and after is None
+    return _page(job, slots[:size], is_first=is_first, is_last=len(slots) <= size, hidden=hidden)
 
-    def __getitem__(self, place: int | slice) -> Episode | list[Episode]:
-        """The episodes of a page, or one of them."""
-        window = place if isinstance(place, slice) else slice(place, place + 1)
-        episodes = list(finished(self._job, hidden=self._hidden).filter(slot__in=list(self._slots[window])))
-        return episodes if isinstance(place, slice) else episodes[0]
+
+def _page(job: Job, slots: Sequence[int | None], *, is_first: bool, is_last: bool, hidden: bool) -> Page:
+    rows = list(finished(job, hidden=hidden).filter(slot__in=slots))
+    before, after = (slots[0], slots[-1]) if slots else (None, None)
+    return Page(rows, before=None if is_first else before, after=None if is_last else after)
+
+
+def _slot(text: str) -> int | None:
+    """The slot that an address names; None if it is none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+
+
+def count(job: Job, env_id: str = "", ending: str = "") -> int:
+    """The number of finished episodes, hidden ones included, which the shards know."""
+    tally = Tally.of(shard for shard in job.shards.all() if not env_id or shard.env_id == env_id)
+    counts = {"won": tally.won, "lost": tally.lost, "limit": tally.limited, "error": tally.errors}
+    return counts.get(ending, tally.done)
