@@ -61,9 +61,12 @@ def rollout(
     An environment that raises an error gives a record with `failure`, and so does an agent that raises `AgentFailure`;
     the other episodes go on. An `AsyncAgent` decides for all episodes at the same time, and no episode waits for
     another. `requests` is read as environments become free, so it may be endless. The record of a request does not
-    depend on `num_envs` or `backend`: "threads" steps environments at the same time, which is faster where they wait for
-    tools, sandboxes or servers. Closing the generator cancels decisions that are still pending. The note of a decision and
-    everything else that the agent reports about it is in `TurnRecord.extra`.
+    depend on `num_envs` or `backend`. Closing the generator cancels decisions that are still pending. The note of a
+    decision and everything else that the agent reports about it is in `TurnRecord.extra`.
+
+    Args:
+        backend: how environments are stepped: one after the other, or at the same time in threads, which is faster if
+            they wait for tools, sandboxes or servers.
 
     Raises:
         InvalidArgument: if `num_envs` is below 1, if a request has arguments that its environment does not take or a

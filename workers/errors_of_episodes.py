@@ -1,4 +1,4 @@
-"""What an evaluation does with episodes that end in an error: play them again, count them as not solved, or report them."""
+"""Episodes of an evaluation that end in an error: play them again, count them as not solved, or leave them out."""
 
 from __future__ import annotations
 

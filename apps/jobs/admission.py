@@ -1,8 +1,9 @@
 """Which job is served next: the lines of evaluations and of trainings.
 
 A worker claims a shard of the person who was served longest ago, and of that person's running jobs and oldest queued
-job the one that was served longest ago; those of a higher priority come first, among the jobs of one person. So shards of different people alternate, whatever they take and however many
-jobs each person has, and so do the jobs of one person. A worker that has played long gives its shard back if another
+job the one that was served longest ago. So shards of different people alternate, whatever they take and however many
+jobs each person has, and so do the jobs of one person. Among these, and only among these, a higher priority comes
+first. A worker that has played long gives its shard back if another
 person waits with less (`should_yield`).
 """
 

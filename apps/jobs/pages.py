@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,6 +19,7 @@ from apps.jobs.models import Job
 from apps.jobs.results import Tally, clusters, datasets, finished, missing
 from apps.jobs.results.cached import shared
 from apps.jobs.results.clusters import Scores
+from gem.evaluation import selection, wrapping
 from gem.evaluation.spec import EvaluationSpec
 
 MAX_LATEST_EPISODES = 8
@@ -148,6 +150,7 @@ def _command(spec: EvaluationSpec, agent_options: list[str]) -> str:
         words.append(f"--episodes {spec.episodes_per_env} --seed {spec.seed}")
         words += [f"--max-turns {spec.max_turns}"] if spec.max_turns else []
         words += [f"--opponent {spec.opponent}"] if spec.opponent else []
+        words += [f"--wrapper {shlex.quote(wrapping.as_word(wrapper))}" for wrapper in spec.wrappers]
     words += [f"--repeats {spec.repeats}"] if spec.repeats > 1 else []
     words += [f"--token-budget {spec.token_budget}"] if spec.token_budget else []
     words += [f"--tool {name}" for name in spec.tools]
@@ -162,9 +165,10 @@ from gem.evaluation.spec import EvaluationSpec
 
 spec = EvaluationSpec.model_validate_json('''{spec}''')
 slots = [
-    EpisodeRequest(i, part.env_id, part.seed_and_seat(i)[0], {{}}, spec.all_wrappers, part.seed_and_seat(i)[1], part.repeat)
+    EpisodeRequest(i, part.env_id, seed, {{}}, spec.all_wrappers, seat, part.repeat)
     for part in spec.parts
     for i in range(part.episodes)
+    for seed, seat in [part.seed_and_seat(i)]
 ]
 opponent = make_agent(spec.opponent) if spec.opponent else None
 for record in rollout(make_agent(spec.agent), slots, num_envs=spec.num_envs, opponent=opponent):
@@ -177,11 +181,15 @@ def again(spec: EvaluationSpec) -> str:
     """The query string that fills the form with this request."""
     pairs: list[tuple[str, str | int]] = [("agent", spec.agent), ("benchmark", spec.benchmark or "")]
     if not spec.benchmark:
-        pairs += [("env_id", env_id) for env_id in spec.env_ids]
+        pairs += [("env_id", token) for token in selection.compact(spec.env_ids)]
         pairs += [("episodes_per_env", spec.episodes_per_env), ("seed", spec.seed)]
         pairs += [("repeats", spec.repeats)] if spec.repeats > 1 else []
         pairs += [("max_turns", spec.max_turns)] if spec.max_turns else []
         pairs += [("opponent", spec.opponent)] if spec.opponent else []
+        pairs += [("wrapper", wrapping.as_word(wrapper)) for wrapper in spec.wrappers]
+        pairs += [("retries", spec.retries)] if spec.retries else []
+        pairs += [("count_as_failed", kind) for kind in spec.count_as_failed]
+    pairs += [("backend", spec.backend)] if spec.backend != "sync" else []
     pairs += [("token_budget", spec.token_budget)] if spec.token_budget else []
     pairs += [("tool", name) for name in spec.tools]
     if spec.tools:

@@ -27,6 +27,7 @@ _POLICY_OPTIONS = (*checkpoint.POLICY_OPTIONS, *checkpoint.SAMPLING_OPTIONS)
 _SPEC_OPTIONS = {
     "benchmark": "benchmark", "env": "env_ids", "episodes": "episodes_per_env", "seed": "seed", "repeats": "repeats",
     "max_turns": "max_turns", "opponent": "opponent", "token_budget": "token_budget", "num_envs": "num_envs",
+    "wrapper": "wrappers", "backend": "backend",
 }  # fmt: skip
 """Options of the command and the fields of the `EvaluationSpec` that they set."""
 
@@ -45,6 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--token-budget", type=int, help="stop after this number of input and output tokens")
     parser.add_argument("--num-envs", type=int, default=16, help="episodes played at the same time (16)")
     parser.add_argument("--max-turns", type=int, help="a turn limit below that of the environments")
+    parser.add_argument(
+        "--wrapper", action="append", metavar="NAME", help="put this wrapper around; may be given several times"
+    )
+    parser.add_argument("--backend", choices=["sync", "threads"], help="step environments in turn or in threads (sync)")
     parser.add_argument("--opponent", help="random or expert, where there are several seats; the seats are swapped")
     parser.add_argument(
         "--out", type=Path, metavar="FILE.jsonl", help="add every episode to this file, and skip those in it"
@@ -67,8 +72,10 @@ def run(
 ) -> int:
     """Play the requested episodes, except those that `out` already has, and print the scores."""
     from gem.agents import has_expert, make_agent  # noqa: PLC0415
+    from gem.evaluation import wrapping  # noqa: PLC0415
 
     options |= {"opponent": opponent, "num_envs": num_envs}
+    options["wrapper"] = [wrapping.of_word(word) for word in options["wrapper"] or []] or None
     fields = {field: options.pop(name) for name, field in _SPEC_OPTIONS.items()}
     spec = _make_spec(agent=agent, **fields, **tooling.spec_fields(tool, tool_uses, tool_format))
     player, players = _make_player(agent, opponent, num_envs, options)
@@ -110,7 +117,7 @@ def _play(
         if done_count:
             print(f"{done_count:,} of {spec.episodes_total:,} episodes are in {out} already.", file=sys.stderr)
         spent_tokens = sum(row.tokens_in + row.tokens_out for rows in outcomes.values() for row in rows)
-        records = rollout(player, requests, num_envs=spec.num_envs, opponent=opponent)
+        records = rollout(player, requests, num_envs=spec.num_envs, opponent=opponent, backend=spec.backend)
         stack.callback(records.close)
         for record in _show_progress(records, done_count, spec.episodes_total):
             if file is not None:

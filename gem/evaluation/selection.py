@@ -19,15 +19,18 @@ MAX_PATTERN = 120
 def expand(patterns: Iterable[str]) -> list[str]:
     """Return the ids that the patterns match, each once, in the order of the patterns and of the registry.
 
-    An entry without a wildcard is an id and stays as it is, also if it is unknown or is there twice.
+    An entry without a wildcard is an id and stays as it is, also if it is unknown or is written twice.
 
     Raises:
         UnknownEnvironment: if a pattern matches nothing.
     """
     ids: list[str] = []
+    written: set[str] = set()
     for pattern in patterns:
         if WILDCARD not in pattern:
-            ids.append(pattern)
+            if pattern not in ids or pattern in written:
+                ids.append(pattern)
+            written.add(pattern)
             continue
         matches = matching(pattern)
         if not matches:
@@ -47,14 +50,16 @@ def matching(pattern: str) -> list[str]:
 def compact(ids: Collection[str]) -> list[str]:
     """Return a shortest list of patterns and ids for these ids: whole categories, and whole difficulties of one.
 
-    `expand` of it gives the same ids. Ids that are not registered come last.
+    `expand` of it gives the same ids. What has the first of the ids comes first.
     """
     chosen = set(ids)
     tokens: list[str] = []
     for category, group in groupby(sorted(registry.specs(), key=attrgetter("category")), key=attrgetter("category")):
         tokens += _of_category(category, list(group), chosen)
     known = {spec.id for spec in registry.specs()}
-    return [*tokens, *(env_id for env_id in ids if env_id not in known)]
+    tokens += [env_id for env_id in ids if env_id not in known]
+    places = {env_id: place for place, env_id in reversed(list(enumerate(ids)))}
+    return sorted(tokens, key=lambda token: min(places[env_id] for env_id in matching(token) or [token]))
 
 
 def _of_category(category: str, specs: list[EnvSpec], chosen: set[str]) -> list[str]:
@@ -69,6 +74,6 @@ def _of_category(category: str, specs: list[EnvSpec], chosen: set[str]) -> list[
 
 
 def _of_difficulties(category: str, specs: Iterable[EnvSpec]) -> list[str]:
-    """Patterns for the ends of these ids, from the version on: `game:*-v0-easy`, and `game:*-v0` without a difficulty."""
+    """Patterns for the ends of these ids, from the version on: `game:*-v0-easy`, or `game:*-v0`."""
     ends = dict.fromkeys(spec.id[spec.id.rindex("-v") :] for spec in specs if "-v" in spec.id)
     return [f"{category}:*{end}" for end in ends]

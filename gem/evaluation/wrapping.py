@@ -15,7 +15,7 @@ from gem.errors import InvalidArgument
 from gem.validation.near import did_you_mean
 
 OFFERED: Mapping[str, str] = {
-    "normalize_action": "reads actions that are written in another way: without a box, in <answer> tags, after thoughts",
+    "normalize_action": "reads actions that are written differently: without a box, in <answer> tags, after thoughts",
     "compact": "shows the board as plain text, without rules and history",
     "concat": "shows all earlier observations with each new one, to agents without a memory",
     "concat_with_action": "the same, with the agent's actions between them",
@@ -29,7 +29,7 @@ def check(wrappers: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
     """Check the wrappers of a specification, and return them in their canonical order.
 
     Raises:
-        InvalidArgument: if one is unknown, named twice, contradicts another one, or has arguments that it does not take.
+        InvalidArgument: if one is unknown, named twice, contradicts another one, or has settings that it does not take.
     """
     by_name: dict[str, dict[str, Any]] = {}
     for wrapper in wrappers:
@@ -41,7 +41,9 @@ def check(wrappers: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
         _check_arguments(name, {key: value for key, value in wrapper.items() if key != "name"})
         by_name[name] = dict(wrapper)
     if len({"compact", "concat", "concat_with_action"} & by_name.keys()) > 1:
-        raise InvalidArgument("Choose one of compact, concat and concat_with_action: each decides what the agent reads.")
+        raise InvalidArgument(
+            "Choose one of compact, concat and concat_with_action: each decides what the agent reads."
+        )
     return tuple(by_name[name] for name in OFFERED if name in by_name)
 
 
@@ -76,3 +78,20 @@ def around(
     inner = [wrapper for wrapper in chosen if wrapper["name"] == "normalize_action"]
     outer = [wrapper for wrapper in chosen if wrapper["name"] != "normalize_action"]
     return [*limit, *inner, *tools, *outer]
+
+
+def as_word(wrapper: Mapping[str, Any]) -> str:
+    """A wrapper as one word, as check boxes and command lines have it: its name, or JSON if it has settings."""
+    return str(wrapper["name"]) if wrapper.keys() == {"name"} else json.dumps(wrapper)
+
+
+def of_word(word: str) -> dict[str, Any]:
+    """The wrapper that a word names; `check` says whether there is such a one."""
+    if word.startswith("{"):
+        try:
+            wrapper = json.loads(word)
+        except (ValueError, RecursionError):
+            wrapper = None
+        if isinstance(wrapper, dict):
+            return wrapper
+    return {"name": word}

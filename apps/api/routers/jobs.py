@@ -61,7 +61,7 @@ def list_jobs(
 def submit_evaluation(request: HttpRequest, sent: schemas.NewEvaluation) -> Status[schemas.Submitted]:
     """Submit an evaluation. It is played by workers, and its results change until it is over.
 
-    Several agents are one job each: all of them are submitted, or none. The answer is the first one, and `jobs` has all.
+    Several agents are one job each: all are submitted, or none. The answer is the first one, and `jobs` has all.
     """
     checks = Checks()
     checks.value("name", EvaluationForm.base_fields["name"].clean, sent.name)

@@ -132,7 +132,7 @@ class Search:
         return _options((entry.spec.category for entry in all_entries()), self.category, CATEGORIES)
 
     @property
-    def difficulties(self) -> list[Option]:
+    def levels(self) -> list[Option]:
         """The difficulties to choose from."""
         return _options((entry.difficulty for entry in all_entries()), self.difficulty, {})
 

@@ -72,11 +72,12 @@ def change(request: HttpRequest) -> HttpResponse:
         context = _choices(request, EvaluationForm(initial=prefilled(request.POST)), request.POST)
         return render(request, f"jobs/choices.html#{part}", context)
     data = entries.changed(request.POST)
-    form = EvaluationForm(data) if wants_part(request) else EvaluationForm(initial=_initial(request) | prefilled(data))
     if not wants_part(request):
-        return _page(request, form, data)
-    context = {**_choices(request, EvaluationForm(initial=prefilled(data)), data), **_estimate(request, form)}
-    return render(request, "jobs/submit.html#changed", {**context, "out_of_band": True})
+        return _page(request, EvaluationForm(initial=_initial(request) | prefilled(data)), data)
+    choices = _choices(request, EvaluationForm(initial=prefilled(data)), data)
+    entries.set_table(data, choices["table"], [agent.slug for agent in choices["agents"]])
+    context = {**choices, **_estimate(request, EvaluationForm(data)), "out_of_band": True}
+    return render(request, "jobs/submit.html#changed", context)
 
 
 @never_cache
@@ -139,16 +140,18 @@ def _page(
     paste_errors: Sequence[str] = (),
 ) -> HttpResponse:
     """The whole page with this form."""
-    estimated = form if form.is_bound else EvaluationForm({**_defaults(), **form.initial})
-    chosen_slugs = [*form.chosen_agents, str(form["opponent"].value() or "")]
-    form.offer(Agent.objects.offered_to(request.user, *chosen_slugs))
+    choices = _choices(request, form, data)
+    estimated = form
+    if not form.is_bound:
+        shown = entries.of_values({**_defaults(), **form.initial})
+        entries.set_table(shown, choices["table"], [agent.slug for agent in choices["agents"]])
+        estimated = EvaluationForm(shown)
     context = {
-        "form": form,
-        "withheld": Agent.objects.withheld_from(request.user, *chosen_slugs).first(),
+        "withheld": Agent.objects.withheld_from(request.user, *form.chosen_agents).first(),
         "benchmarks": [benchmarks.load(name) for name in benchmarks.names()],
         "pasted": pasted,
         "paste_errors": paste_errors,
-        **_choices(request, form, data),
+        **choices,
         **_estimate(request, estimated),
     }
     return render(request, "jobs/submit.html", context, status=status)
@@ -156,6 +159,7 @@ def _page(
 
 def _choices(request: HttpRequest, form: EvaluationForm, data: QueryDict) -> dict[str, Any]:
     """What is found and chosen, and the table of who plays what."""
+    form.offer(Agent.objects.offered_to(request.user, *form.chosen_agents, str(form["opponent"].value() or "")))
     tokens = [str(token) for token in form["env_id"].value() or []]
     ids = picker.known_ids(tokens)
     chosen_tokens = picker.tokens_of(ids)

@@ -28,7 +28,9 @@ class NewEvaluation(Submission):
         except ValidationError as error:
             if not (isinstance(data, dict) and isinstance(data.get("spec"), dict) and data.keys() <= FORMER_FIELDS):
                 raise
-            raise ValidationError.from_exception_data("NewEvaluation", [_within_spec(one) for one in error.errors()]) from error
+            raise ValidationError.from_exception_data(
+                "NewEvaluation", [_within_spec(one) for one in error.errors()]
+            ) from error
 
 
 def _within_spec(error: ErrorDetails) -> InitErrorDetails:

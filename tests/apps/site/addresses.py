@@ -129,6 +129,8 @@ TABLE: dict[str, Address] = {
     "jobs:recent": Address("200"),
     "jobs:submit": Address("200"),
     "jobs:estimate": Address("200"),
+    "jobs:change": Address("200", post=True, sent={"agent": "random", "env_id": ENV_ID, "do": "add rg:gcd"}),
+    "jobs:paste": Address("422", post=True),
     "jobs:job": Address("200", names=("job",)),
     "jobs:episodes": Address("200", names=("job",)),
     "jobs:spec": Address("200", names=("job",)),
