@@ -381,7 +381,8 @@ def main() -> None:
     seconds = measure_speed()
     targets.append(seconds < MAX_SECONDS)
     print(f"\nTwo runs with {LARGE:,} seeds are compared in {seconds:.2f} CPU seconds; target: under {MAX_SECONDS:.0f}")
-    print(f"{time.monotonic() - start:.0f} seconds; targets {'met' if all(targets) else 'missed'}")
+    elapsed, busy = time.monotonic() - start, sum(os.times()[:4])
+    print(f"{elapsed:.0f} seconds, {busy:.0f} CPU seconds; targets {'met' if all(targets) else 'missed'}")
     sys.exit(0 if all(targets) else 1)
 
 

@@ -16,6 +16,7 @@ urlpatterns = [
     path("play/", include("apps.play.urls")),
     path("jobs/", include("apps.trainings.urls")),
     path("jobs/", include("apps.jobs.urls")),
+    path("compare/", include("apps.jobs.comparisons.urls")),
     path("leaderboard/", include("apps.leaderboard.urls")),
     path("api/v1/", api.urls),
 ]

@@ -49,6 +49,8 @@ def run(
     """Compare the runs and print the result."""
     from gem.evaluation.compare import compare  # noqa: PLC0415 (the other commands start faster without it)
 
+    if show == 0:
+        raise UsageError("No number of seeds shows a difference of 0.")
     runs = read_runs(sources, url)
     comparison = compare(runs, measure)
     if as_json:
@@ -215,13 +217,16 @@ def _print_seeds(pair: PairOfRuns, listed: str | None) -> None:
 
 
 def _print_settings(comparison: Comparison) -> None:
+    from gem.evaluation.comparison.settings import value_in_words  # noqa: PLC0415
+
     for caution in comparison.cautions:
         print(f"\nCaution: {caution.text}")
     if comparison.settings:
         print("\nSettings that differ:")
         letters = LETTERS[: len(comparison.scores)]
         for setting in comparison.settings[:MAX_LISTED_SETTINGS]:
-            values = ", ".join(f"{letter}: {value}" for letter, value in zip(letters, setting.values, strict=True))
+            texts = zip(letters, map(value_in_words, setting.values), strict=True)
+            values = ", ".join(f"{letter}: {text}" for letter, text in texts)
             print(f"  {setting.path}: {values}")
         more = len(comparison.settings) - MAX_LISTED_SETTINGS
         if more > 0:

@@ -78,8 +78,8 @@ class SeedSums(NamedTuple):
 def estimate_return(seeds: Iterable[SeedSums]) -> Estimate:
     """Compute the mean return over all episodes, with a 95 % interval over seeds.
 
-    If only two returns occur, their mean is a share in disguise, and its interval is that of `estimate_share`.
-    Otherwise it is `studentized`. Equal returns have no interval, because they tell nothing of the spread.
+    If every return is 0 or 1, the mean is a share, and its interval is that of `estimate_share`. Otherwise it is
+    `studentized`. Equal returns have no interval, because they tell nothing of the spread.
 
     Raises:
         InvalidArgument: if there are no episodes.
@@ -93,12 +93,8 @@ def estimate_return(seeds: Iterable[SeedSums]) -> Estimate:
     if len(rows) < MIN_SEEDS:
         return Estimate(mean, None, None, len(rows), few_reason(len(rows)))
     squares = math.fsum(row.return_squares for row in rows)
-    total = mean * n
-    if abs(squares - (low + high) * total + n * low * high) <= SAME * max(1.0, squares):  # each return is an end
-        share = estimate_share((row.n, (row.return_sum - row.n * low) / (high - low)) for row in rows)
-        assert share.low is not None
-        assert share.high is not None
-        return Estimate(mean, low + (high - low) * share.low, low + (high - low) * share.high, len(rows))
+    if low >= 0 and high <= 1 and squares >= mean * n - SAME * n:  # x² is below x between 0 and 1
+        return estimate_share((row.n, row.return_sum) for row in rows)
     values = _linearized([(row.n, row.return_sum) for row in rows])
     spread = spread_of(values)
     if spread.error == 0:  # every seed has the same mean, with different returns in it

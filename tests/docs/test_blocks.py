@@ -251,8 +251,9 @@ def presumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Substitu
     rows = [{"title": name, "text": f"{name} is the capital of Japan."} for name in ("Tokyo", "Kyoto")]
     (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     record = next(rollout(make_agent("random"), [EpisodeRequest(0, "game:Wordle-v0-easy", seed=1)]))
-    for name in ("minesweeper.jsonl", "episode-abcd.json"):
-        (folder / name).write_text(episode_files.episode_line(record, "random"), "utf-8")
+    played = {"minesweeper.jsonl": "random", "episode-abcd.json": "random"}
+    for name, agent in {**played, "random.jsonl": "random", "expert.jsonl": "expert"}.items():
+        (folder / name).write_text(episode_files.episode_line(record, agent), "utf-8")
     _run_folder(folder)
     monkeypatch.setattr("sys.stdin", io.StringIO("?\nhint\nquit\n"))
     with model_server() as server:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from apps.episodes.models import Episode
 from apps.jobs.models import Job
-from gem.evaluation.intervals import Estimate
-from gem.evaluation.scores import Outcome
+from gem.evaluation.scores import Estimate, Outcome
 from gem.evaluation.scores import passes as pass_at_each
 
 

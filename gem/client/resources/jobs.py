@@ -103,7 +103,7 @@ class Jobs(Resource[R_co]):
         self, job_id: str, *, env_id: str | None = None, outcome: Ending | None = None, most: int | None = None
     ) -> Pages[JobEpisode]:
         """Iterate over the finished episodes of an evaluation, in the order of their seeds."""
-        query = {"env_id": env_id, "outcome": outcome}
+        query = {"env_id": env_id, "outcome": outcome, "limit": 200}
         return Pages(Request("GET", f"{place('jobs', job_id)}/episodes", JobEpisodePage, query), most)
 
     @iterates

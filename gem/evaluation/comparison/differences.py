@@ -107,8 +107,8 @@ def difference(pairs: Sequence[SeedPair], measure: Measure, *, single: bool, env
     return Difference(
         env_id,
         _estimate(pairs, mean, spread, measure),
-        first=math.fsum(weight * row.first for weight, row in zip(weights, pairs, strict=True)),
-        second=math.fsum(weight * row.second for weight, row in zip(weights, pairs, strict=True)),
+        first=round(math.fsum(weight * row.first for weight, row in zip(weights, pairs, strict=True)), 12),
+        second=round(math.fsum(weight * row.second for weight, row in zip(weights, pairs, strict=True)), 12),
         won=won,
         lost=lost,
         tied=len(pairs) - won - lost,

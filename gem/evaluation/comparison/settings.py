@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -133,11 +134,18 @@ def _flat(data: Mapping[str, Any], prefix: str) -> Iterable[tuple[str, Any]]:
 
 
 def _listed(settings: Sequence[Setting]) -> str:
-    texts = [f"{row.path} ({' / '.join(_short(value) for value in row.values)})" for row in settings[:4]]
+    texts = [f"{row.path} ({' / '.join(map(_short, row.values))})" for row in settings[:4]]
     more = len(settings) - len(texts)
     return ", ".join(texts) + (f" and {more} more" if more else "")
 
 
+def value_in_words(value: Any) -> str:
+    """Return the value of a setting as text: JSON, without quotes around texts; a dash where it is not set."""
+    if value is None:
+        return "–"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
 def _short(value: Any) -> str:
-    text = "–" if value is None else str(value)
+    text = value_in_words(value)
     return text if len(text) <= 40 else f"{text[:39]}…"

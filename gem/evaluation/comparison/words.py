@@ -81,7 +81,7 @@ def _where(environments: Sequence[Difference], is_first_better: bool) -> str:
     reverse = f", and the opposite in {opposite:,}" if opposite else ""
     others = len(environments) - same - opposite
     rest = "the other" if others == 1 else f"the other {others:,}"
-    undecided = f"; in {rest} these seeds do not decide" if others and same + opposite else ""
+    undecided = f"; in {rest}, these seeds do not decide" if others and same + opposite else ""
     return f" It is shown by itself in {shown} of {len(environments):,} environments{reverse}{undecided}."
 
 
