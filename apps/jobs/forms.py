@@ -91,6 +91,13 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
         label="Environments are stepped", max_length=20, required=False, initial="sync",
         widget=forms.Select(choices=BACKENDS),
     )  # fmt: skip
+    max_error_share = number_field(
+        "Share of errors allowed",
+        whole=False,
+        initial=0.1,
+        inputmode="decimal",
+        invalid="The share of errors that a job allows must be a number from 0 to 1, for example 0.1.",
+    )
     retries = _number("Retries of an episode", "The number of retries", 2, 0, required=False)
     count_as_failed = ValuesField(required=False)
     name = forms.CharField(
@@ -142,6 +149,7 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
             "tool_format",
             "backend",
             "retries",
+            "max_error_share",
             "name",
             "notes",
             "tags",
