@@ -20,7 +20,8 @@ from gem.evaluation import selection, wrapping
 
 ONE = (
     "benchmark", "episodes_per_env", "seed", "repeats", "num_envs", "max_turns", "token_budget", "opponent",
-    "max_tool_uses", "tool_format", "backend", "retries", "max_error_share", "name", "notes", "tags", "priority", "visibility",
+    "max_tool_uses", "tool_format", "backend", "retries", "max_error_share", "name", "notes", "tags", "priority",
+    "visibility",
 )  # fmt: skip
 """Fields with one value."""
 SEVERAL = ("agent", "env_id", "tool", "wrapper", "count_as_failed", "row", "column", "cell", "opened")
