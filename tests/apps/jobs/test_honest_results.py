@@ -99,9 +99,10 @@ def test_a_running_job_is_stopped_when_its_errors_are_past_all_doubt(ada: User) 
         (Errors(19, 19, 0, 1000), 0.1, False),  # too few episodes
         (Errors(20, 6, 0, 1000), 0.1, False),  # three standard deviations are 4.02
         (Errors(20, 7, 0, 1000), 0.1, True),
-        (Errors(10, 4, 0, 30), 0.1, True),  # more than 10 % of all, whatever comes
+        (Errors(20, 4, 0, 30), 0.1, True),  # more than 10 % of all, whatever comes
+        (Errors(10, 4, 0, 30), 0.1, False),
         (Errors(1000, 110, 0, 100_000), 0.1, False),
-        (Errors(1, 1, 0, 10), 0.0, True),
+        (Errors(20, 1, 0, 1000), 0.0, True),
         (Errors(500, 500, 0, 500), 1.0, False),
     ],
 )
