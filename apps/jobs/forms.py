@@ -21,7 +21,6 @@ from gem.evaluation.submission import MAX_NAME, MAX_NOTES, Submission
 
 __all__ = ["FIELDS", "EvaluationForm", "TagsField", "prefilled"]
 
-NO_AGENT = "There is no such agent. Choose one from the list."
 NUMBER = "{what} must be a whole number, for example {example}."
 MAX_VALUE = 400
 """Characters of a value that is chosen and not typed."""
@@ -70,7 +69,6 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
     """The form of an evaluation. After validation, `spec` is the submission."""
 
     spec_model = Submission
-    sentences = {"opponent": NO_AGENT}
 
     agent = ValuesField(error_messages={"required": "Choose an agent."})
     benchmark = forms.CharField(max_length=80, required=False)
