@@ -14,7 +14,9 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--renderer-process-limit=1",
 ]
+"""One process draws all pages of a profile: a page with a process of its own costs a third more processor time."""
 SHELL = "chromium-headless-shell"
 """The same engine without the windows of a browser: a page costs a third of the processor time."""
 NAMES = (SHELL, "chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")

@@ -81,7 +81,10 @@ STACKS = {
     f"tests/platform/test_{name}.py" for name in ("api_page", "backup", "client", "dying", "refusals", "starting")
 }
 """Files whose tests look at running stacks: they go to one process, which starts two."""
-LONG = ("tests/platform", "tests/workers", "tests/live", "tests/examples", "tests/engine/training", "tests/engine")
+LONG = (
+    *("tests/platform", "tests/workers", "tests/live", "tests/examples", "tests/engine/training", "tests/engine"),
+    *("tests/walks/jobs", "tests/walks/watch", "tests/walks/agents", "tests/walks/play"),
+)
 """Folders whose files take longest come first, so that no process has one left when the others have finished."""
 
 
@@ -114,7 +117,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     mixed = {item.path for item in walks} & {item.path for item in others}
     if mixed:
         raise pytest.UsageError(f"Tests with a browser need a file of their own: {', '.join(map(str, sorted(mixed)))}.")
-    items[:] = [*shuffled(others), *walks]
+    items[:] = [*shuffled(others), *sorted(walks, key=lambda item: turn(item.path))]
 
 
 def pytest_collection_finish() -> None:

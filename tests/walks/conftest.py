@@ -53,22 +53,61 @@ def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]
     return {**browser_context_args, "viewport": size, "locale": "en-GB", "timezone_id": "UTC"}
 
 
+class Profiles:
+    """The browser's profiles, for one person each. What they have loaded of the site's files stays for all walks."""
+
+    def __init__(self, browser: Browser, arguments: dict[str, Any], site: Site) -> None:
+        self._browser, self._arguments, self._site = browser, arguments, site
+        self._all: list[BrowserContext] = []
+        self._taken = 0
+
+    def take(self) -> BrowserContext:
+        """A profile as if it were new: nobody is logged in, nothing is stored, no page is open but an idle one."""
+        if self._taken == len(self._all):
+            opened = self._browser.new_context(**self._arguments)
+            opened.new_page().goto("/static/favicon.svg")  # stays, so that the process that draws pages does
+            self._all.append(opened)
+        self._taken += 1
+        return self._all[self._taken - 1]
+
+    def clear(self) -> None:
+        """Make those that were taken as good as new."""
+        for profile in self._all[: self._taken]:
+            idle, *left = profile.pages
+            for page in left:
+                page.close()
+            profile.clear_cookies()
+            profile.clear_permissions()
+            tools = profile.new_cdp_session(idle)
+            tools.send("Storage.clearDataForOrigin", {"origin": self._site.url, "storageTypes": "local_storage"})
+            tools.detach()
+        self._taken = 0
+
+    def close(self) -> None:
+        """Close all of them."""
+        for profile in self._all:
+            profile.close()
+
+
 @pytest.fixture(scope="session")
-def shared_context(browser: Browser, browser_context_args: dict[str, Any]) -> Iterator[BrowserContext]:
-    """One profile for all walks of a session: what it has loaded of the site's files stays."""
-    opened = browser.new_context(**browser_context_args)
-    yield opened
-    opened.close()
+def all_profiles(browser: Browser, browser_context_args: dict[str, Any], site: Site) -> Iterator[Profiles]:
+    """Profiles for all walks of a session."""
+    profiles = Profiles(browser, browser_context_args, site)
+    yield profiles
+    profiles.close()
 
 
 @pytest.fixture
-def context(shared_context: BrowserContext) -> Iterator[BrowserContext]:
-    """The shared profile as if it were new: nobody is logged in, nothing is stored, no page is open."""
-    yield shared_context
-    for left in shared_context.pages:
-        left.close()
-    shared_context.clear_cookies()
-    shared_context.clear_permissions()
+def profiles(all_profiles: Profiles) -> Iterator[Profiles]:
+    """Profiles for one walk, cleared afterwards."""
+    yield all_profiles
+    all_profiles.clear()
+
+
+@pytest.fixture
+def context(profiles: Profiles) -> BrowserContext:
+    """The profile of the person whose walk it is."""
+    return profiles.take()
 
 
 @pytest.fixture
@@ -87,9 +126,6 @@ def expected() -> list[str]:
 def page(context: BrowserContext, complaints: list[str], expected: list[str], site: Site) -> Iterator[Page]:
     """A page that fails the walk on a console error, a script error, a failed request or a breach of the policy."""
     opened = context.new_page()
-    tools = context.new_cdp_session(opened)
-    tools.send("Storage.clearDataForOrigin", {"origin": site.url, "storageTypes": "local_storage"})
-    tools.detach()
     opened.set_default_timeout(PATIENCE_MS)
     listen(opened, complaints)
     yield opened
@@ -99,11 +135,11 @@ def page(context: BrowserContext, complaints: list[str], expected: list[str], si
 
 
 @pytest.fixture
-def second_page(new_context: Callable[..., BrowserContext], complaints: list[str], page: Page) -> Callable[[], Page]:
-    """Opens a page of somebody else: another browser, another session, watched as closely."""
+def second_page(profiles: Profiles, complaints: list[str], page: Page) -> Callable[[], Page]:
+    """Opens a page of somebody else: another profile, another session, watched as closely."""
 
     def _open() -> Page:
-        opened = new_context().new_page()
+        opened = profiles.take().new_page()
         listen(opened, complaints)
         return opened
 
@@ -130,6 +166,19 @@ def logged_in(page: Page, person: User, site: Site) -> Page:
     name = settings.SESSION_COOKIE_NAME
     page.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": site.url}])
     return page
+
+
+@pytest.fixture
+def slow_agent(person: User, site: Site) -> Iterator[str]:
+    """The slug of an agent of `person` that waits for its model: a job of it lasts for minutes and takes no core."""
+    from apps.agents import operations
+    from gem.agents.endpoint.spec import EndpointSpec
+    from tests.model_server import model_server
+
+    with model_server() as server:
+        server.delay = 0.2
+        spec = EndpointSpec(url=server.url, model="bisect", stream=False)
+        yield operations.create(person, "slow", spec).slug
 
 
 def log_in(page: Page, name: str, password: str = PASSWORD) -> None:

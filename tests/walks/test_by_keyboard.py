@@ -95,16 +95,17 @@ def test_what_a_screen_reader_hears(page: Page) -> None:
     expect(page.locator("#board .board")).to_match_aria_snapshot("- img")
 
 
-def test_a_job_is_submitted_and_cancelled_through_its_dialog(logged_in: Page) -> None:
+def test_a_job_is_submitted_and_cancelled_through_its_dialog(logged_in: Page, slow_agent: str) -> None:
     page = logged_in
     page.set_default_timeout(FINISH_MS)
-    page.goto("/jobs/new/?agent=expert&benchmark=&env_id=game:Minesweeper-v0-hard&episodes_per_env=10000&num_envs=4")
-    tab_to(page, page.get_by_role("button", name="Remove game:Minesweeper-v0-hard"))
+    what = "benchmark=&env_id=game:GuessTheNumber-v0-hard&episodes_per_env=10000&num_envs=4"
+    page.goto(f"/jobs/new/?agent={slow_agent}&{what}")
+    tab_to(page, page.get_by_role("button", name="Remove game:GuessTheNumber-v0-hard"))
     page.keyboard.press("Enter")
     expect(page.get_by_text("No environment is chosen yet.")).to_be_visible()
     tab_to(page, page.get_by_label("Search environments", exact=True))
-    page.keyboard.type("minesweeper-v0-hard")
-    add = page.get_by_role("button", name="game:Minesweeper-v0-hard", exact=True)
+    page.keyboard.type("guessthenumber-v0-hard")
+    add = page.get_by_role("button", name="game:GuessTheNumber-v0-hard", exact=True)
     expect(add).to_have_attribute("aria-pressed", "false")
     tab_to(page, add)
     page.keyboard.press("Enter")

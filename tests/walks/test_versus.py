@@ -5,15 +5,20 @@ import re
 from playwright.sync_api import Page, expect
 
 from tests.walks.conftest import check_looks
+from tests.workers.processes import wait_until
 
 ENV_ID = "game:GuessTheNumber-v0-easy"
-RANKED_MS = 180_000
+RANKED_SECONDS = 180.0
 
 
 def test_a_visitor_plays_a_ranked_seed_and_is_compared(page: Page) -> None:
+    from apps.leaderboard.models import Score
+
+    ranked = Score.objects.filter(env_id="", agent__slug__in=["random", "expert"]).values("agent").distinct()
+    wait_until(lambda: ranked.count() == 2, "random and the expert are ranked", RANKED_SECONDS)
     page.goto("/leaderboard/")
     expect(page.get_by_role("heading", name="You against the agents")).to_be_visible()
-    wait_for_the_agents(page)
+    expect(page.locator("#rows tr[id^=score-]")).to_have_count(2)
     page.get_by_label("Environment", exact=True).select_option(ENV_ID)
     page.get_by_role("button", name="Show").click()
     expect(page.locator("#versus")).to_contain_text("You have not played a ranked seed yet.")
@@ -41,14 +46,3 @@ def test_a_visitor_plays_a_ranked_seed_and_is_compared(page: Page) -> None:
     page.get_by_role("link", name="Show your episodes").click()
     expect(page.get_by_role("row", name=re.compile(ENV_ID))).to_have_count(1)
     check_looks(page)
-
-
-def wait_for_the_agents(page: Page) -> None:
-    """The workers play the first rows of the leaderboard when a site begins."""
-    rows = page.locator("#rows tr[id^=score-]")
-    for _ in range(RANKED_MS // 3000):
-        if rows.count() == 2:
-            return
-        page.wait_for_timeout(3000)
-        page.reload()
-    raise AssertionError("random and the expert are not ranked yet")
