@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from apps.jobs.leases import CANCELLED
 from gem.evaluation.spec import EvaluationSpec
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest
@@ -44,8 +45,10 @@ def _noted(requests: Iterable[EpisodeRequest], begun: dict[int, EpisodeRequest])
 
 
 def error_kind(record: EpisodeRecord) -> str:
-    """The kind of error that a record ended with, as a specification names it; empty if it ended without one."""
-    return {"environment": "environment", "agent": "unanswered"}.get(record.failed_by, "") if record.failure else ""
+    """The kind of error that a record ended with, as a specification names it; empty without one, and if a person cancelled it."""
+    if not record.failure or record.failure == CANCELLED:
+        return ""
+    return {"environment": "environment", "agent": "unanswered"}.get(record.failed_by, "")
 
 
 def count_as_failed(spec: EvaluationSpec, records: Iterable[EpisodeRecord]) -> list[str]:

@@ -22,7 +22,6 @@ from gem.evaluation.submission import MAX_NAME, MAX_NOTES, Submission
 
 __all__ = ["FIELDS", "EvaluationForm", "TagsField", "prefilled"]
 
-NO_AGENT = "There is no such agent. Choose one from the list."
 NUMBER = "{what} must be a whole number, for example {example}."
 MAX_VALUE = 400
 """Characters of a value that is chosen and not typed."""
@@ -71,7 +70,6 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
     """The form of an evaluation. After validation, `spec` is the submission."""
 
     spec_model = Submission
-    sentences = {"opponent": NO_AGENT}
 
     agent = ValuesField(error_messages={"required": "Choose an agent."})
     benchmark = forms.CharField(max_length=80, required=False)
@@ -92,6 +90,13 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
         label="Environments are stepped", max_length=20, required=False, initial="sync",
         widget=forms.Select(choices=BACKENDS),
     )  # fmt: skip
+    max_error_share = number_field(
+        "Share of errors allowed",
+        whole=False,
+        initial=0.1,
+        inputmode="decimal",
+        invalid="The share of errors that a job allows must be a number from 0 to 1, for example 0.1.",
+    )
     retries = _number("Retries of an episode", "The number of retries", 2, 0, required=False)
     count_as_failed = ValuesField(required=False)
     max_error_share = number_field(
@@ -150,6 +155,7 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
             "tool_format",
             "backend",
             "retries",
+            "max_error_share",
             "name",
             "notes",
             "tags",

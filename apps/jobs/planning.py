@@ -1,9 +1,10 @@
 """How a job is cut into shards, and in which order they are played.
 
-Shards are numbered in the order in which workers claim them. Rounds go over all environments, each with the next seeds,
-so that the episodes of a job that is stopped early are the first seeds of every environment and not all seeds of a few
-environments. The first rounds are small and double from one to the next. Slots, and with them the seeds and the
-identities of episodes, do not depend on the order: they go through one environment after the other.
+Shards are numbered in the order in which workers claim them: next is always the environment of which the fewest seeds
+come before. So the episodes of a job that is stopped early are the first seeds of every environment, and not all seeds
+of a few. For this the first shards of an environment are small, and each is twice as large as the one before. Slots,
+and with them the seeds and the identities of episodes, do not depend on the order: they go through one environment
+after the other.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ MAX_SHARD_EPISODES = 500
 SHARD_ROUNDS = 4
 """Rounds of parallel episodes in a shard of an endpoint agent: enough to keep most of its requests busy."""
 FIRST_EPISODES = 4
-"""Episodes of each environment in the first round of a job with several environments."""
+"""Episodes in the first shard of each environment, where there are several environments."""
 
 
 class Piece(NamedTuple):
@@ -45,8 +46,8 @@ def pieces(spec: EvaluationSpec, sizes: Mapping[str, int]) -> list[Piece]:
     cut = []
     slot = 0
     for place, part in enumerate(spec.parts):
-        for turn, (start, count) in enumerate(_cut(part, sizes[part.env_id], several=len(spec.env_ids) > 1)):
-            cut.append(((part.repeat, turn, place), Piece(part, slot + start, start, count)))
+        for start, count in _cut(part, sizes[part.env_id], several=len(spec.env_ids) > 1):
+            cut.append(((part.repeat, start // part.seats, place), Piece(part, slot + start, start, count)))
         slot += part.episodes
     return [piece for _, piece in sorted(cut, key=lambda pair: pair[0])]
 

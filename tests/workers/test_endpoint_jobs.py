@@ -104,7 +104,8 @@ def test_many_episodes_are_asked_for_at_the_same_time(submit_endpoint: Submit, s
 
 
 def test_episodes_without_an_answer_are_apart_from_lost_ones(submit_endpoint: Submit, server: ModelServer) -> None:
-    job = played(submit_endpoint("flaky-1-400", episodes=8, num_envs=2, agent={"history": 0}))
+    more = {"num_envs": 2, "max_error_share": 1.0}
+    job = played(submit_endpoint("flaky-1-400", episodes=8, agent={"history": 0}, **more))
     found = tally(job)
     assert found.unanswered == found.errors
     assert found.unanswered > 0

@@ -59,11 +59,27 @@ class Forecast:
 
     parts: list[EnvForecast]
     turns: Range
-    tokens: Range
+    tokens_in: Range
+    tokens_out: Range
     seconds: Range
     """Of one worker."""
-    cost: Range | None
-    """At the prices of the agent; None if it has none."""
+    prices: Mapping[str, float] | None
+    """Those of a million input and output tokens of the agent; None if it has none."""
+
+    @property
+    def tokens(self) -> Range:
+        """Input and output tokens."""
+        return self.tokens_in.plus(self.tokens_out)
+
+    @property
+    def cost(self) -> Range | None:
+        """At the prices of the agent; None if it has none."""
+        return None if self.prices is None else self.at_prices(self.prices)
+
+    def at_prices(self, prices: Mapping[str, float]) -> Range:
+        """The cost of the tokens, at the prices of a million."""
+        cost_in = self.tokens_in.times(prices["tokens_in"] / 1e6)
+        return cost_in.plus(self.tokens_out.times(prices["tokens_out"] / 1e6))
 
     @property
     def evidence(self) -> int:
@@ -183,17 +199,13 @@ def _around(values: Iterable[float]) -> Range:
 
 
 def _total(parts: list[EnvForecast], prices: Mapping[str, float] | None) -> Forecast:
-    tokens_in = _sum([(part.tokens_in, part.source) for part in parts])
-    tokens_out = _sum([(part.tokens_out, part.source) for part in parts])
-    cost = None
-    if prices:
-        cost = tokens_in.times(prices["tokens_in"] / 1e6).plus(tokens_out.times(prices["tokens_out"] / 1e6))
     return Forecast(
         parts=parts,
         turns=_sum([(part.turns, part.source) for part in parts]),
-        tokens=tokens_in.plus(tokens_out),
+        tokens_in=_sum([(part.tokens_in, part.source) for part in parts]),
+        tokens_out=_sum([(part.tokens_out, part.source) for part in parts]),
         seconds=_sum([(part.seconds, part.source) for part in parts]),
-        cost=cost,
+        prices=prices or None,
     )
 
 

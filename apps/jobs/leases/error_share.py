@@ -67,10 +67,10 @@ def has_surely_too_many(found: Errors, share: float) -> bool:
     "Far" is `SIGMAS` standard deviations of the number of errors that `share` would give. The job is looked at after
     every error, so a smaller distance would stop jobs that are within their share at the end.
     """
-    if found.errors > share * found.planned:
-        return True
     if found.done < MIN_EPISODES:
         return False
+    if found.errors > share * found.planned:
+        return True
     return found.errors > share * found.done + SIGMAS * math.sqrt(share * (1 - share) * found.done)
 
 

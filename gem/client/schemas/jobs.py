@@ -9,8 +9,8 @@ from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_va
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from gem.client.schemas.base import Answer, Body, Id, JobState, Outcome, Visibility
-from gem.evaluation.submission import FORMER_FIELDS, Priority, Submission
 from gem.evaluation.spec import MAX_NUM_ENVS
+from gem.evaluation.submission import FORMER_FIELDS, Priority, Submission
 
 
 class NewEvaluation(Submission):

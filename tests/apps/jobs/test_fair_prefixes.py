@@ -47,6 +47,14 @@ def test_every_prefix_has_the_first_seeds_of_all_environments(size: int, episode
     assert set(played.values()) == {episodes}
 
 
+def test_environments_whose_shards_have_other_sizes_keep_pace_with_each_other() -> None:
+    sizes = {ENVS[0]: 10, ENVS[1]: 90, ENVS[2]: 300}
+    played: Counter[str] = Counter()
+    for piece in planning.pieces(spec_of(ENVS[:3], 3000), sizes):
+        assert piece.start == min(played[env_id] for env_id in ENVS[:3]), "the one that is behind is next"
+        played[piece.part.env_id] += piece.episodes
+
+
 def test_a_large_environment_has_no_small_shards() -> None:
     pieces = pieces_of(spec_of(ENVS[:1], 10_000, repeats=4), 500)
     assert {piece.episodes for piece in pieces} == {500}

@@ -99,9 +99,10 @@ def test_a_running_job_is_stopped_when_its_errors_are_past_all_doubt(ada: User) 
         (Errors(19, 19, 0, 1000), 0.1, False),  # too few episodes
         (Errors(20, 6, 0, 1000), 0.1, False),  # three standard deviations are 4.02
         (Errors(20, 7, 0, 1000), 0.1, True),
-        (Errors(10, 4, 0, 30), 0.1, True),  # more than 10 % of all, whatever comes
+        (Errors(20, 4, 0, 30), 0.1, True),  # more than 10 % of all, whatever comes
+        (Errors(10, 4, 0, 30), 0.1, False),
         (Errors(1000, 110, 0, 100_000), 0.1, False),
-        (Errors(1, 1, 0, 10), 0.0, True),
+        (Errors(20, 1, 0, 1000), 0.0, True),
         (Errors(500, 500, 0, 500), 1.0, False),
     ],
 )
@@ -240,6 +241,7 @@ def test_a_shard_that_waited_through_the_change_is_counted(ada: User) -> None:
 # ------------------------------------------------------------------ data
 
 
+@pytest.mark.django_db(transaction=True)  # the export is read by another connection
 def test_a_sample_that_stands_in_is_named_with_its_hash(ada: User, as_ada: Client) -> None:
     digest = sample("gsm8k").sha256
     form = {"agent": "random", "env_id": [MATH], "episodes_per_env": "20", "seed": "0", "num_envs": "4"}

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0010_data_of_old_events'),
+        ('jobs', '0012_actions_and_data_of_shards'),
     ]
 
     operations = [
