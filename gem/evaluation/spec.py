@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -20,6 +21,7 @@ MAX_NUM_ENVS = 256
 MAX_TURNS = 1000
 MAX_REPEATS = 64
 MAX_TOKENS = 10**12
+MAX_MONEY = 1_000_000
 
 
 class EvaluationPart(NamedTuple):
@@ -67,7 +69,11 @@ class EvaluationSpec(BaseModel):
     max_turns: int | None = None
     """A turn limit below that of the environments."""
     token_budget: int | None = None
-    """The number of input and output tokens after which no further episode is played."""
+    """The most input and output tokens of all requests together. No request is sent that could exceed it."""
+    money_budget: float | None = None
+    """The most money of all requests together, in the currency of the agents' prices."""
+    max_episode_tokens: int | None = None
+    """The most input and output tokens of an episode, those of all its agents. One that reaches it is not solved."""
     opponent: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")] | None = None
     """The short name of the agent in the other seats, if there are several."""
     tools: tuple[str, ...] = ()
@@ -111,6 +117,8 @@ class EvaluationSpec(BaseModel):
                 raise _refused(f"The benchmark {benchmark.name} decides {name}; leave it out.")
         if data.get("max_turns") is not None:
             raise _refused(f"The benchmark {benchmark.name} has the environments' own turn limits; leave yours out.")
+        if data.get("max_episode_tokens") is not None:
+            raise _refused(f"The benchmark {benchmark.name} limits no tokens of an episode; leave your limit out.")
         return {**data, **benchmark_fields, "benchmark_version": benchmark.version}
 
     @field_validator("env_ids")
@@ -151,6 +159,18 @@ class EvaluationSpec(BaseModel):
     @classmethod
     def _check_token_budget(cls, value: int | None) -> int | None:
         return None if value is None else _check_range(value, 1, MAX_TOKENS, "The token budget")
+
+    @field_validator("max_episode_tokens")
+    @classmethod
+    def _check_max_episode_tokens(cls, value: int | None) -> int | None:
+        return None if value is None else _check_range(value, 1, MAX_TOKENS, "The token limit of an episode")
+
+    @field_validator("money_budget")
+    @classmethod
+    def _check_money_budget(cls, value: float | None) -> float | None:
+        if value is not None and not 0 < value <= MAX_MONEY:
+            raise _refused(f"The money budget must be more than 0 and at most {MAX_MONEY:,}, not {value:g}.")
+        return value
 
     @field_validator("max_turns")
     @classmethod
@@ -203,6 +223,16 @@ class EvaluationSpec(BaseModel):
                 return part.repeat
             slot -= part.episodes
         return 0
+
+    @property
+    def limits_tokens(self) -> bool:
+        """Whether the tokens or the money of the job or of an episode are limited, so that answers have to be too."""
+        return (self.token_budget, self.money_budget, self.max_episode_tokens) != (None, None, None)
+
+    @property
+    def exact_money_budget(self) -> Decimal | None:
+        """The money budget as the decimal number that was written."""
+        return None if self.money_budget is None else Decimal(str(self.money_budget))
 
     @property
     def multi_seat_env_ids(self) -> list[str]:
