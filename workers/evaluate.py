@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from multiprocessing import RawValue
 from time import monotonic
 from typing import Any
@@ -20,6 +21,7 @@ from apps.jobs import leases
 from apps.jobs.leases import Claim, WorkerSeconds
 from apps.leaderboard.operations import record_scores
 from apps.queue import beat, enqueue
+from gem.agents.endpoint.ledger import Ledger
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest, rollout
 from workers.cpu import CpuMeter
@@ -62,34 +64,44 @@ def play(claim: Claim, lease: Lease, meter: CpuMeter) -> bool:
         LeaseLost, Stopping: see `Lease.check`. Recorded episodes stay.
         GivesWay: somebody else is served first; all episodes that had begun are recorded.
     """
-    agent = watched(player(claim.agent, claim.set_up), lease)
-    opponent = watched(player(claim.opponent), lease) if claim.opponent else None
-    is_async = isinstance(agent, WatchedAsync) or isinstance(opponent, WatchedAsync)
-    job_ended = False
-    started = monotonic()
-    slots = _until_it_gives_way(claim.slots(), lease)
-    episodes = rollout(agent, slots, num_envs=claim.spec.num_envs, opponent=opponent)
-    for records in _chunks(episodes, 0.0 if is_async else CHUNK_SECONDS):
-        lease.check()
-        failpoint("played")
-        agent_seconds = agent.take_seconds()
-        job_ended = leases.record_episodes(claim, records, WorkerSeconds(monotonic() - started, agent_seconds))
-        failpoint("recorded")
-        meter.tick()
-        if not job_ended and leases.stop_over_budget(claim):
-            return False
-        started = monotonic()
-        agent.take_seconds()  # discards the time while episodes were stored, which counts as storing
+    with Ledger(claim.books(), claim.spec.max_episode_tokens) as ledger:
+        job_ended = _play(claim, lease, meter, ledger)
+    if ledger.refusal:
+        leases.stop_over_budget(claim, ledger.refusal)
+        return False
     if lease.gives_way.is_set() and not job_ended:
         raise GivesWay
     return job_ended
 
 
-def _until_it_gives_way(slots: Iterable[EpisodeRequest], lease: Lease) -> Iterator[EpisodeRequest]:
-    """The slots to play, of which none begins any more when somebody else waits for this worker."""
+def _play(claim: Claim, lease: Lease, meter: CpuMeter, ledger: Ledger) -> bool:
+    """Play and record the episodes of a shard while there is budget. Returns whether the job has ended."""
+    agent = watched(player(claim.agent, claim.set_up, ledger=ledger), lease)
+    opponent = watched(player(claim.opponent, ledger=ledger, side="opponent"), lease) if claim.opponent else None
+    is_async = isinstance(agent, WatchedAsync) or isinstance(opponent, WatchedAsync)
+    job_ended = False
+    started = monotonic()
+    slots = _while_wanted(claim.slots(), lease, ledger)
+    with closing(rollout(agent, slots, num_envs=claim.spec.num_envs, opponent=opponent)) as episodes:
+        results = (record for record in episodes if record.failed_by != "budget")
+        for records in _chunks(results, 0.0 if is_async else CHUNK_SECONDS):
+            lease.check()
+            failpoint("played")
+            agent_seconds = agent.take_seconds()
+            ledger.flush()  # so that the books of a job that ends now are complete
+            job_ended = leases.record_episodes(claim, records, WorkerSeconds(monotonic() - started, agent_seconds))
+            failpoint("recorded")
+            meter.tick()
+            started = monotonic()
+            agent.take_seconds()  # discards the time while episodes were stored, which counts as storing
+    return job_ended
+
+
+def _while_wanted(slots: Iterable[EpisodeRequest], lease: Lease, ledger: Ledger) -> Iterator[EpisodeRequest]:
+    """The slots to play. None begins any more when somebody else waits for this worker, or the budget is used up."""
     for slot in slots:
         yield slot
-        if lease.gives_way.is_set():
+        if lease.gives_way.is_set() or ledger.refusal:
             return
 
 

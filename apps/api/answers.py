@@ -15,6 +15,7 @@ from apps.episodes.models import Batch, Episode, PendingTurn, Seat
 from apps.episodes.replays.downloads import episode_data
 from apps.episodes.snapshot import snapshot
 from apps.episodes.visibility import conceal, open_info, viewpoint
+from apps.jobs.books.reading import Account, books_of, cost_of, spec_of
 from apps.jobs.models import Job
 from apps.jobs.pages import elapsed, may_see_set_up
 from apps.jobs.results import Tally
@@ -239,10 +240,11 @@ def job_data(request: HttpRequest, row: Job, *, left: float | None, ahead: int |
     """The fields of a job of either kind."""
     parent = Job.objects.visible_to(request.user).filter(pk=row.parent_id or "").first()
     score = score_of(Tally.of(row.shards.all())) if row.kind == Job.Kind.EVALUATION else None
+    priced = may_see_set_up(row, request.user)
     return {
         **_job_summary(request, row),
-        "spec": row.spec,
-        "set_up": row.set_up if may_see_set_up(row, request.user) else None,
+        "spec": spec_of(row, priced=priced),
+        "set_up": row.set_up if priced else None,
         "parent": parent.pk if parent else None,
         "parent_update": row.parent_update,
         "turns_done": row.turns_done,
@@ -252,7 +254,21 @@ def job_data(request: HttpRequest, row: Job, *, left: float | None, ahead: int |
         "jobs_ahead": ahead,
         "may_change": row.may_be_changed_by(request.user),
         "score": score,
+        "books": books_of_job(row, books_of(row.pk), priced=priced) if score is not None else None,
     }
+
+
+def books_of_job(row: Job, account: Account, *, priced: bool) -> schemas.Books:
+    """What requests used, with the cost for those who may see the prices."""
+    cost = cost_of(row, account) if priced else None
+    return schemas.Books(
+        tokens_in=account.tokens_in,
+        tokens_out=account.tokens_out,
+        tokens_estimated=account.estimated,
+        tokens_reserved=account.reserved,
+        requests=account.requests,
+        cost=None if cost is None else float(cost),
+    )
 
 
 def score_of(tally: Tally, env_id: str = "") -> schemas.Score:

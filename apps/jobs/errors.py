@@ -15,6 +15,10 @@ class NoExpert(JobRefusal):
     """The expert has no solver for one of the environments."""
 
 
+class NoLimits(JobRefusal):
+    """A budget cannot be kept, because answers of an agent have no limit or no price."""
+
+
 class TooManyJobs(JobRefusal):
     """The owner has as many queued jobs as one person may have."""
 

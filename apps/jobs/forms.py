@@ -27,6 +27,8 @@ FIELDS = (
     "num_envs",
     "max_turns",
     "token_budget",
+    "money_budget",
+    "max_episode_tokens",
     "opponent",
     "name",
     "visibility",
@@ -42,6 +44,8 @@ SPEC_FIELDS = {
     "seed",
     "repeats",
     "token_budget",
+    "money_budget",
+    "max_episode_tokens",
     "max_turns",
 }
 """Fields with the name of a field of the specification."""
@@ -76,6 +80,13 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[EvaluationSpec]):
     repeats = _number("Tries per seed", "The number of tries", 4, 1, required=False)
     num_envs = _number("Episodes at a time", "The number of parallel environments", 16, 16)
     token_budget = _number("Token budget", "The token budget", 1_000_000, required=False)
+    money_budget = forms.FloatField(
+        label="Money budget",
+        required=False,
+        error_messages={"invalid": "The money budget must be a number, for example 2.50."},
+        widget=forms.TextInput(attrs={"inputmode": "decimal"}),
+    )
+    max_episode_tokens = _number("Tokens per episode", "The token limit of an episode", 20_000, required=False)
     opponent = forms.CharField(label="Opponent", max_length=80, required=False, widget=forms.Select())
     max_turns = _number("Turn limit", "The turn limit", 20, required=False)
     name = forms.CharField(
@@ -100,6 +111,7 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[EvaluationSpec]):
             "agent": values["agent"],
             "num_envs": values["num_envs"],
             "token_budget": values["token_budget"],
+            "money_budget": values["money_budget"],
             "tools": values["tool"],
             "max_tool_uses": values["max_tool_uses"],
             "tool_format": values["tool_format"],
@@ -112,6 +124,7 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[EvaluationSpec]):
                     "seed": values["seed"],
                     "repeats": values["repeats"] or 1,
                     "max_turns": values["max_turns"],
+                    "max_episode_tokens": values["max_episode_tokens"],
                     "opponent": values["opponent"] or None,
                 }
             ),

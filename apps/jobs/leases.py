@@ -17,7 +17,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q, Sum
+from django.db.models import F, Q
 from django.db.models.functions import Greatest, Now
 from django.utils import timezone
 
@@ -30,9 +30,11 @@ from apps.episodes.text import shortened, storable
 from apps.failpoints import failpoint
 from apps.holders import new_token
 from apps.jobs import admission
+from apps.jobs.books.store import JobStore
 from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
-from apps.jobs.models import Job, JobEvent, Shard
+from apps.jobs.models import Job, JobBooks, JobEvent, Shard
 from apps.leases import LeasedQuerySet, LeaseLost
+from gem.agents.endpoint.ledger import Limits
 from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest
@@ -77,6 +79,11 @@ class Claim:
     def spec(self) -> EvaluationSpec:
         """The request of an evaluation."""
         return EvaluationSpec.model_validate(self.request)
+
+    def books(self) -> JobStore:
+        """The books of the job, for requests that are sent while the lease holds."""
+        limits = Limits(self.spec.token_budget, self.spec.exact_money_budget)
+        return JobStore(self.job_id, self.shard_id, self.token, limits)
 
     def slots(self) -> list[EpisodeRequest]:
         """The slots of this shard that no earlier attempt recorded."""
@@ -270,10 +277,16 @@ def _log_recorded(shard: Shard, records: Sequence[EpisodeRecord]) -> None:
 
 
 def _end_if_done(job_id: str) -> bool:
-    """End the job if all its shards are done. The caller has locked the job's row, so exactly one worker ends it."""
-    if Shard.objects.filter(job=job_id).exclude(state=Shard.State.DONE).exists():
+    """End the job if all its shards are over. Returns whether all its episodes are done.
+
+    The caller has locked the job's row or all shards, so exactly one worker ends it.
+    """
+    states = set(Shard.objects.filter(job=job_id).order_by().values_list("state", flat=True).distinct())
+    if states == {Shard.State.STOPPED, Shard.State.DONE} or states == {Shard.State.STOPPED}:
+        reason = JobBooks.objects.values_list("refusal", flat=True).get(pk=job_id)
+        end(job_id, Job.State.STOPPED, reason, f"stopped by its budget. {reason}", JobEvent.Tone.WARN)
         return False
-    return end(job_id, Job.State.DONE, "", "all episodes are done")
+    return states == {Shard.State.DONE} and end(job_id, Job.State.DONE, "", "all episodes are done")
 
 
 @transaction.atomic
@@ -358,26 +371,18 @@ def fail_job(claim: Claim, reason: str) -> None:
         drop_open_shards(claim.job_id)
 
 
-def stop_over_budget(claim: Claim) -> bool:
-    """End the job if it has used up its token budget. Returns whether it has. Finished episodes are kept.
+@transaction.atomic
+def stop_over_budget(claim: Claim, reason: str) -> None:
+    """Give the shard up, because the budget of its job is used up. Finished episodes are kept.
 
-    Call it outside of any transaction, because it locks all shards of the job.
+    Nobody begins another shard of the job. It ends when no worker plays for it any more, so that the answers that are
+    under way are still booked as they arrive. Does nothing if the lease is lost.
     """
-    budget = claim.spec.token_budget
-    if budget is None or _tokens(claim.job_id) < budget:
-        return False
-    reason = f"The budget of {budget:,} tokens is used up. Finished episodes are kept."
-    text = f"stopped by its token budget of {budget:,} tokens"
-    with transaction.atomic():
-        lock_shards(claim.job_id)
-        if end(claim.job_id, Job.State.CANCELLED, reason, text, JobEvent.Tone.WARN):
-            drop_open_shards(claim.job_id)
-    return True
-
-
-def _tokens(job_id: str) -> int:
-    sums = Shard.objects.filter(job=job_id).aggregate(tokens=Sum(F("tokens_in") + F("tokens_out")))
-    return int(sums["tokens"] or 0)
+    lock_shards(claim.job_id)
+    if not owned(claim).release(state=Shard.State.STOPPED, reason=reason):
+        return
+    Shard.objects.filter(job=claim.job_id, state=Shard.State.QUEUED).release(state=Shard.State.STOPPED)
+    _end_if_done(claim.job_id)
 
 
 def fail_attempt(shard: Shard, reason: str) -> None:

@@ -14,6 +14,7 @@ from django.utils import timezone
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.jobs import admission, estimates, finished, results
+from apps.jobs.books.reading import books_of, cost_of, spec_of
 from apps.jobs.cached import shared
 from apps.jobs.models import Job
 from apps.jobs.results import Tally
@@ -59,11 +60,13 @@ def evaluation(
     if cells:
         results.fill(job, shards, lines, only)
     tally = Tally.of(shards)
+    books = books_of(job.pk)
     time_left = None if job.over else estimates.seconds_left(job)
     return {
         "job": job,
         "tally": tally,
-        "cost": cost_of(job, tally) if priced else None,
+        "books": books,
+        "cost": cost_of(job, books) if priced else None,
         "lines": lines,
         "partly": only is not None,
         "elapsed": elapsed(job),
@@ -86,17 +89,13 @@ def may_see_set_up(job: Job, viewer: Viewer) -> bool:
     return Agent.objects.endpoints().visible_to(viewer).filter(pk=job.agent_id).exists()
 
 
-def cost_of(job: Job, tally: Tally) -> float | None:
-    """The cost of the tokens so far, at the prices of the agent when the job was submitted; None without prices."""
-    prices = (job.set_up or {}).get("prices")
-    if not prices:
-        return None
-    return float(tally.tokens_in * prices["tokens_in"] + tally.tokens_out * prices["tokens_out"]) / 1e6
+def set_up(job: Job, *, priced: bool) -> dict[str, Any]:
+    """The part of a job's page about its request, which never changes.
 
-
-def set_up(job: Job) -> dict[str, Any]:
-    """The part of a job's page about its request, which never changes."""
-    spec = EvaluationSpec.model_validate(job.spec)
+    Args:
+        priced: see `evaluation`.
+    """
+    spec = EvaluationSpec.model_validate(spec_of(job, priced=priced))
     request = spec.model_dump(mode="json", exclude_defaults=True)
     if spec.benchmark:
         request = {
@@ -106,6 +105,7 @@ def set_up(job: Job) -> dict[str, Any]:
             "num_envs": spec.num_envs,
             "repeats": spec.repeats,
             "token_budget": spec.token_budget,
+            **({"money_budget": spec.money_budget} if spec.money_budget is not None else {}),
             **(spec.model_dump(mode="json", include=TOOL_FIELDS) if spec.tools else {}),
         }
     return {
@@ -140,7 +140,9 @@ def _command(spec: EvaluationSpec, agent_options: list[str]) -> str:
         words += [f"--max-turns {spec.max_turns}"] if spec.max_turns else []
         words += [f"--opponent {spec.opponent}"] if spec.opponent else []
     words += [f"--repeats {spec.repeats}"] if spec.repeats > 1 else []
+    words += [f"--max-episode-tokens {spec.max_episode_tokens}"] if spec.max_episode_tokens else []
     words += [f"--token-budget {spec.token_budget}"] if spec.token_budget else []
+    words += [f"--money-budget {spec.money_budget}"] if spec.money_budget else []
     words += [f"--tool {name}" for name in spec.tools]
     words += [f"--tool-uses {spec.max_tool_uses} --tool-format {spec.tool_format}"] if spec.tools else []
     return " \\\n    ".join([*words, f"--num-envs {spec.num_envs} --out episodes.jsonl"])
@@ -174,6 +176,8 @@ def again(spec: EvaluationSpec) -> str:
         pairs += [("max_turns", spec.max_turns)] if spec.max_turns else []
         pairs += [("opponent", spec.opponent)] if spec.opponent else []
     pairs += [("token_budget", spec.token_budget)] if spec.token_budget else []
+    pairs += [("money_budget", str(spec.exact_money_budget))] if spec.money_budget else []
+    pairs += [("max_episode_tokens", spec.max_episode_tokens)] if spec.max_episode_tokens else []
     pairs += [("tool", name) for name in spec.tools]
     if spec.tools:
         pairs += [("max_tool_uses", spec.max_tool_uses), ("tool_format", spec.tool_format)]

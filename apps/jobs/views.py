@@ -21,7 +21,8 @@ from apps.agents.models import Agent
 from apps.catalog.entries import all_entries
 from apps.episodes.paging import page_of
 from apps.jobs import estimates, operations, pages, results, topics
-from apps.jobs.errors import JobRefusal, NoExpert, NotYours, TooManyEpisodes, UnknownAgent
+from apps.jobs.books.reading import spec_of
+from apps.jobs.errors import JobRefusal, NoExpert, NoLimits, NotYours, TooManyEpisodes, UnknownAgent
 from apps.jobs.finished import ENDINGS, FinishedEpisodes
 from apps.jobs.forms import FIELDS, EvaluationForm, prefilled
 from apps.jobs.kinds import kind_of
@@ -143,7 +144,7 @@ def _estimate(request: HttpRequest, form: EvaluationForm) -> dict[str, Any]:
 
 
 def _field_of(refusal: JobRefusal) -> str | None:
-    if isinstance(refusal, UnknownAgent | NoExpert):
+    if isinstance(refusal, UnknownAgent | NoExpert | NoLimits):
         return "agent"
     return "episodes_per_env" if isinstance(refusal, TooManyEpisodes) else None
 
@@ -166,7 +167,7 @@ def evaluation(request: HttpRequest, job: Job) -> HttpResponse:
     contents = pages.evaluation(job, pages=page_by_env, priced=may_see_set_up)
     context = {
         **contents,
-        **pages.set_up(job),
+        **pages.set_up(job, priced=may_see_set_up),
         "audience": topics.audience(first=all(page == 1 for page in page_by_env.values()), priced=may_see_set_up),
         "key": uuid.uuid4().hex,
         "parent": parent_of(job, request.user),
@@ -205,7 +206,9 @@ def of_episode(request: HttpRequest, episode_id: str) -> HttpResponse:
 @require_GET
 def spec(request: HttpRequest, job_id: str) -> HttpResponse:
     """The request of a job as JSON."""
-    return JsonResponse(_job(request, job_id).spec, json_dumps_params={"indent": 2})
+    job = _job(request, job_id)
+    shown = spec_of(job, priced=pages.may_see_set_up(job, request.user))
+    return JsonResponse(shown, json_dumps_params={"indent": 2})
 
 
 Button = Callable[[HttpRequest, Job, User], HttpResponse]

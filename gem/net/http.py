@@ -31,8 +31,9 @@ from gem.errors import GemError, InvalidArgument
 from gem.net.addresses import AddressGuard, UnrestrictedGuard
 
 __all__ = [
-    "AddressBlocked", "AddressGuard", "ConnectionFailed", "GuardedClient", "HttpError", "HttpResponse", "InvalidHttpResponse",
-    "RequestTimedOut", "ResponseTooLarge", "ServerUnreachable", "UnrestrictedGuard", "check_url", "origin",
+    "AddressBlocked", "AddressGuard", "ConnectionFailed", "GuardedClient", "HttpError", "HttpResponse",
+    "InvalidHttpResponse", "RequestTimedOut", "ResponseTooLarge", "ServerUnreachable", "UnrestrictedGuard",
+    "check_url", "origin",
 ]  # fmt: skip
 
 CONNECT_TIMEOUT_SECONDS = 10.0

@@ -17,6 +17,7 @@ from apps.api.paging import Cursor, Limit, by_number, newest_first, read_number
 from apps.episodes.models import Episode
 from apps.episodes.replays.downloads import records_of
 from apps.jobs import admission, estimates, finished, operations, pages, results
+from apps.jobs.books.reading import books_by_episode, books_by_side, books_of, cost_of
 from apps.jobs.cached import shared
 from apps.jobs.errors import NotYours
 from apps.jobs.forms import EvaluationForm
@@ -27,7 +28,7 @@ from gem.client import schemas
 
 router = Router(tags=["jobs"])
 Kind = Literal["evaluation", "training"]
-State = Literal["queued", "running", "paused", "done", "cancelled", "failed"]
+State = Literal["queued", "running", "paused", "done", "stopped", "cancelled", "failed"]
 Ending = Literal["won", "lost", "limit", "error"]
 
 
@@ -76,12 +77,18 @@ def get_results(request: HttpRequest, job_id: str) -> schemas.Results:
     shards = list(job.shards.all())
     tally = Tally.of(shards)
     has_repeats = int(job.spec.get("repeats", 1)) > 1
+    books, priced = books_of(job.pk), pages.may_see_set_up(job, request.user)
+    cost = cost_of(job, books) if priced else None
     passes = shared(job, "passes", partial(results.passes, job)) if has_repeats and job.over else {}
     return schemas.Results(
         total=answers.score_of(tally),
         environments=[answers.score_of(line.tally, line.env_id) for line in results.lines(shards)],
         passes={env_id: {str(k): interval.mean for k, interval in by_k.items()} for env_id, by_k in passes.items()},
-        cost=pages.cost_of(job, tally) if pages.may_see_set_up(job, request.user) else None,
+        cost=None if cost is None else float(cost),
+        books=answers.books_of_job(job, books, priced=priced),
+        books_by_agent={
+            side: answers.books_of_job(job, account, priced=priced) for side, account in books_by_side(job).items()
+        },
     )
 
 
@@ -113,7 +120,13 @@ def export_episodes_of_job(request: HttpRequest, job_id: str) -> HttpResponseBas
     """All stored episodes of a job as JSON Lines, each with its turns. They are sent as they are read."""
     job = find(request, job_id)
     records = records_of(Episode.objects.visible_to(request.user).filter(batch=job.batch_id), request.user)
-    return jsonl(({**data, "turns": turns} for data, turns in records), f"job-{job.pk}.jsonl")
+    priced = pages.may_see_set_up(job, request.user)
+    books = {
+        key: {"books": answers.books_of_job(job, account, priced=priced).model_dump(exclude={"tokens_reserved"})}
+        for key, account in books_by_episode(job).items()
+    }
+    lines = ({**data, **books.get(data["id"], {}), "turns": turns} for data, turns in records)
+    return jsonl(lines, f"job-{job.pk}.jsonl")
 
 
 @router.get("/{job_id}/log", response=schemas.LogPage)

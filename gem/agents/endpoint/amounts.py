@@ -42,6 +42,9 @@ class Amount(NamedTuple):
         return Amount(self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out, self.money + other.money)
 
 
+NOTHING = Amount()
+
+
 def amount_of(usage: Usage, prices: Prices | None) -> Amount:
     """Return the tokens of a request with their cost, rounded up to a billionth; without prices the cost is 0."""
     if prices is None:

@@ -21,7 +21,7 @@ from time import monotonic
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
-from gem.agents.endpoint.amounts import Amount, amount_of
+from gem.agents.endpoint.amounts import NOTHING, Amount, amount_of
 from gem.agents.endpoint.completion import Usage
 from gem.agents.endpoint.spec import Prices
 from gem.errors import BudgetUsedUp, EpisodeLimitReached
@@ -79,6 +79,9 @@ class Limits(NamedTuple):
         return "The money budget is used up. The next request may cost more than what is left."
 
 
+NO_LIMITS = Limits()
+
+
 class Verdict(NamedTuple):
     """How many of the requests that ask may be sent now."""
 
@@ -117,8 +120,8 @@ class Store(Protocol):
 class Books:
     """Sums of what requests have used."""
 
-    booked: Amount = Amount()
-    estimated: Amount = Amount()
+    booked: Amount = NOTHING
+    estimated: Amount = NOTHING
     """The part of `booked` that is estimated."""
     requests: int = 0
 
@@ -134,7 +137,7 @@ class Books:
 class MemoryStore:
     """Books in the memory of this process."""
 
-    limits: Limits = Limits()
+    limits: Limits = NO_LIMITS
     total: Books = field(default_factory=Books)
     accounts: defaultdict[Account, Books] = field(default_factory=lambda: defaultdict(Books))
     reserved: dict[int, Amount] = field(default_factory=dict)
@@ -327,7 +330,7 @@ class Ledger:
         """Write to the store, and tell those that asked."""
         try:
             verdict = self._store.write(closed, [ask.entry for ask in asked])
-        except Exception as error:  # whoever asked decides what a fault of the store means
+        except Exception as error:  # noqa: BLE001  # whoever asked decides what a fault of the store means
             if is_over:
                 logger.warning("%s requests stay reserved, because they cannot be booked: %s", len(closed), error)
             with self._changed:

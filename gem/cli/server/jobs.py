@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gem.client import Client
     from gem.client.schemas import Job, Score
 
-STATES = ("queued", "running", "paused", "done", "cancelled", "failed")
+STATES = ("queued", "running", "paused", "done", "stopped", "cancelled", "failed")
 CANCEL = "cancel"
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any
-from unittest import mock
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -208,6 +207,11 @@ def test_a_prompt_has_at_most_as_many_tokens_as_the_bound_says(text: str, system
     assert bound.tokens_in >= plain + 4 * len(messages)
 
 
+@pytest.fixture
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent_module, "BACKOFF_SECONDS", (0.001, 0.01))
+
+
 FATES = st.lists(st.sampled_from(["bisect", "500", "reset", "uncounted", "broken-off"]), min_size=1, max_size=4)
 
 
@@ -220,7 +224,7 @@ def check_any_server(server: ModelServer, fates: list[str], budget: int, num_env
     store = MemoryStore(Limits(tokens=budget))
     spec = EndpointSpec(url=server.url, model="fated", max_tokens=max_tokens, tries=2, timeout=5, concurrency=num_envs,
                         on_failure="forfeit", stream=False)  # fmt: skip
-    with mock.patch.object(agent_module, "BACKOFF_SECONDS", (0.001, 0.01)), suppress(AgentStopped):
+    with suppress(AgentStopped):
         play(EndpointAgent(spec), store, episodes=8, num_envs=num_envs)
     while server.busy:
         time.sleep(0.01)
@@ -232,6 +236,7 @@ def check_any_server(server: ModelServer, fates: list[str], budget: int, num_env
         assert (served, Amount()) == (store.total.booked.tokens, store.total.estimated)
 
 
+@pytest.mark.usefixtures("short_pauses")
 @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(FATES, st.integers(0, 20_000), st.integers(1, 16), st.integers(20, 300))
 def test_no_server_gets_more_than_the_budget(
@@ -241,6 +246,7 @@ def test_no_server_gets_more_than_the_budget(
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("short_pauses")
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(FATES, st.integers(0, 60_000), st.integers(1, 64), st.integers(20, 300))
 def test_no_server_gets_more_than_any_budget(
