@@ -282,7 +282,7 @@ def _end_if_done(job_id: str) -> bool:
     The caller has locked the job's row or all shards, so exactly one worker ends it.
     """
     states = set(Shard.objects.filter(job=job_id).order_by().values_list("state", flat=True).distinct())
-    if states == {Shard.State.STOPPED, Shard.State.DONE} or states == {Shard.State.STOPPED}:
+    if states - {Shard.State.DONE} == {Shard.State.STOPPED}:
         reason = JobBooks.objects.values_list("refusal", flat=True).get(pk=job_id)
         end(job_id, Job.State.STOPPED, reason, f"stopped by its budget. {reason}", JobEvent.Tone.WARN)
         return False

@@ -89,7 +89,7 @@ def may_see_set_up(job: Job, viewer: Viewer) -> bool:
     return Agent.objects.endpoints().visible_to(viewer).filter(pk=job.agent_id).exists()
 
 
-def set_up(job: Job, *, priced: bool) -> dict[str, Any]:
+def set_up(job: Job, *, priced: bool = False) -> dict[str, Any]:
     """The part of a job's page about its request, which never changes.
 
     Args:

@@ -57,7 +57,7 @@ WITH closed AS (
         closed.money - CASE WHEN reserved.is_estimated THEN reserved.money ELSE 0 END AS money
 ), of_episodes AS ({ADD_TO_EPISODES})
 {ADD_TO_JOB}
-"""
+"""  # noqa: S608 (all parts are constants)
 RESERVE = """
 INSERT INTO jobs_reservation (holder, job_id, number, slot, side, tokens_in, tokens_out, money, is_estimated)
 SELECT %s, %s, entry.*, false
