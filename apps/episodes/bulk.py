@@ -22,8 +22,8 @@ _PYTHON = platform.python_version()
 
 _EPISODES = (
     "COPY episodes_episode (id, batch_id, slot, of_job, env_id, env_version, env_kwargs, data_hash, wrappers, seed,"
-    " engine_version, python_version, status, terminated, truncated, cut, success, failure, failed_by, first_observation,"
-    " first_info, turn_count, max_turns, seq, seat_count, scored_seat, created, ended) FROM STDIN"
+    " engine_version, python_version, status, terminated, truncated, cut, success, failure, failed_by,"
+    " first_observation, first_info, turn_count, max_turns, seq, seat_count, scored_seat, created, ended) FROM STDIN"
 )
 _SEATS = "COPY episodes_seat (episode_id, number, agent_id, visitor, total_reward, success) FROM STDIN"
 _TURNS = "COPY episodes_turn (episode_id, number, seat, action, observation, reward, info, extra, created) FROM STDIN"
