@@ -54,10 +54,12 @@ CHOICES = [(visibility.value, visibility.named) for visibility in Visibility]
 """The choices of forms, each with its meaning."""
 
 
+_ORDER = {visibility.value: place for place, visibility in enumerate(Visibility)}
+
+
 def narrower(*visibilities: str) -> Visibility:
     """The most closed of these."""
-    order = list(Visibility)
-    return max((Visibility(visibility) for visibility in visibilities), key=order.index)
+    return Visibility(max(visibilities, key=_ORDER.__getitem__))
 
 
 def as_open_as(visibility: str) -> list[Visibility]:
@@ -79,7 +81,7 @@ class VisibleQuerySet(models.QuerySet[Row]):
 
     def owned_by(self, user: Person, visitor: str) -> Q:
         """A filter for the rows of this person, who has an account or the key of a visitor, or neither."""
-        raise NotImplementedError  # each model's rows have owners of their own; a manager cannot be an abstract class
+        raise NotImplementedError  # every model has its own; Django makes managers of this class, so it cannot be abstract
 
     def is_shown(self) -> Q:
         """A filter for the rows that administrators have not hidden, by themselves or with what they belong to."""

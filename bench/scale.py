@@ -88,7 +88,7 @@ def addresses() -> Iterator[tuple[str, str]]:
         inside = reverse("jobs:episodes", args=[job.pk])
         yield f"job of {name}", job.get_absolute_url()
         yield f"episodes of the job of {name}", inside
-        yield f"episodes of the job of {name}, last page", f"{inside}?page=100000"
+        yield f"episodes of the job of {name}, last page", f"{inside}?before=999999999"
         yield f"errors of the job of {name}", f"{inside}?outcome=error"
         yield f"wins of the job of {name}", f"{inside}?outcome=won"
     yield "form of a job", reverse("jobs:submit")

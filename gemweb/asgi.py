@@ -13,6 +13,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from apps.accounts.request_limits import HandshakeLimit
+from apps.api.tokens import buckets_of_header
 from apps.live.origin import OwnPagesOnly
 from apps.live.routing import websocket_urlpatterns
 from apps.live.server_sent import EventStreams
@@ -26,10 +27,11 @@ upload_gate = UploadGate()
 gates = {reverse("agents:upload"): upload_gate, reverse("api:upload_checkpoint"): upload_gate}
 streams = EventStreams(SiteHandler())
 pages = BoundedBodies(streams, MAX_BODY_BYTES, gates, settings.REQUEST_SECONDS, describe_refusal)
+handshakes = HandshakeLimit(URLRouter(websocket_urlpatterns), buckets_of_header)
 application = ProtocolTypeRouter(
     {
         "http": pages,
-        "websocket": OwnPagesOnly(CookieMiddleware(HandshakeLimit(URLRouter(websocket_urlpatterns)))),
+        "websocket": OwnPagesOnly(CookieMiddleware(handshakes)),
     }
 )
 leave_out_what_is_loaded()

@@ -13,7 +13,7 @@ from celery.signals import worker_process_init
 from django.db import Error as DatabaseError
 from django.db import connection
 
-from apps.jobs import recovery
+from apps.jobs.leases import recovery
 from apps.leases import expire_leases_of_the_dead
 
 logger = logging.getLogger(__name__)

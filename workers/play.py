@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 import signal
+import threading
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -42,7 +43,8 @@ from gem.agents import AnyAgent, AsyncAgent, Decision, Exchange, Request
 from gem.agents.endpoint.client import EndpointConnections
 from gem.agents.isolated_agent import IsolatedAgent
 from gem.core import Step
-from gem.errors import AgentFailure, AgentStopped, EnvironmentFailure, Failure, GemError, failure_of
+from gem.errors import AgentFailure, AgentStopped, EnvironmentFailure, Failure, GemError, MissingDependency, failure_of
+from gem.grading import judge
 from gem.net.http import GuardedClient
 from gem.sandbox import turns
 from gem.seats import observation_for_seat
@@ -353,9 +355,17 @@ class Host:
             logger.warning("The leases could not be returned; they run out by themselves: %s", error)
 
 
+def _start_judge() -> None:
+    """Start a process that grades formulas now, because on a busy site the first answer would wait for it."""
+    with suppress(MissingDependency, EnvironmentFailure):
+        judge.start()
+
+
 async def main() -> None:
     """Play until SIGTERM or Ctrl-C."""
     turns.take_turns()
+    if not settings.LOCAL_MODE:
+        threading.Thread(target=_start_judge, name="judge", daemon=True).start()
     host = Host()
     loop = asyncio.get_running_loop()
     for number in GENTLE_SIGNALS:

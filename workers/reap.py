@@ -13,7 +13,7 @@ from apps.accounts.quotas import delete_old_cpu_use
 from apps.admission.line import forget_parties
 from apps.agents import uploads
 from apps.api.operations import forget_repeats
-from apps.jobs import recovery
+from apps.jobs.leases import recovery
 from apps.leaderboard.operations import record_missing_scores
 from apps.leases import end_overdue_transactions, expire_leases_of_the_dead
 from apps.queue import REAPED, beat, note

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -37,6 +37,9 @@ class RequestBucket:
     size: int
     whose: str
     """Who shares it, as the beginning of a sentence."""
+
+
+BucketsOfHeader = Callable[[str], list[RequestBucket] | None]
 
 
 class RequestLimitMiddleware:
@@ -113,19 +116,23 @@ class HandshakeLimit:
     """Counts handshakes of sockets as requests, and answers them with 429 above the limit.
 
     The scope has `cookies`. Pages try again after a while, because they were never connected.
+
+    Args:
+        application: what gets the handshakes that are not refused.
+        buckets_of_header: returns what a handshake with this `Authorization` header takes from; None if it names
+            nobody, so that it counts for its address.
     """
 
-    def __init__(self, application: Callable[..., Awaitable[None]]) -> None:
+    def __init__(self, application: Callable[..., Awaitable[None]], buckets_of_header: BucketsOfHeader) -> None:
         self.application = application
+        self.buckets_of_header = buckets_of_header
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Pass on the handshake, or refuse it."""
-        if not settings.REQUESTS_PER_MINUTE:
+        if not (settings.REQUESTS_PER_MINUTE or settings.API_REQUESTS_PER_MINUTE):
             await self.application(scope, receive, send)
             return
-        session_key = scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
-        client = scope.get("client")
-        wait = await in_thread(_count_handshake, session_key, network_of(client[0] if client else ""))
+        wait = await in_thread(self._count, scope)
         if wait <= 0:
             await self.application(scope, receive, send)
             return
@@ -136,12 +143,25 @@ class HandshakeLimit:
         })  # fmt: skip
         await send({"type": "websocket.http.response.body", "body": b"Too many requests."})
 
-
-def _count_handshake(session_key: str, network: str) -> float:
-    """Count a handshake. Returns the seconds to wait if there are too many."""
-    user_id = None
-    if session_key and not UNSTORABLE.search(session_key):
+    def _count(self, scope: dict[str, Any]) -> float:
+        """Count a handshake. Returns the seconds to wait if there are too many."""
+        header = dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")
+        client = scope.get("client")
+        network = network_of(client[0] if client else "")
+        buckets = None
         with suppress(DatabaseError):  # the consumer will say so
-            user_id = import_module(settings.SESSION_ENGINE).SessionStore(session_key).get(SESSION_KEY)
-    bucket = _bucket(user_id, network)
-    return measure(bucket.name, bucket.size, bucket.size / MINUTE).wait
+            if header:  # as over HTTP, a token counts instead of the cookies
+                buckets = self.buckets_of_header(header)
+            else:
+                buckets = [_bucket(_user_of(scope["cookies"]), network)]
+        _, level = _take(buckets or [_bucket(None, network)])
+        return level.wait if level is not None else 0.0
+
+
+def _user_of(cookies: Mapping[str, str]) -> str | None:
+    """The account that is logged in with these cookies; None if there is none."""
+    session_key = cookies.get(settings.SESSION_COOKIE_NAME, "")
+    if not session_key or UNSTORABLE.search(session_key):
+        return None
+    user_id: str | None = import_module(settings.SESSION_ENGINE).SessionStore(session_key).get(SESSION_KEY)
+    return user_id

@@ -147,8 +147,13 @@ def export(request: HttpRequest) -> HttpResponseBase:
     except limits.TooOften as refusal:
         messages.error(request, str(refusal))
         return _with_wait(render(request, "accounts/account.html", _account_page(request.user)), refusal.wait)
-    response = StreamingHttpResponse(_stream(request.user), content_type="application/zip")
-    response["Content-Disposition"] = f'attachment; filename="gemweb-{request.user.pk}.zip"'
+    return archive_of(request.user)
+
+
+def archive_of(user: User) -> StreamingHttpResponse:
+    """The download of everything that belongs to an account, which is written while it is sent."""
+    response = StreamingHttpResponse(_stream(user), content_type="application/zip")
+    response["Content-Disposition"] = f'attachment; filename="gemweb-{user.pk}.zip"'
     return response
 
 

@@ -28,6 +28,9 @@ Rows = TypeVar("Rows", bound=models.QuerySet[Any])
 FORGET = timedelta(days=1)
 """After so long without being served, a party counts as new."""
 UNLIMITED = 2**31 - 1
+UNIT_SECONDS = 5.0
+"""Shares that kept workers busy for as many of these units lately are equal, so that the start of a process, or a busy
+machine, puts nobody behind the others."""
 
 _ORDER = """
 WITH waiting(key, unit, person, address, since) AS ({waiting}),
@@ -56,7 +59,8 @@ of_shares AS (
 ),
 admitted AS (
     SELECT of_shares.*, party.served AS share_served,
-           coalesce(floor(party.spent * 0.5 ^ (extract(epoch FROM now() - party.spent_at) / 60)), 0) AS share_spent,
+           coalesce(floor(party.spent * 0.5 ^ (extract(epoch FROM now() - party.spent_at) / 60)
+                          / %(unit_seconds)s), 0) AS share_spent,
            free OR fits AND (of_shares.address = ''
                              OR turn + coalesce(theirs.number, 0) <= %(per_address)s) AS is_admitted
     FROM of_shares
@@ -119,7 +123,12 @@ class Line:
             "waiting": waiting.order_by().values_list("pk", "unit", "person", "address", "since"),
             "busy": busy.order_by().values_list("unit", "person", "address"),
         }
-        values |= {"line": self.name, "per_person": self.per_person, "per_address": self.per_address}
+        values |= {
+            "line": self.name,
+            "unit_seconds": UNIT_SECONDS,
+            "per_person": self.per_person,
+            "per_address": self.per_address,
+        }
         values["people"] = list(self.others)
         values["limits"] = [UNLIMITED if most is None else most for most in self.others.values()]
         texts = {}

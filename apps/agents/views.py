@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
-from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db import connection
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
-from pydantic import SecretStr
 
+from apps.accounts.limits import TooOften
 from apps.accounts.models import User
-from apps.accounts.rate_limit import take
-from apps.agents import checkpoint_views, operations, players
+from apps.agents import checkpoint_views, operations, trials
 from apps.agents.forms import EndpointForm, initial
 from apps.agents.models import Agent, Upload
 from apps.agents.operations import TooManyAgents
-from apps.agents.seal import CannotUnseal, unseal
+from apps.agents.seal import CannotUnseal
 from apps.visibility import save_choice
-from gem.agents.endpoint import EndpointSpec, Trial, try_out
-from gem.net.http import origin
+from gem.agents.endpoint import EndpointSpec
 
-TRIAL_SECONDS = 30.0
 MAX_TRAINED = 50
 """The number of trained policies in the list, the newest. The list of jobs has all."""
 
@@ -155,33 +149,16 @@ def trial(request: HttpRequest) -> HttpResponse:
         sentences = [f"{form[name].label}: {error}" if name in form.fields else error
                      for name, errors in form.errors.items() for error in errors]  # fmt: skip
         return render(request, "agents/edit.html#trial", {"wrong": sentences}, status=422)
-    size = settings.ENDPOINT_TRIALS_PER_MINUTE
-    wait = take(f"trial:user:{request.user.pk}", size, size / 60)
-    if wait > 0:
-        sentence = f"You have sent {size} test messages within a minute. Try again in {max(1, round(wait))} s."
-        return render(request, "agents/edit.html#trial", {"wrong": [sentence]}, status=429)
     try:
-        key = _key(form)
+        trials.check_trial(request.user)
+        is_forgotten = bool(form.cleaned_data.get("forget_key"))
+        key = trials.key_for(form.spec, form.key_entered, None if is_forgotten else form.stored)
+    except TooOften as refusal:
+        return render(request, "agents/edit.html#trial", {"wrong": [str(refusal)]}, status=429)
     except CannotUnseal as error:
         return render(request, "agents/edit.html#trial", {"wrong": [str(error)]}, status=422)
-    return render(request, "agents/edit.html#trial", {"trial": _try(form.spec, key), "url": form.spec.url})
-
-
-def _try(spec: EndpointSpec, key: SecretStr | None) -> Trial:
-    if not connection.in_atomic_block:
-        connection.close()  # do not hold a connection of the pool while a slow server answers
-    spec = players.within_limits(spec)
-    # In an event loop of this thread, so that a large response does not block the loop of the web process.
-    return asyncio.run(try_out(spec, key, guard=players.guard(), seconds=TRIAL_SECONDS))
-
-
-def _key(form: EndpointForm) -> SecretStr | None:
-    """The key that was entered; otherwise the stored one, if the form still names its server."""
-    entered_key = form.key_entered
-    if entered_key.get_secret_value() or form.stored is None or form.spec is None:
-        return entered_key
-    is_same_server = origin(str(form.stored.spec["url"])) == origin(form.spec.url)
-    return unseal(form.stored.sealed_key) if is_same_server and not form.cleaned_data.get("forget_key") else None
+    context = {"trial": trials.try_once(form.spec, key), "url": form.spec.url}
+    return render(request, "agents/edit.html#trial", context)
 
 
 def _own_endpoint(request: HttpRequest, slug: str) -> Agent:

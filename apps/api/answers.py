@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.http import HttpRequest
@@ -11,7 +12,7 @@ from apps.accounts.models import Viewer
 from apps.agents.models import Agent, Upload
 from apps.agents.uploads import place as place_of_upload
 from apps.api.callers import visitor
-from apps.episodes.models import Batch, Episode, PendingTurn, Seat
+from apps.episodes.models import Batch, Episode, EpisodeQuerySet, PendingTurn, Seat
 from apps.episodes.replays.downloads import episode_data
 from apps.episodes.snapshot import snapshot
 from apps.episodes.visibility import conceal, open_info, viewpoint
@@ -19,7 +20,7 @@ from apps.jobs.books.reading import Account, books_of, cost_of, spec_of
 from apps.jobs.models import Job
 from apps.jobs.pages import elapsed, may_see_set_up
 from apps.jobs.results import Tally
-from apps.play import pending
+from apps.play import invitations, pending
 from apps.play.shows import show_leases
 from gem.client import schemas
 from gem.seats import SPECTATOR, observation_for_seat
@@ -72,9 +73,41 @@ def upload(row: Upload) -> schemas.Upload:
 # ---------------------------------------------------------------- episodes
 
 
-def episode_summary(request: HttpRequest, row: Episode) -> schemas.EpisodeSummary:
-    """An episode in a list, fetched with its seats and its batch."""
-    return schemas.EpisodeSummary(**_summary(request, row, seen_from(request, row)))
+SUMMARIZED = (
+    "env_id", "env_version", "seed", "status", "truncated", "success", "turn_count", "max_turns", "seat_count",
+    "goes_on_in", "visibility", "batch__visibility", "created", "ended",
+)  # fmt: skip
+"""What a list reads of each episode. Records, states and observations are large."""
+
+
+def summarized() -> EpisodeQuerySet:
+    """All episodes, with what `episode_summaries` needs of them."""
+    return Episode.objects.select_related("batch").only(*SUMMARIZED)
+
+
+def episode_summaries(request: HttpRequest, rows: Sequence[Episode]) -> list[schemas.EpisodeSummary]:
+    """The episodes of a list, fetched as `summarized`. Takes two queries for their seats, however many there are."""
+    seats_of = _seats_of(rows)
+    address = link(request, rows[0].get_absolute_url()) if rows else ""  # they differ in the id alone
+    summaries = []
+    for row in rows:
+        seats = seats_of[row.pk]
+        seat = viewpoint(row, request.user, visitor(request), seats=seats)
+        url = address.replace(rows[0].pk, row.pk)
+        summaries.append(schemas.EpisodeSummary(**_summary(request, row, seat, seats, url)))
+    return summaries
+
+
+def _seats_of(rows: Sequence[Episode]) -> dict[str, list[Seat]]:
+    """The seats of each episode, in their order. Many have the same agents, which are read once."""
+    found: dict[str, list[Seat]] = {row.pk: [] for row in rows}
+    columns = ("episode", "number", "agent", "user", "visitor", "total_reward", "success")
+    seats = list(Seat.objects.filter(episode__in=list(found)).only(*columns).order_by("episode", "number"))
+    agents = Agent.objects.only("slug", "name", "kind").in_bulk({seat.agent_id for seat in seats})
+    for seat in seats:
+        seat.agent = agents[seat.agent_id]
+        found[seat.episode_id].append(seat)
+    return found
 
 
 def seen_from(request: HttpRequest, row: Episode, requested: str = "") -> int:
@@ -82,9 +115,8 @@ def seen_from(request: HttpRequest, row: Episode, requested: str = "") -> int:
     return viewpoint(row, request.user, visitor(request), requested)
 
 
-def _summary(request: HttpRequest, row: Episode, seat: int) -> dict[str, Any]:
-    sealed = row.sealed
-    seats = sorted(row.seats.all(), key=lambda each: each.number)
+def _summary(request: HttpRequest, row: Episode, seat: int, seats: Iterable[Seat], url: str) -> dict[str, Any]:
+    sealed, key = row.sealed, visitor(request)
     return {
         "id": row.pk,
         "env_id": row.env_id,
@@ -94,11 +126,11 @@ def _summary(request: HttpRequest, row: Episode, seat: int) -> dict[str, Any]:
         "success": row.success,
         "turn_count": row.turn_count,
         "max_turns": row.max_turns,
-        "seats": [_seat(each, request.user, visitor(request), sealed and each.number != seat) for each in seats],
+        "seats": [_seat(each, request.user, key, sealed and each.number != seat) for each in seats],
         "visibility": row.governing_visibility.value,
         "created": row.created,
         "ended": row.ended,
-        "url": link(request, row.get_absolute_url()),
+        "url": url,
     }
 
 
@@ -119,7 +151,9 @@ def episode(request: HttpRequest, key: str) -> schemas.Episode:
     row = Episode.objects.with_seats().select_related("batch").get(pk=key)
     seat = seen_from(request, row)
     waiting = PendingTurn.objects.filter(episode=row).first() if row.slow else None
-    data = {**episode_data(row, seat, request.user, visitor(request)), **_summary(request, row, seat)}
+    seats = sorted(row.seats.all(), key=lambda each: each.number)
+    summary = _summary(request, row, seat, seats, link(request, row.get_absolute_url()))
+    data = {**episode_data(row, seat, request.user, visitor(request)), **summary}
     is_own_problem = waiting is not None and waiting.seat == seat
     return schemas.Episode(
         **data,
@@ -132,7 +166,16 @@ def episode(request: HttpRequest, key: str) -> schemas.Episode:
         pending=waiting is not None and not waiting.problem,
         place=_place(row, waiting),
         problem=waiting.problem if waiting is not None and is_own_problem else "",
+        invitations=_invitations(request, row),
     )
+
+
+def _invitations(request: HttpRequest, row: Episode) -> list[str]:
+    """The links to the free seats of an episode, for the people who play it."""
+    seats = row.seats.all()
+    if row.over or not any(seat.belongs_to(request.user, visitor(request)) for seat in seats):
+        return []
+    return [link(request, invitations.address(seat)) for seat in seats if seat.is_free]
 
 
 def _now(request: HttpRequest, row: Episode, seat: int) -> dict[str, Any]:
@@ -173,13 +216,13 @@ def _job_of(request: HttpRequest, row: Episode) -> str | None:
 
 def duel(request: HttpRequest, row: Batch) -> schemas.Duel:
     """A duel with its episodes."""
-    episodes = row.episodes.with_seats().select_related("batch").order_by("slot")
+    episodes = list(summarized().filter(batch=row).order_by("slot"))
     mine = Batch.objects.owned(request.user, visitor(request)).filter(pk=row.pk).exists()
     return schemas.Duel(
         id=row.pk,
         seq=row.seq,
         visibility=known(row.visibility),
-        episodes=[episode_summary(request, each) for each in episodes],
+        episodes=episode_summaries(request, episodes),
         mine=mine,
         created=row.created,
         url=link(request, reverse("duels:duel", args=[row.pk])),

@@ -1,4 +1,7 @@
-"""Requests with an `Idempotency-Key`: sent again, they change nothing and get the response of the first time."""
+"""Requests with an `Idempotency-Key`: sent again, they change nothing and get the response of the first time.
+
+A PUT or DELETE changes nothing when it is sent again, so nothing is stored for it: it is answered anew.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,13 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.api.models import IdempotentRequest
+from apps.api.operations import forget_what_exceeds
 from apps.episodes.errors import Refusal
 
 HEADER = "Idempotency-Key"
 MAX_KEY_CHARACTERS = 80
+REPEATABLE = {"GET", "HEAD", "PUT", "DELETE"}
+"""Methods that may be repeated without a key."""
 GIVEN_UP_AFTER = timedelta(minutes=2)
 """A request without a response after so long was interrupted, so another one with its key is answered anew."""
 Run = Callable[..., Any]
@@ -45,7 +51,7 @@ def idempotent(run: Run) -> Run:
     @functools.wraps(run)
     def answer(request: HttpRequest, *arguments: Any, **parameters: Any) -> Any:
         key = request.headers.get(HEADER)
-        if key is None or request.method in {"GET", "HEAD"} or not isinstance(request.user, User):
+        if key is None or request.method in REPEATABLE or not isinstance(request.user, User):
             return run(request, *arguments, **parameters)
         return _answer_once(request.user, key, request, functools.partial(run, request, *arguments, **parameters))
 
@@ -74,12 +80,13 @@ def _answer_once(user: User, key: str, request: HttpRequest, run: Callable[[], H
         return response
     try:
         response = run()
-    except BaseException:
+    except BaseException:  # whatever stopped it, nothing was answered, so the key must not stay taken
         row.delete()
         raise
     if 200 <= response.status_code < 300 and not response.streaming:
         row.status, row.body = response.status_code, response.content
         row.save(update_fields=["status", "body"])
+        forget_what_exceeds(user)
     else:
         row.delete()  # nothing was changed, so it may be tried again with the same key
     return response

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response, patch_vary_headers, set_response_etag
 from ninja.utils import check_csrf
 
-from apps.accounts.request_limits import RequestBucket, account_bucket
 from apps.api.models import ApiToken
 from apps.api.problems import FALLBACKS, UNKNOWN_TOKEN, is_problem, problem
-from apps.api.tokens import viewer_of_token
+from apps.api.tokens import buckets_of, viewer_of_token
 from apps.spec_forms import UNSTORABLE
 
 ROOT = "/api/"
@@ -87,8 +85,7 @@ def _identify(request: HttpRequest) -> HttpResponse | None:
     if token is None:
         return problem(401, UNKNOWN_TOKEN)
     request.api_token = token  # type: ignore[attr-defined]
-    own = RequestBucket(f"requests:token:{token.pk}", settings.API_REQUESTS_PER_MINUTE, "One API token")
-    request.rate_buckets = [own, account_bucket(token.user_id)]  # type: ignore[attr-defined]
+    request.rate_buckets = buckets_of(token)  # type: ignore[attr-defined]
     return None
 
 

@@ -1,4 +1,4 @@
-"""The operations on API tokens: make one, and revoke one."""
+"""The operations on API tokens and on remembered requests: make and revoke a token, forget old requests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterable
 from datetime import timedelta
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from apps.accounts.models import User
@@ -20,6 +20,8 @@ MAX_TOKENS = 20
 """Tokens of one person."""
 REPEATS_KEPT = timedelta(days=1)
 """How long a request with an `Idempotency-Key` is remembered."""
+MAX_REPEATS, MAX_REPEATS_BYTES = 1000, 8 * 2**20
+"""The most such requests of one account that are remembered, and the most bytes of their responses."""
 
 
 class TooManyTokens(Exception):
@@ -63,3 +65,23 @@ def revoke_token(user: User, token_id: int) -> bool:
 def forget_repeats() -> None:
     """Delete the requests with an `Idempotency-Key` that are older than `REPEATS_KEPT`."""
     IdempotentRequest.objects.filter(created__lt=timezone.now() - REPEATS_KEPT).delete()
+
+
+def forget_what_exceeds(user: User) -> None:
+    """Delete the oldest remembered requests of this person, so that `MAX_REPEATS` and `MAX_REPEATS_BYTES` hold.
+
+    The newest one stays, whatever its size.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            DELETE FROM api_idempotentrequest WHERE id IN (
+                SELECT id FROM (
+                    SELECT id, row_number() OVER newest AS place, sum(coalesce(length(body), 0)) OVER newest AS bytes
+                    FROM api_idempotentrequest WHERE user_id = %s WINDOW newest AS (ORDER BY id DESC)
+                ) AS remembered
+                WHERE place > 1 AND (place > %s OR bytes > %s)
+            )
+            """,
+            [user.pk, MAX_REPEATS, MAX_REPEATS_BYTES],
+        )

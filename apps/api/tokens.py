@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from datetime import timedelta
 
+from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.accounts.request_limits import RequestBucket, account_bucket
 from apps.api.models import ApiToken
 from apps.live.session_user import Tokens
 
@@ -39,6 +41,18 @@ def viewer_of_token(header_value: str) -> ApiToken | None:
     if token is not None:
         _note_use(token)
     return token
+
+
+def buckets_of(token: ApiToken) -> list[RequestBucket]:
+    """What requests with a token take from: its own limit and that of the account."""
+    own = RequestBucket(f"requests:token:{token.pk}", settings.API_REQUESTS_PER_MINUTE, "One API token")
+    return [own, account_bucket(token.user_id)]
+
+
+def buckets_of_header(header_value: str) -> list[RequestBucket] | None:
+    """What a request with this `Authorization` header takes from; None if its token is not valid."""
+    token = viewer_of_token(header_value)
+    return None if token is None else buckets_of(token)
 
 
 def _key_of(header_value: str) -> str | None:

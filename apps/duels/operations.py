@@ -111,6 +111,7 @@ def _add_draft(duel: Batch, draft: Episode, agent: Agent, starter: shows.Starter
     if len(episodes) >= MAX_EPISODES:
         raise NoDuel(f"A duel has at most {MAX_EPISODES} episodes. Start another duel on the same seed.")
     first = episodes[0]
+    draft.hidden_reason = duel.reason_to_hide()
     show = Show.objects.filter(episode__in=episodes).order_by("episode__slot").first()
     episode = shows.start(
         first.env_id,

@@ -21,6 +21,6 @@ class EpisodesConfig(AppConfig):
                 "episode",
                 Episode.objects.all,
                 key="pk",
-                parameters={"episode_id": "pk", "first_id": "pk", "second_id": "pk", "duel_id": "batch"},
+                parameters={"episode_id": "pk", "first_id": "pk", "second_id": "pk"},
             )
         )

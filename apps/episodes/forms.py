@@ -25,10 +25,15 @@ SEALED = Q(seat_count__gt=1) & (Q(status=Episode.Status.RUNNING) | Q(goes_on_in_
 """Sealed episodes: a search by seed must not reveal their seeds, because a seed reveals what is hidden."""
 
 
+def environment_choices() -> list[tuple[str, str]]:
+    """All environments, and any of them. A form calls it when the choices are needed, because there are hundreds."""
+    return [("", "any"), *((spec.id, spec.id) for spec in registry.specs())]
+
+
 class FilterForm(forms.Form):
     """The filters of the list. An invalid value filters nothing and shows an error."""
 
-    env_id = forms.ChoiceField(label="Environment", required=False)
+    env_id = forms.ChoiceField(label="Environment", required=False, choices=environment_choices)
     agent = forms.ModelChoiceField(
         Agent.objects.none(), label="Agent", required=False, to_field_name="slug", empty_label="any"
     )
@@ -54,9 +59,6 @@ class FilterForm(forms.Form):
         agent = self.fields["agent"]
         assert isinstance(agent, forms.ModelChoiceField)
         agent.queryset = Agent.objects.named_to(user)
-        field = self.fields["env_id"]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = [("", "any"), *((spec.id, spec.id) for spec in registry.specs())]
 
     def episodes(self, user: Viewer, visitor: str) -> EpisodeQuerySet:
         """The episodes that match the filters and that a list may show to this person."""

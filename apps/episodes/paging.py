@@ -76,7 +76,7 @@ def page_of(
         if len(rows) > size:
             return _page([*reversed(rows[:size]), rows[0]], size, is_first=False)
         return _page(rows_of(ordered), size, is_first=True, number=1)  # fewer are newer than fit on the first page
-    number = _number(asked.get("page", ""))
+    number = page_number(asked.get("page", ""))
     return _page(rows_of(ordered, (number - 1) * size), size, is_first=number == 1, number=number)
 
 
@@ -103,6 +103,6 @@ def beyond(place: str, *, newer: bool) -> Q | None:
     return Q(created__lte=created) & (Q(created__lt=created) | Q(pk__gt=key))
 
 
-def _number(text: str) -> int:
+def page_number(text: str) -> int:
     """The number of a page; 1 if it is none."""
     return min(MAX_PAGE, max(1, int(text[:9]))) if text.isascii() and text.isdecimal() else 1

@@ -7,6 +7,7 @@ seed, which would reveal everything. Pages, events and downloads are all made fr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import QuerySet
@@ -21,9 +22,10 @@ _PUBLIC = ("suffix", "error")
 """The entries of an info that everybody may read."""
 
 
-def own_seat(episode: Episode, user: Viewer, visitor: str) -> int | None:
-    """The number of this person's seat; None if they have none."""
-    seats = episode.seats.select_related("agent").order_by("number")
+def own_seat(episode: Episode, user: Viewer, visitor: str, seats: Iterable[Seat] | None = None) -> int | None:
+    """The number of this person's seat; None if they have none. `seats` are those of the episode, if they are known."""
+    if seats is None:
+        seats = episode.seats.select_related("agent").order_by("number")
     return next((seat.number for seat in seats if seat.belongs_to(user, visitor)), None)
 
 
@@ -56,13 +58,15 @@ def seats_of(user: Viewer, visitor: str) -> QuerySet[Seat]:
     return Seat.objects.filter(visitor=visitor, user=None) if visitor else Seat.objects.none()
 
 
-def viewpoint(episode: Episode, user: Viewer, visitor: str, requested: str = "") -> int:
-    """The viewpoint of this person. `requested` counts only when nothing is hidden any more."""
+def viewpoint(
+    episode: Episode, user: Viewer, visitor: str, requested: str = "", *, seats: Iterable[Seat] | None = None
+) -> int:
+    """The viewpoint of this person. `requested` counts only when nothing is hidden any more; `seats` as `own_seat`."""
     if episode.seat_count == 1:
         return 0
     if not episode.sealed and requested in viewpoints(episode):
         return viewpoints(episode)[requested]
-    own = own_seat(episode, user, visitor)
+    own = own_seat(episode, user, visitor, seats)
     if own is not None:
         return own
     return SPECTATOR if episode.sealed else 0

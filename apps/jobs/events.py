@@ -11,9 +11,9 @@ from typing import Any
 
 from apps.accounts.models import Viewer
 from apps.episodes.models import Episode
-from apps.jobs.finished import finished
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job, JobEvent
+from apps.jobs.results.finished import finished
 from apps.live.feed import Reading
 from apps.live.streams import MAX_EVENTS, Collected
 from gem.client import events

@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
-from apps.jobs import admission, estimates, finished, results
+from apps.jobs import admission, estimates, results
 from apps.jobs.books.reading import books_of, cost_of, spec_of
-from apps.jobs.cached import shared
 from apps.jobs.models import Job
-from apps.jobs.results import Tally
+from apps.jobs.results import Tally, finished
+from apps.jobs.results.cached import shared
 from gem.evaluation.spec import EvaluationSpec
 
 MAX_LATEST_EPISODES = 8

@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.views.decorators.cache import never_cache
@@ -23,10 +22,11 @@ from apps.episodes.paging import page_of
 from apps.jobs import estimates, operations, pages, results, topics
 from apps.jobs.books.reading import spec_of
 from apps.jobs.errors import JobRefusal, NoExpert, NoLimits, NotYours, TooManyEpisodes, UnknownAgent
-from apps.jobs.finished import ENDINGS, FinishedEpisodes
 from apps.jobs.forms import FIELDS, EvaluationForm, prefilled
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job
+from apps.jobs.results import finished
+from apps.jobs.results.finished import ENDINGS
 from apps.visibility import save_choice
 from gem import benchmarks
 
@@ -181,15 +181,26 @@ def evaluation(request: HttpRequest, job: Job) -> HttpResponse:
 @never_cache
 @require_GET
 def episodes(request: HttpRequest, job_id: str) -> HttpResponse:
-    """All finished episodes of an evaluation in a paginated table, optionally of one environment or outcome."""
+    """All finished episodes of an evaluation in pages, optionally of one environment or outcome."""
     job = _evaluation(request, job_id)
     env_id, outcome = request.GET.get("env_id", ""), request.GET.get("outcome", "")
     env_id_or_all = env_id if env_id in job.spec["env_ids"] else ""
     outcome_or_all = outcome if outcome in ENDINGS else ""
-    rows = FinishedEpisodes(job, env_id_or_all, outcome_or_all, hidden=job.may_be_changed_by(request.user))
-    page = Paginator(rows, EPISODES_ON_A_PAGE).get_page(request.GET.get("page"))
-    outcomes = {state: results.WORDS[state] for state in ENDINGS}
-    context = {"job": job, "page": page, "env_id": env_id, "outcome": outcome, "outcomes": outcomes}
+    context = {
+        "job": job,
+        "page": finished.page_of(
+            job,
+            request.GET,
+            EPISODES_ON_A_PAGE,
+            env_id=env_id_or_all,
+            ending=outcome_or_all,
+            hidden=job.may_be_changed_by(request.user),
+        ),
+        "count": finished.count(job, env_id_or_all, outcome_or_all),
+        "env_id": env_id,
+        "outcome": outcome,
+        "outcomes": {state: results.WORDS[state] for state in ENDINGS},
+    }
     return render(request, "jobs/episodes.html", context)
 
 

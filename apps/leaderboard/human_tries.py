@@ -12,6 +12,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 
 from apps.accounts.models import Viewer
+from apps.episodes.errors import Refusal
 from apps.episodes.models import Episode, EpisodeQuerySet, Seat
 from apps.episodes.visibility import seats_of
 from apps.leaderboard.models import Score
@@ -88,6 +89,28 @@ def rivals(benchmark: Benchmark, episode: Episode) -> EpisodeQuerySet:
         .filter(Episode.objects.is_shown(), **start_of(episode)._asdict(), batch__in=scores.values("job__batch"))
         .exclude(pk=episode.pk)
     )
+
+
+class NoSeedLeft(Refusal):
+    """The person knows every ranked seed."""
+
+    status = 409
+    title = "No ranked seed is left that is new to you"
+
+
+def require_seed(benchmark: Benchmark, user: Viewer, visitor: str, *, env_id: str = "") -> tuple[str, int]:
+    """The environment and the ranked seed that this person plays next.
+
+    Raises:
+        NoSeedLeft: they know all of them.
+    """
+    found = next_seed(benchmark, user, visitor, env_id=env_id)
+    if found is None:
+        raise NoSeedLeft(
+            f"You have played or watched every ranked seed of {env_id or benchmark.title}. Choose another "
+            "environment, or play a seed that is not ranked."
+        )
+    return found
 
 
 def next_seed(benchmark: Benchmark, user: Viewer, visitor: str, *, env_id: str = "") -> tuple[str, int] | None:

@@ -91,13 +91,8 @@ def play(request: HttpRequest) -> HttpResponse:
     benchmark, env_id, _ = _parse_query(request)
     try:
         limits.check_start(request)
-        next_seed = human_tries.next_seed(benchmark, request.user, visitors.known(request), env_id=env_id)
-        if next_seed is None:
-            raise NoSeedLeft(
-                f"You have played or watched every ranked seed of {env_id or benchmark.title}. Choose another "
-                "environment, or play a seed that is not ranked."
-            )
-        name, seed = next_seed
+        known = visitors.known(request)
+        name, seed = human_tries.require_seed(benchmark, request.user, known, env_id=env_id)
         episode = playing.begin(name, seed=seed, user=request.user, visitor=visitors.key(request))
     except Refusal as refusal:
         return with_wait(_page(request, refusal), refusal)
@@ -128,13 +123,6 @@ def seed(request: HttpRequest, episode_id: str) -> HttpResponse:
     }
     template = "leaderboard/seed.html#agents-on-seed" if wants_part(request) else "leaderboard/seed.html"
     return render(request, template, context)
-
-
-class NoSeedLeft(Refusal):
-    """The person knows every ranked seed."""
-
-    status = 409
-    title = "No ranked seed is left that is new to you"
 
 
 def _verdict(request: HttpRequest, benchmark: Benchmark, env_id: str, scores: list[Score]) -> Verdict:

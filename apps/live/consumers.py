@@ -149,21 +149,23 @@ class EventsConsumer(PushConsumer):
             return NO_TOKEN
         if not self.enter(person):
             return TOO_MANY
-        audience = await in_thread(self._audience, person, after)
-        if isinstance(audience, int):
-            return audience
-        return hub.join_stream(self.topic, self.key, audience, after, credential)
+        row = await in_thread(self._find, person, after)
+        if isinstance(row, int):
+            return row
+        audience, is_over = row
+        return hub.join_stream(self.topic, self.key, audience, after, credential, is_over=is_over)
 
-    def _audience(self, person: SessionUser, after: int) -> str | int:
-        """The audience of this person, or the code that refuses them the row or the position."""
+    def _find(self, person: SessionUser, after: int) -> tuple[str, bool] | int:
+        """The audience of this person and whether the row is over, or the code that refuses row or position."""
         stream, topic = STREAMS[self.topic], TOPICS[self.topic]
         if not stream.has(self.key, self.scope["url_route"]["kwargs"].get("kind", "")):
             return GONE
         if not topic.shows(self.key, person.viewer, person.visitor):
             return GONE
-        if after > stream.reach(self.key)[0]:
+        top, is_over = stream.reach(self.key)
+        if after > top:
             return NO_POSITION
-        return stream.audience_of(self.key, person.viewer, person.visitor)
+        return stream.audience_of(self.key, person.viewer, person.visitor), is_over
 
 
 def place_of(person: SessionUser, client: Any) -> tuple[str, int]:

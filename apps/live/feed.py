@@ -176,11 +176,20 @@ class Feed:
         self._read = read
         self._steps: dict[int, Step] = {}
         self._characters = 0
+        self._outdated = False
+        """Whether the row is known to have ended since the read that runs now began."""
         self._requested: set[int] = set()
         self._reader: asyncio.Task[None] | None = None
 
-    def join(self, seq: int, credential: str = "") -> Listener:
-        """Add a listener whose reader has reached `seq`."""
+    def join(self, seq: int, credential: str = "", *, is_over: bool = False) -> Listener:
+        """Add a listener whose reader has reached `seq`.
+
+        Args:
+            is_over: whether the row is known to be over, which the feed may not have heard yet.
+        """
+        if is_over and self.end is None:
+            self._forget_steps()
+            self._outdated = True
         listener = Listener(self, seq, credential)
         self.listeners.add(listener)
         if seq != self.known and seq not in self._steps:
@@ -233,6 +242,7 @@ class Feed:
         while self._requested:
             after = min(self._requested)
             known = self.known
+            self._outdated = False
             try:
                 reading = await self._read(after)
             except DatabaseError as error:
@@ -247,12 +257,16 @@ class Feed:
                 return
             delay = RETRY_SECONDS
             self.reads += 1
+            if self._outdated and not reading.is_over:
+                continue  # it was read before the row ended, when parts of it were still hidden
             self._requested.discard(after)
             self._take(after, reading, known)
 
     def _take(self, after: int, reading: Reading, known: int) -> None:
         """Store what was read after `after`, and wake the listeners. `known` is `self.known` before the read."""
         steps = _chain(after, reading)
+        if reading.is_over and self.end is None:
+            self._forget_steps()  # the end reveals what earlier steps had to hide, so they are read anew
         self.end = reading.top if reading.is_over else None
         if reading.top > after:
             self.known = max(self.known, reading.top)
@@ -265,6 +279,10 @@ class Feed:
                 if listener.seq == after:
                     listener.catch_up(steps)  # old steps may not be kept, and it must not request them again and again
                 listener.wake()
+
+    def _forget_steps(self) -> None:
+        self._steps.clear()
+        self._characters = 0
 
     def _keep(self, steps: list[Step]) -> None:
         for step in steps:

@@ -76,11 +76,15 @@ class Hub:
         if self.sockets[person] <= 0:
             del self.sockets[person]
 
-    def join_stream(self, topic: str, key: str, audience: str, after: int, credential: str = "") -> Listener:
+    def join_stream(
+        self, topic: str, key: str, audience: str, after: int, credential: str = "", *, is_over: bool = False
+    ) -> Listener:
         """Add a listener that gets all events after `after` as JSON. The caller has checked its permission."""
-        return self.join(topic, key, f"{STREAM}{audience}", after, credential)
+        return self.join(topic, key, f"{STREAM}{audience}", after, credential, is_over=is_over)
 
-    def join(self, topic: str, key: str, audience: str, after: int, credential: str = "") -> Listener:
+    def join(
+        self, topic: str, key: str, audience: str, after: int, credential: str = "", *, is_over: bool = False
+    ) -> Listener:
         """Add a listener that gets all events after `after`. The caller has checked its permission."""
         if not self._tasks:
             self._start()
@@ -88,7 +92,7 @@ class Hub:
         audiences = self.feeds.setdefault(topic_key, {})
         if audience not in audiences:
             audiences[audience] = _feed(topic, key, audience, self._reading[topic_key])
-        listener = audiences[audience].join(after, credential)
+        listener = audiences[audience].join(after, credential, is_over=is_over)
         if audience.startswith(STREAM):
             return listener
         if topic_key in self._spectators:

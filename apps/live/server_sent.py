@@ -49,6 +49,8 @@ class Subscription:
     key: str
     audience: str
     after: int
+    is_over: bool
+    """Whether the row is over."""
     credential: str
     """By what the client is known: see `apps.live.session_user.person_of`."""
     person: str
@@ -113,7 +115,12 @@ async def _refuse(response: HttpResponse, send: Send) -> None:
 async def _follow(subscription: Subscription, scope: Scope, receive: Receive, send: Send) -> None:
     """Send events until the row is over, the client goes, or it may no longer read them."""
     listener = hub.join_stream(
-        subscription.topic, subscription.key, subscription.audience, subscription.after, subscription.credential
+        subscription.topic,
+        subscription.key,
+        subscription.audience,
+        subscription.after,
+        subscription.credential,
+        is_over=subscription.is_over,
     )
     scope[END] = partial(listener.close, GOING_AWAY)
     pump = asyncio.create_task(_pump(listener, send, scope.get(ABORT)))

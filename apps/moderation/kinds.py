@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.db import models
+
 from apps.accounts.models import Viewer
 from apps.visibility import VisibleQuerySet
 
@@ -24,6 +26,13 @@ class ModeratedKind:
     """The parameters of addresses that name a row of this kind, with the field that each is compared with."""
     spaces: frozenset[str] = frozenset()
     """The apps whose addresses these are; empty for all."""
+    parts: Callable[[Any], models.QuerySet[Any]] | None = None
+    """The rows that hold the reason, if hiding one of this kind means to hide its parts; None for the row itself."""
+
+    def mark(self, row: models.Model, reason: str) -> None:
+        """Hide a row, with the reason that its owner reads; show it again if the reason is empty."""
+        marked = self.rows().filter(pk=row.pk) if self.parts is None else self.parts(row)
+        marked.update(hidden_reason=reason)
 
     def seen_by(self, viewer: Viewer, visitor: str = "") -> VisibleQuerySet[Any]:
         """The rows that this person may open, who has an account or the key of a visitor, or neither."""

@@ -7,7 +7,7 @@ from django.db import models
 
 
 class Report(models.Model):
-    """What somebody thinks is wrong with an episode, an agent or a job."""
+    """What somebody thinks is wrong with an episode, a duel, an agent or a job."""
 
     kind = models.CharField(max_length=20)
     """The name of a `ModeratedKind`."""

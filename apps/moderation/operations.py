@@ -24,7 +24,7 @@ def report(kind: ModeratedKind, key: str, reason: str, reporter: Viewer) -> Repo
 def hide(kind: ModeratedKind, row: Model, reason: str, by: User) -> None:
     """Hide a row from everybody but its owner, and close the reports about it."""
     _decide(Decision.Verb.HIDE, kind, row, reason, by)
-    kind.rows().filter(pk=row.pk).update(hidden_reason=reason)
+    kind.mark(row, reason)
     recheck_access()  # to what belongs to it too
 
 
@@ -32,7 +32,7 @@ def hide(kind: ModeratedKind, row: Model, reason: str, by: User) -> None:
 def show(kind: ModeratedKind, row: Model, by: User) -> None:
     """Show a hidden row again."""
     _decide(Decision.Verb.SHOW, kind, row, "", by)
-    kind.rows().filter(pk=row.pk).update(hidden_reason="")
+    kind.mark(row, "")
 
 
 @transaction.atomic

@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from apps.accounts import visitors
-from apps.accounts.limits import HOUR, in_words
+from apps.accounts.limits import HOUR, TooOften, in_words
 from apps.accounts.models import User
 from apps.accounts.rate_limit import take
 from apps.moderation import operations
@@ -28,7 +28,7 @@ MAX_DECISIONS = 50
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def report(request: HttpRequest, kind: str, key: str) -> HttpResponse:
-    """The form that reports an episode, an agent or a job to the administrators."""
+    """The form that reports an episode, a duel, an agent or a job to the administrators."""
     reported_kind = _kind(kind)
     row = reported_kind.find(key, request.user, visitors.known(request))
     if row is None:
@@ -39,23 +39,30 @@ def report(request: HttpRequest, kind: str, key: str) -> HttpResponse:
         return render(request, "moderation/report.html", context)
     if not form.is_valid():
         return render(request, "moderation/report.html", context, status=422)
-    wait = _wait(request)
-    if wait > 0:
-        form.add_error(None, f"There were too many reports. Yours was not sent. Try again in {in_words(wait)}.")
+    try:
+        check_report(request)
+    except TooOften as refusal:
+        form.add_error(None, str(refusal))
         refused = render(request, "moderation/report.html", context, status=429)
-        refused["Retry-After"] = str(math.ceil(wait))
+        refused["Retry-After"] = str(math.ceil(refusal.wait))
         return refused
     operations.report(reported_kind, key, form.cleaned_data["reason"], request.user)
     messages.success(request, "Your report was sent. The administrators of this site will look at it.")
     return redirect(row)
 
 
-def _wait(request: HttpRequest) -> float:
-    """Seconds until this person may send a report; one is counted."""
+def check_report(request: HttpRequest) -> None:
+    """Count a report of this person or, without an account, of their address.
+
+    Raises:
+        TooOften: above `REPORTS_PER_HOUR`.
+    """
     size = settings.REPORTS_PER_HOUR
     user_id = request.user.pk
     whose = f"user:{user_id}" if user_id else f"from:{visitors.network(request)}"
-    return take(f"report:{whose}", size, size / HOUR)
+    wait = take(f"report:{whose}", size, size / HOUR)
+    if wait > 0:
+        raise TooOften(f"There were too many reports. Yours was not sent. Try again in {in_words(wait)}.", wait)
 
 
 @never_cache
@@ -79,7 +86,7 @@ def _hidden(kind: ModeratedKind, viewer: User) -> dict[str, Any]:
     """The rows of a kind that are hidden now, by their keys. Only what a decision has hidden is looked up."""
     decisions = Decision.objects.filter(kind=kind.name, verb=Decision.Verb.HIDE)
     rows = kind.named(decisions.values_list("key", flat=True), viewer)
-    return {key: row for key, row in rows.items() if row.hidden_reason}
+    return {key: row for key, row in rows.items() if row.reason_to_hide()}
 
 
 @require_POST

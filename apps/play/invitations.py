@@ -9,6 +9,7 @@ from django.utils.crypto import constant_time_compare
 from apps.episodes.models import Seat
 
 _SIGNER = Signer(salt="play.seat")
+NO_LINK = "This is not a valid link to a seat. Perhaps only part of it was copied."
 
 
 def address(seat: Seat) -> str:

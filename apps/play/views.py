@@ -156,7 +156,7 @@ def hint(request: HttpRequest, episode_id: str) -> HttpResponse:
 def join(request: HttpRequest, episode_id: str, number: int, signature: str) -> HttpResponse:
     """The link to a free seat. Whoever opens it can take the seat with a button."""
     if not invitations.holds(episode_id, number, signature):
-        raise Http404("This is not a valid link to a seat. Perhaps only part of it was copied.")
+        raise Http404(invitations.NO_LINK)
     episode = invited_to(episode_id)
     if own_seat(episode, request.user, visitors.known(request)) == number:
         return redirect(episode)

@@ -42,6 +42,16 @@ def log_tail(request: HttpRequest, job_id: str) -> HttpResponse:
 @require_GET
 def log(request: HttpRequest, job_id: str) -> HttpResponseBase:
     """The whole log as plain text."""
+    return log_file(request, job_id)
+
+
+def log_file(request: HttpRequest, job_id: str) -> HttpResponseBase:
+    """The download of a log, for its owner and staff.
+
+    Raises:
+        Http404: there is no such training, or it has no log yet.
+        PermissionDenied: it belongs to somebody else.
+    """
     _training(request, job_id)
     try:
         file = log_of(job_id).open("rb")

@@ -5,8 +5,9 @@
 For each attack, a site is started with the limits of a public one, in a temporary folder. The honest visitor, without
 an account, reads pages, begins episodes of a slow environment and plays a turn of each while the attack lasts. Printed
 are the 95th percentiles of pages, starts and turns, the answers of 500 and above to anybody, and how much more memory
-the site's processes and how much more disk everything but the database and Valkey uses, a while after the attack than
-before. The attackers use the same cores as the site. Each has its own address on loopback, unless they share one.
+the site's processes and how much more disk everything but the database and Valkey uses, a while after the attack (and
+the check of the last upload) than before. The attackers use the same cores as the site. Each has its own address on
+loopback, unless they share one.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ PAGE_TARGET_MS, TURN_TARGET_SECONDS = 500.0, 3.0
 MEMORY_TARGET_MB, DISK_TARGET_MB = 200.0, 20.0
 """How much more memory and disk is "as before": caches fill, and a log grows."""
 WARM_UP_SECONDS = 8.0
+MAX_CHECKS_SECONDS = 600.0
+"""How long the checks of uploads are waited for that were accepted during the attack."""
 VISITOR = "c" * 32
 HEADINGS = (
     "attack", "visitors", "acts", "pages p95", "start p95", "slow turn p95", "turns", "5xx", "memory", "disk",
@@ -59,6 +62,7 @@ async def measure(
     )
     await honest.close()
     site.statuses += answers
+    await asyncio.to_thread(_wait_for_uploads)
     await asyncio.sleep(rest)
     more_memory, more_disk = _memory_mb() - memory, _disk_mb(made) - disk
     pages, turns = 1000 * percentile(measured.pages, 0.95), percentile(measured.turns, 0.95)
@@ -78,6 +82,19 @@ async def measure(
         "  answers: " + ", ".join(f"{status or 'none'}: {count:,}" for status, count in sorted(site.statuses.items()))
     )
     return cells, all(met)
+
+
+def _wait_for_uploads() -> None:
+    """Wait until all uploads that were accepted have been checked: until then, the attack is not over."""
+    from apps.agents.models import Upload
+
+    began = time.monotonic()
+    count = accepted = Upload.objects.waiting().count()
+    while count and time.monotonic() - began < MAX_CHECKS_SECONDS:
+        time.sleep(1)
+        count = Upload.objects.waiting().count()
+    if accepted:
+        print(f"  {accepted} uploads waited at the end, {count} after {time.monotonic() - began:.0f} s")
 
 
 def _session(*, user: str = "", visitor: str = "") -> str:

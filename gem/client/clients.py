@@ -20,7 +20,8 @@ from gem.client.resources.catalog import Agents, Benchmarks, Environments, Leade
 from gem.client.resources.episodes import Duels, Episodes
 from gem.client.resources.jobs import Jobs, Trainings
 from gem.client.retries import Retries
-from gem.client.runners import TIMEOUT_SECONDS, AsyncRunner, SyncRunner
+from gem.client.runners import AsyncRunner, SyncRunner
+from gem.client.transport import TIMEOUT_SECONDS
 
 
 class Client(SyncRunner):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Made = TypeVar("Made")
 T_co = TypeVar("T_co", covariant=True)
 R_co = TypeVar("R_co", covariant=True)
 
@@ -136,13 +137,26 @@ class Resource(Generic[R_co]):
         self.runner = runner
 
 
-class sends(Generic[P, T]):  # noqa: N801 (a decorator)
-    """Makes a function that returns a `Request` a method that sends it."""
+class _Method(Generic[P, Made]):
+    """What makes a method of both clients of a function that describes requests."""
 
-    def __init__(self, make: Callable[Concatenate[Any, P], Request[T]]) -> None:
+    def __init__(self, make: Callable[Concatenate[Any, P], Made]) -> None:
         self.make = make
         self.__doc__ = make.__doc__
         self.__wrapped__ = make
+
+    def _bound(self, resource: Resource[Any], carry_out: Callable[[Made], Any]) -> Callable[P, Any]:
+        """The method of one client, which carries out what the function describes."""
+
+        def method(*args: P.args, **kwargs: P.kwargs) -> Any:
+            return carry_out(_made(self.make, resource, *args, **kwargs))
+
+        method.__doc__, method.__name__ = self.__doc__, self.make.__name__
+        return method
+
+
+class sends(_Method[P, Request[T]], Generic[P, T]):  # noqa: N801 (a decorator)
+    """Makes a function that returns a `Request` a method that sends it."""
 
     @overload
     def __get__(self, resource: None, owner: type) -> Self: ...
@@ -152,23 +166,11 @@ class sends(Generic[P, T]):  # noqa: N801 (a decorator)
     def __get__(self, resource: Resource[AsyncRunner], owner: type) -> Callable[P, Awaitable[T]]: ...
     def __get__(self, resource: Resource[Any] | None, owner: type) -> Any:
         """Return the method of this client, or the decorated function of the class."""
-        if resource is None:
-            return self
-
-        def send(*args: P.args, **kwargs: P.kwargs) -> Any:
-            return resource.runner.send(_made(self.make, resource, *args, **kwargs))
-
-        send.__doc__, send.__name__ = self.__doc__, self.make.__name__
-        return send
+        return self if resource is None else self._bound(resource, resource.runner.send)
 
 
-class iterates(Generic[P, T]):  # noqa: N801 (a decorator)
+class iterates(_Method[P, Several[T]], Generic[P, T]):  # noqa: N801 (a decorator)
     """Makes a function that returns `Pages`, `Lines`, `Events` or `Parts` a method that iterates over them."""
-
-    def __init__(self, make: Callable[Concatenate[Any, P], Several[T]]) -> None:
-        self.make = make
-        self.__doc__ = make.__doc__
-        self.__wrapped__ = make
 
     @overload
     def __get__(self, resource: None, owner: type) -> Self: ...
@@ -178,14 +180,7 @@ class iterates(Generic[P, T]):  # noqa: N801 (a decorator)
     def __get__(self, resource: Resource[AsyncRunner], owner: type) -> Callable[P, AsyncIterator[T]]: ...
     def __get__(self, resource: Resource[Any] | None, owner: type) -> Any:
         """Return the method of this client, or the decorated function of the class."""
-        if resource is None:
-            return self
-
-        def iterate(*args: P.args, **kwargs: P.kwargs) -> Any:
-            return resource.runner.iterate(_made(self.make, resource, *args, **kwargs))
-
-        iterate.__doc__, iterate.__name__ = self.__doc__, self.make.__name__
-        return iterate
+        return self if resource is None else self._bound(resource, resource.runner.iterate)
 
 
 def _made(make: Callable[..., T], *args: Any, **kwargs: Any) -> T:

@@ -7,67 +7,25 @@ whoever stops iterating early closes the connection of the stream with it.
 from __future__ import annotations
 
 import asyncio
-import functools
-import os
-import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, ExitStack, aclosing, asynccontextmanager, closing, contextmanager
-from typing import Any, BinaryIO, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import httpx2
 
-from gem.client.effects import Answer, Effect, Emit, Message, Open, Pause, Program, Progress, Read, Send, Source
+from gem.client.effects import Answer, Effect, Emit, Message, Open, Pause, Program, Read, Send, Source
 from gem.client.errors import Unreachable
 from gem.client.exchange import ask
 from gem.client.request import Request, Several
 from gem.client.retries import Retries
 from gem.client.streams import items_of
-from gem.errors import UsageError
-from gem.version import __version__
+from gem.client.transport import TIMEOUT_SECONDS, Runner, sent_form
 
 T = TypeVar("T")
 
-CONNECT_SECONDS = 10.0
-TIMEOUT_SECONDS = 60.0
-"""How long the client waits for a connection, and for each part of an answer."""
-API_PATH = "/api/v1/"
 MAX_EVENT_BYTES = 16 << 20
 """The largest event of a stream; a larger one is an error."""
-
-
-class Runner:
-    """What both runners have in common: the address, the token and the settings."""
-
-    def __init__(self, url: str, token: str, retries: Retries | None, timeout_seconds: float) -> None:
-        self.url = url.rstrip("/")
-        """The address of the server, without the path of the API."""
-        self.retries = retries or Retries()
-        self._settings: dict[str, Any] = {
-            "base_url": self.url + API_PATH,
-            "headers": headers(token),
-            "timeout": httpx2.Timeout(timeout_seconds, connect=min(CONNECT_SECONDS, timeout_seconds)),
-            "follow_redirects": False,
-            "verify": _tls_context(),
-        }
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self.url}>"
-
-    @contextmanager
-    def _named_failures(self) -> Iterator[None]:
-        """Report what httpx2 raises as `Unreachable`."""
-        try:
-            yield
-        except httpx2.TimeoutException as error:
-            raise Unreachable(
-                f"{self.url} did not answer in time. It may be busy or down; try again, or later."
-            ) from error
-        except (httpx2.ConnectError, httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
-            reason = _reason(error)
-            raise Unreachable(f"No connection to {self.url}: {reason}. Check the address and the network.") from error
-        except (httpx2.TransportError, httpx2.DecodingError) as error:
-            raise Unreachable(f"The connection to {self.url} broke before the answer was complete.") from error
 
 
 class SyncRunner(Runner):
@@ -84,7 +42,7 @@ class SyncRunner(Runner):
     ) -> None:
         super().__init__(url, token, retries, timeout_seconds)
         self._sleep = sleep
-        with self._named_failures():
+        with self.named_failures():
             self._http = httpx2.Client(**self._settings)
 
     def __enter__(self) -> Self:
@@ -157,7 +115,7 @@ class SyncRunner(Runner):
         Raises:
             Unreachable: if none came.
         """
-        with sent_form(message) as sent, self._named_failures():
+        with sent_form(message) as sent, self.named_failures():
             response = self._http.send(self._http.build_request(message.method, message.path, **sent))
         return Answer(response.status_code, response.headers, response.content)
 
@@ -168,12 +126,12 @@ class SyncRunner(Runner):
         Raises:
             Unreachable: if no answer came, or later in the iterator.
         """
-        with sent_form(message) as sent, self._named_failures():
+        with sent_form(message) as sent, self.named_failures():
             request = self._http.build_request(message.method, message.path, **sent)
             response = self._http.send(request, stream=True)
         try:
             if response.status_code >= 300:
-                with self._named_failures():
+                with self.named_failures():
                     content = response.read()
                 yield Answer(response.status_code, response.headers, content), iter(())
                 return
@@ -186,7 +144,7 @@ class SyncRunner(Runner):
         self._sleep(seconds)
 
     def _parts(self, response: httpx2.Response, form: str) -> Iterator[Any]:
-        with self._named_failures():
+        with self.named_failures():
             if form == "events":
                 yield from httpx2.EventSource(response, max_event_size=MAX_EVENT_BYTES)
             else:
@@ -222,7 +180,7 @@ class AsyncRunner(Runner):
         self, url: str, token: str = "", *, retries: Retries | None = None, timeout_seconds: float = TIMEOUT_SECONDS
     ) -> None:
         super().__init__(url, token, retries, timeout_seconds)
-        with self._named_failures():
+        with self.named_failures():
             self._http = httpx2.AsyncClient(**self._settings)
 
     async def __aenter__(self) -> Self:
@@ -285,19 +243,19 @@ class AsyncRunner(Runner):
 
     async def send_message(self, message: Message) -> Answer:
         """See `SyncRunner.send_message`."""
-        with sent_form(message) as sent, self._named_failures():
+        with sent_form(message) as sent, self.named_failures():
             response = await self._http.send(self._http.build_request(message.method, message.path, **sent))
         return Answer(response.status_code, response.headers, response.content)
 
     @asynccontextmanager
     async def open_stream(self, message: Message, form: str) -> AsyncIterator[tuple[Answer, AsyncIterator[Any]]]:
         """See `SyncRunner.open_stream`."""
-        with sent_form(message) as sent, self._named_failures():
+        with sent_form(message) as sent, self.named_failures():
             request = self._http.build_request(message.method, message.path, **sent)
             response = await self._http.send(request, stream=True)
         try:
             if response.status_code >= 300:
-                with self._named_failures():
+                with self.named_failures():
                     content = await response.aread()
                 yield Answer(response.status_code, response.headers, content), _nothing()
                 return
@@ -311,7 +269,7 @@ class AsyncRunner(Runner):
         await asyncio.sleep(seconds)
 
     async def _parts(self, response: httpx2.Response, form: str) -> Any:
-        with self._named_failures():
+        with self.named_failures():
             if form == "events":
                 async for event in httpx2.EventSource(response, max_event_size=MAX_EVENT_BYTES):
                     yield event
@@ -343,59 +301,6 @@ class _AsyncStreams:
         return answer
 
 
-def headers(token: str) -> Mapping[str, str]:
-    """Return the headers that every request has."""
-    agent = {"User-Agent": f"gemweb/{__version__} python-httpx2/{httpx2.__version__}"}
-    return {**agent, "Authorization": f"Bearer {token}"} if token else agent
-
-
-@contextmanager
-def sent_form(message: Message) -> Iterator[dict[str, Any]]:
-    """Yield what httpx2 builds a request from; a file is open in the block.
-
-    Raises:
-        UsageError: if a file cannot be read.
-    """
-    form: dict[str, Any] = {"params": message.query, "headers": dict(message.headers)}
-    if message.file is None:
-        yield {**form, "content": message.content}
-        return
-    path = message.file.path
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
-    with file:
-        counted = _CountedFile(file, message.file.progress)
-        yield {**form, "files": {"file": (path.name, counted)}, "data": dict(message.file.fields)}
-
-
-class _CountedFile:
-    """A file that says how much of it was read."""
-
-    def __init__(self, file: BinaryIO, progress: Progress | None) -> None:
-        self._file, self._progress = file, progress
-        self._total = os.fstat(file.fileno()).st_size
-
-    def read(self, size: int = -1) -> bytes:
-        part = self._file.read(size)
-        if self._progress is not None:
-            self._progress(self._file.tell(), self._total)
-        return part
-
-    def fileno(self) -> int:
-        return self._file.fileno()
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        return self._file.seek(offset, whence)
-
-
-@functools.cache
-def _tls_context() -> ssl.SSLContext:
-    """Return the TLS context that all clients share, because reading the certificates takes long."""
-    return httpx2.create_ssl_context()
-
-
 async def _nothing() -> AsyncIterator[Any]:
     return
     yield
@@ -407,9 +312,3 @@ def _thrown(source: Source[T], error: Unreachable) -> Callable[[], Effect | Emit
 
 def _sent(source: Source[T], result: Any) -> Callable[[], Effect | Emit[T]]:
     return lambda: source.send(result)
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, httpx2.UnsupportedProtocol | httpx2.InvalidURL):
-        return "an address begins with http:// or https://"
-    return "its certificate is not valid" if "certificate" in str(error).lower() else "it is not there, or refuses"

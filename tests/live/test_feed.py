@@ -193,6 +193,71 @@ async def test_what_was_over_and_goes_on_is_read_on() -> None:
     assert late.code is None
 
 
+class SecretRow(Row):
+    """A row whose messages hide something until it is over."""
+
+    async def read(self, after: int) -> Reading:
+        """See `Row.read`."""
+        reading = await super().read(after)
+        shown = "shown" if reading.is_over else "hidden"
+        return reading._replace(messages=[each._replace(text=f"{each.text}{shown}") for each in reading.messages])
+
+
+async def texts_of(listener: Listener) -> list[str]:
+    """What a listener of a row that is over gets."""
+    texts = []
+    with pytest.raises(Closed) as closed:
+        while True:
+            texts.append(await listener.next())
+    assert closed.value.code == OVER
+    return texts
+
+
+async def test_what_the_end_reveals_is_shown_to_whoever_joins_after_it() -> None:
+    row = SecretRow()
+    row.seq = 3
+    feed = Feed("row:1", "watch", row.read)
+    early = feed.join(BEGINNING)
+    assert "hidden" in await early.next()
+    feed.leave(early)
+    row.seq, row.is_over = 4, True  # and the hint is still on its way
+    late = await texts_of(feed.join(BEGINNING, is_over=True))
+    assert len(late) == 5
+    assert all("shown" in text for text in late)
+
+
+async def test_what_is_read_while_a_row_ends_is_read_again() -> None:
+    row, has_read, may_answer = SecretRow(), asyncio.Event(), asyncio.Event()
+    row.seq = 3
+
+    async def read(after: int) -> Reading:
+        reading = await row.read(after)
+        has_read.set()
+        await may_answer.wait()
+        return reading
+
+    feed = Feed("row:1", "watch", read)
+    early = feed.join(BEGINNING)
+    await has_read.wait()
+    row.seq, row.is_over = 4, True
+    may_answer.set()
+    late = feed.join(BEGINNING, is_over=True)
+    assert all("shown" in text for text in await texts_of(late))
+    assert all("shown" in text for text in await texts_of(early))
+
+
+async def test_steps_from_before_the_end_are_forgotten_when_the_end_is_read() -> None:
+    row = SecretRow()
+    row.seq = 3
+    feed = Feed("row:1", "watch", row.read)
+    watching = feed.join(BEGINNING)
+    assert [("hidden" in await watching.next()) for _ in range(4)] == [True] * 4
+    row.seq, row.is_over = 4, True
+    feed.hear(4)
+    assert len(await texts_of(watching)) == 1
+    assert all("shown" in text for text in await texts_of(feed.join(BEGINNING)))
+
+
 async def test_a_thousand_listeners_cost_one_read() -> None:
     row = Row()
     feed = Feed("row:1", "watch", row.read)

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -186,6 +187,26 @@ def test_the_rest_of_the_resources(client: Client) -> None:
     assert client.trainings.cancel(training.id).state == "cancelled"
     names = [event.event for event in client.trainings.events(training.id)]
     assert (names[0], names[-1]) == ("training.queued", "training.ended")
+
+
+def test_what_people_do_on_pages_is_done_here_too(client: Client, tmp_path: Path) -> None:
+    account = client.account.get()
+    assert client.account.set_visibility(agent_visibility="unlisted").agent_visibility == "unlisted"
+    assert client.account.set_visibility(account.default_visibility).default_visibility == account.default_visibility
+    begun = client.episodes.begin("duel:TicTacToe-v0", opponent="person", seat=1)
+    with pytest.raises(Conflict, match="already have the other seat"):
+        client.episodes.join(begun.invitations[0])
+    with pytest.raises(InvalidArgument, match="no link to a seat"):
+        client.episodes.join(begun.url)
+    client.account.report("episode", begun.id, "It shows a secret.")
+    ranked = client.leaderboards.play("games")
+    assert ranked.env_id in {entry.env_id for entry in client.benchmarks.get("games").entries}
+    trial = client.agents.try_endpoint({"url": "http://127.0.0.1:1/v1", "model": "m"})
+    assert (trial.status, bool(trial.sentence)) == (0, True)
+    archive = tmp_path / "mine.zip"
+    archive.write_bytes(b"".join(client.account.export()))
+    with ZipFile(archive) as mine:
+        assert mine.testzip() is None
 
 
 async def test_the_other_client_plays_and_follows_too(stack: Stack, token: str) -> None:

@@ -17,7 +17,8 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 from pytest_django import Settings
 
-from apps.jobs import leases, operations, recovery
+from apps.jobs import leases, operations
+from apps.jobs.leases import recovery
 from apps.jobs.models import Job, JobEvent, Shard
 from apps.leases import LOCK_SECONDS, end_overdue_transactions
 from gemweb.database.limits import BOUNDED_APPLICATION

@@ -12,8 +12,8 @@ from django.db.models.functions import Now
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from apps.jobs import leases, operations, recovery
-from apps.jobs.leases import Claim
+from apps.jobs import leases, operations
+from apps.jobs.leases import Claim, recovery
 from apps.jobs.models import Job, Shard
 from apps.leases import LeaseLost
 from gem.agents import make_agent

@@ -16,7 +16,8 @@ from django.utils import timezone
 from psycopg import errors as postgres
 
 from apps.faults import infrastructure_fault, is_disk_full, may_be_of_the_work
-from apps.jobs import leases, recovery
+from apps.jobs import leases
+from apps.jobs.leases import recovery
 from apps.jobs.models import Job, JobEvent, Shard
 from gem.agents import make_agent
 from gem.processes import ending_in_words

@@ -2,7 +2,8 @@
 
 import time
 
-from apps.jobs import operations, recovery
+from apps.jobs import operations
+from apps.jobs.leases import recovery
 from apps.jobs.models import Job, Shard
 from tests.workers.environments import BROKEN, SLOW
 from tests.workers.processes import wait_until, worker

@@ -14,6 +14,7 @@ from apps.api.routers import (
     jobs,
     leaderboard,
     play,
+    reports,
     trainings,
     uploads,
 )
@@ -22,12 +23,14 @@ ROUTERS: tuple[tuple[str, Router], ...] = (
     ("/account", account.router),
     ("/environments", environments.router),
     ("/agents", agents.router),
+    ("/trials", agents.trials_router),
     ("/uploads", uploads.router),
     ("/episodes", episodes.router),
     ("/shows", play.shows_router),
     ("/duels", duels.router),
     ("/jobs", jobs.router),
     ("/trainings", trainings.router),
+    ("/reports", reports.router),
     ("", leaderboard.router),
     ("", events.router),
 )

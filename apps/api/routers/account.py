@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseBase
 from ninja import Router, Status
 
 from apps.accounts import quotas
+from apps.accounts.limits import check_export
+from apps.accounts.operations import set_default_visibility as set_visibility
+from apps.accounts.views import archive_of
 from apps.api import operations
 from apps.api.answers import known
-from apps.api.callers import account, reader, token_of
+from apps.api.callers import account, manager, reader, token_of
 from apps.api.models import ApiToken
 from gem.client import schemas
 
@@ -44,6 +47,25 @@ def list_quotas(request: HttpRequest) -> schemas.Quotas:
             for use in quotas.uses(account(request))
         ]
     )
+
+
+@router.put("/visibility", response=schemas.Account, auth=manager)
+def set_default_visibility(request: HttpRequest, sent: schemas.DefaultVisibility) -> schemas.Account:
+    """Set the visibility that what you begin, and the agents that you add, have from now on."""
+    user = account(request)
+    chosen = {"default_visibility": sent.default_visibility, "agent_visibility": sent.agent_visibility}
+    now = {name: getattr(user, name) for name in chosen}
+    set_visibility(user, **now | {name: value for name, value in chosen.items() if value is not None})
+    user.refresh_from_db(fields=list(chosen))
+    return who_am_i(request)
+
+
+@router.get("/export.zip", response=bytes, openapi_extra={"x-media-type": "application/zip"})
+def export_account(request: HttpRequest) -> HttpResponseBase:
+    """Download everything that belongs to your account as one archive."""
+    user = account(request)
+    check_export(user)
+    return archive_of(user)
 
 
 @router.get("/tokens", response=schemas.Tokens)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Literal
 
 from django.core.exceptions import PermissionDenied
@@ -9,20 +10,23 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from ninja import Query, Router, Status
 from pydantic import SecretStr
 
-from apps.agents import operations
+from apps.agents import operations, trials
 from apps.agents.checkpoint_views import archive_of
 from apps.agents.forms import EndpointForm
 from apps.agents.models import Agent
+from apps.agents.seal import CannotUnseal
 from apps.api import answers
 from apps.api.callers import account, manager
 from apps.api.forms import Checks
 from apps.api.paging import Cursor, Limit, newest_first
+from apps.api.problems import Invalid
 from apps.names import validate_free_name
 from apps.visibility import Visibility
 from gem.agents.endpoint import EndpointSpec
 from gem.client import schemas
 
 router = Router(tags=["agents"])
+trials_router = Router(tags=["agents"])
 Kind = Literal["random", "expert", "endpoint", "checkpoint"]
 NOT_FOUND = "There is no such agent, or it is private."
 
@@ -57,6 +61,23 @@ def create_agent(request: HttpRequest, sent: schemas.NewAgent) -> Status[schemas
     key = SecretStr(sent.key.strip())
     made = operations.create(account(request), name, spec, key, visibility=sent.visibility or "")
     return Status(201, answers.agent(request, _find(request, made.slug)))
+
+
+@trials_router.post("", response=schemas.Trial, auth=manager)
+def try_endpoint(request: HttpRequest, sent: schemas.NewTrial) -> schemas.Trial:
+    """Send one message to the server of an endpoint with this specification. Nothing is saved."""
+    user = account(request)
+    stored = _own_endpoint(request, sent.agent).endpoint if sent.agent else None
+    checks = Checks()
+    spec = checks.model("spec", EndpointSpec, sent.spec)
+    checks.finish()
+    assert spec is not None
+    trials.check_trial(user)
+    try:
+        key = trials.key_for(spec, SecretStr(sent.key.strip()), stored)
+    except CannotUnseal as error:
+        raise Invalid([("key", str(error))]) from error
+    return schemas.Trial.model_validate(asdict(trials.try_once(spec, key)))
 
 
 @router.get("/{slug}", response=schemas.Agent)

@@ -57,9 +57,8 @@ def list_episodes(
     form = checked(FilterForm(request.user, entries({**values, "mine": "on" if mine else None})))
     if cursor and beyond(cursor, newer=False) is None:
         raise bad_cursor()
-    shown = Episode.objects.with_seats().select_related("batch")
-    page = page_of(form.episodes(request.user, visitor(request)), {"before": cursor}, shown, limit)
-    return schemas.EpisodePage(items=[answers.episode_summary(request, row) for row in page.rows], next=page.before)
+    page = page_of(form.episodes(request.user, visitor(request)), {"before": cursor}, answers.summarized(), limit)
+    return schemas.EpisodePage(items=answers.episode_summaries(request, page.rows), next=page.before)
 
 
 @router.get("/{episode_id}", response=schemas.Episode)

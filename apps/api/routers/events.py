@@ -81,6 +81,7 @@ def _follow(request: HttpRequest, topic: str, key: str, after: str, *, kind: str
         key=key,
         audience=stream.audience_of(key, viewer, visitor),
         after=reached,
+        is_over=is_over,
         credential=_credential(request),
         person=person,
         limit=limit,

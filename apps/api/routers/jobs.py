@@ -16,13 +16,13 @@ from apps.api.lines import jsonl
 from apps.api.paging import Cursor, Limit, by_number, newest_first, read_number
 from apps.episodes.models import Episode
 from apps.episodes.replays.downloads import records_of
-from apps.jobs import admission, estimates, finished, operations, pages, results
+from apps.jobs import admission, estimates, operations, pages, results
 from apps.jobs.books.reading import books_by_episode, books_by_side, books_of, cost_of
-from apps.jobs.cached import shared
 from apps.jobs.errors import NotYours
 from apps.jobs.forms import EvaluationForm
 from apps.jobs.models import Job
-from apps.jobs.results import Tally
+from apps.jobs.results import Tally, finished
+from apps.jobs.results.cached import shared
 from apps.visibility import Visibility
 from gem.client import schemas
 

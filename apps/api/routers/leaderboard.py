@@ -6,13 +6,17 @@ from typing import Annotated
 
 from django.http import Http404, HttpRequest
 from django.urls import reverse
-from ninja import Query, Router
+from ninja import Query, Router, Status
 
 from apps.api import answers
+from apps.api.callers import account, player
 from apps.jobs.models import Job
+from apps.leaderboard import human_tries
 from apps.leaderboard.board import Row, ranked
 from apps.leaderboard.frontier import tokens_per_episode
 from apps.leaderboard.models import Score
+from apps.play import limits
+from apps.play import operations as playing
 from gem import benchmarks
 from gem.benchmarks import Benchmark
 from gem.client import schemas
@@ -48,6 +52,18 @@ def get_leaderboard(
     tokens = tokens_per_episode(scores, env_id)
     items = [_row(row, tokens.get(row.score.job_id)) for row in ranked(scores)]
     return schemas.Leaderboard(benchmark=benchmark.name, version=benchmark.version, env_id=env_id, items=items)
+
+
+@router.post("/leaderboard/{name}/episodes", response={201: schemas.Episode}, auth=player)
+def play_ranked_seed(request: HttpRequest, name: str, sent: schemas.RankedStart) -> Status[schemas.Episode]:
+    """Begin an episode on a ranked seed that is new to you. The leaderboard's page compares you with agents."""
+    benchmark, user = _find(name), account(request)
+    if sent.env_id and sent.env_id not in benchmark.env_ids:
+        raise Http404(f"{sent.env_id} is not in the benchmark {benchmark.name}.")
+    limits.check_start(request)
+    env_id, seed = human_tries.require_seed(benchmark, user, "", env_id=sent.env_id)
+    row = playing.begin(env_id, seed=seed, user=user, visitor="")
+    return Status(201, answers.episode(request, row.pk))
 
 
 @router.get("/leaderboard/rows/{int:score_id}", response=schemas.Leaderboard)

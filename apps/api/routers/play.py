@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from ninja import Router, Status
 
 from apps.accounts import visitors
@@ -19,8 +19,8 @@ from apps.api.forms import checked, entries
 from apps.api.problems import Invalid
 from apps.api.routers.episodes import router
 from apps.episodes.errors import Refusal
-from apps.episodes.views import find
-from apps.play import hints, limits, operations, starting
+from apps.episodes.views import find, invited_to
+from apps.play import hints, invitations, limits, operations, starting
 from apps.play.forms import NewForm, WatchForm
 from apps.play.shows import operations as shows
 from gem.client import schemas
@@ -70,6 +70,15 @@ def take_turn(request: HttpRequest, episode_id: str, sent: schemas.NewTurn) -> S
     turns = answers.turns_after(request, row, sent.expected_seq)
     answer = schemas.TurnResult(episode=answers.episode(request, row.pk), turns=turns)
     return Status(201 if turns or row.over else 202, answer)
+
+
+@router.post("/{episode_id}/seats/{int:number}/{signature}", tags=["play"], auth=player, response=schemas.Episode)
+def join_episode(request: HttpRequest, episode_id: str, number: int, signature: str) -> schemas.Episode:
+    """Take the free seat that a link of the page is about; the address has the parts of the link."""
+    if not invitations.holds(episode_id, number, signature):
+        raise Http404(invitations.NO_LINK)
+    row = operations.join(invited_to(episode_id).pk, number, user=request.user, visitor=visitor(request))
+    return answers.episode(request, row.pk)
 
 
 @router.post("/{episode_id}/undo", tags=["play"], auth=player, response={201: schemas.Episode})

@@ -9,7 +9,7 @@ from ninja import Router, Status
 
 from apps.agents.checkpoint_views import archive_of
 from apps.api import answers
-from apps.api.callers import account, submitter
+from apps.api.callers import account, reader, submitter
 from apps.api.forms import Checks
 from apps.api.idempotency import key_of_job
 from apps.api.paging import Cursor, Limit, by_number, newest_first, read_number
@@ -20,6 +20,7 @@ from apps.trainings import operations, pages, permissions
 from apps.trainings.best import best_of
 from apps.trainings.checkpoints import checkpoint_to_fork
 from apps.trainings.forms import TrainingForm
+from apps.trainings.logs import log_file
 from gem.client import schemas
 from gem.errors import InvalidArgument
 from gem.training import recipes
@@ -116,6 +117,12 @@ def download_checkpoint(request: HttpRequest, job_id: str, number: int) -> HttpR
     if row is None:
         raise Http404("There is no such checkpoint.")
     return archive_of(row.agent)
+
+
+@router.get("/{job_id}/log.txt", auth=reader, response=bytes, openapi_extra={"x-media-type": "text/plain"})
+def download_log(request: HttpRequest, job_id: str) -> HttpResponseBase:
+    """Download the log of the process that trains, which only the owner of a training can read."""
+    return log_file(request, job_id)
 
 
 # ---------------------------------------------------------------- control

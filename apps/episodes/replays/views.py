@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -27,7 +28,9 @@ from gem.seats import rewards
 CHUNK = 50
 """Turns per chunk of a replay."""
 VERIFICATIONS_PER_MINUTE = 10
-"""Slow episodes that one person may have verified in a minute."""
+"""Slow episodes that one person, or all visitors at one IP address, may have verified in a minute."""
+FAST_VERIFICATIONS_PER_MINUTE = 60
+"""Fast ones. The web process itself replays them."""
 MAX_STRIP_TURNS = 400
 """A reward strip with more turns would be unreadable and is not shown."""
 
@@ -101,13 +104,20 @@ def frames(request: HttpRequest, episode_id: str, chunk: int) -> HttpResponseBas
 def verify(request: HttpRequest, episode_id: str) -> HttpResponse:
     """Replay the episode and report whether every turn is as recorded; a worker replays a slow one."""
     episode = find(request, episode_id)
+    wait = 0.0
     try:
         verdict = ask_verification(request, episode)
     except Refusal as refusal:
         verdict = Verdict(None, str(refusal))
+        wait = refusal.wait if isinstance(refusal, TooFast) else 0.0
     if wants_part(request):
-        return render(request, "episodes/episode.html#verdict", {"verdict": verdict, "episode": episode})
-    return _replay(request, episode, episode.turn_count, verdict=verdict)
+        response = render(request, "episodes/episode.html#verdict", {"verdict": verdict, "episode": episode})
+    else:
+        response = _replay(request, episode, episode.turn_count, verdict=verdict)
+    if wait > 0:
+        response.status_code = TooFast.status
+        response["Retry-After"] = str(math.ceil(wait))
+    return response
 
 
 @never_cache
@@ -120,24 +130,25 @@ def verdict(request: HttpRequest, episode_id: str) -> HttpResponse:
 
 
 def ask_verification(request: HttpRequest, episode: Episode) -> Verdict:
-    """Have an episode verified. That of a slow one is counted, because a worker replays it.
+    """Have an episode verified, and count it for the person or, without an account, for their address.
 
     Raises:
         Sealed: if it has not ended.
-        TooFast: above `VERIFICATIONS_PER_MINUTE`.
+        TooFast: above `VERIFICATIONS_PER_MINUTE` or, for fast episodes, `FAST_VERIFICATIONS_PER_MINUTE`.
     """
     if episode.sealed:
         raise Sealed("An episode can be verified only after it ends.")
-    if episode.slow and (wait := _wait_for_worker(request)):
+    if wait := _wait_for_replay(request, slow=episode.slow):
         raise TooFast(f"You have had many episodes verified. Try again in {max(1, round(wait))} s.", wait)
     person = name_of(request.user.pk, "" if request.user.is_authenticated else visitors.key(request))
     return verification.verify(episode, person, visitors.address(request))
 
 
-def _wait_for_worker(request: HttpRequest) -> float:
-    """Seconds until this person may have another slow episode verified; 0 if that is now."""
+def _wait_for_replay(request: HttpRequest, *, slow: bool) -> float:
+    """Seconds until this person may have another episode of this kind verified; 0 if that is now."""
     name = f"user:{request.user.pk}" if request.user.is_authenticated else f"from:{visitors.network(request)}"
-    return take(f"verify:{name}", VERIFICATIONS_PER_MINUTE, VERIFICATIONS_PER_MINUTE / 60)
+    kind, size = ("verify", VERIFICATIONS_PER_MINUTE) if slow else ("verify-fast", FAST_VERIFICATIONS_PER_MINUTE)
+    return take(f"{kind}:{name}", size, size / 60)
 
 
 def _strip(episode: Episode, seat: int) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from email.utils import parsedate_to_datetime
 from time import monotonic
 from typing import Any, Literal
 
+import httpcore
 from pydantic import SecretStr
 
 from gem.agents.endpoint.amounts import bound_of
@@ -37,6 +38,8 @@ NOT_JSON = (ValueError, RecursionError)
 """The exceptions that `json.loads` raises."""
 _TOO_LONG = re.compile(r"context.?(length|window)|too long|too many tokens", re.IGNORECASE)
 """How servers say that a request is longer than the context of the model."""
+DRAIN_SECONDS = 0.1
+"""How long the end of a stream is awaited after its last event."""
 DONE = "[DONE]"
 """The data of the event that ends a stream."""
 
@@ -278,6 +281,16 @@ def _retry_after(headers: Mapping[str, str]) -> float:
     return min(max(0.0, (at - datetime.now(UTC)).total_seconds()), 86_400.0)
 
 
+async def _drain(body: AsyncIterator[bytes]) -> None:
+    """Read what follows the last event, which is nothing but the end, so that the connection can be used again."""
+    try:
+        async with asyncio.timeout(DRAIN_SECONDS):
+            async for _ in body:
+                pass
+    except (TimeoutError, HttpError, httpcore.NetworkError, httpcore.ProtocolError):
+        return  # the answer is complete, whatever comes now
+
+
 async def _read_whole(body: AsyncIterator[bytes]) -> AsyncIterator[str]:
     yield (b"".join([part async for part in body])).decode()
 
@@ -303,6 +316,7 @@ async def _read_events(body: AsyncIterator[bytes]) -> AsyncIterator[str]:
                 event, data = "\n".join(data), []
                 yield event
                 if event.strip() == DONE:
+                    await _drain(body)
                     return
     decode(b"", True)
     last = "\n".join([*data, rest[5:].removeprefix(" ")] if rest.startswith("data:") else data)

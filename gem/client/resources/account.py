@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Literal, TypeVar
+from urllib.parse import quote
 
-from gem.client.request import Request, Resource, sends
-from gem.client.schemas import Account, Quotas, Tokens
+from gem.client.effects import Progress
+from gem.client.request import Parts, Request, Resource, iterates, sends
+from gem.client.schemas import Account, DefaultVisibility, NewReport, Quotas, Tokens
+from gem.client.schemas.base import Visibility
 
 R_co = TypeVar("R_co", covariant=True)
 Nothing = type(None)
+ReportedKind = Literal["episode", "duel", "job", "agent"]
 
 
 class AccountResource(Resource[R_co]):
@@ -23,6 +27,25 @@ class AccountResource(Resource[R_co]):
     def quotas(self) -> Request[Quotas]:
         """Return how much of the site the account may use, and what it uses now."""
         return Request("GET", "account/quotas", Quotas)
+
+    @sends
+    def set_visibility(
+        self, default_visibility: Visibility | None = None, *, agent_visibility: Visibility | None = None
+    ) -> Request[Account]:
+        """Set the visibility of what the account begins, and of the agents that it adds, from now on."""
+        content = DefaultVisibility(default_visibility=default_visibility, agent_visibility=agent_visibility)
+        return Request("PUT", "account/visibility", Account, content=content)
+
+    @iterates
+    def export(self, *, progress: Progress | None = None) -> Parts[bytes]:
+        """Iterate over the parts of an archive with everything that belongs to the account."""
+        return Parts(Request("GET", "account/export.zip", bytes), progress)
+
+    @sends
+    def report(self, kind: ReportedKind, key: str, reason: str) -> Request[None]:
+        """Report content to the administrators of the site; a training is a `job`."""
+        content = NewReport(reason=reason)
+        return Request("POST", f"reports/{kind}/{quote(key, safe='')}", Nothing, content=content, keyed=True)
 
     @sends
     def tokens(self) -> Request[Tokens]:

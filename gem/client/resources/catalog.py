@@ -17,8 +17,12 @@ from gem.client.schemas import (
     BenchmarkPage,
     Environment,
     EnvironmentPage,
+    Episode,
     Leaderboard,
     NewAgent,
+    NewTrial,
+    RankedStart,
+    Trial,
     Upload,
     UploadPage,
     VisibilityChoice,
@@ -84,6 +88,17 @@ class Agents(Resource[R_co]):
         """
         content = NewAgent(name=name, spec=dict(spec), key=key, visibility=visibility)
         return Request("POST", "agents", Agent, content=content, keyed=True)
+
+    @sends
+    def try_endpoint(self, spec: Mapping[str, Any], *, key: str = "", agent: str | None = None) -> Request[Trial]:
+        """Send one message to the server of an endpoint, and return what it answers. Nothing is saved.
+
+        Args:
+            spec: as with `create`.
+            key: the API key of the model's server.
+            agent: an agent of one's own, whose stored key is sent if `key` is empty.
+        """
+        return Request("POST", "trials", Trial, content=NewTrial(spec=dict(spec), key=key, agent=agent), keyed=True)
 
     @sends
     def change(
@@ -179,6 +194,12 @@ class Leaderboards(Resource[R_co]):
         """
         query = {"env_id": env_id, "tools": tools or None}
         return Request("GET", f"leaderboard/{quote(benchmark, safe='')}", Leaderboard, query)
+
+    @sends
+    def play(self, benchmark: str = "games", *, env_id: str = "") -> Request[Episode]:
+        """Begin an episode on a ranked seed that is new to the account, of one environment if `env_id` is given."""
+        content, path = RankedStart(env_id=env_id), f"leaderboard/{quote(benchmark, safe='')}/episodes"
+        return Request("POST", path, Episode, content=content, keyed=True)
 
     @sends
     def row(self, row_id: int) -> Request[Leaderboard]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal, TypeVar
 
@@ -31,9 +32,12 @@ from gem.client.schemas import (
 )
 from gem.client.schemas.base import Outcome, Visibility
 from gem.client.schemas.episodes import Control
+from gem.errors import InvalidArgument
 
 R_co = TypeVar("R_co", covariant=True)
 Source = Literal["", "jobs", "all"]
+SEAT_LINK = re.compile(r"play/([0-9a-z]{12})/seat/(\d{1,2})/([\w-]+)")
+"""A link to a free seat: the id of the episode, the number of the seat, and the signature."""
 
 
 class Episodes(Resource[R_co]):
@@ -171,6 +175,19 @@ class Episodes(Resource[R_co]):
         """
         content = NewTurn(action=action, expected_seq=expected_seq, as_written=as_written)
         return Request("POST", f"{place('episodes', episode_id)}/turns", TurnResult, content=content, keyed=True)
+
+    @sends
+    def join(self, link: str) -> Request[Episode]:
+        """Take the free seat that a link is about, as one of `Episode.invitations` or the page of an episode has it.
+
+        Raises:
+            InvalidArgument: if it is no such link.
+        """
+        found = SEAT_LINK.search(link)
+        if found is None:
+            raise InvalidArgument(f"{link!r} is no link to a seat: it contains play/…/seat/…/…/.")
+        episode_id, number, signature = found.groups()
+        return Request("POST", f"{place('episodes', episode_id)}/seats/{number}/{signature}", Episode, keyed=True)
 
     @sends
     def undo(self, episode_id: str) -> Request[Episode]:

@@ -202,6 +202,11 @@ class Trainings(Resource[R_co]):
         return Parts(Request("GET", f"{place('trainings', job_id)}/checkpoints/{update}.zip", bytes), progress)
 
     @iterates
+    def log(self, job_id: str) -> Parts[bytes]:
+        """Iterate over the parts of the log of the process that trains, which only the owner can read."""
+        return Parts(Request("GET", f"{place('trainings', job_id)}/log.txt", bytes))
+
+    @iterates
     def events(self, job_id: str, *, after: int | None = None) -> Events[Event]:
         """Iterate over the events of a training: first its history, then what happens, until it ends."""
         return events_of(place("trainings", job_id), after)

@@ -4,8 +4,8 @@ Times are in UTC. Ids of episodes, duels, jobs and trainings are strings of 12 c
 A list comes in pages: `next` is the `cursor` of the following page, and null on the last page.
 """
 
-from gem.client.schemas.account import Account, Quotas, QuotaUse, Token, Tokens
-from gem.client.schemas.base import Answer, Body, FieldProblem, Problem, VisibilityChoice
+from gem.client.schemas.account import Account, DefaultVisibility, Quotas, QuotaUse, Token, Tokens
+from gem.client.schemas.base import Answer, Body, FieldProblem, NewReport, Problem, VisibilityChoice
 from gem.client.schemas.catalog import (
     Agent,
     AgentChange,
@@ -14,6 +14,8 @@ from gem.client.schemas.catalog import (
     Environment,
     EnvironmentPage,
     NewAgent,
+    NewTrial,
+    Trial,
     Upload,
     UploadPage,
 )
@@ -57,6 +59,7 @@ from gem.client.schemas.jobs import (
     Metrics,
     NewEvaluation,
     NewTraining,
+    RankedStart,
     Results,
     Row,
     Score,
@@ -77,6 +80,7 @@ __all__ = [
     "Books",
     "Checkpoint",
     "CheckpointPage",
+    "DefaultVisibility",
     "Duel",
     "Environment",
     "EnvironmentPage",
@@ -103,12 +107,15 @@ __all__ = [
     "NewEpisode",
     "NewEvaluation",
     "NewPlayer",
+    "NewReport",
     "NewShow",
     "NewTraining",
+    "NewTrial",
     "NewTurn",
     "Problem",
     "QuotaUse",
     "Quotas",
+    "RankedStart",
     "Results",
     "Row",
     "Score",
@@ -117,6 +124,7 @@ __all__ = [
     "Token",
     "Tokens",
     "Training",
+    "Trial",
     "Turn",
     "TurnPage",
     "TurnResult",

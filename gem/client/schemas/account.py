@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from gem.client.schemas.base import Answer, Visibility
+from gem.client.schemas.base import Answer, Body, Visibility
 
 
 class Token(Answer):
@@ -31,6 +31,13 @@ class Account(Answer):
     """The visibility of the agents that they add without choosing one."""
     token: Token | None
     """The token of this request; null in a browser."""
+
+
+class DefaultVisibility(Body):
+    """The visibility of what a person begins and adds without choosing one; what is left out stays."""
+
+    default_visibility: Visibility | None = None
+    agent_visibility: Visibility | None = None
 
 
 class QuotaUse(Answer):

@@ -50,6 +50,13 @@ class Problem(Answer):
     """Of an action that the environment cannot read: the action that was probably meant."""
 
 
+class NewReport(Body):
+    """A report to the administrators."""
+
+    reason: str
+    """What is wrong, in words."""
+
+
 class VisibilityChoice(Body):
     """Who may see something from now on."""
 

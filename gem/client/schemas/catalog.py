@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from gem.client.schemas.base import Answer, Body, Visibility
+from gem.client.schemas.base import Answer, Body, Slug, Visibility
 
 
 class Baseline(Answer):
@@ -94,6 +94,34 @@ class NewAgent(Body):
     key: str = Field(default="", max_length=2000)
     """The API key of the server, which is stored encrypted and never shown."""
     visibility: Visibility | None = None
+
+
+class NewTrial(Body):
+    """A message to the server of an endpoint."""
+
+    spec: dict[str, Any]
+    """A `gem.agents.endpoint.EndpointSpec`: at least `url` and `model`."""
+    key: str = Field(default="", max_length=2000)
+    """The API key of the server, which is not stored."""
+    agent: Slug | None = None
+    """An agent of your own, whose stored key is sent if `key` is empty and `spec` names the same server."""
+
+
+class Trial(Answer):
+    """What the server of an endpoint has answered."""
+
+    sentence: str
+    """Why the answer cannot be used; empty if it can."""
+    status: int
+    """The HTTP status; 0 if the server was not reached."""
+    seconds: float
+    text: str
+    reasoning: str
+    model: str
+    finish: str
+    """Why the model stopped."""
+    tokens_in: int
+    tokens_out: int
 
 
 class AgentChange(Body):

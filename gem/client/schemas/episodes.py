@@ -93,6 +93,8 @@ class Episode(EpisodeSummary):
     """The place of this turn in the queue, from 1."""
     problem: str
     """Why the last accepted turn was not played; empty if it was."""
+    invitations: list[str] = []
+    """The links to the free seats, for the people who play it: whoever has a link can take the seat."""
 
 
 class Turn(Answer):

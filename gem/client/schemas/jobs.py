@@ -157,6 +157,13 @@ class LogLine(Answer):
     at: datetime
 
 
+class RankedStart(Body):
+    """Which ranked seed to play."""
+
+    env_id: str = ""
+    """Only one of this environment; empty for any."""
+
+
 class LogPage(Answer):
     """Lines of the log of a job, in their order."""
 

@@ -15,6 +15,8 @@ from pytest_django import Settings
 from apps.accounts import rate_limit, request_limits
 from apps.accounts.models import User
 from apps.accounts.request_limits import HandshakeLimit
+from apps.api.operations import make_token
+from apps.api.tokens import buckets_of_header
 from tests.networks import fresh_address
 
 pytestmark = pytest.mark.django_db
@@ -46,16 +48,18 @@ def test_an_account_has_a_limit_of_its_own(address: str) -> None:
     assert statuses(client, 4, "/account/") == [200, 200, 200, 429]
 
 
-def handshakes(address: str, count: int, cookies: dict[str, str]) -> list[tuple[str, int]]:
+def handshakes(address: str, count: int, cookies: dict[str, str], header: str = "") -> list[tuple[str, int]]:
     """Type and status of the first answer to each handshake of a socket."""
 
     async def accept(scope: Any, receive: Any, send: Any) -> None:
         await receive()
         await send({"type": "websocket.accept"})
 
+    headers = [(b"authorization", header.encode())] if header else []
+
     async def ask() -> dict[str, Any]:
-        scope = {"type": "websocket", "client": (address, 1), "cookies": cookies, "headers": []}
-        talk = ApplicationCommunicator(HandshakeLimit(accept), scope)
+        scope = {"type": "websocket", "client": (address, 1), "cookies": cookies, "headers": headers}
+        talk = ApplicationCommunicator(HandshakeLimit(accept, buckets_of_header), scope)
         await talk.send_input({"type": "websocket.connect"})
         answer: dict[str, Any] = await talk.receive_output()
         return answer
@@ -78,6 +82,23 @@ def test_sockets_count_as_requests_of_their_person(address: str, monkeypatch: py
     client.force_login(User.objects.create_user(uuid.uuid4().hex))
     cookies = {"sessionid": client.cookies["sessionid"].value}
     assert handshakes(address, 4, cookies) == [ACCEPTED] * 3 + [REFUSED]
+
+
+def test_sockets_with_a_token_count_as_requests_of_the_token_and_its_account(
+    address: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.API_REQUESTS_PER_MINUTE = 2
+    monkeypatch.setattr(request_limits, "in_thread", lambda function, *args: sync_to_async(function)(*args))
+    person, other = (User.objects.create_user(uuid.uuid4().hex) for _ in range(2))
+    one, two = (f"Bearer {make_token(person, 'program', [])[1]}" for _ in range(2))
+    client = Client()
+    client.force_login(other)
+    cookies = {"sessionid": client.cookies["sessionid"].value}
+    assert handshakes(address, 3, cookies, one) == [ACCEPTED, ACCEPTED, REFUSED], "the limit of a token"
+    assert Client().get("/api/v1/agents", headers={"Authorization": one}).status_code == 429, "sockets count too"
+    assert handshakes(address, 2, {}, two) == [ACCEPTED, REFUSED], "the limit of the account, three a minute"
+    assert handshakes(address, 3, cookies) == [ACCEPTED] * 3, "nothing was counted for the cookies"
+    assert handshakes(address, 13, {}, "Bearer gw_wrong") == [ACCEPTED] * 12 + [REFUSED], "counted for the address"
 
 
 def test_monitors_and_static_files_are_never_refused(address: str) -> None:

@@ -105,18 +105,20 @@ def test_a_person_with_an_account_has_a_share_of_their_own(settings: Settings, d
     assert own in pending.claim(uuid4(), 2)
 
 
-def test_whoever_kept_workers_busy_less_lately_is_next() -> None:
-    long, short = guest(BUSY), guest(QUIET)
-    for person, seconds in ((short, 0.1), (long, 30.0)):
+@pytest.mark.parametrize(("seconds", "is_next"), [(30.0, False), (2.0, True)])
+def test_whoever_kept_workers_busy_less_lately_is_next(seconds: float, is_next: bool) -> None:
+    """Unless it was little more: among equals, the one who was served longest ago is next."""
+    busy, idle = guest(BUSY), guest(QUIET)
+    for person, spent in ((busy, seconds), (idle, 0.1)):
         (episode,) = send_turns(person)
         (key,) = pending.claim(token := uuid4(), 1)
         assert key == episode
         claimed = pending.begin(key, token)
-        pending.note_time(claimed, seconds)
+        pending.note_time(claimed, spent)
         pending.finish(claimed, token, claimed.env.step(claimed.action))
-    (after_long,), (after_short,) = send_turns(long), send_turns(short)
-    assert pending.claim(uuid4(), 1) == [after_short], "although its address was served before"
-    assert pending.claim(uuid4(), 1) == [after_long]
+    turns = [*send_turns(busy), *send_turns(idle)]
+    assert pending.claim(uuid4(), 1) == [turns[0 if is_next else 1]]
+    assert pending.claim(uuid4(), 1) == [turns[1 if is_next else 0]]
 
 
 def test_time_that_was_spent_is_forgotten() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from apps.accounts.models import User
 from apps.api import idempotency, operations
@@ -79,6 +80,33 @@ def test_answers_are_forgotten_after_a_day(owner: User, program: Program) -> Non
     IdempotentRequest.objects.update(created=timezone.now() - operations.REPEATS_KEPT - timedelta(seconds=1))
     operations.forget_repeats()
     assert not IdempotentRequest.objects.exists()
+
+
+def test_what_may_be_repeated_anyway_is_not_stored(program: Program) -> None:
+    episode = program.post("episodes", NEW).json()["id"]
+    for visibility in ("private", "unlisted", "unlisted"):  # each of them is answered anew, whatever its key
+        answer = program.send("PUT", f"episodes/{episode}/visibility", {"visibility": visibility}, Idempotency_Key="k1")
+        assert (answer.status_code, answer.json()["visibility"]) == (200, visibility)
+    assert not IdempotentRequest.objects.exists()
+
+
+def test_an_account_has_only_so_many_stored_answers(
+    owner: User, program: Program, program_of: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program_of(User.objects.create_user("grace")).post("episodes", NEW, Idempotency_Key="k0")
+    monkeypatch.setattr(operations, "MAX_REPEATS", 3)
+    for number in range(5):
+        program.post("episodes", NEW, Idempotency_Key=f"k{number}")
+    stored = IdempotentRequest.objects.filter(user=owner)
+    assert sorted(stored.values_list("key", flat=True)) == ["k2", "k3", "k4"]
+    size = max(len(bytes(row.body or b"")) for row in stored)
+    monkeypatch.setattr(operations, "MAX_REPEATS_BYTES", 2 * size + size // 2)
+    program.post("episodes", NEW, Idempotency_Key="k5")
+    assert sorted(stored.values_list("key", flat=True)) == ["k4", "k5"]
+    monkeypatch.setattr(operations, "MAX_REPEATS_BYTES", 1)
+    first = program.post("episodes", NEW, Idempotency_Key="k6").json()["id"]
+    assert program.post("episodes", NEW, Idempotency_Key="k6").json()["id"] == first, "the newest one stays"
+    assert IdempotentRequest.objects.exclude(user=owner).count() == 1, "another account's answers are its own"
 
 
 def test_a_job_is_submitted_once_even_if_the_answer_was_lost(owner: User, program: Program) -> None:
@@ -156,6 +184,26 @@ def test_pages_of_every_list_have_each_item_once_and_in_order(owner: User, progr
     assert [item["slug"] for item in every_item(program, "agents", 1)[0]] == [item["slug"] for item in whole]
     some, _ = every_item(program, "environments?q=sokoban", 2)
     assert len(some) == len({item["id"] for item in some}) > 2
+
+
+def test_a_list_of_episodes_reads_what_it_shows_and_no_more(
+    owner: User, program: Program, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    friend = User.objects.create_user("grace")
+    for number in range(6):
+        play.begin(ENV_ID, seed=number, user=owner, visitor="")
+        played = play.begin_against("duel:TicTacToe-v0", None, seat=number % 2, user=owner, visitor="")
+        play.join(played.pk, 1 - number % 2, user=friend, visitor="")
+    with django_assert_max_num_queries(12) as queries:
+        items = program.get("episodes").json()["items"]
+    assert not any("first_observation" in query["sql"] for query in queries.captured_queries)
+    assert len(items) == 12
+    for item in items:
+        whole = program.get(f"episodes/{item['id']}").json()
+        assert item == {name: whole[name] for name in item}
+        assert [seat["number"] for seat in item["seats"]] == list(range(len(item["seats"])))
+        assert sum(seat["mine"] for seat in item["seats"]) == 1
+        assert (item["seed"] is None) == (len(item["seats"]) == 2), "what is still hidden is not in the list either"
 
 
 def whole_of(answer: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""Checkpoints from elsewhere: uploaded, refused, played with, trained further, deleted; and who may do what."""
+"""Checkpoints from elsewhere: uploaded, played with, trained further, deleted; and who may do what."""
 
 from __future__ import annotations
 
@@ -6,18 +6,12 @@ import html
 import io
 import json
 import os
-import shutil
-import tarfile
-import time
-import zipfile
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 from django.conf import settings
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
@@ -33,105 +27,12 @@ from apps.jobs.models import Job
 from apps.play.shows import operations as shows
 from apps.trainings import operations as trainings
 from gem.agents.isolated_agent import IsolatedAgent
-from gem.errors import EnvironmentFailure
 from gem.rollout import EpisodeRequest, rollout
 from gem.sandbox import process_confinement
-from gem.sandbox.inside.confinement import landlock
-from gem.training.checkpoints.archive import sha256
-from gem.training.checkpoints.folder_check import WEIGHTS
-from gem.training.checkpoints.trial import TrialResult, try_folder
-from gem.training.policy.prompts import policy_location
 from gem.training.spec import read_spec
-from tests.archives import pack
+from tests.apps.checkpoints.archives import BASE, ENV_ID, archive, kept, refused, sent, uploaded, with_file
 
 pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="policies need torch, which `make test` installs")
-ENV_ID = "game:GuessTheNumber-v0-easy"
-BASE = Path(policy_location("nano-base"))
-
-
-@pytest.fixture
-def ada(db: None, settings: Settings, tmp_path: Path) -> User:
-    settings.RUNS_DIR = tmp_path
-    settings.LEASE_SECONDS = 120.0  # the thread that renews it does not see this test's transaction
-    return User.objects.create_user("ada")
-
-
-@pytest.fixture
-def as_ada(ada: User, client: Client) -> Client:
-    client.force_login(ada)
-    return client
-
-
-_answers: dict[tuple[str, str], TrialResult] = {}
-
-
-@pytest.fixture(autouse=True)
-def one_trial(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A policy plays its first turn once for all of these tests, for each environment; each start takes seconds.
-
-    `tries_itself` marks those whose own trial it has to be.
-    """
-    if "tries_itself" in request.fixturenames:
-        return
-
-    def try_once(folder: Path, env_id: str = "", **more: Any) -> TrialResult:
-        key = (sha256(folder / WEIGHTS), env_id)
-        if key not in _answers:
-            _answers[key] = try_folder(folder, env_id, **more)
-        return _answers[key]
-
-    monkeypatch.setattr(uploads, "try_folder", try_once)
-
-
-@pytest.fixture
-def tries_itself() -> None:
-    """See `one_trial`."""
-
-
-def archive(**card: Any) -> io.BytesIO:
-    """A checkpoint as a download gives it."""
-    file = io.BytesIO()
-    pack(BASE, file, "checkpoint")
-    if card:
-        plain = io.BytesIO()
-        with zipfile.ZipFile(file) as read, zipfile.ZipFile(plain, "w") as bundle:
-            for name in read.namelist():
-                content = read.read(name)
-                if name.endswith("card.json"):
-                    content = json.dumps({**json.loads(content), **card}).encode()
-                bundle.writestr(name, content)
-        return plain
-    return file
-
-
-def sent(file: io.BytesIO, name: str = "checkpoint.zip") -> SimpleUploadedFile:
-    return SimpleUploadedFile(name, file.getvalue())
-
-
-def with_file(name: str, content: bytes = b"x") -> io.BytesIO:
-    file = archive()
-    with zipfile.ZipFile(file, "a") as bundle:
-        bundle.writestr(f"checkpoint/{name}", content)
-    return file
-
-
-def kept(root: Path) -> list[str]:
-    return sorted(path.name for path in (root / "uploads").iterdir() if path.is_dir())
-
-
-def uploaded(owner: User, name: str, file: io.BytesIO) -> Agent:
-    """The agent that a file became."""
-    accepted = uploads.accept(owner, name, file)
-    assert uploads.try_next()
-    assert list(Upload.objects.values_list("problem", flat=True)) == []
-    return Agent.objects.get(slug=accepted.pk)
-
-
-def refused(owner: User, file: io.BytesIO) -> str:
-    """Why a file was refused."""
-    accepted = uploads.accept(owner, "refused", file)
-    assert uploads.try_next()
-    return Upload.objects.get(pk=accepted.pk).problem
 
 
 def test_an_upload_plays_its_first_turn_and_becomes_an_agent(
@@ -169,54 +70,6 @@ def test_the_page_follows_the_upload(as_ada: Client, ada: User) -> None:
     assert answer.headers["HX-Redirect"] == Agent.objects.get(owner=ada).get_absolute_url()
 
 
-def test_the_request_unpacks_and_tries_nothing(as_ada: Client, tmp_path: Path) -> None:
-    as_ada.post(reverse("agents:upload"), {"file": sent(with_file("pytorch_model.bin"))})
-    assert kept(tmp_path) == []
-    assert Upload.objects.get().problem == ""
-
-
-def test_a_large_file_is_moved_and_not_copied(as_ada: Client, settings: Settings, tmp_path: Path) -> None:
-    settings.FILE_UPLOAD_MAX_MEMORY_SIZE = 0
-    file = archive()
-    as_ada.post(reverse("agents:upload"), {"file": sent(file)})
-    (place,) = (tmp_path / "uploads").glob(".*.sent")
-    assert place.read_bytes() == file.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("file", "said"),
-    [
-        (with_file("pytorch_model.bin"), "pytorch_model.bin is refused: files of this kind can hold programs"),
-        (with_file("merges.txt", b"\x80\x04\x95 a pickle"), "merges.txt is a pickle by its content"),
-        (with_file("../../evil.json"), "leads out of the archive"),
-        (with_file("config.json.index.json"), "one of several parts"),
-        (io.BytesIO(b"nothing"), "neither a zip nor a tar archive"),
-        (io.BytesIO(b""), "neither a zip nor a tar archive"),
-        (archive(input_mode="telepathy"), "card.json: input_mode"),
-        (archive(env_id="x" * 500), "card.json: env_id"),
-    ],
-)
-def test_a_refusal_is_a_sentence_and_nothing_stays(
-    as_ada: Client, ada: User, tmp_path: Path, file: io.BytesIO, said: str
-) -> None:
-    address = reverse("agents:upload")
-    answer = as_ada.post(address, {"file": sent(file), "name": "kept"})
-    assert uploads.try_next()
-    page = as_ada.get(answer["Location"]).content.decode()
-    assert said in html.unescape(page)
-    assert f"{address}?name=kept" in page
-    assert 'value="kept"' in as_ada.get(f"{address}?name=kept").content.decode()
-    assert said in html.unescape(as_ada.get(reverse("agents:list")).content.decode())
-    assert not Agent.objects.filter(owner=ada).exists()
-    assert kept(tmp_path) == []
-    assert not uploads.try_next()
-
-
-def test_no_file_is_a_refusal_too(as_ada: Client) -> None:
-    answer = as_ada.post(reverse("agents:upload"), {"name": "kept"})
-    assert (answer.status_code, "Choose a zip or tar file" in answer.content.decode()) == (422, True)
-
-
 def test_a_download_can_be_uploaded_again(as_ada: Client, ada: User) -> None:
     first = uploaded(ada, "first", archive())
     with pytest.warns(Warning, match="asynchronous iterators"):  # the test client is no ASGI server
@@ -233,16 +86,6 @@ def test_nobody_has_more_than_one_person_may_nor_too_large_ones(ada: User, setti
     with pytest.raises(TooManyAgents, match="You have uploaded 1 checkpoints"):
         uploads.accept(ada, "one too many", archive())
     assert len(list((tmp_path / "uploads").glob(".*.sent"))) == 1
-
-
-def test_one_whose_worker_died_is_tried_again_and_then_refused(ada: User, settings: Settings, tmp_path: Path) -> None:
-    accepted = uploads.accept(ada, "heavy", archive())
-    settings.LEASE_SECONDS = 0.0
-    for _ in range(settings.MAX_ATTEMPTS):
-        assert uploads._claim() is not None
-    assert not uploads.try_next()
-    assert "killed 3 times" in Upload.objects.get(pk=accepted.pk).problem
-    assert kept(tmp_path) == []
 
 
 def test_a_worker_that_lost_its_lease_writes_nothing(ada: User, settings: Settings) -> None:
@@ -276,36 +119,6 @@ def test_two_processes_try_one_after_the_other(ada: User) -> None:
     assert uploads.try_next()
 
 
-def test_the_reaper_wakes_a_worker_and_sweeps(
-    ada: User, tmp_path: Path, django_capture_on_commit_callbacks: Any
-) -> None:
-    accepted = uploads.accept(ada, "mine", archive())
-    old = tmp_path / "uploads"
-    for name, age in ((".old.new", 7200), (".young.new", 60)):
-        (old / name).mkdir(parents=True)
-        os.utime(old / name, (time.time() - age,) * 2)
-    (old / ".unknown.sent").write_text("x")
-    for place in old.glob(".*.sent"):
-        os.utime(place, (time.time() - 7200,) * 2)
-    with django_capture_on_commit_callbacks() as messages:
-        uploads.reap()
-    assert len(messages) == 1
-    assert sorted(path.name for path in old.iterdir()) == sorted([".young.new", f".{accepted.pk}.sent"])
-    Upload.objects.update(problem="refused", created="2020-01-01T00:00:00Z")
-    uploads.reap()
-    assert not Upload.objects.exists()
-
-
-def test_the_reaper_passes_over_what_a_worker_has_removed_meanwhile(ada: User, tmp_path: Path) -> None:
-    folder = tmp_path / "uploads"
-    folder.mkdir()
-    (folder / ".gone.new").symlink_to(folder / "nothing")  # listed, and not there
-    (folder / ".old.new").mkdir()
-    os.utime(folder / ".old.new", (time.time() - 7200,) * 2)
-    uploads.reap()
-    assert [path.name for path in folder.iterdir()] == [".gone.new"]
-
-
 def test_it_is_private_until_it_is_shared(client: Client, ada: User) -> None:
     agent = uploaded(ada, "mine", archive())
     eve = User.objects.create_user("eve")
@@ -320,13 +133,6 @@ def test_it_is_private_until_it_is_shared(client: Client, ada: User) -> None:
     assert client.post(reverse("agents:delete", args=[agent.slug])).status_code == 404
     client.logout()
     assert client.get(reverse("agents:upload")).status_code == 302
-
-
-def test_nobody_sees_what_somebody_else_sent(client: Client, ada: User) -> None:
-    accepted = uploads.accept(ada, "secret name", archive())
-    client.force_login(User.objects.create_user("eve"))
-    assert client.get(accepted.get_absolute_url()).status_code == 404
-    assert "secret name" not in client.get(reverse("agents:list")).content.decode()
 
 
 def test_it_plays_apart_in_rollouts_and_live(ada: User) -> None:
@@ -374,28 +180,6 @@ def test_the_command_uploads_for_somebody(ada: User, tmp_path: Path) -> None:
         call_command("upload_checkpoint", str(file), owner="ada")
     with pytest.raises(CommandError, match="nobody called eve"):
         call_command("upload_checkpoint", str(file), owner="eve")
-
-
-def test_nothing_uploaded_runs_on_a_machine_that_cannot_confine_it(
-    ada: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tries_itself: None
-) -> None:
-    monkeypatch.setattr(process_confinement, "_obstacle", "There are no namespaces.")
-    monkeypatch.setattr(landlock, "abi", lambda: 0)
-    uploads.accept(ada, "later", archive())
-    assert uploads.try_next()
-    assert "cannot confine the policies that people upload" in Upload.objects.get().problem
-    stranger = IsolatedAgent(str(shutil.copytree(BASE, tmp_path / "b")), "b", guarded=True)
-    with pytest.raises(EnvironmentFailure, match="b cannot play: This machine cannot confine"):
-        stranger.load()
-
-
-def test_a_name_that_no_database_stores_is_refused_in_a_sentence(ada: User) -> None:
-    file = io.BytesIO()
-    with tarfile.open(fileobj=file, mode="w") as bundle:
-        bundle.addfile(tarfile.TarInfo("policy/\udcff\udcfe.json"))
-    uploads.accept(ada, "x", file)
-    assert uploads.try_next()
-    assert "is no file of a policy" in Upload.objects.get().problem
 
 
 @pytest.mark.skipif(bool(process_confinement.obstacle()), reason=process_confinement.obstacle() or "confined")

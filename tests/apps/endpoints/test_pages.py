@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import Settings
@@ -13,6 +14,7 @@ from pytest_django.fixtures import Settings
 from apps.accounts.models import User
 from apps.agents.models import Agent, Endpoint
 from apps.agents.seal import unseal
+from apps.api.operations import make_token
 from tests.model_server import KEY, ModelServer
 
 MakeAgent = Callable[..., Agent]
@@ -225,6 +227,29 @@ def test_trying_uses_the_stored_key_for_its_own_server_only(
     assert "It does not accept the key" in client.post(reverse("agents:trial"), asked | {"key": "x"}).content.decode()
     client.force_login(bob)
     assert client.post(reverse("agents:trial"), asked).status_code == 404
+
+
+def test_a_program_tries_an_endpoint_like_the_page(
+    ada: User, bob: User, server: ModelServer, agent_of: MakeAgent, settings: Settings
+) -> None:
+    agent, spec = agent_of("locked", key=KEY), {"url": server.url, "model": "locked"}
+
+    def ask(person: User, **more: Any) -> Any:
+        header = {"Authorization": f"Bearer {make_token(person, 'program', ['manage'])[1]}"}
+        sent = {"spec": spec, "agent": agent.slug} | more
+        return Client().post("/api/v1/trials", sent, content_type="application/json", headers=header)
+
+    answer = ask(ada).json()
+    assert (answer["sentence"], answer["status"], answer["model"]) == ("", 200, "locked-2026")
+    elsewhere = ask(ada, spec=spec | {"url": server.url.replace("127.0.0.1", "localhost")}).json()
+    assert "It does not accept the key" in elsewhere["sentence"]
+    assert "authorization" not in server.headers_seen[-1]
+    wrong = ask(ada, spec={"url": "nowhere", "model": "m"})
+    assert (wrong.status_code, wrong.json()["errors"][0]["field"]) == (422, "spec.url")
+    assert ask(bob).status_code == 404
+    settings.ENDPOINT_TRIALS_PER_MINUTE = 1
+    cache.clear()
+    assert [ask(ada).status_code for _ in range(2)] == [200, 429]
 
 
 def test_trying_reaches_nothing_inside_unless_it_is_on_the_list(

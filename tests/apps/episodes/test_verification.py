@@ -13,6 +13,7 @@ import gem
 from apps.episodes import operations, verification
 from apps.episodes.models import Episode, PendingVerification
 from apps.episodes.operations import Occupant
+from apps.episodes.replays import views
 from apps.episodes.restore import restore
 from tests.apps.agents import built_in
 from tests.html import tight
@@ -84,6 +85,21 @@ def test_nobody_keeps_all_workers_busy_with_it(client: Client) -> None:
     pages = [verify(client, episode) for episode in episodes]
     assert ["in the queue" in page for page in pages] == [True] * 10 + [False] * 2
     assert "Try again in" in pages[-1]
+
+
+def test_nobody_keeps_the_web_process_busy_with_fast_ones(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "FAST_VERIFICATIONS_PER_MINUTE", 2)
+    episode = ended(FAST)
+    path, same_visitor = f"/episodes/{episode.pk}/verify/", Client()
+    answers = [each.post(path) for each in (client, same_visitor, Client())]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert int(answers[-1]["Retry-After"]) > 0
+    assert "Try again in" in tight(answers[-1])
+    program = Client().post(f"/api/v1/episodes/{episode.pk}/verification")
+    assert program.status_code == 429, "pages and programs are counted together"
+    assert int(program["Retry-After"]) > 0
+    assert "You have had many episodes verified." in program.json()["detail"]
+    assert Client(REMOTE_ADDR="198.51.100.7").post(path).status_code == 200
 
 
 def test_without_an_answer_the_page_says_what_to_do(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

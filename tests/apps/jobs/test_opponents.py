@@ -13,8 +13,8 @@ from apps.agents.models import Agent
 from apps.episodes import operations as episodes
 from apps.episodes.models import Episode
 from apps.jobs import operations, results
-from apps.jobs.finished import finished
 from apps.jobs.models import Job
+from apps.jobs.results.finished import finished
 from gem.agents import make_agent
 from gem.evaluation.spec import EvaluationSpec
 from gem.rollout import EpisodeRequest, rollout

@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.template.loader import render_to_string
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils.html import strip_tags
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
@@ -15,6 +16,7 @@ from pytest_django.fixtures import Settings
 from apps.accounts.models import User
 from apps.agents import operations as agents
 from apps.agents.models import Agent
+from apps.episodes.models import Episode
 from apps.jobs import leases, operations
 from apps.jobs.models import Job, JobBooks
 from apps.jobs.pages import set_up
@@ -197,6 +199,24 @@ def test_a_long_job_makes_a_short_page(
     assert "Seeds 480 to 499, page 2 of 2" in second
     assert as_ada.get(f"/jobs/{job.pk}/episodes/?outcome=won&env_id={EASY}&page=2").status_code == 200
     assert as_ada.get(f"/jobs/{job.pk}/episodes/?outcome=%00&env_id=x%00&page=999999").status_code == 200
+    assert slots_by_page(as_ada, job, "?page=999999", "prev") == [range(n, n + 100) for n in (400, 300, 200, 100, 0)]
+    with CaptureQueriesContext(connection) as queries:
+        assert slots_by_page(as_ada, job, "", "next") == [range(n, n + 100) for n in (0, 100, 200, 300, 400)]
+    assert "OFFSET" not in str(queries.captured_queries), "no page reads what comes before it"
+
+
+def slots_by_page(client: Client, job: Job, query: str | None, direction: str) -> list[range]:
+    """The slots on each page of a job's episodes, following its links in one direction."""
+    found = []
+    slot_of = dict(Episode.objects.filter(batch=job.batch_id).values_list("pk", "slot"))
+    while query is not None:
+        page = tight(client.get(f"/jobs/{job.pk}/episodes/{query}"))
+        slots = [slot_of[key] for key in re.findall(r'id="l-(\w+)"', page)]
+        found.append(range(slots[0] or 0, (slots[-1] or 0) + 1))
+        assert slots == list(found[-1])
+        link = re.search(rf'href="(\?[^"]*)" rel="{direction}"', page)
+        query = unescape(link[1]) if link else None
+    return found
 
 
 def test_the_live_event_holds_only_what_changed(ada: User) -> None:

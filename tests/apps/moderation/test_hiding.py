@@ -319,6 +319,27 @@ def test_a_duel_with_a_hidden_episode_and_a_hidden_agent_are_only_for_their_owne
         assert logged_in(person).get(f"/play/duel/{duel.pk}/").status_code == (200 if may_see else 404)
 
 
+def test_a_duel_is_reported_hidden_and_shown_again_as_a_whole(anna: User, administrator: Client) -> None:
+    expert, random = Agent.objects.get(slug="expert"), Agent.objects.get(slug="random")
+    duel = duels.start(duels.DuelStart(ENV_ID, 1), [expert, random], user=anna, visitor="", visibility="public")
+    visitor, owner = logged_in(), logged_in(anna)
+    page, address = f"/play/duel/{duel.pk}/", f"/reports/report/duel/{duel.pk}/"
+    assert address in visitor.get(page).content.decode()
+    assert "Report this duel" in visitor.get(address).content.decode()
+    sent = visitor.post(address, {"reason": "It insults people."})
+    assert (sent.status_code, sent["Location"]) == (302, page)
+    assert page in administrator.get("/reports/").content.decode()
+    hide(administrator, "duel", duel.pk)
+    paths = [page, *(f"/episodes/{episode.pk}/" for episode in duel.episodes.all())]
+    assert [visitor.get(path).status_code for path in paths] == [404] * 3
+    assert "Hidden by the administrators: It shows a secret." in owner.get(page).content.decode()
+    assert "It shows a secret." in administrator.get("/reports/").content.decode()
+    added = duels.add(duel, random, user=anna, visitor="")
+    assert visitor.get(f"/episodes/{added.pk}/").status_code == 404, "whoever joins a hidden duel is hidden with it"
+    show(administrator, "duel", duel.pk)
+    assert [visitor.get(path).status_code for path in (*paths, f"/episodes/{added.pk}/")] == [200] * 4
+
+
 def test_only_administrators_hide_and_never_without_a_reason(anna: User, administrator: Client) -> None:
     episode = ended_episode(anna)
     address = f"/reports/decide/episode/{episode.pk}/"

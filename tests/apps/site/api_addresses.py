@@ -51,6 +51,11 @@ API_TABLE: dict[str, Address] = {
     "api:list_quotas": get("401 200 200 200", scope=READ),
     "api:list_tokens": get("401 200 200 200", scope=READ),
     "api:revoke_this_token": change("DELETE", "401 204 204 204", scope=READ),
+    "api:set_default_visibility": change("PUT", "401 200 200 200", scope=MANAGE, body={"agent_visibility": "private"}),
+    "api:export_account": get("401 200 200 200", scope=READ),
+    "api:report_content": change(
+        "POST", "401 204 204 204", "content", "episode", scope=MANAGE, body={"reason": "It shows a secret."}
+    ),
     "api:list_environments": get("200"),
     "api:get_environment": get("200", "env_id"),
     "api:list_variants": get("200", "env_id"),
@@ -60,6 +65,9 @@ API_TABLE: dict[str, Address] = {
         "401 201 201 201",
         scope=MANAGE,
         body={"name": "qwen", "spec": {"url": "http://127.0.0.1:1/v1", "model": "m"}},
+    ),
+    "api:try_endpoint": change(
+        "POST", "401 200 200 200", scope=MANAGE, body={"spec": {"url": "http://127.0.0.1:1/v1", "model": "m"}}
     ),
     "api:get_agent": get("200", "agent"),
     "api:change_agent": change("PATCH", "401 404 200 404", "agent", scope=MANAGE, body={"name": "another"}),
@@ -91,6 +99,7 @@ API_TABLE: dict[str, Address] = {
         scope=PLAY,
         body={"action": "\\boxed{2}", "expected_seq": 1},
     ),
+    "api:join_episode": change("POST", "401 200 409 200", "invitation", "one", "seat_token", scope=PLAY),
     "api:undo_turn": change("POST", "401 403 201 403", "episode", scope=PLAY),
     "api:fork_episode": change("POST", "401 201 201 201", "episode", scope=PLAY, body={"turn": 0}),
     "api:finish_episode": change("POST", "401 201 201 201", "episode", scope=PLAY, body={}),
@@ -127,6 +136,7 @@ API_TABLE: dict[str, Address] = {
     "api:get_metrics": get("200", "training"),
     "api:list_checkpoints": get("200", "training"),
     "api:download_checkpoint": get("200", "training", "one"),
+    "api:download_log": get("401 403 200 200", "training", scope=READ),
     "api:pause_training": change("POST", "401 403 200 200", "training", scope=SUBMIT),
     "api:resume_training": change("POST", "401 403 422 422", "training", scope=SUBMIT),
     "api:extend_training": change("POST", "401 403 200 200", "training", scope=SUBMIT, body={"updates": 1}),
@@ -135,5 +145,6 @@ API_TABLE: dict[str, Address] = {
     "api:list_benchmarks": get("200"),
     "api:get_benchmark": get("200", "benchmark"),
     "api:get_leaderboard": get("200", "benchmark"),
+    "api:play_ranked_seed": change("POST", "401 201 201 201", "benchmark", scope=PLAY, body={}),
     "api:get_row": get("200", "score"),
 }

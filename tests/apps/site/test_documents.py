@@ -96,6 +96,12 @@ def test_every_document_of_the_repository_has_a_page(client: Client, document: d
     assert (settings.BASE_DIR / document.file).exists()
 
 
+def test_the_card_of_the_map_says_what_the_map_is() -> None:
+    page = documents.find("map")
+    assert page is not None
+    assert page.summary.startswith("The folders of the repository")
+
+
 def test_a_summary_keeps_its_words_apart(library: Path) -> None:
     (library / "docs" / "words.md").write_text("# Words\n\none\ntwo `three`\nfour\n")
     words = documents.find("words")

@@ -1,11 +1,10 @@
-"""Trainings on the web: the form, what a page shows, who may change what, and what survives a lost lease."""
+"""Trainings on the web: what a page shows, who may change what, and what survives a lost lease."""
 
 from __future__ import annotations
 
 import io
 import zipfile
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.test import Client
@@ -19,138 +18,18 @@ from apps.jobs.errors import NotYours, TooManyJobs
 from apps.jobs.models import Checkpoint, Job, Point, Shard
 from apps.jobs.topics import JobTopic
 from apps.leases import LeaseLost
-from apps.trainings import compare, operations, records
+from apps.trainings import operations, records
 from apps.trainings.records import KeptEpisode
 from gem.agents import make_agent
 from gem.rollout import EpisodeRequest, rollout
 from gem.training.run_folder import update_name
 from tests.apps.trainings.trainings import ENV_ID, claimed, row, small, trained
-from tests.html import tight
-
-
-def test_a_recipe_becomes_a_training_and_an_agent(as_ada: Client, ada: User) -> None:
-    form = tight(as_ada.get("/jobs/train/"))
-    assert 'name="recipe" value="guess-easy" checked' in form
-    answer = as_ada.post("/jobs/train/", {"recipe": "guess-easy", "updates": "7", "name": "my first"})
-    job = Job.objects.get()
-    assert (answer.status_code, answer["Location"]) == (302, job.get_absolute_url())
-    assert (job.kind, job.owner, job.spec["updates"], job.spec["recipe"]) == ("training", ada, 7, "guess-easy")
-    assert (job.agent.kind, job.agent.name, job.agent.owner) == ("checkpoint", "my first", ada)
-    assert job.shards.get().count == 7
-
-
-def test_a_refused_field_says_what_to_do_and_keeps_the_rest(as_ada: Client) -> None:
-    answer = as_ada.post("/jobs/train/", {"recipe": "guess-easy", "updates": "-3", "name": "kept"})
-    page = tight(answer)
-    assert answer.status_code == 422
-    assert "Updates has to be at least 1, not -3." in page
-    assert "1 field to correct." in page
-    assert 'value="kept"' in page
-    answer = as_ada.post("/jobs/train/", {"recipe": "guess-easy", "more": "{not json"})
-    assert "Write other settings as JSON" in answer.content.decode()
-    assert not Job.objects.exists()
-
-
-def test_a_refused_form_keeps_how_many_seeds_and_algorithms(as_ada: Client) -> None:
-    sent = {"recipe": "guess-easy", "updates": "-3", "seeds": "5", "all_algorithms": "on"}
-    form = as_ada.post("/jobs/train/", sent).context["form"]
-    assert 'value="5" selected' in str(form["seeds"])
-    assert "checked" in str(form["all_algorithms"])
-    answer = as_ada.post("/jobs/train/", {"recipe": "guess-easy", "seeds": "1000"})
-    assert "Choose one, three or five seeds." in answer.content.decode()
-    assert not Job.objects.exists()
-
-
-def test_whoever_logs_in_on_the_way_finds_the_form_as_it_was(client: Client, ada: User) -> None:
-    sent = {"recipe": "guess-easy", "updates": "7", "seeds": "3", "name": "my own", "more": '{"minibatches": 2}'}
-    answer = client.post("/jobs/train/", {**sent, "learning_rate": "0.0005", "evaluate_best": "on"})
-    back = parse_qs(urlsplit(answer["Location"]).query)["next"][0]
-    client.force_login(ada)
-    form = client.get(back).context["form"]
-    assert {name: form[name].value() for name in sent} == sent
-    assert form["learning_rate"].value() == "0.0005"
-    assert form["algorithm"].value() == "rebn", "what was not changed is as the recipe says"
-    assert "checked" in str(form["evaluate_best"])
-
-
-def test_whoever_logs_in_on_the_way_to_a_fork_is_led_back_to_it(client: Client, ada: User) -> None:
-    records.finish(trained(operations.submit(ada, small(updates=4))))
-    parent = Checkpoint.objects.get()
-    answer = client.post("/jobs/train/", {"parent": parent.job_id, "parent_update": "4", "updates": "9"})
-    back = parse_qs(urlsplit(answer["Location"]).query)["next"][0]
-    client.force_login(ada)
-    page = client.get(back)
-    assert "The fork continues after update 4" in page.content.decode()
-    assert page.context["form"]["updates"].value() == "9"
-
-
-def test_all_refused_fields_are_named_at_once(as_ada: Client) -> None:
-    sent = {
-        "recipe": "guess-easy",
-        "learning_rate": "fast",
-        "updates": "0",
-        "more": '{"minibatch": 2, "group_size": 0}',
-    }
-    errors = as_ada.post("/jobs/train/", sent).context["form"].errors
-    assert {name: list(said) for name, said in errors.items()} == {
-        "learning_rate": ["Learning rate has to be a number, not 'fast'."],
-        "updates": ["Updates has to be at least 1, not 0."],
-        "more": ["group_size has to be at least 2, not 0.", "There is no setting minibatch. Did you mean minibatches?"],
-    }
-
-
-def test_several_seeds_and_all_algorithms_are_one_comparison(as_ada: Client) -> None:
-    sent = {"recipe": "guess-easy", "seeds": "3", "all_algorithms": "1", "updates": "5"}
-    answer = as_ada.post("/jobs/train/", sent)
-    assert answer["Location"].startswith("/jobs/compare/?job=")
-    specs = [job.spec for job in Job.objects.all()]
-    assert {(spec["algorithm"], spec["seed"]) for spec in specs} == {
-        (name, seed) for name in ("reinforce", "rebn", "grpo", "ppo") for seed in range(3)
-    }
-    page = as_ada.get(answer["Location"]).content.decode()
-    assert "Comparison of 12 trainings" in page
-    assert "There is nothing to compare yet" in page
-    assert "guess-easy, GRPO, seed 2" in [job.title for job in Job.objects.all()]
 
 
 def test_no_two_agents_of_one_person_have_the_same_name(ada: User) -> None:
     titles = [operations.submit(ada, small(recipe="guess-easy")).title for _ in range(3)]
     assert titles == ["guess-easy", "guess-easy (2)", "guess-easy (3)"]
     assert operations.submit(User.objects.create_user("eve"), small(recipe="guess-easy")).title == "guess-easy"
-
-
-def test_a_comparison_follows_trainings_that_run(client: Client, ada: User) -> None:
-    first, second = (operations.submit(ada, small(algorithm=name)) for name in ("ppo", "rebn"))
-    address = f"/jobs/compare/?job={first.pk}&job={second.pk}"
-    assert 'hx-trigger="every 3s"' in client.get(address).content.decode()
-    claim = claimed(first)
-    records.record_points(claim, [row(1, 0.9)])
-    news = client.get(address, headers={"HX-Request": "true"}).content.decode()
-    assert "90.0 %" in news
-    assert 'id="said"' in news
-    assert "<html" not in news
-    for each in (claim, claimed(second)):
-        records.finish(each)
-    assert "every 3s" not in client.get(address, headers={"HX-Request": "true"}).content.decode()
-
-
-def test_seeds_that_have_not_begun_make_no_interval(ada: User) -> None:
-    for seed in range(3):
-        operations.submit(ada, small(seed=seed))
-    records.record_points(claimed(Job.objects.get(spec__seed=0)), [row(1, 0.4)])
-    [arm] = compare.arms(list(Job.objects.all()))
-    assert (len(arm.jobs), arm.begun) == (3, 1)
-    assert "there is no conclusion yet" in compare.verdict([arm])
-
-
-def test_seeds_alone_are_said_to_lie_so_far_apart(ada: User) -> None:
-    for seed, success in ((0, 0.4), (1, 0.5), (2, 0.6)):
-        claim = claimed(operations.submit(ada, small(seed=seed)))
-        records.record_points(claim, [row(1, success)])
-        records.finish(claim)
-    said = compare.verdict(compare.arms(list(Job.objects.all())))
-    assert said.startswith("These trainings differ only in their seed. At the end they solve 50.0 % of their episodes")
-    assert "25.2 % to 74.8 %" in said
 
 
 def test_nobody_has_more_trainings_than_one_person_may(ada: User, settings: Settings) -> None:
@@ -209,22 +88,6 @@ def test_the_page_shows_curves_episodes_and_checkpoints(client: Client, ada: Use
     assert (curves["update"], curves["success"], curves["last"]) == ([3, 4], [0.3, 0.4], 4)
     part = client.get(f"{job.get_absolute_url()}updates/4/?seed=2").content.decode()
     assert "Seed 2 before and after training" in part
-
-
-def test_held_out_seeds_are_asked_for_in_expert_mode_and_have_a_curve(as_ada: Client) -> None:
-    sent = {"recipe": "guess-easy", "held_out_every": "2", "clip_range_high": "0.28", "target_kl": "0.05"}
-    as_ada.post("/jobs/train/", sent)
-    job = Job.objects.get()
-    assert {name: job.spec[name] for name in ("held_out_every", "clip_range_high", "target_kl")} == {
-        "held_out_every": 2,
-        "clip_range_high": 0.28,
-        "target_kl": 0.05,
-    }
-    records.record_points(claimed(job), [row(1), row(2, held_out_success=0.4), row(3)])
-    page = as_ada.get(job.get_absolute_url()).content.decode()
-    assert 'data-curve="held_out_success"' in page
-    assert "64, every 2 updates" in page
-    assert as_ada.get(f"{job.get_absolute_url()}curves.json").json()["held_out_success"] == [None, 0.4, None]
 
 
 def test_an_episode_that_was_kept_leads_back_to_its_update(client: Client, ada: User) -> None:
@@ -327,20 +190,6 @@ def test_one_that_is_done_can_have_more_updates(ada: User) -> None:
     assert claimed(job).request["updates"] == 10
 
 
-def test_a_fork_goes_on_from_a_checkpoint_of_somebody_else(as_ada: Client, ada: User) -> None:
-    eve = User.objects.create_user("eve")
-    records.finish(trained(operations.submit(eve, small(updates=4))))
-    parent = Checkpoint.objects.get()
-    address = f"/jobs/train/?parent={parent.job_id}&parent_update={parent.update}"
-    assert "The fork continues after update 4" in as_ada.get(address).content.decode()
-    sent = {"parent": parent.job_id, "parent_update": "4", "env_id": ENV_ID, "updates": "4"}
-    assert "ask for more updates" in as_ada.post("/jobs/train/", sent).content.decode()
-    as_ada.post("/jobs/train/", {**sent, "updates": "9", "learning_rate": "0.0001"})
-    fork = Job.objects.get(owner=ada)
-    assert (fork.parent, fork.parent_update, fork.spec["learning_rate"]) == (parent.job, 4, 0.0001)
-    assert "update 4" in as_ada.get(fork.get_absolute_url()).content.decode()
-
-
 def test_a_checkpoint_can_be_downloaded_evaluated_and_played(client: Client, ada: User) -> None:
     pytest.importorskip("torch", reason="policies need torch, which `make test` installs")
     job = operations.submit(ada, small())
@@ -355,33 +204,6 @@ def test_a_checkpoint_can_be_downloaded_evaluated_and_played(client: Client, ada
     episode = next(iter(rollout(here, [EpisodeRequest(0, ENV_ID, 3)], num_envs=1)))
     assert episode.turn_count >= 1
     assert not episode.failure
-
-
-def test_arms_differ_in_more_than_the_seed_and_an_order_needs_intervals_apart(ada: User) -> None:
-    for algorithm, base in (("rebn", 0.8), ("reinforce", 0.1)):
-        for seed in range(3):
-            job = operations.submit(ada, small(algorithm=algorithm, seed=seed, updates=4))
-            claim = claimed(job)
-            records.record_points(claim, [row(update, base + 0.01 * seed) for update in range(1, 5)])
-            records.finish(claim)
-    found = compare.arms(list(Job.objects.all()))
-    assert [(arm.label, len(arm.jobs)) for arm in found] == [("ReBN", 3), ("REINFORCE", 3)]
-    assert compare.verdict(found).startswith("ReBN solved more than REINFORCE at the end")
-    one = compare.arms(list(Job.objects.filter(spec__seed=0)))
-    assert "One seed shows no spread" in compare.verdict(one)
-
-
-def test_forms_offer_the_newest_policy_and_a_checkpoint_that_was_chosen(as_ada: Client, ada: User) -> None:
-    trained(operations.submit(ada, small(recipe="guess-easy")))
-    checkpoint = Checkpoint.objects.select_related("agent", "job__agent").get()
-    for page in ("/play/watch/new/", "/jobs/new/"):
-        plain = as_ada.get(page).content.decode()
-        assert checkpoint.job.agent.slug in plain
-        assert checkpoint.agent.slug not in plain, "single checkpoints are found through their training"
-        chosen = as_ada.get(f"{page}?agent={checkpoint.agent.slug}").content.decode()
-        assert checkpoint.agent.slug in chosen
-    answer = as_ada.post("/play/watch/new/", {"env_id": ENV_ID, "agent": checkpoint.agent.slug, "pace": "1"})
-    assert answer.status_code == 302
 
 
 def test_what_one_has_trained_is_among_ones_agents(as_ada: Client, ada: User) -> None:
@@ -409,25 +231,3 @@ def test_what_others_trained_is_not_offered_but_may_be_watched(as_ada: Client, a
     said = f"<b>{agent.name}</b> plays only for people with an account."
     for page in ("play/watch/new/?agent=", "play/duel/new/?second=", "play/new/?opponent=", "jobs/new/?agent="):
         assert said in as_ada.get(f"/{page}{agent.slug}").content.decode(), page
-
-
-def test_trainings_that_differ_in_their_seed_only_are_drawn_together(client: Client, ada: User) -> None:
-    first = operations.submit(ada, small(seed=1))
-    others = [operations.submit(ada, small(seed=seed)) for seed in (2, 3)]
-    operations.submit(ada, small(seed=4, learning_rate=0.1))
-    operations.submit(ada, small(seed=5, env_kwargs={"max_turns": 3}))
-    operations.submit(User.objects.create_user("eve"), small(seed=6))
-    assert [job.spec["seed"] for job in compare.trainings_with_same_settings(first, Job.objects.all())] == [1, 3, 2]
-    page = client.get(first.get_absolute_url()).content.decode()
-    assert "mean of 3 seeds" in page
-    for other in others:
-        assert f"{other.get_absolute_url()}curves.json" in page
-    alone = operations.submit(ada, small(seed=1, episodes=32))
-    assert "data-others" not in client.get(alone.get_absolute_url()).content.decode()
-
-
-def test_of_one_seed_trained_twice_the_newer_is_drawn(ada: User) -> None:
-    first = operations.submit(ada, small(seed=1))
-    operations.submit(ada, small(seed=2))
-    newer = operations.submit(ada, small(seed=2))
-    assert compare.trainings_with_same_settings(first, Job.objects.all()) == [first, newer]

@@ -1,4 +1,4 @@
-"""The results of a job so far: sums over its shards, and the episodes in its grid."""
+"""The results of a job by environment: sums over its shards, and the episodes in its grid."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 
 from django.db.models import Case, Count, F, Q, Value, When
 
-from apps.episodes.models import ORDINALS, Episode, Seat
-from apps.jobs.cached import shared
+from apps.episodes.models import ORDINALS, Episode
 from apps.jobs.models import Job, Shard
-from gem.evaluation.scores import Z95, Interval, Outcome, wilson
-from gem.evaluation.scores import passes as pass_at_each
+from apps.jobs.results.cached import shared
+from apps.jobs.results.tallies import Tally
 from gem.evaluation.spec import EvaluationPart
 
 MAX_CELLS = 1_500
@@ -21,105 +20,6 @@ MIN_CELLS_PER_ENV, MAX_CELLS_PER_ENV = 24, 480
 """Bounds of the number of episodes of one environment in the grid."""
 MAX_SEGMENTS = 100
 """Segments in the overview of an environment that has more episodes than this."""
-BINS = 20
-WIDTH, HEIGHT = 720, 150
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Sums over episodes. Environment errors and unanswered episodes are in `errors` and in no other result."""
-
-    total: int = 0
-    done: int = 0
-    won: int = 0
-    limited: int = 0
-    errors: int = 0
-    unanswered: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    turns: int = 0
-    returns: float = 0.0
-    squares: float = 0.0
-
-    @classmethod
-    def of(cls, shards: Iterable[Shard]) -> Tally:
-        """The sums of all `shards` together."""
-        rows = list(shards)
-        return cls(
-            total=sum(shard.count for shard in rows),
-            done=sum(shard.done for shard in rows),
-            won=sum(shard.won for shard in rows),
-            limited=sum(shard.limited for shard in rows),
-            errors=sum(shard.errors for shard in rows),
-            unanswered=sum(shard.unanswered for shard in rows),
-            tokens_in=sum(shard.tokens_in for shard in rows),
-            tokens_out=sum(shard.tokens_out for shard in rows),
-            turns=sum(shard.turns for shard in rows),
-            returns=math.fsum(shard.return_sum for shard in rows),
-            squares=math.fsum(shard.return_squares for shard in rows),
-        )
-
-    @property
-    def n(self) -> int:
-        """Episodes that count."""
-        return self.done - self.errors
-
-    @property
-    def lost(self) -> int:
-        """Episodes that ended by the environment's rules and were not solved."""
-        return self.n - self.won - self.limited
-
-    @property
-    def tokens(self) -> int:
-        """Prompt and completion tokens."""
-        return self.tokens_in + self.tokens_out
-
-    @property
-    def tokens_each(self) -> float | None:
-        """Tokens per finished episode; None without any."""
-        return self.tokens / self.done if self.done else None
-
-    @property
-    def broken(self) -> int:
-        """Episodes with an environment error."""
-        return self.errors - self.unanswered
-
-    @property
-    def mean(self) -> float | None:
-        """The mean return."""
-        return self.returns / self.n if self.n else None
-
-    @property
-    def half_width(self) -> float | None:
-        """Half of the mean return's 95 % interval (normal approximation); None below two episodes."""
-        if self.n < 2:
-            return None
-        mean = self.returns / self.n
-        variance = max(0.0, self.squares / self.n - mean * mean) * self.n / (self.n - 1)
-        return Z95 * math.sqrt(variance / self.n)
-
-    @property
-    def low(self) -> float | None:
-        """The lower end of the mean return's interval."""
-        return None if self.mean is None or self.half_width is None else self.mean - self.half_width
-
-    @property
-    def high(self) -> float | None:
-        """The upper end of the mean return's interval."""
-        return None if self.mean is None or self.half_width is None else self.mean + self.half_width
-
-    @property
-    def solved(self) -> Interval | None:
-        """The share of episodes that were solved."""
-        return wilson(self.won, self.n) if self.n else None
-
-    @property
-    def mean_turns(self) -> float | None:
-        """Turns per episode."""
-        return self.turns / self.n if self.n else None
-
-
-# ------------------------------------------------------------------ environment by environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,81 +214,3 @@ def _segments(job: Job, line: EnvironmentResults) -> list[Segment]:
         width = 100 * (last - first + 1) / line.tally.total
         segments.append(Segment(100 * first / line.tally.total, width, share, words, first // line.size + 1))
     return segments
-
-
-# ------------------------------------------------------------------ tries at the same problem
-
-
-def passes(job: Job) -> dict[str, dict[int, Interval]]:
-    """pass@k by environment and k, over the seeds that were tried several times."""
-    rows = (
-        Episode.objects.filter(batch=job.batch_id)
-        .exclude(status=Episode.Status.FAILED)
-        .values_list("env_id", "slot", "seed", "scored_seat", "success")
-    )
-    outcomes: dict[str, list[Outcome]] = {}
-    for env_id, slot, seed, seat, success in rows:
-        outcome = Outcome(slot or 0, 0.0, bool(success), 0, failed=False, problem=(seed, seat))
-        outcomes.setdefault(env_id, []).append(outcome)
-    return {
-        env_id: pass_rates for env_id, env_outcomes in outcomes.items() if (pass_rates := pass_at_each(env_outcomes))
-    }
-
-
-# ------------------------------------------------------------------ returns
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One bar of the histogram, in a picture of `WIDTH` by `HEIGHT`. The solved part is at the bottom."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    solved_y: float
-    solved_height: float
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
-class Histogram:
-    """The number of episodes by return, and how many of them were solved."""
-
-    bars: list[Bar]
-    low: float
-    high: float
-    most: int
-
-
-def histogram(job: Job) -> Histogram | None:
-    """The returns of the episodes so far; None while there are none."""
-    rows = list(
-        Seat.objects.filter(episode__batch=job.batch_id, episode__status=Episode.Status.ENDED)
-        .filter(number=F("episode__scored_seat"))
-        .values("total_reward")
-        .annotate(n=Count("episode"), won=Count("episode", filter=Q(episode__success=True)))
-        .order_by("total_reward")
-    )
-    if not rows:
-        return None
-    low, high = rows[0]["total_reward"], rows[-1]["total_reward"]
-    if low >= 0 and high <= 1:
-        low, high = 0.0, 1.0  # returns between 0 and 1 keep the axis from 0 to 1
-    if high <= low:
-        low, high = low - 0.5, high + 0.5
-    counts = [[0, 0] for _ in range(BINS)]
-    for row in rows:
-        bin_index = min(BINS - 1, int((row["total_reward"] - low) / (high - low) * BINS))
-        counts[bin_index][0] += row["n"]
-        counts[bin_index][1] += row["won"]
-    max_count = max(n for n, _ in counts)
-    bin_width = (high - low) / BINS
-    bars = []
-    for bin_index, (n, won) in enumerate(counts):
-        height, solved = HEIGHT * n / max_count, HEIGHT * won / max_count
-        start = low + bin_index * bin_width
-        words = f"Return {start:.2f} to {start + bin_width:.2f}: {n:,} episodes, {won:,} solved".replace("-", "\u2212")
-        x = WIDTH * bin_index / BINS + 2
-        bars.append(Bar(x, HEIGHT - height, WIDTH / BINS - 4, height, HEIGHT - solved, solved, words))
-    return Histogram(bars, low, high, max_count)

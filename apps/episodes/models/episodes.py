@@ -1,25 +1,19 @@
-"""Episodes and their turns, which can be replayed from seed and actions.
-
-Everything that people and agents play is stored in these tables: games of people, live shows, evaluations.
-"""
+"""Batches and episodes, and which of them a person may see or owns."""
 
 from __future__ import annotations
 
-import secrets
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from django.conf import settings
 from django.db import models
-from django.db.models.functions import Coalesce, Now
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 
 import gem
-from apps.accounts.models import Viewer
-from apps.admission.models import Admitted
-from apps.agents.models import Agent
-from apps.leases import LeasedQuerySet
+from apps.episodes.models.ids import ID_LENGTH, make_id
+from apps.episodes.models.seats import Seat
+from apps.episodes.models.turns import Turn
 from apps.moderation.moderated import Moderated
 from apps.visibility import Claim, Person, Visibility, VisibleQuerySet, column, narrower
 from gem.errors import UnknownEnvironment
@@ -28,19 +22,6 @@ from gem.wrappers.wrapper_factory import TOOL_WRAPPERS
 
 if TYPE_CHECKING:
     from gem.registry import EnvSpec
-
-ID_LENGTH = 12
-ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # without i, l, o and u, which are easy to misread
-
-
-def make_id() -> str:
-    """A random id of 60 bits, short enough to read out."""
-    bits = secrets.randbits(5 * ID_LENGTH)
-    return "".join(ALPHABET[(bits >> 5 * i) & 31] for i in range(ID_LENGTH))
-
-
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
-"""The names of the seats on pages."""
 
 
 class BatchQuerySet(VisibleQuerySet["Batch"]):
@@ -80,10 +61,19 @@ class Batch(models.Model):
     def __str__(self) -> str:
         return f"{self.kind} {self.id}"
 
+    def get_absolute_url(self) -> str:
+        """The page of a duel."""
+        return reverse("duels:duel", args=[self.pk])
+
     @property
     def is_duel(self) -> bool:
         """Whether its episodes are shown side by side."""
         return self.kind == self.Kind.DUEL
+
+    def reason_to_hide(self) -> str:
+        """Of a duel: why administrators have hidden it, or one of its episodes; empty if they have not."""
+        hidden = self.episodes.exclude(hidden_reason="").order_by("slot")
+        return hidden.values_list("hidden_reason", flat=True).first() or ""
 
 
 class EpisodeQuerySet(VisibleQuerySet["Episode"]):
@@ -352,170 +342,3 @@ class Episode(Moderated):
             "wrappers": self.wrappers,
             "seed": self.seed,
         }
-
-
-class DuelChange(models.Model):
-    """A change of a duel that its event stream tells: what happened in which of its episodes, in one order.
-
-    Other changes, such as a pause, raise `Batch.seq` too and have no row.
-    """
-
-    class Kind(models.TextChoices):
-        JOINED = "joined"
-        TURN = "turn"
-        ENDED = "ended"
-        OVER = "over"
-
-    pk = models.CompositePrimaryKey("duel_id", "seq")
-    duel = models.ForeignKey(Batch, models.CASCADE, related_name="changes", db_index=False)
-    seq = models.PositiveIntegerField()
-    """The duel's `seq` after this change."""
-    kind = models.CharField(max_length=8, choices=Kind.choices)
-    episode = models.ForeignKey(Episode, models.CASCADE, null=True, blank=True, related_name="+")
-    """The episode that changed; empty if all were over."""
-    number = models.PositiveIntegerField(default=0)
-    """Of a turn, its number; of the end of all episodes, how many there were."""
-    at = models.DateTimeField(db_default=Now())
-
-    class Meta:
-        ordering = ["seq"]
-
-    def __str__(self) -> str:
-        return f"{self.kind} in {self.duel_id}"
-
-
-class Seat(models.Model):
-    """A place in an episode, with the agent or person who acts from it."""
-
-    pk = models.CompositePrimaryKey("episode_id", "number")
-    episode = models.ForeignKey(Episode, models.CASCADE, related_name="seats", db_index=False)  # the key begins with it
-    number = models.PositiveSmallIntegerField()
-    agent = models.ForeignKey(Agent, models.PROTECT, related_name="seats")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="seats")
-    visitor = models.CharField(max_length=32, blank=True)
-    """The visitor key, from the session, of a person without an account."""
-    total_reward = models.FloatField(default=0.0)
-    success = models.BooleanField(null=True, blank=True)
-    """Whether the seat succeeded; empty while the episode runs."""
-    set_up = models.JSONField(null=True, blank=True)
-    """The agent's set-up at the start (`Agent.set_up`). Episodes of a job have it on the job."""
-    held = models.TextField(blank=True, default="", db_default="")
-    """If all seats choose at the same time: the action of this seat, until the seats before it have chosen."""
-    held_address = models.CharField(max_length=32, blank=True, default="", db_default="")
-    """The hashed IP address of the person without an account who sent the last action that was held."""
-    advised = models.BooleanField(default=False, db_default=False)
-    """Whether the person got a hint from the expert."""
-
-    class Meta:
-        indexes = [models.Index(fields=["user", "episode"]), models.Index(fields=["agent", "episode"])]
-
-    def __str__(self) -> str:
-        return f"{self.agent} in seat {self.number}"
-
-    @property
-    def ordinal(self) -> str:
-        """Its name on pages: seat 0 is the "first"."""
-        return ORDINALS[self.number]
-
-    @property
-    def is_free(self) -> bool:
-        """Whether the seat is for a person and nobody has taken it yet."""
-        return self.agent.kind == Agent.Kind.HUMAN and self.user_id is None and not self.visitor
-
-    def belongs_to(self, user: Viewer, visitor: str) -> bool:
-        """Whether this person has the seat."""
-        if self.agent.kind != Agent.Kind.HUMAN:
-            return False
-        if self.user_id is not None:
-            return user.is_authenticated and self.user_id == user.pk
-        return bool(visitor) and self.visitor == visitor
-
-
-class TurnManager(models.Manager["Turn"]):
-    """Queries for turns. The states, which only slow environments store, are loaded on access."""
-
-    def get_queryset(self) -> models.QuerySet[Turn]:
-        """All turns, without loading their states."""
-        return super().get_queryset().defer("state")
-
-
-class Turn(models.Model):
-    """One exchange: an action and the environment's response."""
-
-    pk = models.CompositePrimaryKey("episode_id", "number")
-    episode = models.ForeignKey(Episode, models.CASCADE, related_name="turns", db_index=False)  # the key begins with it
-    number = models.PositiveIntegerField()
-    """The number of the turn; the first is 1."""
-    seat = models.PositiveSmallIntegerField(default=0)
-    action = models.TextField()
-    observation = models.TextField()
-    reward = models.FloatField()
-    info = models.JSONField(default=dict)
-    extra = models.JSONField(null=True, blank=True)
-    """Data that is not from the environment: the agent's `note`, or what was `replaced` in the action."""
-    seq = models.PositiveIntegerField(null=True, blank=True)
-    """The episode's `seq` after this turn; empty if all turns were stored at once."""
-    state = models.JSONField(null=True, blank=True)
-    """The state of the environment after the turn, if a replay would take long (`Episode.slow`). It may hold secrets,
-    so no page and no download shows it."""
-    created = models.DateTimeField(auto_now_add=True)
-
-    objects = TurnManager()
-
-    class Meta:
-        ordering = ["number"]
-
-    def __str__(self) -> str:
-        return f"turn {self.number}"
-
-    concealed = False
-    """Whether the action belongs to another seat and is still secret (see `apps.episodes.visibility`)."""
-
-    @property
-    def note(self) -> str:
-        """The agent's reasoning, in words."""
-        return str((self.extra or {}).get("note", ""))
-
-    @property
-    def replaced(self) -> str:
-        """A sentence about characters of the action that were replaced because they cannot be stored."""
-        return str((self.extra or {}).get("replaced", ""))
-
-
-class PendingTurn(Admitted):
-    """An accepted turn that a worker has still to play, because its environment is slow.
-
-    A worker owns it while its lease lasts; after that another worker plays it from the same state. A turn with a
-    `problem` was not played and is not retried; its player may send the same or another action.
-    """
-
-    episode = models.OneToOneField(Episode, models.CASCADE, primary_key=True, related_name="pending")
-    number = models.PositiveIntegerField()
-    """The number that the turn will have."""
-    seat = models.PositiveSmallIntegerField(default=0)
-    action = models.TextField()
-    replaced = models.TextField(blank=True)
-    """A sentence about characters of the action that were replaced because they cannot be stored."""
-    problem = models.TextField(blank=True)
-    """Why it was not played, in a sentence; empty while it waits or is played."""
-    created = models.DateTimeField(auto_now_add=True)
-
-    objects = LeasedQuerySet["PendingTurn"].as_manager()
-
-    class Meta:
-        indexes = [models.Index(fields=["lease_until"])]
-
-    def __str__(self) -> str:
-        return f"turn {self.number} of {self.episode_id}, pending"
-
-
-class PendingVerification(Admitted):
-    """A slow episode that somebody wants verified: it waits for a worker, or one replays it now."""
-
-    episode = models.OneToOneField(Episode, models.CASCADE, primary_key=True, related_name="+")
-    created = models.DateTimeField(auto_now_add=True)
-
-    objects = LeasedQuerySet["PendingVerification"].as_manager()
-
-    def __str__(self) -> str:
-        return f"verification of {self.pk}"

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from apps.holders import has_died
 from apps.jobs.books.lost import book_lost, jobs_with_lost_requests
 from apps.jobs.changes import MAX_WAKE_UPS, lock_shards, wake
-from apps.jobs.leases import fail_attempt, rest
+from apps.jobs.leases.setbacks import fail_attempt, rest
 from apps.jobs.models import Job, Shard
 from apps.leases import RowsLocked, patient_transaction
 

@@ -1,7 +1,8 @@
 """The operations of workers on jobs: claim shards, keep them, record their episodes, and give them back.
 
 A worker owns a shard by a lease: `claim` takes it, `heartbeat` keeps it, and every write checks its token, so that a
-worker that lost the lease writes nothing. `recovery.py` takes back the shards whose leases expired.
+worker that lost the lease writes nothing. `setbacks.py` says what follows a failure, and `recovery.py` takes back the
+shards whose leases expired.
 """
 
 from __future__ import annotations
@@ -10,12 +11,10 @@ import logging
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import cached_property
 from time import monotonic
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Greatest, Now
@@ -40,13 +39,6 @@ from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest
 
 logger = logging.getLogger(__name__)
-
-FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 2.0, 300.0
-"""How long a shard rests after a fault of the infrastructure. Each further one without progress doubles the pause."""
-MAX_SETBACKS = 5
-"""So many setbacks without progress count as an attempt, if the work may cause the last one itself."""
-MAX_REASON_CHARS = 2000
-"""The reason of a failure is cut to this length, because an exception may have a message of any length."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +101,9 @@ class WorkerSeconds:
     agent: float = 0.0
     """The part of `busy` in which the agent chose its actions."""
 
+
+ATTEMPTS_BEFORE = Greatest(F("attempt") - 1, 0)
+"""The attempts without the present one."""
 
 _RESTED = Q(rests_until=None) | Q(rests_until__lte=Now())
 """For queries of shards: whether they need not wait after a fault of the infrastructure, or no longer."""
@@ -292,7 +287,7 @@ def _end_if_done(job_id: str) -> bool:
 @transaction.atomic
 def release(claim: Claim, why: str = "its worker is stopping") -> None:
     """Return the shard to the queue, because this worker stops. This does not count as an attempt."""
-    released = owned(claim).release(state=Shard.State.QUEUED, attempt=_ATTEMPTS_BEFORE, sent=Now())
+    released = owned(claim).release(state=Shard.State.QUEUED, attempt=ATTEMPTS_BEFORE, sent=Now())
     if released:
         text = f"shard {claim.number} returned to the queue: {why}"
         change(claim.job_id, JobEvent.Kind.REQUEUED, text, data={"shard": claim.number, "reason": why})
@@ -307,70 +302,6 @@ def give_way(claim: Claim) -> None:
     admission.note(job.kind, job.owner_id)
 
 
-_ATTEMPTS_BEFORE = Greatest(F("attempt") - 1, 0)
-"""The attempts without the present one."""
-
-
-@transaction.atomic
-def postpone(claim: Claim, reason: str, *, may_be_of_the_work: bool = False) -> None:
-    """Queue the shard again after a pause, because of a fault of the infrastructure. This does not count as an attempt.
-
-    Does nothing if the lease is lost.
-
-    Args:
-        may_be_of_the_work: whether the work may cause the fault itself. Then every `MAX_SETBACKS` without progress
-            count as one attempt, so that a shard that can never be written is not played for ever.
-    """
-    if may_be_of_the_work:
-        lock_shards(claim.job_id)
-    shard = owned(claim).select_for_update().first()
-    if shard is None:
-        return
-    if may_be_of_the_work and shard.setbacks + 1 >= MAX_SETBACKS:
-        fail_attempt(shard, reason)
-    else:
-        rest(shard, reason)
-
-
-def rest(shard: Shard, reason: str) -> None:
-    """Queue a shard, which the caller has locked, for the time after its pause. The reaper sends the message then."""
-    seconds = min(FIRST_PAUSE_SECONDS * 2 ** min(shard.setbacks, 20), MAX_PAUSE_SECONDS)
-    pause = timedelta(seconds=seconds)
-    Shard.objects.filter(pk=shard.pk).release(
-        state=Shard.State.QUEUED,
-        attempt=_ATTEMPTS_BEFORE,
-        setbacks=F("setbacks") + 1,
-        rests_until=Now() + pause,
-        reason=reason,
-        sent=Now() + pause - timedelta(seconds=settings.LEASE_SECONDS),
-    )
-    text = f"shard {shard.number} goes on in {seconds:.0f} s, and nothing is lost. {reason}"
-    data = {"shard": shard.number, "reason": reason}
-    change(shard.job_id, JobEvent.Kind.REQUEUED, text, tone=JobEvent.Tone.WARN, data=data)
-
-
-@transaction.atomic
-def fail_shard(claim: Claim, reason: str) -> None:
-    """Queue the shard again, or end the job as failed after the last attempt. Does nothing if the lease is lost."""
-    lock_shards(claim.job_id)
-    shard = owned(claim).first()
-    if shard is not None:
-        fail_attempt(shard, reason)
-
-
-@transaction.atomic
-def fail_job(claim: Claim, reason: str) -> None:
-    """End the job as failed, because its agent cannot play: another attempt would fail in the same way."""
-    lock_shards(claim.job_id)
-    shard = owned(claim).first()
-    if shard is None:
-        return
-    reason = storable(shortened(reason, MAX_REASON_CHARS))
-    Shard.objects.filter(pk=shard.pk).release(state=Shard.State.FAILED, reason=reason)
-    if end(claim.job_id, Job.State.FAILED, reason, reason, JobEvent.Tone.LOSS):
-        drop_open_shards(claim.job_id)
-
-
 @transaction.atomic
 def stop_over_budget(claim: Claim, reason: str) -> None:
     """Give the shard up, because the budget of its job is used up. Finished episodes are kept.
@@ -383,26 +314,6 @@ def stop_over_budget(claim: Claim, reason: str) -> None:
         return
     Shard.objects.filter(job=claim.job_id, state=Shard.State.QUEUED).release(state=Shard.State.STOPPED)
     _end_if_done(claim.job_id)
-
-
-def fail_attempt(shard: Shard, reason: str) -> None:
-    """Queue a shard again whose attempt failed, or end its job. The caller has locked all shards of the job."""
-    reason = storable(shortened(reason, MAX_REASON_CHARS))
-    if shard.attempt < settings.MAX_ATTEMPTS:
-        Shard.objects.filter(pk=shard.pk).release(state=Shard.State.QUEUED, setbacks=0, reason=reason, sent=Now())
-        attempt = f"attempt {shard.attempt} of {settings.MAX_ATTEMPTS}"
-        text = f"shard {shard.number} will be tried again, {attempt} failed: {reason}"
-        data = {"shard": shard.number, "reason": reason}
-        change(shard.job_id, JobEvent.Kind.REQUEUED, text, tone=JobEvent.Tone.WARN, data=data)
-        wake(shard.job_id)
-        return
-    Shard.objects.filter(pk=shard.pk).release(state=Shard.State.FAILED, reason=reason)
-    sentence = (
-        f"Shard {shard.number} ({shard.env_id}, seeds from {shard.first_seed}) failed {shard.attempt} times. "
-        f"The last failure: {reason}"
-    )
-    if end(shard.job_id, Job.State.FAILED, sentence, sentence, JobEvent.Tone.LOSS):
-        drop_open_shards(shard.job_id)
 
 
 def owned(claim: Claim) -> LeasedQuerySet[Shard]:

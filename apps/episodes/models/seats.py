@@ -1,0 +1,61 @@
+"""Seats of episodes."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from apps.accounts.models import Viewer
+from apps.agents.models import Agent
+
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+"""The names of the seats on pages."""
+
+
+class Seat(models.Model):
+    """A place in an episode, with the agent or person who acts from it."""
+
+    pk = models.CompositePrimaryKey("episode_id", "number")
+    episode = models.ForeignKey(
+        "episodes.Episode", models.CASCADE, related_name="seats", db_index=False
+    )  # the key begins with it
+    number = models.PositiveSmallIntegerField()
+    agent = models.ForeignKey(Agent, models.PROTECT, related_name="seats")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="seats")
+    visitor = models.CharField(max_length=32, blank=True)
+    """The visitor key, from the session, of a person without an account."""
+    total_reward = models.FloatField(default=0.0)
+    success = models.BooleanField(null=True, blank=True)
+    """Whether the seat succeeded; empty while the episode runs."""
+    set_up = models.JSONField(null=True, blank=True)
+    """The agent's set-up at the start (`Agent.set_up`). Episodes of a job have it on the job."""
+    held = models.TextField(blank=True, default="", db_default="")
+    """If all seats choose at the same time: the action of this seat, until the seats before it have chosen."""
+    held_address = models.CharField(max_length=32, blank=True, default="", db_default="")
+    """The hashed IP address of the person without an account who sent the last action that was held."""
+    advised = models.BooleanField(default=False, db_default=False)
+    """Whether the person got a hint from the expert."""
+
+    class Meta:
+        indexes = [models.Index(fields=["user", "episode"]), models.Index(fields=["agent", "episode"])]
+
+    def __str__(self) -> str:
+        return f"{self.agent} in seat {self.number}"
+
+    @property
+    def ordinal(self) -> str:
+        """Its name on pages: seat 0 is the "first"."""
+        return ORDINALS[self.number]
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the seat is for a person and nobody has taken it yet."""
+        return self.agent.kind == Agent.Kind.HUMAN and self.user_id is None and not self.visitor
+
+    def belongs_to(self, user: Viewer, visitor: str) -> bool:
+        """Whether this person has the seat."""
+        if self.agent.kind != Agent.Kind.HUMAN:
+            return False
+        if self.user_id is not None:
+            return user.is_authenticated and self.user_id == user.pk
+        return bool(visitor) and self.visitor == visitor

@@ -1,0 +1,94 @@
+"""Several trainings at once: comparisons, and curves that are drawn together."""
+
+from __future__ import annotations
+
+from django.test import Client
+
+from apps.accounts.models import User
+from apps.jobs.models import Job
+from apps.trainings import compare, operations, records
+from tests.apps.trainings.trainings import claimed, row, small
+
+
+def test_several_seeds_and_all_algorithms_are_one_comparison(as_ada: Client) -> None:
+    sent = {"recipe": "guess-easy", "seeds": "3", "all_algorithms": "1", "updates": "5"}
+    answer = as_ada.post("/jobs/train/", sent)
+    assert answer["Location"].startswith("/jobs/compare/?job=")
+    specs = [job.spec for job in Job.objects.all()]
+    assert {(spec["algorithm"], spec["seed"]) for spec in specs} == {
+        (name, seed) for name in ("reinforce", "rebn", "grpo", "ppo") for seed in range(3)
+    }
+    page = as_ada.get(answer["Location"]).content.decode()
+    assert "Comparison of 12 trainings" in page
+    assert "There is nothing to compare yet" in page
+    assert "guess-easy, GRPO, seed 2" in [job.title for job in Job.objects.all()]
+
+
+def test_a_comparison_follows_trainings_that_run(client: Client, ada: User) -> None:
+    first, second = (operations.submit(ada, small(algorithm=name)) for name in ("ppo", "rebn"))
+    address = f"/jobs/compare/?job={first.pk}&job={second.pk}"
+    assert 'hx-trigger="every 3s"' in client.get(address).content.decode()
+    claim = claimed(first)
+    records.record_points(claim, [row(1, 0.9)])
+    news = client.get(address, headers={"HX-Request": "true"}).content.decode()
+    assert "90.0 %" in news
+    assert 'id="said"' in news
+    assert "<html" not in news
+    for each in (claim, claimed(second)):
+        records.finish(each)
+    assert "every 3s" not in client.get(address, headers={"HX-Request": "true"}).content.decode()
+
+
+def test_seeds_that_have_not_begun_make_no_interval(ada: User) -> None:
+    for seed in range(3):
+        operations.submit(ada, small(seed=seed))
+    records.record_points(claimed(Job.objects.get(spec__seed=0)), [row(1, 0.4)])
+    [arm] = compare.arms(list(Job.objects.all()))
+    assert (len(arm.jobs), arm.begun) == (3, 1)
+    assert "there is no conclusion yet" in compare.verdict([arm])
+
+
+def test_seeds_alone_are_said_to_lie_so_far_apart(ada: User) -> None:
+    for seed, success in ((0, 0.4), (1, 0.5), (2, 0.6)):
+        claim = claimed(operations.submit(ada, small(seed=seed)))
+        records.record_points(claim, [row(1, success)])
+        records.finish(claim)
+    said = compare.verdict(compare.arms(list(Job.objects.all())))
+    assert said.startswith("These trainings differ only in their seed. At the end they solve 50.0 % of their episodes")
+    assert "25.2 % to 74.8 %" in said
+
+
+def test_arms_differ_in_more_than_the_seed_and_an_order_needs_intervals_apart(ada: User) -> None:
+    for algorithm, base in (("rebn", 0.8), ("reinforce", 0.1)):
+        for seed in range(3):
+            job = operations.submit(ada, small(algorithm=algorithm, seed=seed, updates=4))
+            claim = claimed(job)
+            records.record_points(claim, [row(update, base + 0.01 * seed) for update in range(1, 5)])
+            records.finish(claim)
+    found = compare.arms(list(Job.objects.all()))
+    assert [(arm.label, len(arm.jobs)) for arm in found] == [("ReBN", 3), ("REINFORCE", 3)]
+    assert compare.verdict(found).startswith("ReBN solved more than REINFORCE at the end")
+    one = compare.arms(list(Job.objects.filter(spec__seed=0)))
+    assert "One seed shows no spread" in compare.verdict(one)
+
+
+def test_trainings_that_differ_in_their_seed_only_are_drawn_together(client: Client, ada: User) -> None:
+    first = operations.submit(ada, small(seed=1))
+    others = [operations.submit(ada, small(seed=seed)) for seed in (2, 3)]
+    operations.submit(ada, small(seed=4, learning_rate=0.1))
+    operations.submit(ada, small(seed=5, env_kwargs={"max_turns": 3}))
+    operations.submit(User.objects.create_user("eve"), small(seed=6))
+    assert [job.spec["seed"] for job in compare.trainings_with_same_settings(first, Job.objects.all())] == [1, 3, 2]
+    page = client.get(first.get_absolute_url()).content.decode()
+    assert "mean of 3 seeds" in page
+    for other in others:
+        assert f"{other.get_absolute_url()}curves.json" in page
+    alone = operations.submit(ada, small(seed=1, episodes=32))
+    assert "data-others" not in client.get(alone.get_absolute_url()).content.decode()
+
+
+def test_of_one_seed_trained_twice_the_newer_is_drawn(ada: User) -> None:
+    first = operations.submit(ada, small(seed=1))
+    operations.submit(ada, small(seed=2))
+    newer = operations.submit(ada, small(seed=2))
+    assert compare.trainings_with_same_settings(first, Job.objects.all()) == [first, newer]
