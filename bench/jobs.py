@@ -3,7 +3,8 @@
 `endpoint`: an evaluation of an endpoint agent against a local server that answers every request after 300 ms, with a
 token budget, so that every request is reserved and booked in Postgres. The ideal is what a worker would reach that
 needs no time itself: the episodes that were played, in their order, each on the first free of 64 (or 256) places.
-Beside it: the processor time of the worker and of everything else, and what the server has served against the books.
+Beside it: the processor time of the worker and of everything else (Postgres), and what the server has served against
+the books.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ ENV_ID = "game:GuessTheNumber-v0-hard"
 ANSWER_SECONDS = 0.3
 TARGETS = {64: 0.90, 256: 0.85}
 """The share of the ideal rate by the number of episodes at a time."""
-ROUNDS = 12
-"""Episodes for each place."""
+HEADINGS = (
+    "at a time", "episodes", "turns", "ideal turns/s", "measured", "share", "target", "worker CPU", "others' CPU",
+    "served = booked",
+)  # fmt: skip
 WARM_UP = 8
 PATIENCE = 280.0
 
@@ -38,6 +41,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=sorted(PARTS), action="append", help="measure only this part")
     parser.add_argument("--at-a-time", type=int, action="append", help="of endpoint: 64 and 256 if it is left out")
+    parser.add_argument("--rounds", type=int, default=12, help="of endpoint: episodes for each place (12)")
     chosen = parser.parse_args()
     with stack() as made:
         for name in chosen.only or sorted(PARTS):
@@ -57,25 +61,21 @@ def measure_endpoint(made: Stack, chosen: argparse.Namespace) -> None:
         port = int(server.stdout.readline())
         worker = _start_worker(made, port)
         _play(port, WARM_UP, WARM_UP)
-        rows: list[tuple[str, ...]] = [
-            ("at a time", "episodes", "turns", "ideal turns/s", "measured", "share", "target", "worker CPU",
-             "others' CPU", "served = booked")
-        ]  # fmt: skip
-        rows += [_measure(port, places, worker, {server.pid}) for places in chosen.at_a_time or TARGETS]
         print(f"{ENV_ID}, answers after {1000 * ANSWER_SECONDS:.0f} ms, one worker process, {machine()}")
-        print_table(rows)
+        for places in chosen.at_a_time or TARGETS:
+            print_table([HEADINGS, _measure(port, places, chosen.rounds, worker, {server.pid})])
     finally:
         server.kill()
         server.wait()
 
 
-def _measure(port: int, places: int, worker: psutil.Process, ignored: set[int]) -> tuple[str, ...]:
+def _measure(port: int, places: int, rounds: int, worker: psutil.Process, ignored: set[int]) -> tuple[str, ...]:
     from apps.episodes.models import Episode
     from apps.jobs.books.reading import books_of
 
     served = _served(port)
     before, others_before = _seconds(worker), _seconds_of_others(worker, ignored)
-    job = _play(port, places * ROUNDS, places)
+    job = _play(port, places * rounds, places)
     used, others = _seconds(worker) - before, _seconds_of_others(worker, ignored) - others_before
     lengths = list(Episode.objects.filter(batch=job.batch_id).order_by("slot").values_list("turn_count", flat=True))
     seconds = (job.ended - job.started).total_seconds()
@@ -91,8 +91,8 @@ def _measure(port: int, places: int, worker: psutil.Process, ignored: set[int]) 
         f"{measured:,.1f}",
         f"{measured / ideal:.1%}",
         "" if target is None else f"{target:.0%}: {'met' if measured / ideal >= target else 'missed'}",
-        f"{used / seconds:.0%} of a core",
-        f"{others / seconds:.0%}",
+        f"{1000 * used / sum(lengths):.2f} ms/turn",
+        f"{1000 * others / sum(lengths):.2f} ms/turn",
         "yes" if books.tokens == _served(port) - served and not books.estimated else f"no, {books}",
     )
 

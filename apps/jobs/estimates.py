@@ -23,7 +23,7 @@ SHARD_EPISODES = 250
 """The size of a shard if this agent has not played the environment yet."""
 MAX_SHARD_EPISODES = 500
 SHARD_ROUNDS = 4
-"""Rounds of parallel episodes in a shard of an endpoint agent: enough to keep most of its requests busy."""
+"""The least rounds of parallel episodes in a shard of an endpoint agent, which keep most of its requests busy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +110,13 @@ def shard_sizes(agent: Agent, spec: EvaluationSpec) -> dict[str, int]:
     for env_id in spec.env_ids:
         seconds = paces_by_env[env_id].seconds if env_id in paces_by_env else 0.0
         size = round(SHARD_SECONDS / seconds) if seconds > 0 else SHARD_EPISODES
-        if agent.kind == Agent.Kind.ENDPOINT:
-            size = SHARD_ROUNDS * spec.num_envs  # endpoints are slow: other jobs are served between shards
         sizes[env_id] = min(max(size, spec.num_envs, 10), MAX_SHARD_EPISODES)
+    if agent.kind == Agent.Kind.ENDPOINT:
+        # At the end of a shard, fewer and fewer of its places are busy, so each worker gets one large shard. Others
+        # need not wait for its end: a worker gives it back between episodes.
+        workers = _worker_count()
+        for part in spec.parts:
+            sizes[part.env_id] = max(SHARD_ROUNDS * spec.num_envs, math.ceil(part.episodes / workers), 10)
     return sizes
 
 

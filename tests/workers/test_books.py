@@ -12,9 +12,11 @@ from django.db import connection
 
 from apps.accounts.models import CpuUse
 from apps.episodes.models import Episode
-from apps.jobs import leases, operations, recovery
+from apps.jobs import leases, operations
 from apps.jobs.books.reading import books_by_episode, books_of
+from apps.jobs.leases import recovery
 from apps.jobs.models import EpisodeBooks, Job, JobBooks, Reservation, Shard
+from apps.leases import LeaseLost
 from gem.agents.endpoint import EndpointSpec
 from gem.agents.endpoint.amounts import Amount
 from gem.agents.endpoint.ledger import Account, Entry, Verdict
@@ -148,7 +150,7 @@ def test_a_lost_worker_s_requests_are_estimated_until_it_answers_after_all(submi
     assert recovery.reap() == 1
     books = books_of(job.pk)
     assert (books.tokens, books.estimated, books.reserved, books.requests) == (4800, 4800, 0, 4)
-    with pytest.raises(leases.LeaseLost):
+    with pytest.raises(LeaseLost):
         store.write([], [Entry(6, Account(0), Amount(1, 1))])
     assert store.write([entries[0]._replace(used=Amount(10, 5))], []) == Verdict(0)
     assert store.write([entries[0]._replace(used=Amount(10, 5))], []) == Verdict(0), "nothing is booked twice"

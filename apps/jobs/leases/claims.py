@@ -30,7 +30,7 @@ from apps.failpoints import failpoint
 from apps.holders import new_token
 from apps.jobs import admission
 from apps.jobs.books.store import JobStore
-from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
+from apps.jobs.changes import change, end, lock_shards, wake
 from apps.jobs.models import Job, JobBooks, JobEvent, Shard
 from apps.leases import LeasedQuerySet, LeaseLost
 from gem.agents.endpoint.ledger import Limits
