@@ -183,7 +183,9 @@ class WatchedAsync:
             return decision.result()
         finally:
             self._end()
-            decision.cancel()
+            if not decision.done():
+                decision.cancel()
+                await asyncio.wait([decision])  # so that it books what its request may have used
 
     async def close(self) -> None:
         """See `AsyncAgent.close`."""
