@@ -22,8 +22,8 @@ SHARD_SECONDS = 2.0
 SHARD_EPISODES = 250
 """The size of a shard if this agent has not played the environment yet."""
 MAX_SHARD_EPISODES = 500
-SHARD_ROUNDS = 4
-"""The least rounds of parallel episodes in a shard of an endpoint agent, which keep most of its requests busy."""
+SHARD_ROUNDS = (4, 16)
+"""The least and the most rounds of parallel episodes in a shard of an endpoint agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +112,12 @@ def shard_sizes(agent: Agent, spec: EvaluationSpec) -> dict[str, int]:
         size = round(SHARD_SECONDS / seconds) if seconds > 0 else SHARD_EPISODES
         sizes[env_id] = min(max(size, spec.num_envs, 10), MAX_SHARD_EPISODES)
     if agent.kind == Agent.Kind.ENDPOINT:
-        # At the end of a shard, fewer and fewer of its places are busy, so each worker gets one large shard. Others
-        # need not wait for its end: a worker gives it back between episodes.
+        # At the end of a shard, fewer and fewer of its places are busy, so shards are as large as the workers allow.
+        # Others need not wait for the end of a shard: a worker gives it back between episodes.
+        least, most = (rounds * spec.num_envs for rounds in SHARD_ROUNDS)
         workers = _worker_count()
         for part in spec.parts:
-            sizes[part.env_id] = max(SHARD_ROUNDS * spec.num_envs, math.ceil(part.episodes / workers), 10)
+            sizes[part.env_id] = max(10, least, min(math.ceil(part.episodes / workers), most))
     return sizes
 
 

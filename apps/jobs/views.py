@@ -256,7 +256,9 @@ def cancel(request: HttpRequest, job: Job, by: User) -> HttpResponse:
     """Cancel a job. Finished episodes are kept."""
     cancelled = operations.cancel(job.pk, by)
     if cancelled.state != Job.State.CANCELLED:
-        messages.info(request, f"The job had already ended ({cancelled.state_in_words}), so there was nothing to cancel.")
+        messages.info(
+            request, f"The job had already ended ({cancelled.state_in_words}), so there was nothing to cancel."
+        )
     return redirect(cancelled)
 
 

@@ -186,7 +186,7 @@ def test_killed_workers_and_lost_answers_never_exceed_the_budget(
     server.delay = 0.05
     server.fates = ["bisect", "bisect", "broken-off", "bisect", "reset", "bisect", "uncounted"]
     job = submit_endpoint(
-        "fated", episodes=400, num_envs=32, token_budget=budget, agent={"on_failure": "forfeit", "max_tokens": 60}
+        "fated", episodes=1200, num_envs=32, token_budget=budget, agent={"on_failure": "forfeit", "max_tokens": 60}
     )
     for count in (10, 25, 45):
         with worker("--concurrency", "2") as running:
