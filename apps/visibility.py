@@ -81,7 +81,7 @@ class VisibleQuerySet(models.QuerySet[Row]):
 
     def owned_by(self, user: Person, visitor: str) -> Q:
         """A filter for the rows of this person, who has an account or the key of a visitor, or neither."""
-        raise NotImplementedError  # every model has its own; Django makes managers of this class, so it cannot be abstract
+        raise NotImplementedError  # every model has its own; a class of managers cannot be abstract
 
     def is_shown(self) -> Q:
         """A filter for the rows that administrators have not hidden, by themselves or with what they belong to."""

@@ -14,12 +14,12 @@ import os
 import random
 import tempfile
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from _pytest.fixtures import reorder_items
+from pytest_django import DjangoDbBlocker
 from xdist.scheduler import LoadFileScheduling
 
 from gemweb.garbage import leave_out_what_is_loaded
@@ -170,24 +170,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> Iterator[None]:
-    """The test database. Tests that commit empty it at their end; what migrations wrote is then written again.
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """The test database. Tests that commit empty it at their end, but for what migrations wrote."""
+    from django.db import connection
+    from django.test import TransactionTestCase
 
-    One process has such tests last, where nobody misses that; several take them file by file, between the others.
-    """
-    from django.apps import apps
-    from django.db.models.signals import post_migrate  # noqa: TID251 (how Django says that it has emptied tables)
+    from tests.emptying import Emptied
 
-    add = import_module("apps.agents.migrations.0002_built_in_agents").add
-    agents = apps.get_app_config("agents")
-
-    def write_again(**_: Any) -> None:
-        add(apps, None)
-        agents.get_model("Agent").objects.filter(owner=None).update(visibility="public")
-
-    post_migrate.connect(write_again, sender=agents)
-    yield
-    post_migrate.disconnect(write_again, sender=agents)
+    with django_db_blocker.unblock():
+        emptied = Emptied(connection)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: emptied.empty())
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ TITLES = {
     "jobs": "Jobs",
     "trainings": "Trainings",
     "leaderboard": "Benchmarks and leaderboard",
+    "reports": "Reports",
     "events": "Events",
 }
 """The headings of the resources, in their order. Others come last."""

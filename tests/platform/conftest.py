@@ -1,29 +1,76 @@
 """What the tests of the stack share."""
 
+import os
+import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
 import pytest
+from cryptography.fernet import Fernet
 
 from tests.platform.api_access import make_token
-from tests.services import Stack, forget_state, running_stack
+from tests.services import ROOT, Stack, forget_state, running_stack
 
 Start = Callable[..., Stack]
 
 
+@dataclass(frozen=True)
+class BroughtBack:
+    """The shared stack, backed up while it runs and restored in another folder, which is as it was afterwards."""
+
+    file: Path
+    state: Path
+    rows: list[tuple[object, ...]]
+    """Some of the turns at the time of the backup."""
+    endpoint_keys: str
+    weights: Path
+    """A file in the folder of runs, relative to it."""
+
+
+TURNS = """
+SELECT id, action FROM episodes_turn JOIN episodes_episode ON id = episode_id ORDER BY id, number LIMIT 500
+"""
+
+
 @pytest.fixture(scope="session")
-def prepared() -> Iterator[Path]:
-    """A state folder whose database is ready, so that a stack in it starts quickly."""
+def brought_back(stack: Stack) -> Iterator[BroughtBack]:
+    """See `BroughtBack`. The stack has a table, keys, weights and a half-written file of its own then."""
     folder = Path(tempfile.mkdtemp(prefix="gemweb-prepared-"))
-    with running_stack({"STATE_DIR": str(folder)}) as stack:
-        stack.cancel_jobs()
-        with psycopg.connect(stack.database_url) as connection:
-            connection.execute("create table kept as select 'still here' as word")
-    yield folder
-    forget_state(folder)
+    file, state, runs = folder / "a backup.tar", folder / "state", stack.state_dir / "runs"
+    endpoint_keys = Fernet.generate_key().decode() + "\n"  # other tests add agents to the same site
+    (stack.state_dir / "endpoint_keys").write_text(endpoint_keys)
+    weights = Path("abc/checkpoints/000001/model.safetensors")
+    (runs / weights).parent.mkdir(parents=True, exist_ok=True)
+    (runs / weights).write_bytes(b"weights")
+    (runs / "half.new").write_text("half written")
+    with psycopg.connect(stack.database_url) as connection:
+        rows = connection.execute(TURNS).fetchall()
+        connection.execute("CREATE TABLE kept AS SELECT 'still here' AS word")
+    for verb, place in (("write", stack.state_dir), ("restore", state)):
+        done = backup(verb, place, file)
+        assert done.returncode == 0, done.stderr
+    yield BroughtBack(file, state, rows, endpoint_keys, weights)
+    forget_state(state)
+    shutil.rmtree(folder)
+
+
+def backup(verb: str, state: Path, file: Path | str) -> subprocess.CompletedProcess[str]:
+    """Run the command behind `make backup` or `make restore`."""
+    own = {"STATE_DIR": str(state), "DATABASE_URL": "", "RUNS_DIR": "", "ENDPOINT_KEYS_FILE": ""}
+    command = [sys.executable, "-m", "gemweb.local.backup", verb, str(file)]
+    return subprocess.run(command, cwd=ROOT, env={**os.environ, **own}, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="session")
+def prepared(brought_back: BroughtBack) -> Path:
+    """A state folder whose database is ready, so that a stack in it starts quickly."""
+    return brought_back.state
 
 
 @pytest.fixture(scope="session")

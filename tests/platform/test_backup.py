@@ -12,10 +12,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from cryptography.fernet import Fernet
 
 from gemweb.local.config import StackConfig
 from gemweb.local.reach import database
+from tests.platform.conftest import TURNS, BroughtBack, backup
 from tests.services import ROOT, Stack, forget_state, running_stack
 
 
@@ -25,46 +25,23 @@ def new_state(tmp_path: Path) -> Iterator[Path]:
     forget_state(tmp_path / "new state")
 
 
-def backup(verb: str, state: Path, file: Path | str) -> subprocess.CompletedProcess[str]:
-    """Run the command behind `make backup` or `make restore`."""
-    own = {"STATE_DIR": str(state), "DATABASE_URL": "", "RUNS_DIR": "", "ENDPOINT_KEYS_FILE": ""}
-    command = [sys.executable, "-m", "gemweb.local.backup", verb, str(file)]
-    return subprocess.run(command, cwd=ROOT, env={**os.environ, **own}, capture_output=True, text=True, check=False)
-
-
 def sentence(done: subprocess.CompletedProcess[str]) -> str:
     assert done.returncode == 1, done.stdout
     (line,) = done.stderr.splitlines()
     return line
 
 
-def test_a_running_site_is_brought_back_somewhere_else(stack: Stack, tmp_path: Path, new_state: Path) -> None:
-    first = stack
-    endpoint_key = Fernet.generate_key().decode() + "\n"  # other tests add agents to the same site
-    (first.state_dir / "endpoint_keys").write_text(endpoint_key)
-    weights = first.state_dir / "runs" / "abc" / "checkpoints" / "000001" / "model.safetensors"
-    weights.parent.mkdir(parents=True, exist_ok=True)
-    weights.write_bytes(b"weights")
-    (first.state_dir / "runs" / "half.new").write_text("half written")
-    with psycopg.connect(first.database_url) as connection:
-        rows = connection.execute("select id, action from episodes_turn join episodes_episode on id = episode_id "
-                                  "order by id, number limit 500").fetchall()  # fmt: skip
-        connection.execute("create table if not exists brought_back as select 'still here' as word")
-    assert rows
-    done = backup("write", first.state_dir, tmp_path / "a backup.tar")
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "a backup.tar").stat().st_mode & 0o777 == 0o600  # it holds secrets
-    restored = backup("restore", new_state, tmp_path / "a backup.tar")
-    assert restored.returncode == 0
-    assert (new_state / "endpoint_keys").read_text() == endpoint_key
-    assert (new_state / "secret_key").read_text() == (first.state_dir / "secret_key").read_text()
-    assert (new_state / "runs" / weights.relative_to(first.state_dir / "runs")).read_bytes() == b"weights"
-    assert not (new_state / "runs" / "half.new").exists()
-    with database_of(new_state) as url, psycopg.connect(url) as connection:
-        again = connection.execute("select id, action from episodes_turn join episodes_episode on id = episode_id "
-                                   "order by id, number limit 500").fetchall()  # fmt: skip
-        assert connection.execute("select word from brought_back").fetchone() == ("still here",)
-    assert again == rows
+def test_a_running_site_is_brought_back_somewhere_else(stack: Stack, brought_back: BroughtBack) -> None:
+    state = brought_back.state
+    assert brought_back.file.stat().st_mode & 0o777 == 0o600  # it holds secrets
+    assert (state / "endpoint_keys").read_text() == brought_back.endpoint_keys
+    assert (state / "secret_key").read_text() == (stack.state_dir / "secret_key").read_text()
+    assert (state / "runs" / brought_back.weights).read_bytes() == b"weights"
+    assert not (state / "runs" / "half.new").exists()
+    with database_of(state) as url, psycopg.connect(url) as connection:
+        assert connection.execute("SELECT word FROM kept").fetchone() == ("still here",)
+        assert connection.execute(TURNS).fetchall() == brought_back.rows
+    assert brought_back.rows
 
 
 UNDERWAY = """

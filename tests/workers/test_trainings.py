@@ -36,7 +36,7 @@ def test_a_training_leaves_its_curve_and_checkpoints_and_can_be_forked_and_exten
     owner: User, trainer: Trainer, tmp_path: Path
 ) -> None:
     job = trainings.submit(owner, small(updates=2))
-    with trainer():
+    with trainer(WARM_TRAININGS="1"):
         wait_until(lambda: fresh(job).over, "the training is over")
         assert_whole(job, 2)
         assert_left_behind(job, 2)

@@ -93,12 +93,8 @@ class EpisodeQuerySet(VisibleQuerySet["Episode"]):
         return reduce(or_, self._reasons(user, visitor), models.Q(pk__in=[]))
 
     def owned_outside_jobs(self, user: Person, visitor: str) -> EpisodeQuerySet:
-        """Episodes of this person that no job has played.
-
-        Their keys are united, because the database would compare every episode with several reasons in one condition.
-        """
-        found = [Episode.objects.filter(reason, of_job=False).values("pk") for reason in self._reasons(user, visitor)]
-        return self.filter(pk__in=found[0].union(*found[1:])) if found else self.none()
+        """Episodes of this person that no job has played."""
+        return self.filter(self.owned_by(user, visitor), of_job=False)
 
     def _reasons(self, user: Person, visitor: str) -> list[models.Q]:
         """A filter for each reason for which this person owns episodes; none for a visitor without a key."""

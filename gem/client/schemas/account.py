@@ -37,7 +37,9 @@ class DefaultVisibility(Body):
     """The visibility of what a person begins and adds without choosing one; what is left out stays."""
 
     default_visibility: Visibility | None = None
+    """Of episodes, duels, jobs and trainings."""
     agent_visibility: Visibility | None = None
+    """Of agents."""
 
 
 class QuotaUse(Answer):
