@@ -46,7 +46,9 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, se
     }
     served["tokens"] += sum(usage.values())
     served["requests"] += 1
-    events = [{"choices": [{"index": 0, "delta": {"content": part}}]} for part in re.findall(r".{1,4}", text)]
+    events: list[dict[str, Any]] = [
+        {"choices": [{"index": 0, "delta": {"content": part}}]} for part in re.findall(r".{1,4}", text)
+    ]
     events += [{"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}, {"choices": [], "usage": usage}]
     body = "".join(f"data: {json.dumps(event)}\n\n" for event in events).encode() + b"data: [DONE]\n\n"
     headers = f"Content-Type: text/event-stream\r\nContent-Length: {len(body)}"
