@@ -23,6 +23,7 @@ from gem.errors import (
     EpisodeLimitReached,
     Failure,
     InvalidArgument,
+    Side,
     failure_of,
 )
 from gem.factory import make_wrapped
@@ -113,7 +114,7 @@ def _play(
             elif isinstance(outcome, EpisodeLimitReached):
                 is_over = slot.end_at_token_limit()
             else:
-                failed_by = "budget" if isinstance(outcome, BudgetUsedUp) else "agent"
+                failed_by: Side = "budget" if isinstance(outcome, BudgetUsedUp) else "agent"
                 is_over = slot.break_off(failure_of(outcome, "agent")._replace(side=failed_by))
             (free_slots if is_over else undecided_slots).append(slot)
             if is_over:

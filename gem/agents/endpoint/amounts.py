@@ -94,7 +94,7 @@ def check_limits(spec: EndpointSpec, *, limits_money: bool, name: str = "") -> N
 
 def answer_limit(fields: Mapping[str, Any]) -> int | None:
     """Return the most tokens that these fields of a request allow an answer; None if they set no limit."""
-    limits = [fields[name] for name in ANSWER_LIMITS if _is_limit(fields.get(name))]
+    limits: list[int] = [fields[name] for name in ANSWER_LIMITS if _is_limit(fields.get(name))]
     return max(limits, default=None)
 
 

@@ -335,8 +335,10 @@ class Ledger:
                 logger.warning("%s requests stay reserved, because they cannot be booked: %s", len(closed), error)
             with self._changed:
                 self._closed = closed + self._closed
-            for waiting in (*(ask.future for ask in asked), *flushes):
-                _fail(waiting, error)
+            for ask in asked:
+                _fail(ask.future, error)
+            for flush in flushes:
+                _fail(flush, error)
             return
         self.writes += 1
         granted, waiting_asks = asked[: verdict.granted], asked[verdict.granted :]
