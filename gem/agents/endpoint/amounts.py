@@ -107,7 +107,7 @@ def _content_bytes(content: object) -> int:
     if isinstance(content, str):
         return len(content.encode("utf-8", "surrogatepass"))
     if isinstance(content, list):
-        pictures = sum(isinstance(part, dict) and part.get("type") == "image_url" for part in content)
+        pictures: int = sum(isinstance(part, dict) and part.get("type") == "image_url" for part in content)
         return _bytes(content) + pictures * PICTURE_TOKENS
     return 0 if content is None else _bytes(content)
 
