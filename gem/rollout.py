@@ -18,7 +18,15 @@ from gem import registry
 from gem.agents.agent import AnyAgent, Decision, Exchange, Request
 from gem.agents.decision_queue import DecisionQueue, RequestOutcome
 from gem.core import Env, Info, Step, check_step
-from gem.errors import EnvironmentFailure, Failure, InvalidArgument, failure_of
+from gem.errors import (
+    BudgetUsedUp,
+    EnvironmentFailure,
+    EpisodeLimitReached,
+    Failure,
+    InvalidArgument,
+    Side,
+    failure_of,
+)
 from gem.factory import make_wrapped
 from gem.records import EpisodeRecord, Identity, TurnRecord
 from gem.seats import observation_for_seat, success
@@ -61,7 +69,9 @@ def rollout(
     Without an opponent the agent acts from all of them, and reads for each seat what that seat may read.
 
     An environment that raises an error gives a record with `failure`, and so does an agent that raises `AgentFailure`;
-    the other episodes go on. An `AsyncAgent` decides for all episodes at the same time, and no episode waits for
+    the other episodes go on. Two of these errors are no failures: an episode that reaches its token limit ends there
+    unsolved (`EpisodeRecord.cut`), and one that a used-up budget cuts off is `failed_by` "budget", and no result. An
+    `AsyncAgent` decides for all episodes at the same time, and no episode waits for
     another. `requests` is read as environments become free, so it may be endless. The record of a request does not
     depend on `num_envs` or `backend`. Closing the generator cancels decisions that are still pending. The note of a
     decision and everything else that the agent reports about it is in `TurnRecord.extra`.
@@ -137,8 +147,11 @@ def _play(
             slot = slots[index]
             if isinstance(outcome, Decision):
                 is_over = slot.record_turn(outcome, steps[index])
+            elif isinstance(outcome, EpisodeLimitReached):
+                is_over = slot.end_at_token_limit()
             else:
-                is_over = slot.break_off(failure_of(outcome, "agent"))
+                failed_by: Side = "budget" if isinstance(outcome, BudgetUsedUp) else "agent"
+                is_over = slot.break_off(failure_of(outcome, "agent")._replace(side=failed_by))
             if is_over:
                 free_slots.append(slots.pop(index))
                 yield slot.record
@@ -250,6 +263,11 @@ class _EnvSlot:
             return True
         self._prepare_request(observation, info)
         return False
+
+    def end_at_token_limit(self) -> bool:
+        """Record that the token limit of the episode ends it unsolved, and return True: it is over."""
+        self.record.truncated, self.record.success, self.record.cut = True, False, "tokens"
+        return True
 
     def break_off(self, failure: Failure) -> bool:
         """Record why the episode cannot go on, and return True: it is over."""

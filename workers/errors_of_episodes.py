@@ -45,7 +45,10 @@ def _noted(requests: Iterable[EpisodeRequest], begun: dict[int, EpisodeRequest])
 
 
 def error_kind(record: EpisodeRecord) -> str:
-    """The kind of error that a record ended with, as a specification names it; empty without one, and if a person cancelled it."""
+    """The kind of error that a record ended with, as a specification names it.
+
+    It is empty without one, if a person cancelled the episode, and if a budget cut it off.
+    """
     if not record.failure or record.failure == CANCELLED:
         return ""
     return {"environment": "environment", "agent": "unanswered"}.get(record.failed_by, "")

@@ -199,7 +199,9 @@ class WatchedAsync:
             return decision.result()
         finally:
             self._end()
-            decision.cancel()
+            if not decision.done():
+                decision.cancel()
+                await asyncio.wait([decision])  # so that it books what its request may have used
 
     def _check(self, request: Request) -> None:
         self._lease.check()

@@ -16,6 +16,7 @@ from apps.episodes.models import Batch, Episode, EpisodeQuerySet, PendingTurn, S
 from apps.episodes.replays.downloads import episode_data
 from apps.episodes.snapshot import snapshot
 from apps.episodes.visibility import conceal, open_info, viewpoint
+from apps.jobs.books.reading import Account, books_of, cost_of, spec_of
 from apps.jobs.estimates import Remaining
 from apps.jobs.filing import word_of
 from apps.jobs.models import Job
@@ -297,7 +298,7 @@ def job_data(
     return {
         **_job_summary(request, row),
         "notes": row.notes,
-        "spec": row.spec,
+        "spec": spec_of(row, priced=may_see_costs),
         "set_up": row.set_up if may_see_costs else None,
         "parent": parent.pk if parent else None,
         "parent_update": row.parent_update,
@@ -312,7 +313,21 @@ def job_data(
         "num_envs": row.episodes_at_a_time if row.kind == Job.Kind.EVALUATION else None,
         "max_workers": row.max_workers,
         "score": score,
+        "books": books_of_job(row, books_of(row.pk), priced=may_see_costs) if score is not None else None,
     }
+
+
+def books_of_job(row: Job, account: Account, *, priced: bool) -> schemas.Books:
+    """What requests used, with the cost for those who may see the prices."""
+    cost = cost_of(row, account) if priced else None
+    return schemas.Books(
+        tokens_in=account.tokens_in,
+        tokens_out=account.tokens_out,
+        tokens_estimated=account.estimated,
+        tokens_reserved=account.reserved,
+        requests=account.requests,
+        cost=None if cost is None else float(cost),
+    )
 
 
 def remaining_of(found: Remaining, *, priced: bool) -> schemas.Remaining:

@@ -33,6 +33,10 @@ class NoExpert(JobRefusal):
     field = "agent"
 
 
+class NoLimits(JobRefusal):
+    """A budget cannot be kept, because answers of an agent have no limit or no price."""
+
+
 class TooManyJobs(JobRefusal):
     """The owner has as many queued jobs as one person may have."""
 

@@ -83,6 +83,13 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
     repeats = _number("Tries per seed", "The number of tries", 4, 1, required=False)
     num_envs = _number("Episodes at a time", "The number of parallel environments", 16, 16)
     token_budget = _number("Token budget", "The token budget", 1_000_000, required=False)
+    money_budget = forms.FloatField(
+        label="Money budget",
+        required=False,
+        error_messages={"invalid": "The money budget must be a number, for example 2.50."},
+        widget=forms.TextInput(attrs={"inputmode": "decimal"}),
+    )
+    max_episode_tokens = _number("Tokens per episode", "The token limit of an episode", 20_000, required=False)
     opponent = forms.CharField(label="Opponent", max_length=80, required=False, widget=forms.Select())
     max_turns = _number("Turn limit", "The turn limit", 20, required=False)
     wrapper = ValuesField(required=False, label="Wrappers")
@@ -93,19 +100,12 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
     max_error_share = number_field(
         "Share of errors allowed",
         whole=False,
-        initial=0.1,
+        initial=DEFAULT_MAX_ERROR_SHARE,
         inputmode="decimal",
         invalid="The share of errors that a job allows must be a number from 0 to 1, for example 0.1.",
     )
     retries = _number("Retries of an episode", "The number of retries", 2, 0, required=False)
     count_as_failed = ValuesField(required=False)
-    max_error_share = number_field(
-        "Error share",
-        whole=False,
-        initial=DEFAULT_MAX_ERROR_SHARE,
-        inputmode="decimal",
-        invalid="The share of errors must be a number from 0 to 1, for example 0.1.",
-    )
     name = forms.CharField(
         max_length=MAX_NAME,
         required=False,
@@ -151,11 +151,11 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
         plain = (
             "num_envs",
             "token_budget",
+            "money_budget",
             "max_tool_uses",
             "tool_format",
             "backend",
             "retries",
-            "max_error_share",
             "name",
             "notes",
             "tags",
@@ -163,7 +163,7 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
         document |= {name: values.get(name) for name in (*plain, "priority", "max_error_share")}
         if values.get("benchmark"):
             return document | {"benchmark": values["benchmark"]}
-        own = ("episodes_per_env", "seed", "repeats", "max_turns", "opponent")
+        own = ("episodes_per_env", "seed", "repeats", "max_turns", "max_episode_tokens", "opponent")
         document |= {"env_ids": values.get("env_id"), **{name: values.get(name) for name in own}}
         return document | {"without": self._without(values)}
 

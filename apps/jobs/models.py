@@ -16,6 +16,7 @@ from django.urls import reverse
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.episodes.models import ID_LENGTH, Batch, Episode, make_id
+from apps.jobs.books.rows import EpisodeBooks, JobBooks, Reservation
 from apps.leases import Leased, LeasedQuerySet
 from apps.moderation.moderated import Moderated
 from apps.visibility import Person, Visibility, VisibleQuerySet
@@ -25,6 +26,11 @@ WORDS = SearchVector("name", "notes", config="simple")
 """What a search among jobs looks at; an index has it."""
 MAX_WORDS, MAX_AGENTS = 8, 200
 """The words of a search among jobs, and the agents with such a name."""
+
+__all__ = [
+    "Checkpoint", "EpisodeBooks", "Job", "JobBooks", "JobEvent", "JobQuerySet", "Point", "Reservation", "Sample",
+    "Shard", "owner_of_job",
+]  # fmt: skip
 
 
 class JobQuerySet(VisibleQuerySet["Job"]):
@@ -71,7 +77,7 @@ class JobQuerySet(VisibleQuerySet["Job"]):
 
     def for_page(self) -> JobQuerySet:
         """With all related rows that a list of jobs shows, in two queries for any number of jobs."""
-        return self.select_related("agent", "owner", "batch").prefetch_related("shards")
+        return self.select_related("agent", "owner", "batch", "books").prefetch_related("shards")
 
 
 class Job(Moderated):
@@ -86,6 +92,7 @@ class Job(Moderated):
         RUNNING = "running"
         PAUSED = "paused"
         DONE = "done"
+        STOPPED = "stopped", "stopped by its budget"
         CANCELLED = "cancelled"
         FAILED = "failed"
 
@@ -122,7 +129,7 @@ class Job(Moderated):
     batch = models.OneToOneField(Batch, models.CASCADE, related_name="job")
     state = models.CharField(max_length=12, choices=State.choices, default=State.QUEUED)
     reason = models.TextField(blank=True)
-    """Why it failed, or why its token budget or a restore stopped it. Empty if a person cancelled or paused it."""
+    """Why it failed, or why its budget or a restore stopped it. Empty if a person cancelled or paused it."""
     idempotency_key = models.CharField(max_length=80, blank=True)
     """Two submissions with the same owner and key create one job."""
     seq = models.PositiveIntegerField(default=0)
@@ -200,7 +207,7 @@ class Job(Moderated):
     @property
     def over(self) -> bool:
         """Whether it has ended."""
-        return self.state in {self.State.DONE, self.State.CANCELLED, self.State.FAILED}
+        return self.state in {self.State.DONE, self.State.STOPPED, self.State.CANCELLED, self.State.FAILED}
 
     @property
     def is_ranked(self) -> bool:
@@ -216,17 +223,9 @@ class Job(Moderated):
         return self.num_envs or int(self.spec.get("num_envs", 1))
 
     @property
-    def is_stopped_by_budget(self) -> bool:
-        """Whether its token budget ended it. Such a job is stored as `cancelled` with a reason.
-
-        A job that a person cancels has no reason.
-        """
-        return self.state == self.State.CANCELLED and bool(self.reason)
-
-    @property
     def state_in_words(self) -> str:
         """The state as pages name it."""
-        return "stopped by its token budget" if self.is_stopped_by_budget else self.state
+        return self.State.STOPPED.label if self.state == self.State.STOPPED else self.state
 
     @property
     def visibility(self) -> Visibility:
@@ -263,7 +262,7 @@ class Shard(Leased):
     """The number of its recorded slots. A new attempt plays the others."""
     won = models.PositiveIntegerField(default=0)
     limited = models.PositiveIntegerField(default=0)
-    """Episodes that ended by the turn limit and were not solved."""
+    """Episodes that ended by a limit of turns or tokens and were not solved."""
     errors = models.PositiveIntegerField(default=0)
     """Episodes that are not in the sums: environment errors and unanswered episodes."""
     unanswered = models.PositiveIntegerField(default=0, db_default=0)

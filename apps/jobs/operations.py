@@ -12,13 +12,14 @@ from django.db.models.functions import Now
 
 from apps.accounts import quotas
 from apps.accounts.models import User, default_visibility
-from apps.agents.models import Agent
+from apps.agents.models import Agent, Endpoint
 from apps.episodes.models import Batch, make_id
 from apps.jobs import planning
 from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
 from apps.jobs.errors import (
     JobRefusal,
     NoExpert,
+    NoLimits,
     NotYours,
     OldBenchmark,
     SeveralRefusals,
@@ -31,6 +32,9 @@ from apps.jobs.models import Checkpoint, Job, JobEvent, Shard
 from apps.live import recheck_access
 from apps.visibility import Visibility, narrower
 from gem.agents import has_expert
+from gem.agents.endpoint import EndpointSpec
+from gem.agents.endpoint.amounts import check_limits
+from gem.errors import UsageError
 from gem.evaluation.spec import EvaluationSpec
 
 
@@ -147,15 +151,38 @@ def check_players(owner: User | None, spec: EvaluationSpec) -> Agent:
     Raises:
         UnknownAgent: if `owner` may not use one of them.
         NoExpert: if one of them is the expert, which does not know an environment.
+        NoLimits: if the budgets of the job cannot be kept with one of them.
     """
     agent = find_agent(owner, spec.agent)
     check_can_play(agent, spec.env_ids)
+    players = [agent]
     if spec.opponent is not None:
         try:
-            check_can_play(find_agent(owner, spec.opponent), spec.multi_seat_env_ids)
+            players.append(find_agent(owner, spec.opponent))
+            check_can_play(players[1], spec.multi_seat_env_ids)
         except (UnknownAgent, NoExpert) as refusal:
             raise type(refusal)(str(refusal), field="opponent") from refusal
+    if spec.limits_tokens:
+        for player in players:
+            _check_limits(player, limits_money=spec.money_budget is not None)
     return agent
+
+
+def _check_limits(agent: Agent, *, limits_money: bool) -> None:
+    """Check that a budget can be kept with this agent.
+
+    Raises:
+        NoLimits: if its answers have no limit, or a budget of money meets an agent without prices.
+    """
+    if agent.kind != Agent.Kind.ENDPOINT:
+        return
+    endpoint = Endpoint.objects.filter(agent=agent).first()
+    if endpoint is None:
+        return
+    try:
+        check_limits(EndpointSpec.model_validate(endpoint.spec), limits_money=limits_money, name=agent.name)
+    except UsageError as error:
+        raise NoLimits(str(error)) from error
 
 
 def check_can_play(agent: Agent, env_ids: Iterable[str]) -> None:

@@ -15,6 +15,7 @@ from django.utils import timezone
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.jobs import admission, estimates, results
+from apps.jobs.books.reading import books_of, cost_of, spec_of
 from apps.jobs.models import Job, JobEvent
 from apps.jobs.results import Tally, clusters, curves, datasets, finished, missing
 from apps.jobs.results.cached import shared
@@ -67,6 +68,7 @@ def evaluation(
     intervals = [found.interval for found in returns if found.interval is not None]
     left = estimates.remaining(job)
     uses = datasets.used(job, shards)
+    books = books_of(job.pk)
     return {
         "job": job,
         "tally": tally,
@@ -74,7 +76,8 @@ def evaluation(
         "missing": missing.missing_from_job(job, tally, lines),
         "uses": uses,
         "stand_ins": datasets.shared_data(datasets.stand_ins(uses)),
-        "cost": cost_of(job, tally) if priced else None,
+        "books": books,
+        "cost": cost_of(job, books) if priced else None,
         "lines": lines,
         "partly": only is not None,
         "elapsed": elapsed(job),
@@ -98,17 +101,13 @@ def may_see_set_up(job: Job, viewer: Viewer) -> bool:
     return Agent.objects.endpoints().visible_to(viewer).filter(pk=job.agent_id).exists()
 
 
-def cost_of(job: Job, tally: Tally) -> float | None:
-    """The cost of the tokens so far, at the prices of the agent when the job was submitted; None without prices."""
-    prices = (job.set_up or {}).get("prices")
-    if not prices:
-        return None
-    return float(tally.tokens_in * prices["tokens_in"] + tally.tokens_out * prices["tokens_out"]) / 1e6
+def set_up(job: Job, *, priced: bool = False) -> dict[str, Any]:
+    """The part of a job's page about its request, which never changes.
 
-
-def set_up(job: Job) -> dict[str, Any]:
-    """The part of a job's page about its request, which never changes."""
-    spec = EvaluationSpec.model_validate(job.spec)
+    Args:
+        priced: see `evaluation`.
+    """
+    spec = EvaluationSpec.model_validate(spec_of(job, priced=priced))
     request = spec.model_dump(mode="json", exclude_defaults=True)
     if spec.benchmark:
         request = {
@@ -118,6 +117,7 @@ def set_up(job: Job) -> dict[str, Any]:
             "num_envs": spec.num_envs,
             "repeats": spec.repeats,
             "token_budget": spec.token_budget,
+            **({"money_budget": spec.money_budget} if spec.money_budget is not None else {}),
             **(spec.model_dump(mode="json", include=TOOL_FIELDS) if spec.tools else {}),
         }
     return {
@@ -153,7 +153,9 @@ def _command(spec: EvaluationSpec, agent_options: list[str]) -> str:
         words += [f"--opponent {spec.opponent}"] if spec.opponent else []
         words += [f"--wrapper {shlex.quote(wrapping.as_word(wrapper))}" for wrapper in spec.wrappers]
     words += [f"--repeats {spec.repeats}"] if spec.repeats > 1 else []
+    words += [f"--max-episode-tokens {spec.max_episode_tokens}"] if spec.max_episode_tokens else []
     words += [f"--token-budget {spec.token_budget}"] if spec.token_budget else []
+    words += [f"--money-budget {spec.money_budget}"] if spec.money_budget else []
     words += [f"--tool {name}" for name in spec.tools]
     words += [f"--tool-uses {spec.max_tool_uses} --tool-format {spec.tool_format}"] if spec.tools else []
     return " \\\n    ".join([*words, f"--num-envs {spec.num_envs} --out episodes.jsonl"])
@@ -190,8 +192,11 @@ def again(spec: EvaluationSpec) -> str:
         pairs += [("wrapper", wrapping.as_word(wrapper)) for wrapper in spec.wrappers]
         pairs += [("retries", spec.retries)] if spec.retries else []
         pairs += [("count_as_failed", kind) for kind in spec.count_as_failed]
+        pairs += [("max_error_share", str(spec.max_error_share))]
+        pairs += [("max_episode_tokens", spec.max_episode_tokens)] if spec.max_episode_tokens else []
     pairs += [("backend", spec.backend)] if spec.backend != "sync" else []
     pairs += [("token_budget", spec.token_budget)] if spec.token_budget else []
+    pairs += [("money_budget", str(spec.exact_money_budget))] if spec.money_budget else []
     pairs += [("tool", name) for name in spec.tools]
     if spec.tools:
         pairs += [("max_tool_uses", spec.max_tool_uses), ("tool_format", spec.tool_format)]

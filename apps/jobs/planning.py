@@ -9,6 +9,7 @@ after the other.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -21,8 +22,8 @@ SHARD_SECONDS = 2.0
 SHARD_EPISODES = 250
 """The size of a shard if this agent has not played the environment yet."""
 MAX_SHARD_EPISODES = 500
-SHARD_ROUNDS = 4
-"""Rounds of parallel episodes in a shard of an endpoint agent: enough to keep most of its requests busy."""
+SHARD_ROUNDS = (4, 16)
+"""The least and the most rounds of parallel episodes in a shard of an endpoint agent."""
 FIRST_EPISODES = 4
 """Episodes in the first shard of each environment, where there are several environments."""
 
@@ -68,7 +69,12 @@ def shard_sizes(agent: Agent, spec: EvaluationSpec) -> dict[str, int]:
     for env_id in spec.env_ids:
         seconds = paces_by_env[env_id].seconds if env_id in paces_by_env else 0.0
         size = round(SHARD_SECONDS / seconds) if seconds > 0 else SHARD_EPISODES
-        if agent.kind == Agent.Kind.ENDPOINT:
-            size = SHARD_ROUNDS * spec.num_envs  # endpoints are slow: other jobs are served between shards
         sizes[env_id] = min(max(size, spec.num_envs, 10), MAX_SHARD_EPISODES)
+    if agent.kind == Agent.Kind.ENDPOINT:
+        # At the end of a shard, fewer and fewer of its places are busy, so shards are as large as the workers allow.
+        # Others need not wait for the end of a shard: a worker gives it back between episodes.
+        least, most = (rounds * spec.num_envs for rounds in SHARD_ROUNDS)
+        workers = estimates.worker_count()
+        for part in spec.parts:
+            sizes[part.env_id] = max(10, least, min(math.ceil(part.episodes / workers), most))
     return sizes

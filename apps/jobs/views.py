@@ -17,6 +17,7 @@ from django.views.decorators.http import require_GET, require_POST
 from apps.accounts.models import User, Viewer
 from apps.episodes.paging import page_of
 from apps.jobs import operations, pages, results, topics
+from apps.jobs.books.reading import spec_of
 from apps.jobs.errors import JobRefusal, NotYours, UnknownAgent
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job
@@ -91,7 +92,7 @@ def evaluation(request: HttpRequest, job: Job) -> HttpResponse:
     contents = pages.evaluation(job, pages=page_by_env, priced=may_see_set_up)
     context = {
         **contents,
-        **pages.set_up(job),
+        **pages.set_up(job, priced=may_see_set_up),
         **pages.controls(job, request.user),
         "audience": topics.audience(first=all(page == 1 for page in page_by_env.values()), priced=may_see_set_up),
         "key": uuid.uuid4().hex,
@@ -141,7 +142,9 @@ def of_episode(request: HttpRequest, episode_id: str) -> HttpResponse:
 @require_GET
 def spec(request: HttpRequest, job_id: str) -> HttpResponse:
     """The request of a job as JSON."""
-    return JsonResponse(find_job(request, job_id).spec, json_dumps_params={"indent": 2})
+    job = find_job(request, job_id)
+    shown = spec_of(job, priced=pages.may_see_set_up(job, request.user))
+    return JsonResponse(shown, json_dumps_params={"indent": 2})
 
 
 Button = Callable[[HttpRequest, Job, User], HttpResponse]
@@ -178,7 +181,9 @@ def cancel(request: HttpRequest, job: Job, by: User) -> HttpResponse:
     """Cancel a job. Finished episodes are kept."""
     cancelled = operations.cancel(job.pk, by)
     if cancelled.state != Job.State.CANCELLED:
-        messages.info(request, f"The job had already ended ({cancelled.state}), so there was nothing to cancel.")
+        messages.info(
+            request, f"The job had already ended ({cancelled.state_in_words}), so there was nothing to cancel."
+        )
     return redirect(cancelled)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
@@ -22,8 +23,8 @@ MAX_TURNS = 1000
 MAX_REPEATS = 64
 MAX_RETRIES = 10
 MAX_TOKENS = 10**12
+MAX_MONEY = 1_000_000
 DEFAULT_MAX_ERROR_SHARE = 0.1
-
 
 ErrorKind = Literal["environment", "unanswered"]
 """An environment error, or an episode in which the agent gave no answer."""
@@ -78,7 +79,11 @@ class EvaluationSpec(BaseModel):
     max_turns: int | None = None
     """A turn limit below that of the environments."""
     token_budget: int | None = None
-    """The number of input and output tokens after which no further episode is played."""
+    """The most input and output tokens of all requests together. No request is sent that could exceed it."""
+    money_budget: float | None = None
+    """The most money of all requests together, in the currency of the agents' prices."""
+    max_episode_tokens: int | None = None
+    """The most input and output tokens of an episode, those of all its agents. One that reaches it is not solved."""
     max_error_share: float = DEFAULT_MAX_ERROR_SHARE
     """The share of episodes, from 0 to 1, that may go uncounted because the environment or the agent failed. The job
     fails if there are more; 1 allows any number."""
@@ -162,6 +167,18 @@ class EvaluationSpec(BaseModel):
     def _check_token_budget(cls, value: int | None) -> int | None:
         return None if value is None else _check_range(value, 1, MAX_TOKENS, "The token budget")
 
+    @field_validator("max_episode_tokens")
+    @classmethod
+    def _check_max_episode_tokens(cls, value: int | None) -> int | None:
+        return None if value is None else _check_range(value, 1, MAX_TOKENS, "The token limit of an episode")
+
+    @field_validator("money_budget")
+    @classmethod
+    def _check_money_budget(cls, value: float | None) -> float | None:
+        if value is not None and not 0 < value <= MAX_MONEY:
+            raise _refused(f"The money budget must be more than 0 and at most {MAX_MONEY:,}, not {value:g}.")
+        return value
+
     @field_validator("max_error_share")
     @classmethod
     def _check_error_share(cls, value: float) -> float:
@@ -238,6 +255,16 @@ class EvaluationSpec(BaseModel):
         return 0
 
     @property
+    def limits_tokens(self) -> bool:
+        """Whether the tokens or the money of the job or of an episode are limited, so that answers have to be too."""
+        return (self.token_budget, self.money_budget, self.max_episode_tokens) != (None, None, None)
+
+    @property
+    def exact_money_budget(self) -> Decimal | None:
+        """The money budget as the decimal number that was written."""
+        return None if self.money_budget is None else Decimal(str(self.money_budget))
+
+    @property
     def multi_seat_env_ids(self) -> list[str]:
         """The environments with several seats."""
         return _multi_seat(self.env_ids)
@@ -293,6 +320,8 @@ def _fields_of_benchmark(data: dict[str, Any]) -> dict[str, Any]:
             raise UsageError(f"The benchmark {benchmark.name} decides {name}; leave it out.")
     if data.get("max_turns") is not None:
         raise UsageError(f"The benchmark {benchmark.name} has the environments' own turn limits; leave yours out.")
+    if data.get("max_episode_tokens") is not None:
+        raise UsageError(f"The benchmark {benchmark.name} limits no tokens of an episode; leave your limit out.")
     for name, what in _NOT_RANKED.items():
         if data.get(name):
             raise UsageError(f"The benchmark {benchmark.name} is played without {what}; leave {name} out.")

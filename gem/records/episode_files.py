@@ -48,6 +48,7 @@ def episode_line(record: EpisodeRecord, agent: str, opponent: str = "", set_up: 
         "python_version": platform.python_version(),
         "terminated": record.terminated,
         "truncated": record.truncated,
+        **({"cut": record.cut} if record.cut else {}),
         "success": record.success,
         "failure": record.failure,
         "failed_by": record.failed_by,
@@ -142,6 +143,7 @@ class _Episode(BaseModel):
     index: int = 0
     terminated: bool
     truncated: bool
+    cut: Literal["", "tokens"] = ""
     success: bool | None = None
     failure: str = ""
     failed_by: Literal["", "environment", "agent"] = ""
@@ -179,6 +181,7 @@ def _parse_episode(path: Path, place: str, data: dict[str, Any]) -> StoredEpisod
         ],
         terminated=episode.terminated,
         truncated=episode.truncated,
+        cut=episode.cut,
         success=episode.success,
         failure=episode.failure,
         failed_by=episode.failed_by or ("environment" if episode.failure else ""),

@@ -191,13 +191,3 @@ def test_a_killed_worker_loses_only_what_was_under_way(submit_endpoint: Submit, 
     assert sorted(slot for slot in slots if slot is not None) == list(range(60))
     assert kept <= set(Episode.objects.filter(batch=job.batch_id).values_list("pk", flat=True))
     assert Shard.objects.filter(job=job, state="done").count() == job.shards.count()
-
-
-def test_a_budget_stops_the_job_and_keeps_what_is_finished(submit_endpoint: Submit) -> None:
-    job = played(submit_endpoint("bisect", episodes=60, num_envs=4, token_budget=3000))
-    assert job.state == Job.State.CANCELLED
-    assert job.reason.startswith("The budget of 3,000 tokens is used up.")
-    assert job.state_in_words == "stopped by its token budget"
-    assert 3000 <= tally(job).tokens < 6000
-    assert 0 < job.episodes_done < 60
-    assert not job.shards.filter(state__in=["queued", "running"]).exists()

@@ -18,6 +18,7 @@ from apps.api.paging import Cursor, Limit, by_number, newest_first, read_number
 from apps.episodes.models import Episode
 from apps.episodes.replays.downloads import records_of
 from apps.jobs import admission, controls, estimates, operations, pages, results
+from apps.jobs.books.reading import books_by_episode, books_by_side, books_of, cost_of
 from apps.jobs.controls import logs
 from apps.jobs.errors import NotYours
 from apps.jobs.filing import Filing
@@ -31,7 +32,7 @@ from gem.evaluation.data import played_on
 
 router = Router(tags=["jobs"])
 Kind = Literal["evaluation", "training"]
-State = Literal["queued", "running", "paused", "done", "cancelled", "failed"]
+State = Literal["queued", "running", "paused", "done", "stopped", "cancelled", "failed"]
 Level = Literal["all", "warnings", "errors"]
 Slot = Annotated[int, Path(ge=0, le=2**31 - 1, description="The place of the episode in the job, from 0.")]
 Ending = Literal["won", "lost", "limit", "error"]
@@ -90,6 +91,8 @@ def get_results(request: HttpRequest, job_id: str) -> schemas.Results:
     shards = list(job.shards.all())
     tally = Tally.of(shards)
     has_repeats = int(job.spec.get("repeats", 1)) > 1
+    books, priced = books_of(job.pk), pages.may_see_set_up(job, request.user)
+    cost = cost_of(job, books) if priced else None
     passes = shared(job, "passes", partial(results.passes, job)) if has_repeats and job.over else {}
     scores = clusters.scores_of(job)
     lines = results.lines(shards, scores=scores)
@@ -109,7 +112,11 @@ def get_results(request: HttpRequest, job_id: str) -> schemas.Results:
         missing=answers.missing_of(found) if found is not None else None,
         data=[answers.data_of(use) for use in datasets.used(job, shards)],
         skipped=results.skipped(shards),
-        cost=pages.cost_of(job, tally) if pages.may_see_set_up(job, request.user) else None,
+        cost=None if cost is None else float(cost),
+        books=answers.books_of_job(job, books, priced=priced),
+        books_by_agent={
+            side: answers.books_of_job(job, account, priced=priced) for side, account in books_by_side(job).items()
+        },
     )
 
 
@@ -146,7 +153,12 @@ def export_episodes_of_job(request: HttpRequest, job_id: str) -> HttpResponseBas
     job = find(request, job_id)
     is_partial = job.kind == Job.Kind.EVALUATION and Tally.of(job.shards.all()).is_partial
     records = records_of(Episode.objects.visible_to(request.user).filter(batch=job.batch_id), request.user)
-    lines = ({**data, "data": _data_of(data), "turns": turns} for data, turns in records)
+    priced = pages.may_see_set_up(job, request.user)
+    books = {
+        key: {"books": answers.books_of_job(job, account, priced=priced).model_dump(exclude={"tokens_reserved"})}
+        for key, account in books_by_episode(job).items()
+    }
+    lines = ({**data, "data": _data_of(data), **books.get(data["id"], {}), "turns": turns} for data, turns in records)
     return jsonl(lines, f"job-{job.pk}-partial.jsonl" if is_partial else f"job-{job.pk}.jsonl")
 
 

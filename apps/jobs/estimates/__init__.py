@@ -3,7 +3,7 @@
 from apps.jobs.estimates.forecasts import EnvForecast, Forecast, Source, forecast
 from apps.jobs.estimates.paces import Pace, paces
 from apps.jobs.estimates.ranges import Range
-from apps.jobs.estimates.totals import Estimate, Remaining, estimate, remaining
+from apps.jobs.estimates.totals import Estimate, Remaining, estimate, remaining, worker_count
 
 __all__ = [
     "EnvForecast",
@@ -17,4 +17,5 @@ __all__ = [
     "forecast",
     "paces",
     "remaining",
+    "worker_count",
 ]

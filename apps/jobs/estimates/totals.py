@@ -88,7 +88,7 @@ def estimate(
 
     The queue is counted as it is, without saying whose jobs wait in it.
     """
-    workers = _worker_count()
+    workers = worker_count()
     found = forecast(agent, spec, spec.parts, known)
     return Estimate(
         episodes=spec.episodes_total,
@@ -112,7 +112,7 @@ def remaining(job: Job) -> Remaining | None:
     parts = [EvaluationPart(row["env_id"], 0, row["left"]) for row in left.order_by() if row["left"]]
     known = Job.objects.filter(Q(batch__visibility=Visibility.PUBLIC) | Q(owner=job.owner_id))
     found = forecast(job.agent, spec, parts, known)
-    workers = _worker_count()
+    workers = worker_count()
     wait = _work_left(Job.objects.active().filter(created__lt=job.created), workers)
     used = job.shards.aggregate(tokens_in=Sum("tokens_in", default=0), tokens_out=Sum("tokens_out", default=0))
     tokens, prices = used["tokens_in"] + used["tokens_out"], (job.set_up or {}).get("prices")
@@ -157,7 +157,7 @@ def _work_left(jobs: JobQuerySet, workers: int) -> float:
     return seconds / workers
 
 
-def _worker_count() -> int:
+def worker_count() -> int:
     """The number of evaluation workers that are alive; at least 1, so that estimates stay finite."""
     try:
         return max(1, sum(worker.queue == "evaluate" for worker in workers_alive()))

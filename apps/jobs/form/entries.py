@@ -19,7 +19,8 @@ from gem.errors import UsageError
 from gem.evaluation import selection, wrapping
 
 ONE = (
-    "benchmark", "episodes_per_env", "seed", "repeats", "num_envs", "max_turns", "token_budget", "opponent",
+    "benchmark", "episodes_per_env", "seed", "repeats", "num_envs", "max_turns", "token_budget",
+    "money_budget", "max_episode_tokens", "opponent",
     "max_tool_uses", "tool_format", "backend", "retries", "max_error_share",
     "name", "notes", "tags", "priority", "visibility",
 )  # fmt: skip

@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q, Sum
+from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Greatest, Now
 from django.utils import timezone
 
@@ -29,10 +29,12 @@ from apps.episodes.text import shortened, storable
 from apps.failpoints import failpoint
 from apps.holders import new_token
 from apps.jobs import admission
-from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
+from apps.jobs.books.store import JobStore
+from apps.jobs.changes import change, end, lock_shards, wake
 from apps.jobs.leases import error_share, faults
-from apps.jobs.models import Job, JobEvent, Shard
+from apps.jobs.models import Job, JobBooks, JobEvent, Shard
 from apps.leases import LeasedQuerySet, LeaseLost
+from gem.agents.endpoint.ledger import Limits
 from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest
@@ -77,6 +79,11 @@ class Claim:
     def spec(self) -> EvaluationSpec:
         """The request of an evaluation."""
         return EvaluationSpec.model_validate(self.request)
+
+    def books(self) -> JobStore:
+        """The books of the job, for requests that are sent while the lease holds."""
+        limits = Limits(self.spec.token_budget, self.spec.exact_money_budget)
+        return JobStore(self.job_id, self.shard_id, self.token, limits)
 
     def slots(self) -> list[EpisodeRequest]:
         """The slots of this shard that no earlier attempt recorded."""
@@ -309,11 +316,17 @@ def _log_recorded(shard: Shard, records: Sequence[EpisodeRecord]) -> None:
 
 
 def end_if_done(job_id: str, text: str) -> bool:
-    """End the job if all its shards are done or skipped. Returns whether it has ended now.
+    """End the job if all its shards are over or skipped. Returns whether it has ended with all its episodes.
 
-    The caller has locked the job's row, so exactly one worker ends it.
+    The caller has locked the job's row or all shards, so exactly one worker ends it.
     """
-    if Shard.objects.filter(job=job_id, skipped=False).exclude(state=Shard.State.DONE).exists():
+    shards = Shard.objects.filter(job=job_id, skipped=False).order_by()
+    states = set(shards.values_list("state", flat=True).distinct())
+    if states - {Shard.State.DONE} == {Shard.State.STOPPED}:
+        reason = JobBooks.objects.values_list("refusal", flat=True).get(pk=job_id)
+        end(job_id, Job.State.STOPPED, reason, f"stopped by its budget. {reason}", JobEvent.Tone.WARN)
+        return False
+    if states - {Shard.State.DONE}:
         return False
     if problem := error_share.verdict(job_id):
         return end(job_id, Job.State.FAILED, problem, problem, JobEvent.Tone.LOSS)
@@ -338,26 +351,18 @@ def give_way(claim: Claim) -> None:
     admission.note(job.kind, job.owner_id)
 
 
-def stop_over_budget(claim: Claim) -> bool:
-    """End the job if it has used up its token budget. Returns whether it has. Finished episodes are kept.
+@transaction.atomic
+def stop_over_budget(claim: Claim, reason: str) -> None:
+    """Give the shard up, because the budget of its job is used up. Finished episodes are kept.
 
-    Call it outside of any transaction, because it locks all shards of the job.
+    Nobody begins another shard of the job. It ends when no worker plays for it any more, so that the answers that are
+    under way are still booked as they arrive. Does nothing if the lease is lost.
     """
-    budget = claim.spec.token_budget
-    if budget is None or _tokens(claim.job_id) < budget:
-        return False
-    reason = f"The budget of {budget:,} tokens is used up. Finished episodes are kept."
-    text = f"stopped by its token budget of {budget:,} tokens"
-    with transaction.atomic():
-        lock_shards(claim.job_id)
-        if end(claim.job_id, Job.State.CANCELLED, reason, text, JobEvent.Tone.WARN):
-            drop_open_shards(claim.job_id)
-    return True
-
-
-def _tokens(job_id: str) -> int:
-    sums = Shard.objects.filter(job=job_id).aggregate(tokens=Sum(F("tokens_in") + F("tokens_out")))
-    return int(sums["tokens"] or 0)
+    lock_shards(claim.job_id)
+    if not owned(claim).release(state=Shard.State.STOPPED, reason=reason):
+        return
+    Shard.objects.filter(job=claim.job_id, state=Shard.State.QUEUED).release(state=Shard.State.STOPPED)
+    end_if_done(claim.job_id, "")
 
 
 def owned(claim: Claim) -> LeasedQuerySet[Shard]:

@@ -45,7 +45,7 @@ class EpisodeCell:
 WORDS = {
     "won": "solved",
     "lost": "not solved",
-    "limit": "turn limit",
+    "limit": "turn or token limit",
     "error": "not counted",
     "running": "running",
     "queued": "queued",

@@ -11,6 +11,7 @@ from gem.cli.output.tables import count, table
 
 if TYPE_CHECKING:
     from gem.agents.endpoint import EndpointSpec
+    from gem.agents.endpoint.ledger import Books
     from gem.benchmarks import Benchmark
     from gem.evaluation.scores import Estimate, Interval, Outcome, Summary
     from gem.evaluation.spec import EvaluationSpec
@@ -37,13 +38,18 @@ class Players:
 
 
 def print_scores(
-    spec: EvaluationSpec, players: Players, outcomes: Mapping[str, Sequence[Outcome]], reasons: Mapping[str, str]
+    spec: EvaluationSpec,
+    players: Players,
+    outcomes: Mapping[str, Sequence[Outcome]],
+    reasons: Mapping[str, str],
+    books: Books | None = None,
 ) -> None:
     """Print a line for each environment, the score of the benchmark, and the episodes that do not count.
 
     Args:
         outcomes: the results of the episodes, by environment.
         reasons: why the first episode failed, by what failed ("environment" or "agent").
+        books: what all requests used, also those of episodes that were cut off; None if the agent sends none.
     """
     from gem import benchmarks  # noqa: PLC0415
     from gem.evaluation.scores import pool, summarize  # noqa: PLC0415
@@ -72,7 +78,9 @@ def print_scores(
             print("The agent used tools: do not compare this score with scores without tools.")
     print("In brackets: 95 % intervals over seeds.")
     _print_reasons(summaries)
-    _print_excluded(players, summaries, reasons)
+    _print_excluded(summaries, reasons)
+    if books is not None:
+        _print_books(books, has_prices=players.endpoint is not None and players.endpoint.prices is not None)
 
 
 def _print_reasons(summaries: Mapping[str, Summary]) -> None:
@@ -82,7 +90,19 @@ def _print_reasons(summaries: Mapping[str, Summary]) -> None:
         print(reason)
 
 
-def _print_excluded(players: Players, summaries: Mapping[str, Summary], reasons: Mapping[str, str]) -> None:
+def _print_books(books: Books, *, has_prices: bool) -> None:
+    booked = books.booked
+    print(f"Booked: {booked.tokens_in:,} tokens in, {booked.tokens_out:,} out.")
+    if books.estimated.tokens:
+        print(
+            f"Of these, {books.estimated.tokens:,} tokens are estimated, the most that they can be: their answers were "
+            "lost or came without a count."
+        )
+    if has_prices:
+        print(f"Cost at the prices of the specification: {booked.money:,.2f}")
+
+
+def _print_excluded(summaries: Mapping[str, Summary], reasons: Mapping[str, str]) -> None:
     failed = sum(summary.failed for summary in summaries.values())
     unanswered = sum(summary.unanswered for summary in summaries.values())
     if failed:
@@ -93,18 +113,10 @@ def _print_excluded(players: Players, summaries: Mapping[str, Summary], reasons:
             f"In {count(unanswered, 'episode')} the agent gave no answer; they do not count. "
             f"The same command with --out plays them again.{_first_reason(reasons, 'agent')}"
         )
-    if players.endpoint is not None and players.endpoint.prices is not None:
-        prices = players.endpoint.prices
-        tokens_in, tokens_out = (sum(getattr(summary, name) for summary in summaries.values()) for name in TOKEN_FIELDS)
-        cost = (tokens_in * prices.tokens_in + tokens_out * prices.tokens_out) / 1e6
-        print(f"Cost at the prices of the specification: {cost:,.2f}")
 
 
 def _first_reason(reasons: Mapping[str, str], failed_by: str) -> str:
     return f"\nThe first: {reasons[failed_by]}" if reasons.get(failed_by) else ""
-
-
-TOKEN_FIELDS = ("tokens_in", "tokens_out")
 
 
 def _columns(summary: Summary) -> list[str]:

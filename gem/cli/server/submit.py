@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 EVALUATION_OPTIONS = {
     "agent": "agents", "benchmark": "benchmark", "env": "env_ids", "episodes": "episodes_per_env", "seed": "seed",
     "repeats": "repeats", "max_turns": "max_turns", "opponent": "opponent", "token_budget": "token_budget",
+    "money_budget": "money_budget", "max_episode_tokens": "max_episode_tokens",
     "tool": "tools", "tool_uses": "max_tool_uses", "tool_format": "tool_format", "wrapper": "wrappers",
     "backend": "backend", "retries": "retries", "without": "without", "notes": "notes", "tag": "tags",
     "priority": "priority",
@@ -52,7 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--repeats", type=int, help="tries at each seed, for pass@k (1)")
     group.add_argument("--max-turns", type=int, help="a turn limit below that of the environments")
     group.add_argument("--opponent", help="the agent in the other seats, where there are several")
-    group.add_argument("--token-budget", type=int, help="stop after this number of input and output tokens")
+    group.add_argument("--token-budget", type=int, metavar="N", help="the most tokens of all requests, in and out")
+    group.add_argument("--money-budget", type=float, metavar="N", help="the most that they cost at the agent's prices")
+    group.add_argument("--max-episode-tokens", type=int, metavar="N", help="the most tokens of an episode")
     group.add_argument("--tool", action="append", metavar="NAME", help="a tool of the site; may be given several times")
     group.add_argument("--tool-uses", type=int, metavar="N", help="uses in an episode")
     group.add_argument("--tool-format", choices=["tags", "native"], help="use tools by their tags, or as functions")

@@ -172,6 +172,22 @@ class Score(Answer):
     """The actions that the rules do not allow."""
     tokens_in: int
     tokens_out: int
+    """Of the finished episodes. What all requests used is in `Books`."""
+
+
+class Books(Answer):
+    """What all requests of an evaluation used, also those of episodes that were cut off, and of lost answers."""
+
+    tokens_in: int
+    tokens_out: int
+    tokens_estimated: int
+    """The part of both that no server has counted: lost answers, which count as the most that they can be."""
+    tokens_reserved: int
+    """The most tokens of the requests that are under way; not part of the others."""
+    requests: int
+    """Requests that were sent and are over; 0 if the job is older than its books."""
+    cost: float | None
+    """At the agents' prices, for those who may see them."""
 
 
 class JobSummary(Answer):
@@ -191,7 +207,7 @@ class JobSummary(Answer):
     """Which of its owner's jobs is served first."""
     state: JobState
     reason: str
-    """Why it failed, or why its token budget or a restore stopped it."""
+    """Why it failed, or why its budget or a restore stopped it."""
     visibility: Visibility
     seq: int
     episodes_total: int
@@ -238,6 +254,8 @@ class Job(JobSummary):
     """The most workers that play it; null for as many as there are."""
     score: Score | None
     """Of an evaluation: the results so far."""
+    books: Books | None = None
+    """Of an evaluation: what its requests used so far."""
 
 
 class Submitted(Job):
@@ -261,7 +279,11 @@ class Results(Answer):
     data: list[Data]
     """The data of each environment that has some."""
     cost: float | None
-    """The cost of its tokens at the agent's prices."""
+    """The cost of all requests at the agent's prices."""
+    books: Books | None = None
+    """What all requests used."""
+    books_by_agent: dict[str, Books] = {}
+    """The same by agent: the `agent`, and its `opponent` if that sends requests."""
     skipped: list[str] = []
     """Environments of which a person skipped what was left: the results are partial."""
 
