@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 
 from apps.jobs.leases import CANCELLED
 from gem.evaluation.spec import EvaluationSpec
@@ -15,7 +15,7 @@ Rollout = Callable[[Iterable[EpisodeRequest]], Iterator[EpisodeRecord]]
 
 def with_retries(
     rollout: Rollout, requests: Iterable[EpisodeRequest], retries: int, discard: Callable[[EpisodeRecord], None]
-) -> Iterator[EpisodeRecord]:
+) -> Generator[EpisodeRecord, None, None]:
     """Play the requests, and those whose episode ends in an error again, up to `retries` times.
 
     The further tries begin when all other episodes have ended. Only the record of the last try is yielded.

@@ -21,6 +21,7 @@ from apps.jobs.results import Tally, clusters, curves, datasets, finished, missi
 from apps.jobs.results.cached import shared
 from apps.jobs.results.clusters import Scores
 from gem.evaluation import selection, wrapping
+from gem.evaluation.data import shared as shared_data
 from gem.evaluation.spec import EvaluationSpec
 
 MAX_LATEST_EPISODES = 8
@@ -75,7 +76,7 @@ def evaluation(
         "scores": scores.total,
         "missing": missing.missing_from_job(job, tally, lines),
         "uses": uses,
-        "stand_ins": datasets.shared_data(datasets.stand_ins(uses)),
+        "stand_ins": shared_data(datasets.stand_ins(uses)),
         "books": books,
         "cost": cost_of(job, books) if priced else None,
         "lines": lines,

@@ -53,11 +53,14 @@ def verdict(job_id: str) -> str:
 
 
 def errors_of(job_id: str) -> Errors:
-    """The sums over the shards of a job."""
+    """The sums over the shards of a job, without the episodes that a person cancelled and dropped."""
     names = {"done": "done", "errors": "errors", "unanswered": "unanswered", "planned": "count"}
     sums = Shard.objects.filter(job=job_id).aggregate(
-        **{name: Sum(column, default=0) for name, column in names.items()}
+        cancelled=Sum("cancelled", default=0), **{name: Sum(column, default=0) for name, column in names.items()}
     )
+    cancelled = sums.pop("cancelled")
+    for name in ("done", "errors", "planned"):
+        sums[name] -= cancelled
     return Errors(**sums)
 
 

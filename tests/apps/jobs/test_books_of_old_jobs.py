@@ -11,7 +11,7 @@ from apps.episodes.models import Batch
 from apps.jobs.books.reading import books_of
 from apps.jobs.models import Job, JobEvent, Shard
 
-migration = import_module("apps.jobs.migrations.0011_books")
+migration = import_module("apps.jobs.migrations.0014_books")
 
 
 @pytest.mark.django_db
