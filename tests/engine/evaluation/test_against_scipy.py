@@ -2,15 +2,17 @@
 
 import random
 
+import numpy as np
 import pytest
+from scipy import stats
+from statsmodels.stats import contingency_tables as contingency
+from statsmodels.stats import multitest, proportion
+from statsmodels.stats import power as statsmodels_power
 
 from gem.evaluation.comparison import power, sign_flips
 from gem.evaluation.comparison.differences import difference, holm
 from gem.evaluation.comparison.pairs import SeedPair
 from gem.evaluation.intervals import student_quantile, wilson
-
-np = pytest.importorskip("numpy")
-stats = pytest.importorskip("scipy.stats")
 
 
 def drawn(seed: int, n: int, shift: float = 0.3) -> list[float]:
@@ -45,10 +47,6 @@ def test_quantiles_and_binomial_tests() -> None:
 
 
 def test_wilson_mcnemar_holm_and_power() -> None:
-    proportion = pytest.importorskip("statsmodels.stats.proportion")
-    contingency = pytest.importorskip("statsmodels.stats.contingency_tables")
-    multitest = pytest.importorskip("statsmodels.stats.multitest")
-    statsmodels_power = pytest.importorskip("statsmodels.stats.power")
     assert wilson(45, 50)[1:] == pytest.approx(proportion.proportion_confint(45, 50, method="wilson"))
     assert sign_flips.binomial_p(4, 19) == pytest.approx(contingency.mcnemar([[20, 4], [15, 9]], exact=True).pvalue)
     p_values = [0.001, 0.2, 0.03, 0.04, 0.011]
